@@ -1,0 +1,105 @@
+import { type Message, toolCalls, toolResults } from "./message.ts";
+
+/**
+ * What is kept or removed together: one plain message, or an exchange (calls, their results and the
+ * reasoning tied to them).
+ */
+export interface Unit {
+  readonly kind: "message" | "exchange";
+  /** Indexes into the list, ascending; not always contiguous (a user may speak while a call is open). */
+  readonly indexes: readonly number[];
+  /** Calls that the host answers; a parallel batch counts each of them. */
+  readonly calls: number;
+  /** Calls without a result. */
+  readonly open: number;
+}
+
+interface DraftUnit {
+  indexes: number[];
+  calls: number;
+  open: Set<string>;
+  hasReasoning: boolean;
+  /** Where the unit went when it was merged into another. */
+  mergedInto?: DraftUnit;
+}
+
+function resolve(unit: DraftUnit): DraftUnit {
+  let current = unit;
+  while (current.mergedInto !== undefined) current = current.mergedInto;
+  return current;
+}
+
+function merge(into: DraftUnit, other: DraftUnit): DraftUnit {
+  if (into === other) return into;
+  into.indexes.push(...other.indexes);
+  into.calls += other.calls;
+  for (const id of other.open) into.open.add(id);
+  into.hasReasoning ||= other.hasReasoning;
+  other.mergedInto = into;
+  return into;
+}
+
+interface Grouping {
+  readonly units: DraftUnit[];
+  readonly openCalls: Map<string, DraftUnit>;
+  readonly answeredCalls: Map<string, DraftUnit>;
+  /** The unit of the assistant messages before this one, while nobody else has spoken. */
+  run: DraftUnit | undefined;
+}
+
+/** A response of several items (reasoning, text, parallel calls) is one unit while nobody else speaks. */
+function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
+  const run = grouping.run === undefined ? undefined : resolve(grouping.run);
+  const joins = run !== undefined && (run.hasReasoning || (hasCalls && run.open.size > 0));
+  if (message.role === "assistant" && joins) return run;
+  const unit: DraftUnit = { indexes: [], calls: 0, open: new Set(), hasReasoning: false };
+  grouping.units.push(unit);
+  return unit;
+}
+
+/** Joins a result to the unit of its call; a result without a call stays where it is. */
+function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
+  const owner = grouping.openCalls.get(id) ?? grouping.answeredCalls.get(id);
+  if (owner === undefined) return unit;
+  const target = merge(resolve(owner), resolve(unit));
+  target.open.delete(id);
+  grouping.openCalls.delete(id);
+  grouping.answeredCalls.set(id, target);
+  return target;
+}
+
+function add(grouping: Grouping, message: Message, index: number): void {
+  const calls = toolCalls(message).filter((call) => call.providerExecuted !== true);
+  let unit = unitFor(grouping, message, calls.length > 0);
+  unit.indexes.push(index);
+  unit.calls += calls.length;
+  unit.hasReasoning ||= message.parts.some((part) => part.type === "reasoning");
+  for (const call of calls) {
+    unit.open.add(call.id);
+    grouping.openCalls.set(call.id, unit);
+  }
+  for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
+  grouping.run = message.role === "assistant" ? unit : undefined;
+}
+
+/**
+ * The units of a list in order of their first message; every index is in exactly one unit. Results
+ * find their call by id wherever it stands; a result without a call is a unit of its own.
+ */
+export function groupUnits(messages: readonly Message[]): Unit[] {
+  const grouping: Grouping = { units: [], openCalls: new Map(), answeredCalls: new Map(), run: undefined };
+  messages.forEach((message, index) => {
+    add(grouping, message, index);
+  });
+  return grouping.units
+    .filter((unit) => unit.mergedInto === undefined)
+    .map(
+      (unit): Unit => ({
+        kind: unit.calls > 0 ? "exchange" : "message",
+        indexes: unit.indexes.toSorted((a, b) => a - b),
+        calls: unit.calls,
+        open: unit.open.size,
+      }),
+    )
+    .toSorted((a, b) => (a.indexes[0] ?? 0) - (b.indexes[0] ?? 0));
+}

@@ -1,0 +1,33 @@
+import type { Role } from "../messages/message.ts";
+
+/** When to compact and what stays. Counts are of turns, tool pairs or messages; `*Tokens` of tokens. */
+export interface Policy {
+  /** Share of the window at which a compaction starts, 0 to 1. */
+  readonly triggerPct: number;
+  /** Tokens of the window left free for the next user input and tool results. */
+  readonly hardCapBuffer: number;
+  /** Newest turns whose user messages and text answers stay unchanged; at least 1. */
+  readonly keepRecentTurns: number;
+  /** Newest tool calls that stay with their results; a parallel batch is kept whole. */
+  readonly keepToolIoPairs: number;
+  /** Newest messages that stay, whatever their kind; replaces `keepRecentTurns` when given. */
+  readonly keepRecentMessages?: number;
+  readonly rolesNeverPrune: readonly Role[];
+  /** Absolute trigger, and ceiling of a compacted list. */
+  readonly maxTokens?: number;
+  /** Absolute trigger on the messages alone, system prompt and tools not counted. */
+  readonly maxTokensBeforeSummary?: number;
+  /** Where a compaction aims: what it may drop stays, newest first, as long as it fits under this. */
+  readonly targetContextTokens?: number;
+  /** Empties old tool results that are kept beyond `keepToolIoPairs`. */
+  readonly clearToolResults: boolean;
+}
+
+export const defaultPolicy: Policy = Object.freeze({
+  triggerPct: 0.85,
+  hardCapBuffer: 1500,
+  keepRecentTurns: 6,
+  keepToolIoPairs: 4,
+  rolesNeverPrune: Object.freeze<Role[]>(["system", "developer"]),
+  clearToolResults: true,
+});

@@ -1,0 +1,50 @@
+import type { Policy } from "./policy.ts";
+
+export type TriggerReason =
+  | "below_trigger"
+  | "trigger_pct"
+  | "max_tokens"
+  | "max_tokens_before_summary"
+  | "hard_cap"
+  | "manual"
+  /** Over the trigger, but the last compaction is so near that another would gain nothing. */
+  | "just_compacted"
+  /** Over the trigger, but all of it must stay. */
+  | "nothing_eligible";
+
+export interface TriggerInput {
+  /** Tokens of the whole request. */
+  readonly tokens: number;
+  /** Tokens of the messages alone. */
+  readonly messageTokens: number;
+  /** The model's window. */
+  readonly maxContextTokens: number;
+}
+
+export interface TriggerDecision {
+  readonly triggered: boolean;
+  readonly reason: TriggerReason;
+  /** tokens / maxContextTokens. */
+  readonly usagePct: number;
+}
+
+/** Whichever threshold is reached first wins; reaching one counts, staying one token below does not. */
+export function decideTrigger(input: TriggerInput, policy: Policy): TriggerDecision {
+  const usagePct = input.tokens / input.maxContextTokens;
+  const reason = reachedThreshold(input, policy, usagePct);
+  return { triggered: reason !== "below_trigger", reason, usagePct };
+}
+
+function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number): TriggerReason {
+  if (usagePct >= policy.triggerPct) return "trigger_pct";
+  if (policy.maxTokens !== undefined && input.tokens >= policy.maxTokens) return "max_tokens";
+  if (policy.maxTokensBeforeSummary !== undefined && input.messageTokens >= policy.maxTokensBeforeSummary) {
+    return "max_tokens_before_summary";
+  }
+  return input.tokens > budgetOf(input.maxContextTokens, policy) ? "hard_cap" : "below_trigger";
+}
+
+/** Most tokens a request may have: the window less the buffer, and no more than `maxTokens` where that is set. */
+export function budgetOf(maxContextTokens: number, policy: Policy): number {
+  return Math.min(maxContextTokens - policy.hardCapBuffer, policy.maxTokens ?? Number.POSITIVE_INFINITY);
+}
