@@ -1,0 +1,131 @@
+import type { Codec } from "./codec.ts";
+import { contentHash } from "./content-hash.ts";
+import { type Vote, weighVotes } from "./detection.ts";
+import type { Format, Message, Part } from "./message.ts";
+import { type NativeObject, objectAt } from "./native.ts";
+import { createPairing, type Pairing } from "./pairing.ts";
+import { partsOf, type Reading } from "./slots.ts";
+
+/** What a codec may look at when it builds entries anew. */
+export interface BuildContext {
+  /** The first native entry of this format in the list: its style is followed where the format has several. */
+  readonly sample: unknown;
+  /** The name of the call with this id, from anywhere in the list; empty when there is none. */
+  callName(id: string): string;
+}
+
+/** The parts of a codec that differ from format to format. */
+export interface CodecSpec {
+  readonly format: Format;
+  /** `place` names the entry, such as `messages[3]`, for errors. */
+  readonly read: (entry: NativeObject, place: string) => Reading;
+  /** A copy of `native` with these parts, everything else kept; never called without parts. */
+  readonly rewrite: (native: NativeObject, parts: readonly Part[]) => unknown;
+  /** Entries for consecutive messages that have no native of this format. */
+  readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
+  readonly vote: (entry: NativeObject) => Vote;
+}
+
+/** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
+export function createCodec(spec: CodecSpec): Codec {
+  return {
+    format: spec.format,
+    decode: (list, previous = []) => decodeList(spec, list, previous),
+    encode: (messages) => encodeList(spec, messages),
+    detect: (list) => weighVotes(list, spec.vote),
+  };
+}
+
+function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonly Message[]): Message[] {
+  const uniqueId = createIds(previous);
+  const pairing = createPairing(previous);
+  return list.map((native, index) => {
+    const place = `messages[${previous.length + index}]`;
+    const reading = spec.read(objectAt(native, place), place);
+    return toMessage({ spec, native, reading }, uniqueId, pairing);
+  });
+}
+
+interface ReadEntry {
+  readonly spec: CodecSpec;
+  readonly native: unknown;
+  readonly reading: Reading;
+}
+
+function toMessage(entry: ReadEntry, uniqueId: (base: string) => string, pairing: Pairing): Message {
+  const { role, slots, id: nativeId, meta } = entry.reading;
+  const parts = partsOf(slots);
+  const id = uniqueId(nativeId ?? contentHash({ role, parts }));
+  return {
+    id,
+    role,
+    parts: pairing.identify(id, parts),
+    ...(meta === undefined ? {} : { meta }),
+    native: entry.native,
+    format: entry.spec.format,
+  };
+}
+
+/** Turns wished ids into unique ones: the first keeps its own, later ones get `-2`, `-3`. */
+function createIds(previous: readonly Message[]): (base: string) => string {
+  const taken = new Set<string>();
+  for (const message of previous) taken.add(message.id);
+  const lastNumber = new Map<string, number>();
+  return (base) => {
+    let number = lastNumber.get(base) ?? 0;
+    let id: string;
+    do {
+      number++;
+      id = number === 1 ? base : `${base}-${number}`;
+    } while (taken.has(id));
+    lastNumber.set(base, number);
+    taken.add(id);
+    return id;
+  };
+}
+
+function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
+  const context = buildContext(spec.format, messages);
+  const list: unknown[] = [];
+  let run: Message[] = [];
+  const flush = (): void => {
+    if (run.length > 0) list.push(...spec.build(run, context));
+    run = [];
+  };
+  for (const message of messages) {
+    if (!isNative(message, spec.format)) {
+      run.push(message);
+      continue;
+    }
+    flush();
+    if (message.edited !== true) list.push(message.native);
+    // A message whose every part was taken out says nothing any more: no entry is left of it.
+    else if (message.parts.length > 0)
+      list.push(spec.rewrite(objectAt(message.native, message.id), message.parts));
+  }
+  flush();
+  return list;
+}
+
+function isNative(message: Message, format: Format): boolean {
+  return message.native !== undefined && message.format === format;
+}
+
+function buildContext(format: Format, messages: readonly Message[]): BuildContext {
+  let names: Map<string, string> | undefined;
+  return {
+    sample: messages.find((message) => isNative(message, format))?.native,
+    callName(id) {
+      names ??= callNames(messages);
+      return names.get(id) ?? "";
+    },
+  };
+}
+
+function callNames(messages: readonly Message[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const message of messages) {
+    for (const part of message.parts) if (part.type === "toolCall") names.set(part.id, part.name);
+  }
+  return names;
+}
