@@ -1,0 +1,144 @@
+import { readDocument } from "./document.ts";
+import type { Layer } from "./layer.ts";
+import { closest } from "./names.ts";
+import type { ConfigProblem, SettingPath } from "./problem.ts";
+import { formatPath } from "./problem.ts";
+import type { Setting } from "./schema.ts";
+import { settings } from "./schema.ts";
+
+/** Environment variables as `process.env` has them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Names the configuration file; the only variable with the prefix that is no setting. */
+export const CONFIG_VARIABLE = "COMPACT_CONFIG";
+
+const PREFIX = "COMPACT_";
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
+
+export interface EnvironmentLayer extends Layer {
+  /** Variables with the prefix that are no settings; other programs may use it too. */
+  readonly warnings: readonly string[];
+}
+
+interface Reading {
+  readonly value: Record<string, unknown>;
+  readonly problems: ConfigProblem[];
+  /** Variable that set a path. */
+  readonly origins: Map<string, string>;
+}
+
+const variables: ReadonlyMap<string, Setting> = nameVariables();
+
+/** Variables that set one setting, the preferred one first. */
+export function variablesOf(setting: Setting): readonly string[] {
+  return [...variables].filter(([, owner]) => owner === setting).map(([name]) => name);
+}
+
+/** The settings found in the environment. Only own, known names are looked at, so no name can reach a prototype. */
+export function environmentLayer(env: Environment): EnvironmentLayer {
+  const reading: Reading = { value: {}, problems: [], origins: new Map() };
+  for (const [name, setting] of variables) {
+    const text = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (text !== undefined) take(reading, setting, { name, text });
+  }
+  return {
+    value: reading.value,
+    problems: reading.problems,
+    warnings: unknownVariables(env),
+    problemAt: (path, _at, message) => ({ place: originOf(path, reading), path: formatPath(path), message }),
+  };
+}
+
+function take(reading: Reading, setting: Setting, { name, text }: { name: string; text: string }): void {
+  const path = formatPath(setting.path);
+  if (text.trim() === "") {
+    const message = "is set to nothing; unset the variable, or give a value";
+    reading.problems.push({ place: name, path, message });
+    return;
+  }
+  const earlier = reading.origins.get(path);
+  const value = readValue(setting, { name, text: text.trim() }, reading);
+  if (earlier === undefined) {
+    reading.origins.set(path, name);
+    put(reading.value, setting.path, value);
+  } else if (JSON.stringify(value) !== JSON.stringify(get(reading.value, setting.path))) {
+    const message = `says something else than ${earlier}; unset one of the two`;
+    reading.problems.push({ place: name, path, message });
+  }
+}
+
+/** The variable's text as the setting's kind of value; text that is no such value stays, for the schema to refuse. */
+function readValue(
+  setting: Setting,
+  { name, text }: { name: string; text: string },
+  reading: Reading,
+): unknown {
+  switch (setting.kind) {
+    case "number":
+      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
+    case "boolean":
+      return BOOLEANS.get(text.toLowerCase()) ?? text;
+    case "list":
+      return text.startsWith("[")
+        ? jsonOf(name, text, reading)
+        : text.split(",").map((entry) => entry.trim());
+    case "json":
+      return jsonOf(name, text, reading);
+    case "text":
+      return text;
+  }
+}
+
+function jsonOf(name: string, text: string, reading: Reading): unknown {
+  const document = readDocument(text, name);
+  reading.problems.push(...document.problems);
+  return document.value;
+}
+
+function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [first = "", second] = path;
+  if (second === undefined) target[first] = value;
+  else target[first] = { ...(target[first] as object | undefined), [second]: value };
+}
+
+function get(source: Record<string, unknown>, path: readonly string[]): unknown {
+  const [first = "", second] = path;
+  const value = source[first];
+  return second === undefined ? value : (value as Record<string, unknown> | undefined)?.[second];
+}
+
+function originOf(path: SettingPath, reading: Reading): string {
+  for (let length = path.length; length > 0; length -= 1) {
+    const name = reading.origins.get(formatPath(path.slice(0, length)));
+    if (name !== undefined) return name;
+  }
+  return "environment";
+}
+
+function unknownVariables(env: Environment): string[] {
+  const known = [CONFIG_VARIABLE, ...variables.keys()];
+  const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.includes(name));
+  return unknown.map((name) => {
+    const near = closest(name, known);
+    return `${name} is not a setting of Compact${near === undefined ? "" : `; did you mean ${near}?`}`;
+  });
+}
+
+/** Full names for all, short ones for the policy where nothing else claims them; the short one is preferred. */
+function nameVariables(): Map<string, Setting> {
+  const nameOf = (words: readonly string[]): string => PREFIX + words.join("_").toUpperCase();
+  const full = new Map(settings.map((setting) => [nameOf(setting.path), setting]));
+  const names = new Map<string, Setting>();
+  for (const setting of settings) {
+    const short = nameOf(setting.path.slice(1));
+    if (setting.path[0] === "policy" && !full.has(short)) names.set(short, setting);
+    names.set(nameOf(setting.path), setting);
+  }
+  return names;
+}

@@ -1,0 +1,143 @@
+import type { z } from "zod";
+import type { CompactConfig, ModelOverride } from "./compact-config.ts";
+import type { SnakeCase } from "./names.ts";
+import type { SettingNote } from "./setting.ts";
+import {
+  flag,
+  group,
+  listOf,
+  named,
+  noteOf,
+  oneOf,
+  patterns,
+  price,
+  share,
+  whole,
+  words,
+} from "./setting.ts";
+
+/** One schema per field of `T`, no more and no fewer, under its file name; this keeps schema and type the same. */
+type Fields<T> = {
+  readonly [K in keyof T & string as SnakeCase<K>]-?: z.ZodType<Exclude<T[K], undefined>>;
+};
+
+const policy: Fields<CompactConfig["policy"]> = {
+  trigger_pct: share("Share of the window at which a compaction starts."),
+  hard_cap_buffer: whole(0, "Tokens of the window left free for the next input and tool results."),
+  keep_recent_turns: whole(1, "Newest turns that stay unchanged."),
+  keep_tool_io_pairs: whole(0, "Newest tool calls that stay unchanged with their results."),
+  keep_recent_messages: whole(1, "Newest messages that stay, counted instead of turns."),
+  roles_never_prune: listOf(
+    ["system", "developer", "user", "assistant", "tool"],
+    "Roles whose messages always stay.",
+  ),
+  strategy: oneOf(
+    ["task_state", "decision_log", "code_delta", "brief", "step_ledger", "requirements_ledger"],
+    "What a summary is shaped for.",
+  ),
+  max_tokens: whole(1, "Absolute trigger in tokens, and ceiling of a compacted list."),
+  max_tokens_before_summary: whole(1, "Absolute trigger in tokens of the messages alone."),
+  target_context_tokens: whole(1, "Tokens that a compaction aims for."),
+  on_overflow: oneOf(
+    ["error", "elide"],
+    "What happens when kept messages alone exceed the budget: an error, or the largest keep only head and tail.",
+  ),
+  clear_tool_results: flag("Empties old tool results in place before anything is summarized."),
+};
+
+const summarizer: Fields<CompactConfig["summarizer"]> = {
+  kind: oneOf(["builtin"], "Who writes summaries; `builtin` needs no model."),
+  max_summary_tokens: whole(1, "Most tokens that a summary may have."),
+  summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message."),
+  fallback: oneOf(
+    ["builtin", "pruning-only"],
+    "What follows a failed summarizer: the built-in one, or no summary at all.",
+  ),
+};
+
+const storage: Fields<CompactConfig["storage"]> = {
+  kind: oneOf(["fs", "memory"], "Where the archive lies: on disk, or in memory until the program ends."),
+  root: words("Folder of the archive, relative to the working directory.", "inside"),
+  on_failure: oneOf(
+    ["stop", "continue"],
+    "Whether messages may leave the prompt when they could not be archived.",
+  ),
+};
+
+const redaction: Fields<CompactConfig["redaction"]> = {
+  enabled: flag("Takes secrets out of everything that is archived, traced or logged."),
+  patterns: patterns("More regular expressions whose matches are taken out."),
+};
+
+const tracing: Fields<CompactConfig["tracing"]> = {
+  console: flag("Writes events to stderr."),
+  jsonl: words("File that events are appended to, one JSON object a line.", "inside"),
+};
+
+const prices: Fields<NonNullable<ModelOverride["prices"]>> = {
+  input: price("US dollars per million prompt tokens."),
+  output: price("US dollars per million answer tokens."),
+  cache_read: price("US dollars per million prompt tokens read from the cache."),
+  cache_write: price("US dollars per million prompt tokens written to the cache."),
+};
+
+const model: Fields<ModelOverride> = {
+  window: whole(1, "Tokens of prompt and answer together."),
+  max_output: whole(1, "Most tokens of one answer."),
+  encoding: words("Name of a public encoding, such as `o200k_base`."),
+  prices: group<NonNullable<ModelOverride["prices"]>>(prices),
+};
+
+const top: Fields<CompactConfig> = {
+  model: words("Model whose window and encoding are used."),
+  max_context_tokens: whole(1, "Tokens of the window; when left out, the model's own."),
+  policy: group<CompactConfig["policy"]>(policy),
+  summarizer: group<CompactConfig["summarizer"]>(summarizer),
+  storage: group<CompactConfig["storage"]>(storage),
+  redaction: group<CompactConfig["redaction"]>(redaction),
+  tracing: group<CompactConfig["tracing"]>(tracing),
+  models: named(
+    group<ModelOverride>(model),
+    "Facts about models by name: window, max_output, encoding, prices.",
+  ),
+};
+
+/** Checks one layer of settings in file names; everything may be left out, nothing unknown may be in. */
+export const configSchema: z.ZodType = group(top);
+
+/** One setting as files, environment and documentation see it. */
+export interface Setting extends SettingNote {
+  /** In file names: section and name, or the name alone. */
+  readonly path: readonly string[];
+}
+
+const sections: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = {
+  policy,
+  summarizer,
+  storage,
+  redaction,
+  tracing,
+};
+
+/** Every setting in the order of the documentation. */
+export const settings: readonly Setting[] = Object.entries(top).flatMap(([name, schema]) => {
+  const section = sections[name];
+  if (section === undefined) return settingOf([name], schema);
+  return Object.entries(section).flatMap(([field, inner]) => settingOf([name, field], inner));
+});
+
+/** Names that are known right below a path; nothing where the user chooses them. */
+export function namesBelow(path: readonly (string | number)[]): readonly string[] {
+  const [first, second, third] = path;
+  if (first === undefined) return Object.keys(top);
+  if (first === "models") {
+    if (second === undefined) return [];
+    return Object.keys(third === "prices" ? prices : model);
+  }
+  return Object.keys(sections[first] ?? {});
+}
+
+function settingOf(path: readonly string[], schema: z.ZodType): Setting[] {
+  const note = noteOf(schema);
+  return note === undefined ? [] : [{ ...note, path }];
+}

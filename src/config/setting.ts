@@ -1,0 +1,134 @@
+import { z } from "zod";
+
+/** How a setting is written in an environment variable. */
+export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
+
+/**
+ * Holds back a setting in a file that was found and not asked for, since its author may be a stranger:
+ * `inside` must be a path below the working directory, `never` cannot be set there at all.
+ */
+export type Guard = "inside" | "never";
+
+/** What a schema says about itself, for error messages and documentation. */
+export interface SettingNote {
+  /** What it does, one sentence. */
+  readonly description: string;
+  /** What a value must be, such as `0.0-1.0`. */
+  readonly values: string;
+  readonly kind: SettingKind;
+  readonly guard?: Guard;
+}
+
+const notes = z.registry<SettingNote>();
+
+/** The note of a schema made here; nothing for other schemas. */
+export function noteOf(schema: z.ZodType): SettingNote | undefined {
+  return notes.get(schema);
+}
+
+/** A number from `least` to `most`. */
+export function share(description: string): z.ZodType<number> {
+  const values = "0.0-1.0";
+  const error = `must be ${values}`;
+  return noted(z.number({ error }).min(0, { error }).max(1, { error }), {
+    description,
+    values,
+    kind: "number",
+  });
+}
+
+/** A whole number, `least` or more. */
+export function whole(least: number, description: string): z.ZodType<number> {
+  const values = `a whole number, ${least} or more`;
+  const error = `must be ${values}`;
+  return noted(z.int({ error }).min(least, { error }), { description, values, kind: "number" });
+}
+
+/** US dollars per million tokens. */
+export function price(description: string): z.ZodType<number> {
+  const values = "a number, 0 or more";
+  const error = `must be ${values}`;
+  return noted(z.number({ error }).min(0, { error }), { description, values, kind: "number" });
+}
+
+export function flag(description: string): z.ZodType<boolean> {
+  const values = "true or false";
+  return noted(z.boolean({ error: `must be ${values}` }), { description, values, kind: "boolean" });
+}
+
+/** Text that is not empty. */
+export function words(description: string, guard?: Guard): z.ZodType<string> {
+  const values = "text that is not empty";
+  const error = `must be ${values}`;
+  const note = { description, values, kind: "text" as const };
+  return noted(z.string({ error }).min(1, { error }), guard === undefined ? note : { ...note, guard });
+}
+
+export function oneOf<const T extends readonly string[]>(
+  values: T,
+  description: string,
+): z.ZodType<T[number]> {
+  const allowed = oneOfWords(values);
+  const schema = z.enum(values, { error: `must be ${allowed}` });
+  return noted(schema, { description, values: allowed, kind: "text" });
+}
+
+export function listOf<const T extends readonly string[]>(
+  values: T,
+  description: string,
+): z.ZodType<T[number][]> {
+  const allowed = oneOfWords(values);
+  const schema = z.array(z.enum(values, { error: `must be ${allowed}` }), { error: "must be a list" });
+  return noted(schema, { description, values: `a list, each ${allowed}`, kind: "list" });
+}
+
+/** Texts that compile as regular expressions. */
+export function patterns(description: string): z.ZodType<string[]> {
+  const entry = z.string({ error: "must be text" }).check((checked) => {
+    const fault = patternFault(checked.value);
+    if (fault !== undefined) {
+      checked.issues.push({
+        code: "custom",
+        input: checked.value,
+        message: `must be a regular expression: ${fault}`,
+      });
+    }
+  });
+  const values = "a list of regular expressions";
+  return noted(z.array(entry, { error: "must be a list" }), { description, values, kind: "list" });
+}
+
+/** Groups under names that the user chooses. */
+export function named<T>(entry: z.ZodType<T>, description: string): z.ZodType<Record<string, T>> {
+  const schema = z.record(z.string(), entry, { error: "must be a group of names" });
+  return noted(schema, { description, values: "a group of names", kind: "json" });
+}
+
+/** A group of the given settings, each of which may be left out. */
+export function group<T>(fields: Record<string, z.ZodType>): z.ZodType<T> {
+  // The shape comes from the field table, whose type already ties every key and value to `T`.
+  return z.strictObject(fields, { error: groupError }).partial() as unknown as z.ZodType<T>;
+}
+
+function groupError(issue: { code?: string }): string | undefined {
+  return issue.code === "invalid_type" ? "must be a group of settings" : undefined;
+}
+
+function noted<T extends z.ZodType>(schema: T, note: SettingNote): T {
+  notes.add(schema, note);
+  return schema;
+}
+
+function oneOfWords(values: readonly string[]): string {
+  return `one of ${values.join(", ")}`;
+}
+
+function patternFault(source: string): string | undefined {
+  if (source === "") return "it is empty";
+  try {
+    new RegExp(source);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
