@@ -1,0 +1,90 @@
+import { createHash, randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { notOurs, systemCode } from "./fs-errors.ts";
+import { refuseSwapped } from "./fs-folders.ts";
+
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+// Without it, opening a pipe planted in place of a file would wait for ever.
+const NO_WAIT = constants.O_NONBLOCK ?? 0;
+const TEMP = /^\.temp-[0-9a-f-]{36}$/;
+const LEFT_OVER_AFTER = 60 * 60 * 1000;
+
+export interface TempFile {
+  readonly path: string;
+  /** Fingerprint of the content: `contentVersion` of the same bytes. */
+  readonly fingerprint: string;
+}
+
+/** Opens a plain file; a link, folder or pipe in its place is refused, a missing one gives nothing. */
+export async function openPlain(path: string, flags: number): Promise<FileHandle | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, flags | NO_FOLLOW | NO_WAIT, 0o600);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    if (systemCode(error) === "ELOOP") throw notOurs(path, "the file is a symbolic link");
+    throw error;
+  }
+  const stats = await handle.stat();
+  if (stats.isFile()) return handle;
+  await handle.close();
+  throw notOurs(path, "there is something else than a file");
+}
+
+/** The text of a plain file; nothing where there is none. */
+export async function readPlain(path: string): Promise<string | undefined> {
+  const handle = await openPlain(path, constants.O_RDONLY);
+  if (handle === undefined) return undefined;
+  try {
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+/** 128 bits of SHA-256 over the text. */
+export function fingerprintOf(text: string): string {
+  return createHash("sha256").update(text, "utf8").digest("base64url").slice(0, 22);
+}
+
+/** Writes the pieces to a new file of `folder`, readable by this user only, and makes them durable. */
+export async function writeTemp(folder: string, chunks: Iterable<string>): Promise<TempFile> {
+  const path = join(folder, `.temp-${randomUUID()}`);
+  const handle = await open(
+    path,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW,
+    0o600,
+  );
+  try {
+    await refuseSwapped(folder);
+    const hash = createHash("sha256");
+    for (const chunk of chunks) {
+      hash.update(chunk, "utf8");
+      await handle.writeFile(chunk, "utf8");
+    }
+    await handle.sync();
+    const { mtimeMs } = await handle.stat();
+    await sweepTemps(folder, mtimeMs - LEFT_OVER_AFTER);
+    return { path, fingerprint: hash.digest("base64url").slice(0, 22) };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes temporary files that a process which died left here before `olderThan` (milliseconds, the disk's clock). */
+async function sweepTemps(folder: string, olderThan: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!TEMP.test(name)) continue;
+    const path = join(folder, name);
+    try {
+      if ((await lstat(path)).mtimeMs < olderThan) await rm(path, { force: true });
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") throw error;
+    }
+  }
+}

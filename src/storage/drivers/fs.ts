@@ -1,0 +1,162 @@
+import { readdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CompactError } from "../../errors.ts";
+import type { ChunkedStorageDriver } from "../chunked.ts";
+import { conflict } from "../conflict.ts";
+import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.ts";
+import { appendDurably } from "./fs-append.ts";
+import { storageFailed } from "./fs-errors.ts";
+import { type TempFile, writeTemp } from "./fs-files.ts";
+import { createFolders, type Folders, type Place, syncFolder } from "./fs-folders.ts";
+import {
+  commitFirst,
+  commitNext,
+  nameOfVersion,
+  readNewest,
+  versionNumbers,
+  versionPath,
+} from "./fs-versions.ts";
+
+const PUT_ATTEMPTS = 100;
+
+/**
+ * Keeps values as files under `root`: mode 0600 in folders of mode 0700, no symbolic link followed.
+ * `put` is atomic and durable, and exact between processes; `append` is meant for one process at a time.
+ * Folders under `root` are made or tightened to 0700; a `root` that is there already keeps its mode.
+ */
+export function createFsDriver(options: { readonly root: string }): ChunkedStorageDriver {
+  const { root } = options;
+  const folders = createFolders(root);
+  const inTurn = createTurns();
+  const location = resolve(root);
+
+  const guarded = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await inTurn(key, work);
+    } catch (error) {
+      throw storageFailed(error, join(location, key));
+    }
+  };
+  const putChunks: ChunkedStorageDriver["putChunks"] = (key, chunks, { ifVersion } = {}) =>
+    guarded(key, async () => {
+      checkKey(key);
+      const place = await folders.make(key);
+      const temp = await writeTemp(place.folder, checkedChunks(chunks, key));
+      try {
+        return { version: await commit(place, temp, ifVersion, key) };
+      } finally {
+        await rm(temp.path, { force: true });
+      }
+    });
+
+  return {
+    location,
+    get: (key) =>
+      guarded(key, async () => {
+        checkKey(key);
+        const place = await folders.find(key);
+        return place === undefined ? undefined : readNewest(place);
+      }),
+    put: (key, value, putOptions) => putChunks(key, [value], putOptions),
+    putChunks,
+    append: (key, text) => guarded(key, () => append(folders, key, text)),
+    list: (prefix) => guarded(prefix, () => listKeys(folders, prefix)),
+    delete: (key) => guarded(key, () => remove(folders, key)),
+  };
+}
+
+function* checkedChunks(chunks: Iterable<string>, key: string): Generator<string> {
+  for (const chunk of chunks) {
+    checkText(chunk, key);
+    yield chunk;
+  }
+}
+
+async function commit(
+  place: Place,
+  temp: TempFile,
+  ifVersion: string | null | undefined,
+  key: string,
+): Promise<string> {
+  if (ifVersion === null) return commitFirst(place, temp, key);
+  if (ifVersion !== undefined) return commitNext(place, temp, ifVersion, key);
+  for (let attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
+    const current = await readNewest(place);
+    try {
+      if (current === undefined) return await commitFirst(place, temp, key);
+      return await commitNext(place, temp, current.version, key);
+    } catch (error) {
+      if (!(CompactError.isInstance(error) && error.code === "Conflict")) throw error;
+    }
+  }
+  throw conflict(key);
+}
+
+async function append(folders: Folders, key: string, text: string): Promise<void> {
+  checkKey(key);
+  checkAppended(text, key);
+  const place = await folders.make(key);
+  const newest = (await versionNumbers(place)).at(-1);
+  const isNew = newest === undefined && !(await readdir(place.folder)).includes(place.name);
+  // A put value has a second name, the one for people: it is written anew instead of in place.
+  if (newest !== undefined) return rewriteWith(place, key, text);
+  await appendDurably(versionPath(place, 0), text);
+  if (isNew) await syncFolder(place.folder);
+}
+
+async function rewriteWith(place: Place, key: string, text: string): Promise<void> {
+  const current = (await readNewest(place))?.value ?? "";
+  const temp = await writeTemp(place.folder, [current, text]);
+  try {
+    await commit(place, temp, undefined, key);
+  } finally {
+    await rm(temp.path, { force: true });
+  }
+}
+
+async function remove(folders: Folders, key: string): Promise<void> {
+  checkKey(key);
+  const place = await folders.find(key);
+  if (place === undefined) return;
+  // Oldest first: after a crash half-way the newest value is still the one that is read.
+  for (const number of [0, ...(await versionNumbers(place))]) {
+    await rm(versionPath(place, number), { force: true });
+  }
+  await syncFolder(place.folder);
+}
+
+async function listKeys(folders: Folders, prefix: string): Promise<string[]> {
+  checkPrefix(prefix);
+  const parent = prefix.slice(0, prefix.lastIndexOf("/") + 1);
+  const place = await folders.find(`${parent}x`);
+  if (place === undefined) return [];
+  const keys = new Set<string>();
+  await collectKeys(place.folder, parent, (key) => {
+    if (key.startsWith(prefix)) keys.add(key);
+  });
+  return [...keys].sort();
+}
+
+async function collectKeys(folder: string, parent: string, found: (key: string) => void): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const name = nameOfVersion(entry.name) ?? entry.name;
+    if (name.startsWith(".")) continue;
+    if (entry.isDirectory()) await collectKeys(join(folder, name), `${parent}${name}/`, found);
+    else if (entry.isFile() && isKey(parent + name)) found(parent + name);
+  }
+}
+
+/** Runs the calls for one key one after the other: racers in this process need no disk to find out who won. */
+function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const before = last.get(key) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    last.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(key) === mine) last.delete(key);
+    }
+  };
+}

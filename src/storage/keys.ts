@@ -1,0 +1,52 @@
+import { CompactError } from "../errors.ts";
+
+const SEGMENT = /^[A-Za-z0-9_~=-][A-Za-z0-9._~=-]{0,199}$/;
+const LONGEST_KEY = 900;
+
+/** True for segments of safe characters, none starting with a dot, joined by `/`. */
+export function isKey(key: unknown): boolean {
+  return typeof key === "string" && key.length <= LONGEST_KEY && key.split("/").every(isSafeSegment);
+}
+
+/** Throws `InvalidArgument` for what `isKey` refuses. */
+export function checkKey(key: string): void {
+  if (!isKey(key)) throw unsafe("key", key);
+}
+
+/** Like `checkKey` for the beginning of keys: empty, or with an unfinished last segment. */
+export function checkPrefix(prefix: string): void {
+  if (typeof prefix !== "string" || prefix.length > LONGEST_KEY) throw unsafe("prefix", prefix);
+  const segments = prefix.split("/");
+  const last = segments.pop() ?? "";
+  if (!segments.every(isSafeSegment) || (last !== "" && !isSafeSegment(last))) throw unsafe("prefix", prefix);
+}
+
+/** Throws `InvalidArgument` where UTF-8 would change the text: it holds half of a surrogate pair. */
+export function checkText(text: string, key: string): void {
+  if (typeof text === "string" && !/\p{Surrogate}/u.test(text)) return;
+  throw new CompactError("InvalidArgument", "a stored value is not well-formed text", {
+    place: key,
+    hint: "Write it as JSON: JSON.stringify escapes lone surrogates.",
+  });
+}
+
+/** Throws `InvalidArgument` unless `text` ends a line: the next append would otherwise run into it. */
+export function checkAppended(text: string, key: string): void {
+  checkText(text, key);
+  if (text.endsWith("\n")) return;
+  throw new CompactError("InvalidArgument", "appended text does not end with a newline", {
+    place: key,
+    hint: "End every record with a newline.",
+  });
+}
+
+function isSafeSegment(segment: string): boolean {
+  return SEGMENT.test(segment) && !segment.endsWith(".");
+}
+
+function unsafe(kind: string, value: unknown): CompactError {
+  const shown = JSON.stringify(String(value).slice(0, 80));
+  return new CompactError("InvalidArgument", `${shown} is no safe storage ${kind}`, {
+    hint: "Build keys from sessionKey() and plain file names: letters, digits, . _ ~ = - and / between segments.",
+  });
+}
