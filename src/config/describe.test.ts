@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defaultConfig } from "./compact-config.ts";
+import { defaultConfig } from "../compaction/config.ts";
 import { configTable, describeConfig } from "./describe.ts";
 import { toSnakeCase } from "./names.ts";
 

@@ -1,4 +1,4 @@
-import { defaultConfig } from "./compact-config.ts";
+import { defaultConfig } from "../compaction/config.ts";
 import { variablesOf } from "./environment.ts";
 import { valueAt } from "./layer.ts";
 import { toCamelCase } from "./names.ts";

@@ -1,10 +1,10 @@
-export type { CompactConfig, ModelOverride } from "./compact-config.ts";
-export { defaultConfig } from "./compact-config.ts";
+export type { CompactConfig, CompactConfigInput, ModelOverride } from "../compaction/config.ts";
+export { defaultConfig } from "../compaction/config.ts";
 export type { SettingDescription } from "./describe.ts";
 export { configTable, describeConfig } from "./describe.ts";
 export type { Environment } from "./environment.ts";
 export { findConfig, readConfigFile } from "./find-config.ts";
-export type { ConfigOverrides, LoadConfigOptions, LoadedConfig } from "./load.ts";
+export type { LoadConfigOptions, LoadedConfig } from "./load.ts";
 export { checkConfig, loadConfig } from "./load.ts";
 export type { ConfigProblem } from "./problem.ts";
 export { formatProblem } from "./problem.ts";

@@ -1,6 +1,6 @@
+import type { CompactConfig, CompactConfigInput } from "../compaction/config.ts";
+import { defaultConfig } from "../compaction/config.ts";
 import { CompactError } from "../errors.ts";
-import type { CompactConfig } from "./compact-config.ts";
-import { defaultConfig } from "./compact-config.ts";
 import { readDocument } from "./document.ts";
 import type { Environment } from "./environment.ts";
 import { CONFIG_VARIABLE, environmentLayer } from "./environment.ts";
@@ -10,13 +10,6 @@ import { isGroup, renameKeys, toCamelCase } from "./names.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { configError } from "./problem.ts";
 
-/** Part of a configuration, as given in code. */
-export type ConfigOverrides = {
-  readonly [K in keyof CompactConfig]?: CompactConfig[K] extends string | number | undefined
-    ? CompactConfig[K]
-    : Partial<CompactConfig[K]>;
-};
-
 export interface LoadConfigOptions {
   /** YAML or JSON; wins over reading `path`, which then only names it in errors. */
   readonly text?: string;
@@ -25,7 +18,7 @@ export interface LoadConfigOptions {
   /** True when nobody asked for this file: it may then not lead outside the working directory, and yields to `COMPACT_CONFIG`. */
   readonly found?: boolean;
   readonly env: Environment;
-  readonly overrides?: ConfigOverrides;
+  readonly overrides?: CompactConfigInput;
   /** Reads a file's text; throws when it cannot. */
   readonly read?: (path: string) => string;
 }
@@ -99,29 +92,45 @@ function merge(below: unknown, above: unknown): unknown {
 /** Settings that are fine one by one and cannot hold together. */
 function checkTogether(config: CompactConfig, layers: readonly Layer[]): ConfigProblem[] {
   const { maxContextTokens: window, policy, summarizer } = config;
-  const less = (path: readonly string[], value: number | undefined, limit: Limit): ConfigProblem[] => {
-    if (value === undefined || limit.value === undefined || value < limit.value) return [];
-    const layer = layers.findLast((each) => valueAt(each.value, path) !== undefined);
-    const message = `must be less than ${limit.name}, which is ${limit.value}`;
-    return [layer?.problemAt(path, "value", message) ?? { place: "defaults", path: path.join("."), message }];
-  };
-  const trigger = window === undefined ? undefined : Math.floor(window * policy.triggerPct);
-  const ceiling = { name: "policy.max_tokens", value: policy.maxTokens };
-  return [
-    ...less(["policy", "hard_cap_buffer"], policy.hardCapBuffer, {
-      name: "max_context_tokens",
-      value: window,
-    }),
-    ...less(["policy", "target_context_tokens"], policy.targetContextTokens, ceiling),
-    ...less(["policy", "target_context_tokens"], policy.targetContextTokens, {
-      name: "the trigger",
-      value: trigger,
-    }),
-    ...less(["summarizer", "max_summary_tokens"], summarizer.maxSummaryTokens, ceiling),
+  const windowAt = { path: ["max_context_tokens"], value: window };
+  const buffer = { path: ["policy", "hard_cap_buffer"], value: policy.hardCapBuffer };
+  const target = { path: ["policy", "target_context_tokens"], value: policy.targetContextTokens };
+  const ceiling = { path: ["policy", "max_tokens"], value: policy.maxTokens };
+  const summary = { path: ["summarizer", "max_summary_tokens"], value: summarizer.maxSummaryTokens };
+  const share = window === undefined ? undefined : Math.floor(window * policy.triggerPct);
+  const trigger = { ...windowAt, name: "the trigger", value: share };
+  const pairs: [Bound, Bound][] = [
+    [buffer, windowAt],
+    [target, ceiling],
+    [target, trigger],
+    [summary, ceiling],
   ];
+  return pairs.flatMap(([small, large]) => {
+    if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
+    return [contradiction(small, large, layers)];
+  });
 }
 
-interface Limit {
-  readonly name: string;
+interface Bound {
+  readonly path: readonly string[];
   readonly value: number | undefined;
+  /** How to call it; the path when left out. */
+  readonly name?: string;
+}
+
+/** The problem of two bounds the wrong way round, at the one that somebody set. */
+function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): ConfigProblem {
+  const owner = (bound: Bound): Layer | undefined =>
+    layers.findLast((layer) => valueAt(layer.value, bound.path) !== undefined);
+  const words = ({ name, path, value }: Bound): string => `${name ?? path.join(".")}, which is ${value}`;
+  const smallOwner = owner(small);
+  const message = `must be less than ${words(large)}`;
+  return (
+    smallOwner?.problemAt(small.path, "value", message) ??
+    owner(large)?.problemAt(large.path, "value", `must be more than ${words(small)}`) ?? {
+      place: "defaults",
+      path: small.path.join("."),
+      message,
+    }
+  );
 }

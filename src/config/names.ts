@@ -5,8 +5,8 @@ export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer 
     : `_${Lowercase<Head>}${SnakeCase<Rest>}`
   : Name;
 
-/** Levels below which nothing is a setting any more: `models.<name>.prices.input` is the deepest. */
-const DEEPEST = 4;
+/** Levels below which nothing is a setting any more: `models.<name>.window` is the deepest. */
+const DEEPEST = 3;
 
 /** `keepRecentTurns` becomes `keep_recent_turns`; a name without capitals stays as it is. */
 export function toSnakeCase(name: string): string {

@@ -1,20 +1,8 @@
 import type { z } from "zod";
-import type { CompactConfig, ModelOverride } from "./compact-config.ts";
+import type { CompactConfig, ModelOverride } from "../compaction/config.ts";
 import type { SnakeCase } from "./names.ts";
 import type { SettingNote } from "./setting.ts";
-import {
-  flag,
-  group,
-  listOf,
-  named,
-  noteOf,
-  oneOf,
-  patterns,
-  price,
-  share,
-  whole,
-  words,
-} from "./setting.ts";
+import { flag, group, listOf, named, noteOf, oneOf, patterns, share, whole, words } from "./setting.ts";
 
 /** One schema per field of `T`, no more and no fewer, under its file name; this keeps schema and type the same. */
 type Fields<T> = {
@@ -47,7 +35,7 @@ const policy: Fields<CompactConfig["policy"]> = {
 
 const summarizer: Fields<CompactConfig["summarizer"]> = {
   kind: oneOf(["builtin"], "Who writes summaries; `builtin` needs no model."),
-  max_summary_tokens: whole(1, "Most tokens that a summary may have."),
+  max_summary_tokens: whole(1, "Most tokens that a summary may have; a tenth of the window when left out."),
   summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message."),
   fallback: oneOf(
     ["builtin", "pruning-only"],
@@ -74,18 +62,10 @@ const tracing: Fields<CompactConfig["tracing"]> = {
   jsonl: words("File that events are appended to, one JSON object a line.", "inside"),
 };
 
-const prices: Fields<NonNullable<ModelOverride["prices"]>> = {
-  input: price("US dollars per million prompt tokens."),
-  output: price("US dollars per million answer tokens."),
-  cache_read: price("US dollars per million prompt tokens read from the cache."),
-  cache_write: price("US dollars per million prompt tokens written to the cache."),
-};
-
 const model: Fields<ModelOverride> = {
   window: whole(1, "Tokens of prompt and answer together."),
   max_output: whole(1, "Most tokens of one answer."),
-  encoding: words("Name of a public encoding, such as `o200k_base`."),
-  prices: group<NonNullable<ModelOverride["prices"]>>(prices),
+  encoding: oneOf(["cl100k_base", "o200k_base"], "Encoding that its tokens are counted with."),
 };
 
 const top: Fields<CompactConfig> = {
@@ -96,10 +76,7 @@ const top: Fields<CompactConfig> = {
   storage: group<CompactConfig["storage"]>(storage),
   redaction: group<CompactConfig["redaction"]>(redaction),
   tracing: group<CompactConfig["tracing"]>(tracing),
-  models: named(
-    group<ModelOverride>(model),
-    "Facts about models by name: window, max_output, encoding, prices.",
-  ),
+  models: named(group<ModelOverride>(model), "Facts about models by name: window, max_output, encoding."),
 };
 
 /** Checks one layer of settings in file names; everything may be left out, nothing unknown may be in. */
@@ -128,12 +105,9 @@ export const settings: readonly Setting[] = Object.entries(top).flatMap(([name, 
 
 /** Names that are known right below a path; nothing where the user chooses them. */
 export function namesBelow(path: readonly (string | number)[]): readonly string[] {
-  const [first, second, third] = path;
+  const [first, second] = path;
   if (first === undefined) return Object.keys(top);
-  if (first === "models") {
-    if (second === undefined) return [];
-    return Object.keys(third === "prices" ? prices : model);
-  }
+  if (first === "models") return second === undefined ? [] : Object.keys(model);
   return Object.keys(sections[first] ?? {});
 }
 

@@ -44,13 +44,6 @@ export function whole(least: number, description: string): z.ZodType<number> {
   return noted(z.int({ error }).min(least, { error }), { description, values, kind: "number" });
 }
 
-/** US dollars per million tokens. */
-export function price(description: string): z.ZodType<number> {
-  const values = "a number, 0 or more";
-  const error = `must be ${values}`;
-  return noted(z.number({ error }).min(0, { error }), { description, values, kind: "number" });
-}
-
 export function flag(description: string): z.ZodType<boolean> {
   const values = "true or false";
   return noted(z.boolean({ error: `must be ${values}` }), { description, values, kind: "boolean" });
