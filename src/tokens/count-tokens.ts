@@ -1,0 +1,116 @@
+import { CompactError } from "../errors.ts";
+import type { Message } from "../messages/message.ts";
+import type { RequestCount, TokenBreakdown, TokenCounter } from "./counter.ts";
+import type { EncodingName } from "./encoding.ts";
+import { createTokenCounter, type RequestCounter, type TokenCounterOptions } from "./token-counter.ts";
+
+export interface CountTokensOptions extends TokenCounterOptions {
+  /** The system prompt where it is given beside the messages. */
+  readonly system?: string;
+  /** Tool definitions in the provider's own shape. */
+  readonly tools?: readonly unknown[];
+  /** What the user is about to send: text, or messages not yet in the list. */
+  readonly input?: string | readonly Message[];
+  /** Counts with this one; model, encoding, format and models are then not looked at. */
+  readonly counter?: TokenCounter & Partial<RequestCounter>;
+}
+
+/** Media and unreadable reasoning may cost half or twice their estimate. */
+const UNCERTAIN = { low: 0.5, high: 2 };
+
+const CACHED_COUNTERS = 16;
+const counters = new Map<string, RequestCounter>();
+
+/** One counter per model, encoding and format, so that text counted before is not encoded again. */
+function counterFor({ model, encoding, format, models, onWarning }: TokenCounterOptions): RequestCounter {
+  const options = {
+    ...(model !== undefined && { model }),
+    ...(encoding !== undefined && { encoding }),
+    ...(format !== undefined && { format }),
+    ...(models !== undefined && { models }),
+    ...(onWarning !== undefined && { onWarning }),
+  };
+  if (typeof encoding === "object" || models !== undefined || onWarning !== undefined) {
+    return createTokenCounter(options);
+  }
+  const key = JSON.stringify([model, encoding, format]);
+  const known = counters.get(key);
+  if (known !== undefined) return known;
+  if (counters.size >= CACHED_COUNTERS) counters.clear();
+  const counter = createTokenCounter(options);
+  counters.set(key, counter);
+  return counter;
+}
+
+function pendingMessages(input: string | readonly Message[] | undefined): readonly Message[] {
+  if (input === undefined || input === "") return [];
+  if (typeof input !== "string") return input;
+  return [{ id: "input", role: "user", parts: [{ type: "text", text: input }] }];
+}
+
+/**
+ * Tokens of a whole request: messages already decoded, system prompt, tool schemas and pending input.
+ * System and developer messages count to their own parts of the breakdown, the pending input and what
+ * opens the reply to `messages`; the parts add up to `tokens`.
+ */
+export function countTokens(messages: readonly Message[], options: CountTokensOptions = {}): RequestCount {
+  const counter = options.counter ?? counterFor(options);
+  const totals = { system: 0, developer: 0, messages: 0 };
+  let uncertain = 0;
+  const all = [...messages, ...pendingMessages(options.input)];
+  for (const message of all) {
+    const part = message.role === "system" || message.role === "developer" ? message.role : "messages";
+    totals[part] += counter.countMessage(message);
+    uncertain += counter.countUncertain?.(message) ?? 0;
+  }
+  totals.system += counter.countSystem(options.system);
+  if (all.length > 0 || totals.system > 0) totals.messages += counter.perRequest ?? 0;
+  const breakdown: TokenBreakdown = {
+    system: totals.system,
+    developer: totals.developer,
+    tools_schema: counter.countTools(options.tools),
+    messages: totals.messages,
+  };
+  return withRange(breakdown, uncertain, counter);
+}
+
+function withRange(breakdown: TokenBreakdown, uncertain: number, counter: TokenCounter): RequestCount {
+  const tokens = breakdown.system + breakdown.developer + breakdown.tools_schema + breakdown.messages;
+  const doubtful = Math.min(uncertain, tokens);
+  const certain = counter.range(tokens - doubtful);
+  return {
+    tokens,
+    exact: certain.exact && doubtful === 0,
+    low: certain.low + Math.floor(doubtful * UNCERTAIN.low),
+    high: certain.high + Math.ceil(doubtful * UNCERTAIN.high),
+    breakdown,
+  };
+}
+
+export interface CountTextOptions {
+  readonly encoding?: EncodingName;
+  /** The model's encoding and ratio; an encoding given beside it wins. */
+  readonly model?: string;
+}
+
+/** Tokens of bare text, no overhead: exact in the encoding named (o200k_base by default), else as the model counts. */
+export function countText(text: string, { encoding, model }: CountTextOptions = {}): number {
+  if (encoding !== undefined) return counterFor({ encoding }).countText(text);
+  return counterFor(model === undefined ? { encoding: "o200k_base" } : { model }).countText(text);
+}
+
+/** Tokens to expect in the answer: half the prompt's unless another ratio is known, rounded down. */
+export function estimateResponseTokens(promptTokens: number, ratio = 0.5): number {
+  return Math.floor(promptTokens * ratio);
+}
+
+/** The budget: the window without the buffer kept for the next user input and tool results. */
+export function availableTokens(maxContextTokens: number, hardCapBuffer: number): number {
+  const available = maxContextTokens - hardCapBuffer;
+  if (hardCapBuffer >= 0 && available > 0) return available;
+  throw new CompactError(
+    "InvalidConfig",
+    `a hardCapBuffer of ${hardCapBuffer} leaves nothing of ${maxContextTokens} context tokens`,
+    { hint: "Set hardCapBuffer to at least 0 and below maxContextTokens.", place: "policy.hard_cap_buffer" },
+  );
+}
