@@ -35,6 +35,11 @@ export function arrayAt(value: unknown, place: string): readonly unknown[] {
   throw invalidMessages(place, `must be an array, not ${kindOf(value)}`, SHAPE_HINT);
 }
 
+/** True for a list of objects that each name their `type`; tools also return lists of other things. */
+export function isBlockList(value: unknown): value is readonly NativeObject[] {
+  return Array.isArray(value) && value.every((block) => isObject(block) && typeof block.type === "string");
+}
+
 /** The neutral role for a provider's word; throws `InvalidMessages` for a word that `roles` does not hold. */
 export function roleAt(value: unknown, roles: Readonly<Record<string, Role>>, place: string): Role {
   const role = typeof value === "string" && Object.hasOwn(roles, value) ? roles[value] : undefined;

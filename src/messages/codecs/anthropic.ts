@@ -17,6 +17,7 @@ import {
   asObject,
   copyWith,
   filled,
+  isBlockList,
   isObject,
   jsonText,
   metaBags,
@@ -127,7 +128,7 @@ function readTool(
 }
 
 function resultContent(content: unknown, place: string): ToolResultPart["content"] {
-  if (!Array.isArray(content)) return jsonText(content);
+  if (!isBlockList(content)) return jsonText(content);
   return contentSlots(content, place).flatMap((one) =>
     one.parts.filter((part): part is TextPart | MediaPart => part.type === "text" || part.type === "media"),
   );

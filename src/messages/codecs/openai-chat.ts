@@ -14,6 +14,7 @@ import {
   arrayAt,
   copyWith,
   filled,
+  isBlockList,
   isObject,
   jsonText,
   metaBags,
@@ -174,7 +175,7 @@ function isSaid(error: unknown): boolean {
 }
 
 function resultContent(content: unknown, place: string): string | (TextPart | MediaPart)[] {
-  if (!Array.isArray(content)) return jsonText(content);
+  if (!isBlockList(content)) return jsonText(content);
   return contentSlots(content, place).flatMap((one) =>
     one.parts.filter((part): part is TextPart | MediaPart => part.type === "text" || part.type === "media"),
   );
