@@ -1,0 +1,160 @@
+import type { Message } from "../messages/message.ts";
+import type { SummarizeOptions, Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
+import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
+import type { TokenCounter } from "../tokens/counter.ts";
+import { assemble, type LiveSummary, type SummaryShape, summaryOf } from "./assemble.ts";
+import { applyEdit, type EditContext } from "./edit.ts";
+import type { CompactionPlan } from "./plan.ts";
+
+export interface ApplyOptions {
+  readonly counter: TokenCounter;
+  /** Tried in turn; with none, or when all fail, the result carries no summary. */
+  readonly summarizers: readonly Summarizer[];
+  readonly strategy: SummaryStrategy;
+  readonly instruction?: string | undefined;
+  readonly shape: SummaryShape;
+  /** Pinned messages that come first stand before the summary. */
+  isPinned(message: Message): boolean;
+  /** The version of the summary to be written. */
+  readonly version: number;
+  readonly archiveId?: (message: Message) => string;
+  readonly signal?: AbortSignal | undefined;
+  /** Hears of each summarizer that failed and of what came next. */
+  onFailure?(failure: {
+    readonly summarizer: string;
+    readonly error: unknown;
+    readonly fallback: string;
+  }): void;
+}
+
+export interface Applied {
+  readonly messages: readonly Message[];
+  readonly summary: LiveSummary | undefined;
+  /** Tokens of the whole summary message. */
+  readonly summaryTokens: number;
+  /** Tokens of the whole request afterwards, by the same counter as the plan. */
+  readonly tokensAfter: number;
+  /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
+  readonly rungs: readonly string[];
+  /** How many messages the summarizer read. */
+  readonly messagesRead: number;
+  readonly summarizer: string | undefined;
+}
+
+/** Makes a plan happen on the list that it was made for; the result is at or under the plan's budget. */
+export async function applyPlan(
+  view: readonly Message[],
+  plan: CompactionPlan,
+  options: ApplyOptions,
+): Promise<Applied> {
+  const context: EditContext = {
+    countText: (text) => options.counter.countText(text),
+    ...(options.archiveId === undefined ? {} : { archiveId: options.archiveId }),
+  };
+  const kept: { message: Message; pinned: boolean }[] = [];
+  const dropped: Message[] = [];
+  view.forEach((message, index) => {
+    const entry = plan.entries[index];
+    if (entry?.action === "summarize") dropped.push(message);
+    else kept.push({ message: applyEdit(message, entry?.edit, context), pinned: options.isPinned(message) });
+  });
+  const keptTokens = kept.reduce(
+    (total, entry) => total + options.counter.countMessage(entry.message),
+    plan.fixedTokens,
+  );
+  const written =
+    plan.summaryTokens > 0 ? await writeSummary(dropped, { plan, keptTokens, kept }, options) : undefined;
+  return {
+    messages: assemble(kept, written?.summary, options.shape),
+    summary: written?.summary,
+    summaryTokens: written?.tokens ?? 0,
+    tokensAfter: keptTokens + (written?.tokens ?? 0),
+    rungs: rungsOf(plan, written?.summarizer),
+    messagesRead: written?.messagesRead ?? 0,
+    summarizer: written?.summarizer,
+  };
+}
+
+interface Written {
+  readonly summary: LiveSummary;
+  readonly tokens: number;
+  readonly messagesRead: number;
+  readonly summarizer: string;
+}
+
+interface Frame {
+  readonly plan: CompactionPlan;
+  readonly keptTokens: number;
+  readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
+}
+
+async function writeSummary(
+  dropped: readonly Message[],
+  frame: Frame,
+  options: ApplyOptions,
+): Promise<Written | undefined> {
+  for (const [rung, summarizer] of options.summarizers.entries()) {
+    try {
+      const written = await summarizeWithin(dropped, frame, summarizer, options);
+      if (written !== undefined) return written;
+    } catch (error) {
+      const next = options.summarizers[rung + 1]?.name ?? "pruning-only";
+      options.onFailure?.({ summarizer: summarizer.name, error, fallback: next });
+    }
+  }
+  return undefined;
+}
+
+/** Asks again with less room while tag and framing push the summary over what is left of the budget. */
+async function summarizeWithin(
+  dropped: readonly Message[],
+  frame: Frame,
+  summarizer: Summarizer,
+  options: ApplyOptions,
+): Promise<Written | undefined> {
+  const input = dropped.filter((message) => message.meta?.summaryVersion === undefined);
+  const request = requestOf(dropped, options);
+  const ceiling = Math.min(frame.plan.budget, Math.max(frame.plan.tokensAfter, frame.plan.target));
+  let room = frame.plan.summaryTokens;
+  for (let attempt = 0; attempt < 4 && room > 0; attempt += 1) {
+    const made = await summarizer.summarize(input, { ...request, maxTokens: room });
+    const summary: LiveSummary = { version: options.version, text: normalized(made.text, options.version) };
+    const tokens = summaryCost(summary, frame, options);
+    const excess = frame.keptTokens + tokens - ceiling;
+    if (excess <= 0 && made.text !== "") {
+      return { summary, tokens, messagesRead: made.messagesRead, summarizer: summarizer.name };
+    }
+    room = Math.min(room, made.tokens) - Math.max(excess, 1);
+  }
+  return undefined;
+}
+
+function requestOf(dropped: readonly Message[], options: ApplyOptions): Omit<SummarizeOptions, "maxTokens"> {
+  const previous = dropped.map(summaryOf).findLast((summary) => summary !== undefined);
+  return {
+    strategy: options.strategy,
+    countText: (text) => options.counter.countText(text),
+    ...(previous === undefined ? {} : { previous: previous.text }),
+    ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  };
+}
+
+/** The text as it reads back from its message, so that a summary is recognised by its text. */
+function normalized(text: string, version: number): string {
+  return readSummary(wrapSummary(text, version))?.text ?? text;
+}
+
+function summaryCost(summary: LiveSummary, frame: Frame, options: ApplyOptions): number {
+  const placed = assemble(frame.kept, summary, options.shape);
+  const message = placed.find((candidate) => candidate.meta?.summaryVersion === summary.version);
+  return message === undefined ? 0 : options.counter.countMessage(message);
+}
+
+function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[] {
+  const rungs: string[] = [];
+  if (plan.entries.some((entry) => entry.action === "clear")) rungs.push("clear");
+  if (plan.entries.some((entry) => entry.action === "elide")) rungs.push("elide");
+  if (plan.summaryTokens > 0) rungs.push(summarizer === undefined ? "pruning-only" : `summary:${summarizer}`);
+  return rungs;
+}

@@ -1,0 +1,68 @@
+import type { Format, Message, Role } from "../messages/message.ts";
+import { messageText } from "../messages/message.ts";
+import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
+
+/** The summary that a list carries. */
+export interface LiveSummary {
+  readonly version: number;
+  /** The text between the tags. */
+  readonly text: string;
+}
+
+/** Providers that refuse, or may pass on to one that refuses, a conversation that begins with the assistant. */
+const USER_FIRST: ReadonlySet<Format> = new Set<Format>(["anthropic", "gemini", "ai-sdk", "langchain", "pi"]);
+
+export interface SummaryShape {
+  readonly role: "assistant" | "user" | "system";
+  readonly format: Format | undefined;
+}
+
+/**
+ * Pinned messages that come first, then the summary, then the rest, each in its own order. `kept` is in
+ * the order of the list.
+ */
+export function assemble(
+  kept: readonly { readonly message: Message; readonly pinned: boolean }[],
+  summary: LiveSummary | undefined,
+  shape: SummaryShape,
+): Message[] {
+  const messages = kept.map((entry) => entry.message);
+  if (summary === undefined) return messages;
+  const firstRecent = kept.findIndex((entry) => !entry.pinned);
+  const split = firstRecent === -1 ? kept.length : firstRecent;
+  const before = messages.slice(0, split);
+  return [...before, summaryMessage(summary, roleFor(before, shape)), ...messages.slice(split)];
+}
+
+function roleFor(before: readonly Message[], shape: SummaryShape): Role {
+  const needsUser = shape.format !== undefined && USER_FIRST.has(shape.format);
+  const userSpoke = before.some((message) => message.role === "user");
+  return shape.role === "assistant" && needsUser && !userSpoke ? "user" : shape.role;
+}
+
+/** A summary as a message of its own. */
+export function summaryMessage(summary: LiveSummary, role: Role): Message {
+  return {
+    id: `compact-summary-v${summary.version}`,
+    role,
+    parts: [{ type: "text", text: wrapSummary(summary.text, summary.version) }],
+    meta: { synthetic: true, summaryVersion: summary.version },
+  };
+}
+
+/** The same list, with messages that carry a summary of ours marked as such; only whole-text messages count. */
+export function markSummaries(messages: readonly Message[]): Message[] {
+  return messages.map((message) => {
+    if (message.meta?.summaryVersion !== undefined) return message;
+    const summary = summaryOf(message);
+    return summary === undefined
+      ? message
+      : { ...message, meta: { ...message.meta, summaryVersion: summary.version } };
+  });
+}
+
+/** The summary that a message carries, if it is one of ours: text only, from anybody but a tool. */
+export function summaryOf(message: Message): LiveSummary | undefined {
+  if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
+  return readSummary(messageText(message));
+}

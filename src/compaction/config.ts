@@ -1,0 +1,85 @@
+import { defaultPolicy, type Policy } from "../policy/policy.ts";
+import type { SummaryStrategy } from "../summarizers/summarizer.ts";
+
+export interface CompactPolicy extends Policy {
+  readonly strategy: SummaryStrategy;
+  /** What happens when even the floor does not fit: an error, or oversized messages keep head and tail. */
+  readonly onOverflow: "error" | "elide";
+}
+
+/** The user's own facts about a model; they win over the built-in table. */
+export interface ModelOverride {
+  readonly window?: number;
+  readonly maxOutput?: number;
+  readonly encoding?: "cl100k_base" | "o200k_base";
+}
+
+/** Everything that can be set; the file and the environment say the same in snake_case. */
+export interface CompactConfig {
+  /** The agent's model: gives window and tokenizer where they are not set. */
+  readonly model?: string;
+  /** The model's window in tokens; looked up by `model` when left out, 128,000 when that is unknown. */
+  readonly maxContextTokens?: number;
+  readonly policy: CompactPolicy;
+  readonly summarizer: {
+    readonly kind: "builtin";
+    /** Most tokens of a summary; a tenth of the window when left out. */
+    readonly maxSummaryTokens?: number;
+    readonly summaryRole: "assistant" | "user" | "system";
+    /** The rung after a failed summarizer. */
+    readonly fallback: "builtin" | "pruning-only";
+  };
+  readonly storage: {
+    readonly kind: "fs" | "memory";
+    /** Folder of the archive. */
+    readonly root: string;
+    /** Whether pruning stops when the archive cannot be written. */
+    readonly onFailure: "stop" | "continue";
+  };
+  readonly redaction: {
+    readonly enabled: boolean;
+    /** Further regular expressions whose matches are taken out. */
+    readonly patterns: readonly string[];
+  };
+  readonly tracing: {
+    /** Events to stderr. */
+    readonly console: boolean;
+    /** Events to this file as well. */
+    readonly jsonl?: string;
+  };
+  readonly models: Readonly<Record<string, ModelOverride>>;
+}
+
+export const defaultConfig: CompactConfig = Object.freeze({
+  policy: Object.freeze({ ...defaultPolicy, strategy: "task_state", onOverflow: "error" }),
+  summarizer: Object.freeze({ kind: "builtin", summaryRole: "assistant", fallback: "builtin" }),
+  storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
+  redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]) }),
+  tracing: Object.freeze({ console: false }),
+  models: Object.freeze({}),
+});
+
+type Overrides<T> = {
+  readonly [K in keyof T]?: T[K] extends readonly unknown[]
+    ? T[K]
+    : T[K] extends object
+      ? Overrides<T[K]>
+      : T[K];
+};
+
+/** What callers pass: any part of the configuration. */
+export type CompactConfigInput = Overrides<CompactConfig>;
+
+/** The defaults with the given values laid over them, section by section. */
+export function mergeConfig(input: CompactConfigInput): CompactConfig {
+  return {
+    ...defaultConfig,
+    ...input,
+    policy: { ...defaultConfig.policy, ...input.policy },
+    summarizer: { ...defaultConfig.summarizer, ...input.summarizer },
+    storage: { ...defaultConfig.storage, ...input.storage },
+    redaction: { ...defaultConfig.redaction, ...input.redaction },
+    tracing: { ...defaultConfig.tracing, ...input.tracing },
+    models: { ...defaultConfig.models, ...input.models } as CompactConfig["models"],
+  };
+}

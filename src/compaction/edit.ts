@@ -1,0 +1,120 @@
+import {
+  argumentsValue,
+  type Message,
+  type Part,
+  resultText,
+  type ToolCallPart,
+  type ToolResultPart,
+} from "../messages/message.ts";
+
+/** What happens to a kept message; stored with the session so that the same bytes come out each time. */
+export interface Edit {
+  /** Tool results are emptied to a stub. */
+  readonly clear?: true;
+  /** Texts longer than this many tokens keep their head and tail. */
+  readonly elideTo?: number;
+}
+
+export interface EditContext {
+  countText(text: string): number;
+  /** The id under which the archive holds the original; none where nothing is archived. */
+  archiveId?(message: Message): string;
+}
+
+/** The message with the edit applied; the very same object where the edit changes nothing. */
+export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
+  if (edit === undefined) return message;
+  const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
+  let changed = false;
+  const parts = message.parts.map((part) => {
+    const cleared =
+      edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
+    const cut =
+      edit.elideTo === undefined ? cleared : elidePart(cleared, { cap: edit.elideTo, pointer, context });
+    changed ||= cut !== part;
+    return cut;
+  });
+  return changed ? { ...message, parts, edited: true } : message;
+}
+
+/** A stub is about 20 tokens: shorter results stay as they are. */
+const STUB_TOKENS = 24;
+
+function clearResult(part: ToolResultPart, pointer: string, context: EditContext): ToolResultPart {
+  const text = resultText(part);
+  const hasMedia = typeof part.content !== "string" && part.content.some((piece) => piece.type === "media");
+  const tokens = context.countText(text);
+  if (tokens <= STUB_TOKENS && !hasMedia) return part;
+  const what = hasMedia ? `${tokens} tokens and media` : `${tokens} tokens`;
+  return { ...part, content: `[tool output cleared: ${what}${pointer}]` };
+}
+
+interface Elision {
+  readonly cap: number;
+  readonly pointer: string;
+  readonly context: EditContext;
+}
+
+function elidePart(part: Part, elision: Elision): Part {
+  if (part.type === "text") {
+    const text = elideText(part.text, elision);
+    return text === part.text ? part : { ...part, text };
+  }
+  if (part.type === "toolResult") return elideResult(part, elision);
+  if (part.type === "toolCall") return elideArguments(part, elision);
+  return part;
+}
+
+function elideResult(part: ToolResultPart, elision: Elision): ToolResultPart {
+  if (typeof part.content !== "string" && part.content.some((piece) => piece.type === "media")) {
+    const text = elideText(resultText(part), elision);
+    return { ...part, content: text === "" ? `[media elided${elision.pointer}]` : text };
+  }
+  const before = resultText(part);
+  const text = elideText(before, elision);
+  return text === before ? part : { ...part, content: text };
+}
+
+/** Long strings inside the arguments are cut, so that they stay JSON of the same shape. */
+function elideArguments(part: ToolCallPart, elision: Elision): ToolCallPart {
+  const value = argumentsValue(part);
+  if (typeof value === "string") {
+    const text = elideText(value, elision);
+    return text === value ? part : { ...part, arguments: text };
+  }
+  const cut = elideStrings(value, elision, 0);
+  if (cut === value) return part;
+  return { ...part, arguments: typeof part.arguments === "string" ? JSON.stringify(cut) : cut };
+}
+
+function elideStrings(value: unknown, elision: Elision, depth: number): unknown {
+  if (typeof value === "string") return elideText(value, elision);
+  if (typeof value !== "object" || value === null || depth > 16) return value;
+  let changed = false;
+  const each = (item: unknown): unknown => {
+    const cut = elideStrings(item, elision, depth + 1);
+    changed ||= cut !== item;
+    return cut;
+  };
+  const copy = Array.isArray(value)
+    ? value.map(each)
+    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, each(item)]));
+  return changed ? copy : value;
+}
+
+/** Head (three fifths) and tail of a text with a marker between; the text itself when it is within `cap` tokens. */
+function elideText(text: string, { cap, pointer, context }: Elision): string {
+  if (text.length <= cap) return text;
+  const tokens = context.countText(text);
+  if (tokens <= cap) return text;
+  const characters = Math.floor((text.length * cap) / tokens);
+  const headEnd = boundary(text, Math.ceil(characters * 0.6));
+  const tailStart = boundary(text, text.length - Math.floor(characters * 0.4));
+  return `${text.slice(0, headEnd)}\n[… about ${tokens - cap} tokens elided${pointer} …]\n${text.slice(tailStart)}`;
+}
+
+/** Moves an offset off the middle of a surrogate pair. */
+function boundary(text: string, offset: number): number {
+  const code = text.charCodeAt(offset);
+  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
+}

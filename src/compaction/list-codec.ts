@@ -1,0 +1,55 @@
+import { CompactError } from "../errors.ts";
+import { decode, detectListFormat, encode } from "../messages/codecs.ts";
+import type { Format, Message, Part } from "../messages/message.ts";
+
+/** Reads and writes one caller's lists; `format` is undefined where the caller's messages are neutral already. */
+export interface ListCodec {
+  readonly format: Format | undefined;
+  decode(list: readonly unknown[], previous?: readonly Message[]): Message[];
+  encode(messages: readonly Message[]): unknown[];
+}
+
+const neutral: ListCodec = {
+  format: undefined,
+  decode: (list) => list as Message[],
+  encode: (messages) => [...messages],
+};
+
+/** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
+export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
+  if (format === undefined && isNeutralList(list)) return neutral;
+  const known = format ?? detectListFormat(list);
+  if (known === undefined) {
+    throw new CompactError("UnknownFormat", "the messages are in no format that is known here", {
+      place: "messages",
+      hint: 'Pass `format`, such as "openai-chat" or "anthropic".',
+    });
+  }
+  return {
+    format: known,
+    decode: (entries, previous) => decode(entries, known, previous),
+    encode: (messages) => encode(messages, known),
+  };
+}
+
+const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([
+  "text",
+  "toolCall",
+  "toolResult",
+  "reasoning",
+  "media",
+]);
+
+function isNeutralList(list: readonly unknown[]): boolean {
+  return list.length === 0 || list.every(isNeutralMessage);
+}
+
+function isNeutralMessage(entry: unknown): boolean {
+  if (typeof entry !== "object" || entry === null) return false;
+  const { id, role, parts } = entry as Partial<Record<keyof Message, unknown>>;
+  if (typeof id !== "string" || typeof role !== "string" || !Array.isArray(parts)) return false;
+  return parts.every((part: unknown) => {
+    const type = (part as { readonly type?: unknown } | null)?.type;
+    return typeof type === "string" && NEUTRAL_PARTS.has(type as Part["type"]);
+  });
+}

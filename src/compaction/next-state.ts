@@ -1,0 +1,78 @@
+import { contentHash } from "../messages/content-hash.ts";
+import type { Applied } from "./apply.ts";
+import { applyEdit, type Edit, type EditContext } from "./edit.ts";
+import type { CompactionPlan, PlannedMessage } from "./plan.ts";
+import type { LiveSession } from "./session.ts";
+import type { KeptMessage, LoggedMessage, SessionState, ViewEntry } from "./state.ts";
+
+export interface NextStateInput {
+  readonly session: LiveSession;
+  readonly plan: CompactionPlan;
+  readonly applied: Applied;
+  readonly step: number;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly edit: EditContext;
+}
+
+/** The state after a compaction, and the entries of the new view. */
+export function nextState(input: NextStateInput): {
+  readonly state: SessionState;
+  readonly entries: readonly ViewEntry[];
+} {
+  const { session, plan, applied } = input;
+  const planned = new Map(plan.entries.map((entry) => [entry.id, entry]));
+  const log: LoggedMessage[] = [...session.log];
+  const entries: ViewEntry[] = [];
+  const summarized: string[] = [];
+  for (const entry of session.entries) {
+    const fate = planned.get(entry.message.id);
+    if (fate?.action === "summarize") {
+      if (entry.message.meta?.summaryVersion === undefined) summarized.push(entry.message.id);
+      continue;
+    }
+    entries.push(keptEntry(entry, fate, input.edit));
+  }
+  const previous = session.state;
+  const state: SessionState = {
+    format: 1,
+    counter: previous.counter,
+    log,
+    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    summary:
+      applied.summary === undefined
+        ? undefined
+        : { ...applied.summary, at: input.at, tokens: applied.summaryTokens },
+    summaryCount: previous.summaryCount + (applied.summary === undefined ? 0 : 1),
+    summarizedMessageIds:
+      applied.summary === undefined ? [] : [...previous.summarizedMessageIds, ...summarized],
+    step: input.step,
+    tokensAfter: applied.tokensAfter,
+  };
+  return { state, entries };
+}
+
+function keptEntry(entry: ViewEntry, fate: PlannedMessage | undefined, context: EditContext): ViewEntry {
+  if (fate?.edit === undefined) return entry;
+  return {
+    ...entry,
+    message: applyEdit(entry.message, fate.edit, context),
+    edit: joined(entry.edit, fate.edit),
+  };
+}
+
+function joined(before: Edit | undefined, now: Edit): Edit {
+  const elideTo = Math.min(
+    before?.elideTo ?? Number.POSITIVE_INFINITY,
+    now.elideTo ?? Number.POSITIVE_INFINITY,
+  );
+  const clear = before?.clear === true || now.clear === true;
+  return { ...(clear ? { clear: true as const } : {}), ...(Number.isFinite(elideTo) ? { elideTo } : {}) };
+}
+
+function keptMessage(entry: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
+  if (entry.at === undefined) return [];
+  if (entry.edit === undefined) return [{ at: entry.at }];
+  const hash = contentHash(entry.message);
+  return [{ at: entry.at, edit: entry.edit, ...(hash === log[entry.at]?.[0] ? {} : { hash }) }];
+}

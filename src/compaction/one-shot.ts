@@ -1,0 +1,176 @@
+import { CompactError } from "../errors.ts";
+import type { Format, Message } from "../messages/message.ts";
+import { builtinSummarizer } from "../summarizers/builtin.ts";
+import type { Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
+import type { TokenCounter } from "../tokens/counter.ts";
+import { createTokenCounter } from "../tokens/token-counter.ts";
+import { isPinned } from "../policy/partition.ts";
+import { applyPlan } from "./apply.ts";
+import { markSummaries } from "./assemble.ts";
+import { type CompactPolicy, defaultConfig } from "./config.ts";
+import { listCodec } from "./list-codec.ts";
+import { type CompactionPlan, planView } from "./plan.ts";
+import { type ArchiveReceipt, type CompactionResult, reportOf, untouched } from "./report.ts";
+
+export interface PlanOptions {
+  /** Most tokens the whole request may have: messages, system prompt and tool schemas. */
+  readonly maxTokens: number;
+  /** Tokens to aim for, at most `maxTokens`; may be missed when what must stay is larger. */
+  readonly targetTokens?: number;
+  /** Recognised when left out; neutral messages need none. */
+  readonly format?: Format;
+  /** The model that will read the list: decides how tokens are counted. */
+  readonly model?: string;
+  readonly encoding?: "cl100k_base" | "o200k_base";
+  /** The system prompt that travels beside the messages. */
+  readonly system?: string;
+  readonly tools?: readonly unknown[];
+  readonly policy?: Partial<CompactPolicy>;
+  /** `error` (default) or `elide`: oversized messages keep their head and tail. */
+  readonly onOverflow?: "error" | "elide";
+  /** Most tokens of the summary's text; 8,192 or half of what it replaces when left out. */
+  readonly maxSummaryTokens?: number;
+}
+
+export interface CompactOptions extends PlanOptions {
+  /** Writes the summary; the built-in one when left out, and whenever this one fails. */
+  readonly summarizer?: Summarizer;
+  readonly strategy?: SummaryStrategy;
+  /** What the summary should look after, in a person's words. */
+  readonly instruction?: string;
+  readonly signal?: AbortSignal;
+  /** Keeps the originals before anything is dropped; what it rejects with stops the compaction. */
+  readonly archive?: OneShotArchive;
+  /** Milliseconds of a steady clock, for `elapsedMs`. */
+  readonly clock?: () => number;
+}
+
+export interface OneShotArchive {
+  save(messages: readonly Message[]): Promise<ArchiveReceipt>;
+  archiveId(message: Message): string;
+}
+
+/** Most tokens of a summary, whatever room there is: beyond it, verbatim messages serve better. */
+const MAX_SUMMARY_TOKENS = 8192;
+
+/**
+ * Fits a message list into `maxTokens` in one go, with no session behind it. A list that fits already
+ * comes back as the same array. Throws `InsufficientBudget` when what must stay does not fit,
+ * `InvalidMessages` and `UnknownFormat` for lists that cannot be read.
+ */
+export async function compact<T = unknown>(
+  messages: readonly T[],
+  options: CompactOptions,
+): Promise<CompactionResult<T>> {
+  const clock = options.clock ?? (() => performance.now());
+  const started = clock();
+  const prepared = prepare(messages, options);
+  const { view, counter, codec, fixedTokens } = prepared;
+  const tokens = view.reduce((total, message) => total + counter.countMessage(message), fixedTokens);
+  if (tokens <= Math.min(options.maxTokens, options.targetTokens ?? options.maxTokens)) {
+    const report = untouched({
+      reason: "below_trigger",
+      format: codec.format,
+      range: counter.range(tokens),
+      messages: messages.length,
+      elapsedMs: clock() - started,
+    });
+    return { messages: messages as T[], summary: undefined, report };
+  }
+  const plan = planPrepared(prepared, options, options.archive?.archiveId);
+  const archive = await options.archive?.save(view);
+  const applied = await applyPlan(view, plan, {
+    counter,
+    summarizers: summarizersOf(options.summarizer),
+    strategy: options.strategy ?? options.policy?.strategy ?? defaultConfig.policy.strategy,
+    instruction: options.instruction,
+    shape: { role: "assistant", format: codec.format },
+    isPinned: (message) => isPinned(message, { ...defaultConfig.policy, ...options.policy }),
+    version: nextVersion(view),
+    signal: options.signal,
+    ...(options.archive === undefined ? {} : { archiveId: options.archive.archiveId }),
+  });
+  const report = reportOf({
+    plan,
+    applied,
+    reason: "manual",
+    format: codec.format,
+    range: counter.range(applied.tokensAfter),
+    archive,
+    elapsedMs: clock() - started,
+  });
+  return { messages: codec.encode(applied.messages) as T[], summary: applied.summary?.text, report };
+}
+
+/** What `compact` would do, message by message, without doing it. Errors as `compact`. */
+export function planCompaction(messages: readonly unknown[], options: PlanOptions): CompactionPlan {
+  return planPrepared(prepare(messages, options), options);
+}
+
+/** The given summarizer first, the built-in one as its safety net. */
+export function summarizersOf(summarizer: Summarizer | undefined): Summarizer[] {
+  return summarizer === undefined ? [builtinSummarizer] : [summarizer, builtinSummarizer];
+}
+
+/** One more than the newest summary in the list. */
+export function nextVersion(view: readonly Message[]): number {
+  return Math.max(0, ...view.map((message) => message.meta?.summaryVersion ?? 0)) + 1;
+}
+
+interface Prepared {
+  readonly view: readonly Message[];
+  readonly codec: ReturnType<typeof listCodec>;
+  readonly counter: TokenCounter;
+  readonly fixedTokens: number;
+}
+
+function prepare(messages: readonly unknown[], options: PlanOptions): Prepared {
+  if (!Array.isArray(messages)) {
+    throw new CompactError("InvalidArgument", "messages must be an array", {
+      hint: "Pass the list itself, not the request that holds it.",
+    });
+  }
+  for (const name of ["maxTokens", "targetTokens"] as const)
+    requirePositive(name, options[name], name === "maxTokens");
+  const codec = listCodec(messages, options.format);
+  const counter = createTokenCounter({
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
+    ...(codec.format === undefined ? {} : { format: codec.format }),
+  });
+  return {
+    view: markSummaries(codec.decode(messages)),
+    codec,
+    counter,
+    fixedTokens: counter.countSystem(options.system) + counter.countTools(options.tools),
+  };
+}
+
+function requirePositive(name: string, value: number | undefined, required: boolean): void {
+  if (value === undefined && !required) return;
+  if (typeof value === "number" && Number.isFinite(value) && value > 0) return;
+  throw new CompactError("InvalidArgument", `${name} must be a positive number of tokens`, {
+    place: `options.${name}`,
+    hint: "Pass the model's window less what you keep free for the answer.",
+  });
+}
+
+function planPrepared(
+  { view, counter, fixedTokens }: Prepared,
+  options: PlanOptions,
+  archiveId?: (message: Message) => string,
+): CompactionPlan {
+  const policy = { ...defaultConfig.policy, ...options.policy };
+  return planView({
+    messages: view,
+    counter,
+    fixedTokens,
+    budget: options.maxTokens,
+    target: options.targetTokens ?? policy.targetContextTokens ?? options.maxTokens,
+    keep: policy,
+    clearToolResults: policy.clearToolResults,
+    onOverflow: options.onOverflow ?? policy.onOverflow,
+    maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
+    ...(archiveId === undefined ? {} : { archiveId }),
+  });
+}

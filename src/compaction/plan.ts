@@ -1,0 +1,132 @@
+import type { Message, Role } from "../messages/message.ts";
+import type { KeepCounts, Layer, Partition } from "../policy/partition.ts";
+import type { Edit } from "./edit.ts";
+import {
+  type Draft,
+  fitToLimit,
+  floorOf,
+  MIN_SUMMARY_TOKENS,
+  type PlanInput,
+  SUMMARY_OVERHEAD,
+  sum,
+} from "./fit.ts";
+
+export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
+
+export interface PlannedMessage {
+  /** Index into the list that was planned. */
+  readonly index: number;
+  readonly id: string;
+  readonly role: Role;
+  readonly layer: Layer;
+  readonly action: PlannedAction;
+  /** What is changed in a kept message, for `clear` and `elide`. */
+  readonly edit?: Edit;
+  /** Tokens now, and after the action (0 for `summarize`: what it says goes into the summary's share). */
+  readonly tokens: number;
+  readonly tokensAfter: number;
+  /** Why, in words for a person. */
+  readonly reason: string;
+}
+
+/** What a compaction would do, as data: nothing has happened yet. */
+export interface CompactionPlan {
+  readonly entries: readonly PlannedMessage[];
+  /** Most tokens the request may have afterwards; what it aims for. */
+  readonly budget: number;
+  readonly target: number;
+  /** System prompt, tool schemas, pending input: beside the messages and never touched. */
+  readonly fixedTokens: number;
+  readonly tokensBefore: number;
+  /** Most tokens the result will have, the summary's whole room included. */
+  readonly tokensAfter: number;
+  /** Room for the summary message's text; 0 when nothing is summarized. */
+  readonly summaryTokens: number;
+  /** The keep counts after relaxing, and how many times they were lowered. */
+  readonly keep: KeepCounts;
+  readonly relaxed: number;
+  readonly counts: Partition["counts"];
+}
+
+/** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
+export function planView(input: PlanInput): CompactionPlan {
+  const limit = Math.min(input.budget, input.target ?? input.budget);
+  return finish(input, fitToLimit(input, limit), limit);
+}
+
+/** A summary takes at most half of what it replaces: it must be worth the exchange. */
+function summaryRoom(input: PlanInput, draft: Draft, limit: number): number {
+  const dropped = input.messages.flatMap((_, index) => (draft.kept.has(index) ? [] : [index]));
+  if (dropped.length === 0) return 0;
+  const replaced = sum(
+    dropped,
+    input.messages.map((message) => input.counter.countMessage(message)),
+  );
+  const free = limit - input.fixedTokens - sum(draft.kept, draft.costs) - SUMMARY_OVERHEAD;
+  return Math.max(
+    1,
+    Math.floor(Math.min(free, input.maxSummaryTokens, Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2))),
+  );
+}
+
+function finish(input: PlanInput, draft: Draft, limit: number): CompactionPlan {
+  const reachable = Math.min(input.budget, Math.max(limit, floorOf(input, draft)));
+  const summaryTokens = summaryRoom(input, draft, reachable);
+  const entries = input.messages.map((message, index) => planned(message, index, { input, draft }));
+  const keptTokens = sum(draft.kept, draft.costs);
+  return {
+    entries,
+    budget: input.budget,
+    target: limit,
+    fixedTokens: input.fixedTokens,
+    tokensBefore: input.fixedTokens + entries.reduce((total, entry) => total + entry.tokens, 0),
+    tokensAfter: input.fixedTokens + keptTokens + (summaryTokens > 0 ? summaryTokens + SUMMARY_OVERHEAD : 0),
+    summaryTokens,
+    keep: draft.keep,
+    relaxed: draft.relaxed,
+    counts: draft.partition.counts,
+  };
+}
+
+function planned(
+  message: Message,
+  index: number,
+  { input, draft }: { input: PlanInput; draft: Draft },
+): PlannedMessage {
+  const layer = draft.partition.layers[index] ?? "remainder";
+  const edit = draft.edits.get(index);
+  const action = actionOf(draft.kept.has(index), edit);
+  const tokens = input.counter.countMessage(message);
+  return {
+    index,
+    id: message.id,
+    role: message.role,
+    layer,
+    action,
+    ...(edit === undefined ? {} : { edit }),
+    tokens,
+    tokensAfter: action === "summarize" ? 0 : (draft.costs[index] ?? tokens),
+    reason: reasonFor(layer, action, message),
+  };
+}
+
+function reasonFor(layer: Layer, action: PlannedAction, message: Message): string {
+  if (action === "elide") return "must stay but is too large: keeps its head and tail";
+  if (action === "clear") return "kept near the recent part, its tool output emptied";
+  if (action === "summarize") {
+    return message.meta?.summaryVersion === undefined
+      ? "older than what is kept"
+      : "the earlier summary is folded into the new one";
+  }
+  if (layer === "pinned")
+    return message.meta?.protected === true ? "protected" : `role ${message.role} is never pruned`;
+  if (layer === "recent") return "in the recent turns";
+  if (layer === "toolPairs") return "among the newest tool calls";
+  return "fits under the target";
+}
+
+function actionOf(kept: boolean, edit: Edit | undefined): PlannedAction {
+  if (!kept) return "summarize";
+  if (edit === undefined) return "keep";
+  return edit.clear === true ? "clear" : "elide";
+}

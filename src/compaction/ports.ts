@@ -1,0 +1,68 @@
+import type { Format } from "../messages/message.ts";
+import type { StorageDriver } from "../storage/driver.ts";
+import type { Summarizer } from "../summarizers/summarizer.ts";
+import type { Exporter } from "../tracing/event.ts";
+import type { CompactionReport } from "./report.ts";
+
+/** What a manager is given beside its configuration; every one has a default. */
+export interface ManagerPorts {
+  /** Tried before the built-in one. */
+  readonly summarizer?: Summarizer;
+  /** Where archive and session state go; the file system under `storage.root` on Node, else memory. */
+  readonly storage?: StorageDriver;
+  /** Hear every event. */
+  readonly exporters?: readonly Exporter[];
+  /** Wall clock. */
+  readonly now?: () => Date;
+  /** Milliseconds of a steady clock. */
+  readonly clock?: () => number;
+  /** Told, once each, of things that work less well than they could. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** What travels beside the messages of one call. */
+export interface PreflightRequest {
+  readonly system?: string;
+  readonly tools?: readonly unknown[];
+  /** What the user is about to send and is not in the list yet. */
+  readonly input?: string;
+  /** The provider's usage record of the call before, in its own shape: later estimates are calibrated by it. */
+  readonly usage?: unknown;
+  /** Recognised from the list when left out. */
+  readonly format?: Format;
+  readonly signal?: AbortSignal;
+}
+
+export interface ManualRequest extends PreflightRequest {
+  /** Why, in a person's words; in the event, and an instruction to the summarizer. */
+  readonly note?: string;
+  /** Tokens to aim for; without it everything eligible is summarized. */
+  readonly targetTokens?: number;
+}
+
+/** What is known of a session at any time. */
+export interface ManagerState {
+  /** Tokens of the newest request that was looked at. */
+  readonly totalTokens: number;
+  readonly maxContextTokens: number;
+  /** Messages of the view: what the model gets. */
+  readonly messageCount: number;
+  readonly summaryCount: number;
+  /** ISO 8601. */
+  readonly lastSummaryAt: string | undefined;
+  readonly summaryVersion: number | undefined;
+  readonly archiveSteps: number;
+}
+
+/** The running summary of a session and how far it reaches. */
+export interface RunningSummary {
+  readonly summary: string;
+  readonly summarizedMessageIds: readonly string[];
+  readonly lastSummarizedMessageId: string | undefined;
+}
+
+/** Announced when a session was compacted. */
+export interface CompactionNotice {
+  readonly sessionId: string;
+  readonly report: CompactionReport;
+}

@@ -1,0 +1,213 @@
+import { CompactError } from "../errors.ts";
+import { findMalformations } from "../messages/well-formed.ts";
+import type { TriggerDecision } from "../policy/trigger.ts";
+import type { Archive } from "../storage/archive.ts";
+import { archiveId } from "../storage/archive.ts";
+import type { Summarizer } from "../summarizers/summarizer.ts";
+import type { TokenBreakdown } from "../tokens/counter.ts";
+import { type Announcer, decisionProperties, prunedProperties, summaryProperties } from "./announce.ts";
+import { type Applied, applyPlan } from "./apply.ts";
+import type { CompactConfig } from "./config.ts";
+import { nextState } from "./next-state.ts";
+import { nextVersion } from "./one-shot.ts";
+import { type CompactionPlan, planView } from "./plan.ts";
+import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
+import { type LiveSession, type SessionPorts, settle } from "./session.ts";
+
+export interface RoundInput {
+  readonly session: LiveSession;
+  readonly ports: SessionPorts;
+  readonly config: CompactConfig;
+  readonly decision: TriggerDecision;
+  readonly breakdown: TokenBreakdown;
+  /** Tokens beside the messages. */
+  readonly fixedTokens: number;
+  /** Most tokens of the whole request, and what to aim for. */
+  readonly budget: number;
+  readonly target: number | undefined;
+  readonly maxSummaryTokens: number;
+  readonly note: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface RoundPorts {
+  readonly archive: Archive;
+  readonly summarizers: readonly Summarizer[];
+  readonly announce: Announcer;
+  now(): string;
+  clock(): number;
+  /** Makes the new state durable; rejects with `Conflict` when somebody else was quicker. */
+  save(session: LiveSession, state: LiveSession["state"]): Promise<string>;
+}
+
+/**
+ * One compaction of a session: plan, archive, apply, save, in that order. Undefined when there is
+ * nothing to gain. Whatever it rejects with, the session is as before.
+ */
+export async function compactSession(input: RoundInput, ports: RoundPorts): Promise<CompactionReport | undefined> {
+  const started = ports.clock();
+  const startedAt = ports.now();
+  const plan = planOrAnnounce(input, ports);
+  if (!isWorthwhile(plan, input)) return undefined;
+  announceMalformed(input, ports);
+  const receipt = await archiveView(input, ports);
+  const applied = await applyPlan(input.session.view, plan, {
+    counter: input.ports.counter,
+    summarizers: ports.summarizers,
+    strategy: input.config.policy.strategy,
+    instruction: input.note,
+    shape: input.ports.shape,
+    isPinned: input.ports.isPinned,
+    version: Math.max(nextVersion(input.session.view), (input.session.state.summary?.version ?? 0) + 1),
+    archiveId,
+    signal: input.signal,
+    onFailure: (failure) => announceFailure(ports, failure.error, failure.fallback),
+  });
+  await commit(input, ports, { plan, applied, step: receipt?.step ?? input.session.state.step });
+  const report = reportOf({
+    plan,
+    applied,
+    reason: input.decision.reason,
+    format: input.ports.codec.format,
+    range: input.ports.counter.range(applied.tokensAfter),
+    archive: receipt,
+    elapsedMs: ports.clock() - started,
+  });
+  await saveSummary(input, ports, report, applied);
+  announceDone(input, ports, { report, applied, startedAt });
+  return report;
+}
+
+function planOrAnnounce(input: RoundInput, ports: RoundPorts): CompactionPlan {
+  try {
+    return planView({
+      messages: input.session.view,
+      counter: input.ports.counter,
+      fixedTokens: input.fixedTokens,
+      budget: input.budget,
+      target: input.target,
+      keep: input.config.policy,
+      clearToolResults: input.config.policy.clearToolResults,
+      onOverflow: input.config.policy.onOverflow,
+      maxSummaryTokens: input.maxSummaryTokens,
+      archiveId,
+    });
+  } catch (error) {
+    announceFailure(ports, error, "none");
+    throw error;
+  }
+}
+
+/** Automatic rounds must shrink the list; a manual one only needs something to summarize. */
+function isWorthwhile(plan: CompactionPlan, input: RoundInput): boolean {
+  const changes = plan.entries.some((entry) => entry.action !== "keep");
+  if (!changes) return false;
+  return input.decision.reason === "manual" || plan.tokensAfter < plan.tokensBefore;
+}
+
+function announceMalformed(input: RoundInput, ports: RoundPorts): void {
+  const faults = findMalformations(input.session.view);
+  if (faults.length === 0) return;
+  ports.announce.say(
+    "compact.error",
+    {
+      error_type: "MalformedMessages",
+      message: faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`).join("; "),
+      fallback: "kept or summarized as they are",
+    },
+    { status: "error" },
+  );
+}
+
+/** Nothing is dropped before this resolves; undefined when the policy goes on without an archive. */
+async function archiveView(input: RoundInput, ports: RoundPorts): Promise<ArchiveReceipt | undefined> {
+  const step = input.session.state.step + 1;
+  try {
+    const saved = await ports.archive.saveTranscript(input.session.id, step, input.session.view);
+    ports.announce.say("compact.archival", {
+      session_id: input.session.id,
+      step,
+      storage_adapter: input.config.storage.kind,
+      location: saved.location,
+    });
+    return { location: saved.location, step, ids: saved.ids };
+  } catch (error) {
+    const goesOn = input.config.storage.onFailure === "continue";
+    announceFailure(ports, error, goesOn ? "compacted without an archive" : "nothing is pruned");
+    if (goesOn) return undefined;
+    throw new CompactError("StorageFailed", `the archive could not be written: ${messageOf(error)}`, {
+      hint: "Mend the storage, or set storage.onFailure to \"continue\" to prune without an archive.",
+      cause: error,
+    });
+  }
+}
+
+async function commit(
+  input: RoundInput,
+  ports: RoundPorts,
+  outcome: { readonly plan: CompactionPlan; readonly applied: Applied; readonly step: number },
+): Promise<void> {
+  const { session } = input;
+  const { state, entries } = nextState({ session, ...outcome, at: ports.now(), edit: input.ports.edit });
+  const storedVersion = await ports.save(session, state);
+  const natives = input.ports.codec.encode(outcome.applied.messages);
+  settle(session, { state, entries, view: withNatives(outcome.applied.messages, natives), natives }, input.ports.counter);
+  session.storedVersion = storedVersion;
+}
+
+/** The summary keeps the native that was made for it, so that every later call hands out the same object. */
+function withNatives(messages: Applied["messages"], natives: readonly unknown[]): Applied["messages"] {
+  if (natives.length !== messages.length) return messages;
+  return messages.map((message, index) => {
+    if (message.meta?.summaryVersion === undefined && message.edited !== true) return message;
+    const { edited: _, ...rest } = message;
+    return { ...rest, native: natives[index] };
+  });
+}
+
+async function saveSummary(input: RoundInput, ports: RoundPorts, report: CompactionReport, applied: Applied): Promise<void> {
+  if (applied.summary === undefined || report.archive === undefined) return;
+  try {
+    await ports.archive.saveSummary(input.session.id, report.archive.step, {
+      version: applied.summary.version,
+      text: applied.summary.text,
+      strategy: input.config.policy.strategy,
+      summarizer: applied.summarizer ?? "none",
+      at: ports.now(),
+      tokens: applied.summaryTokens,
+      tokensBefore: report.tokensBefore,
+      tokensAfter: report.tokensAfter,
+    });
+  } catch (error) {
+    announceFailure(ports, error, "the summary is in the list and the state, not in the archive");
+  }
+}
+
+function announceDone(
+  input: RoundInput,
+  { announce }: RoundPorts,
+  { report, applied, startedAt }: { readonly report: CompactionReport; readonly applied: Applied; readonly startedAt: string },
+): void {
+  const { policy } = input.config;
+  announce.say("compact.trigger_decision", decisionProperties(input.decision, policy, { report, note: input.note }));
+  if (applied.summary !== undefined) {
+    announce.say("compact.summary_created", summaryProperties(report, policy), { payload: applied.summary.text, startedAt });
+  }
+  announce.say("compact.pruned_messages", prunedProperties(report));
+}
+
+function announceFailure(ports: RoundPorts, error: unknown, fallback: string): void {
+  ports.announce.say(
+    "compact.error",
+    { error_type: CompactError.isInstance(error) ? error.code : errorName(error), message: messageOf(error), fallback },
+    { status: "error" },
+  );
+}
+
+function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : "Error";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
