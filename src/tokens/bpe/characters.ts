@@ -1,0 +1,111 @@
+import {
+  byteClasses,
+  codePointClasses,
+  END,
+  HIGH,
+  LETTER,
+  MARK,
+  NEWLINE,
+  NUMBER,
+  OTHER,
+  SPACE,
+} from "./character-classes.ts";
+
+const byCodePoint = codePointClasses();
+const byByte = byteClasses(byCodePoint);
+
+const APOSTROPHE = 0x27;
+const BLANK = 0x20;
+
+/** The class of an ASCII character; HIGH for any other, END behind the text. */
+export function classOfByte(text: Uint8Array, at: number): number {
+  return byByte[text[at] as number] as number;
+}
+
+/** Class and UTF-8 width of the character at `at`, as `class | width << 4`; the width of END is 0. */
+export function characterAt(text: Uint8Array, at: number): number {
+  const first = text[at] as number;
+  if (first < 0x80) return (byByte[first] as number) | 0x10;
+  const second = (text[at + 1] as number) & 0x3f;
+  if (first < 0xe0) return (byCodePoint[((first & 0x1f) << 6) | second] as number) | 0x20;
+  const third = (text[at + 2] as number) & 0x3f;
+  if (first < 0xf0) {
+    return (byCodePoint[((first & 0x0f) << 12) | (second << 6) | third] as number) | 0x30;
+  }
+  if (first === 0xff) return END;
+  const fourth = (text[at + 3] as number) & 0x3f;
+  return (byCodePoint[((first & 0x07) << 18) | (second << 12) | (third << 6) | fourth] as number) | 0x40;
+}
+
+/** End of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`, or `at`; U+017F folds to `s`. */
+export function contractionEnd(text: Uint8Array, at: number): number {
+  if (text[at] !== APOSTROPHE) return at;
+  const first = (text[at + 1] as number) | 0x20;
+  if (first === 0x73 || first === 0x74 || first === 0x6d || first === 0x64) return at + 2;
+  if (text[at + 1] === 0xc5 && text[at + 2] === 0xbf) return at + 3;
+  const second = (text[at + 2] as number) | 0x20;
+  const two = (first === 0x6c && second === 0x6c) || ((first === 0x76 || first === 0x72) && second === 0x65);
+  return two ? at + 3 : at;
+}
+
+/** End of `\p{N}{1,3}`, whose first character is known to be a number. */
+export function numberEnd(text: Uint8Array, at: number): number {
+  let end = at;
+  for (let digits = 0; digits < 3; digits += 1) {
+    const kind = classOfByte(text, end);
+    if (kind === NUMBER) {
+      end += 1;
+    } else {
+      if (kind !== HIGH) return end;
+      const character = characterAt(text, end);
+      if ((character & 15) !== NUMBER) return end;
+      end += character >> 4;
+    }
+  }
+  return end;
+}
+
+/** End of `[^\s\p{L}\p{N}]+`, or `at` when there is none. */
+export function symbolsEnd(text: Uint8Array, at: number): number {
+  let end = at;
+  for (;;) {
+    const ascii = classOfByte(text, end);
+    if (ascii === OTHER) {
+      end += 1;
+    } else {
+      if (ascii !== HIGH) return end;
+      const character = characterAt(text, end);
+      const kind = character & 15;
+      if (kind !== OTHER && kind !== MARK) return end;
+      end += character >> 4;
+    }
+  }
+}
+
+/** End of `\s*[\r\n]+|\s+(?!\S)|\s+`, whose first character is known to be white space. */
+export function spaceEnd(text: Uint8Array, at: number): number {
+  let end = at;
+  let last = at;
+  let behindNewline = at;
+  for (;;) {
+    if (text[end] === BLANK) {
+      while (text[end] === BLANK) end += 1;
+      last = end - 1;
+    }
+    const character = characterAt(text, end);
+    const kind = character & 15;
+    if (kind !== SPACE && kind !== NEWLINE) {
+      if (behindNewline > at) return behindNewline;
+      // The last space stays with what follows, unless it is the only one or nothing follows.
+      return kind === END || last === at ? end : last;
+    }
+    last = end;
+    end += character >> 4;
+    if (kind === NEWLINE) behindNewline = end;
+  }
+}
+
+/** True for letters of any case. */
+export function isLetter(kind: number): boolean {
+  return kind <= LETTER;
+}

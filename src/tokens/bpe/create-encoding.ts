@@ -1,0 +1,93 @@
+import type { Encoding } from "../encodings/encoding.ts";
+import { END_BYTE } from "./character-classes.ts";
+import { createPieceCounter, type PieceCounter } from "./pieces.ts";
+import { type PackedVocabulary, unpackVocabulary } from "./vocabulary.ts";
+
+/** Cuts UTF-8 text of `length` bytes, END_BYTE behind it, into pieces; writes their ends and returns their number. */
+export type Splitter = (text: Uint8Array, length: number, ends: Int32Array) => number;
+
+// UTF-16 units read at a time: text, piece ends and the busy part of the tables then stay in the processor's cache.
+const WINDOW = 1 << 14;
+// A single piece longer than this is cut: the cost per unit stays bounded, and so does memory.
+const LONGEST_WINDOW = 1 << 20;
+// No pattern looks further than this many bytes behind the piece that follows; the longest contraction has 3.
+const LOOKAHEAD = 8;
+
+interface Buffers {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly ends: Int32Array;
+}
+
+function buffersFor(units: number): Buffers {
+  // A unit takes at most 3 bytes; words are read up to 8 bytes from the last one.
+  const bytes = new Uint8Array(units * 3 + 16);
+  return { bytes, view: new DataView(bytes.buffer), ends: new Int32Array(units * 3 + 1) };
+}
+
+/** UTF-16 units of well-formed UTF-8. */
+function unitsBetween(bytes: Uint8Array, from: number, to: number): number {
+  let units = 0;
+  for (let i = from; i < to; i += 1) {
+    const byte = bytes[i] as number;
+    if ((byte & 0xc0) !== 0x80) units += byte < 0xf0 ? 1 : 2;
+  }
+  return units;
+}
+
+/** How many pieces from the start would be cut the same whatever text followed the `length` bytes. */
+function settledPieces(ends: Int32Array, pieces: number, length: number): number {
+  let settled = pieces;
+  while (settled > 0 && (ends[settled - 1] as number) > length - LOOKAHEAD) settled -= 1;
+  // A word may end where it does because of the case of the letters in the next piece.
+  return Math.max(settled - 1, 0);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return (unit & 0xfc00) === 0xd800;
+}
+
+/** An encoding that unpacks its vocabulary at the first count. */
+export function createEncoding(name: string, packed: PackedVocabulary, split: Splitter): Encoding {
+  const encoder = new TextEncoder();
+  let kept: { readonly buffers: Buffers; readonly countPieces: PieceCounter } | undefined;
+
+  function prepare(): { readonly buffers: Buffers; readonly countPieces: PieceCounter } {
+    kept ??= { countPieces: createPieceCounter(unpackVocabulary(packed)), buffers: buffersFor(WINDOW) };
+    return kept;
+  }
+
+  function countUpTo(text: string, limit: number): number {
+    const { buffers: small, countPieces } = prepare();
+    let buffers = small;
+    let window = WINDOW;
+    let total = 0;
+    let at = 0;
+    while (at < text.length && total <= limit) {
+      let to = Math.min(at + window, text.length);
+      if (to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to -= 1;
+      const { bytes, view, ends } = buffers;
+      const length = encoder.encodeInto(text.slice(at, to), bytes).written;
+      bytes[length] = END_BYTE;
+      let pieces = split(bytes, length, ends);
+      if (to < text.length) {
+        const settled = settledPieces(ends, pieces, length);
+        if (settled === 0 && window < LONGEST_WINDOW) {
+          window *= 2;
+          buffers = buffersFor(window);
+          continue;
+        }
+        if (settled > 0) pieces = settled;
+      }
+      total += countPieces(view, bytes, ends, pieces);
+      at = to - unitsBetween(bytes, ends[pieces - 1] as number, length);
+      if (window > WINDOW) {
+        window = WINDOW;
+        buffers = small;
+      }
+    }
+    return total;
+  }
+
+  return { name, countUpTo, count: (text) => countUpTo(text, Number.POSITIVE_INFINITY) };
+}

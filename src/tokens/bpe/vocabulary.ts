@@ -1,0 +1,202 @@
+/** A vocabulary as it is shipped: six base64 digits per token above the 256 single bytes, three for each of its halves. */
+export interface PackedVocabulary {
+  readonly pairs: string;
+  /** FNV-1a of `pairs`, 32 bits. */
+  readonly checksum: number;
+}
+
+/** Open-addressing tables; every piece of text and every pair of tokens is found in them exactly or not at all. */
+export interface Vocabulary {
+  /** Tokens of up to 8 bytes: two words each, padded with 0xFF, which no text contains. An empty slot is all ones. */
+  readonly short: Int32Array;
+  /** Tokens of more than 8 bytes: hash of all words, offset into `longWords`. An empty slot has offset 0. */
+  readonly long: Int32Array;
+  /** Length in bytes, then the words, padded with 0xFF. */
+  readonly longWords: Int32Array;
+  /** (left id, right id) to the id of the joined token, see `pairSlot`; an empty slot's second word is 0. */
+  readonly merges: Int32Array;
+}
+
+/** Bits to set in the first and second word of a piece of 0 to 8 bytes, so that nothing behind it counts. */
+export const PAD_FIRST: Int32Array = Int32Array.of(-1, -1 << 8, -1 << 16, -1 << 24, 0, 0, 0, 0, 0);
+export const PAD_SECOND: Int32Array = Int32Array.of(-1, -1, -1, -1, -1, -1 << 8, -1 << 16, -1 << 24, 0);
+
+const SINGLE_BYTES = 256;
+const DIGITS_PER_TOKEN = 6;
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** Spreads two words; multiplication carries entropy to the high bits, which `>>> shift` takes. */
+export function hashShort(first: number, second: number): number {
+  return Math.imul(first ^ Math.imul(second, 0x27d4eb2f), 0x9e3779b1);
+}
+
+/** One step of the hash of a longer piece; starts with the length in bytes. */
+export function hashStep(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, 0x9e3779b1);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** How far to shift a 32-bit hash right for a table of this many words with two words per slot. */
+export function shiftFor(table: Int32Array): number {
+  return 33 - Math.log2(table.length);
+}
+
+/** At least half of the slots stay empty, which keeps probing short. */
+function tableFor(entries: number): Int32Array {
+  return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(entries, 1) * 2)) * 2);
+}
+
+function checkedDigits(packed: PackedVocabulary): Uint8Array {
+  const { pairs } = packed;
+  const values = new Uint8Array(128).fill(64);
+  for (let i = 0; i < 64; i += 1) values[BASE64.charCodeAt(i)] = i;
+  const digits = new Uint8Array(pairs.length);
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < pairs.length; i += 1) {
+    const code = pairs.charCodeAt(i);
+    hash = Math.imul(hash ^ code, 0x01000193);
+    digits[i] = values[code & 127] as number;
+  }
+  if (pairs.length === 0 || pairs.length % DIGITS_PER_TOKEN !== 0 || hash >>> 0 !== packed.checksum) {
+    throw new Error("The token vocabulary is corrupt: its checksum does not match. Reinstall the package.");
+  }
+  return digits;
+}
+
+/** Halves of every token, by id; both 0 for single bytes. */
+function unpackHalves(digits: Uint8Array): { left: Int32Array; right: Int32Array } {
+  const size = SINGLE_BYTES + digits.length / DIGITS_PER_TOKEN;
+  const left = new Int32Array(size);
+  const right = new Int32Array(size);
+  for (let id = SINGLE_BYTES, at = 0; id < size; id += 1, at += DIGITS_PER_TOKEN) {
+    left[id] =
+      ((digits[at] as number) << 12) | ((digits[at + 1] as number) << 6) | (digits[at + 2] as number);
+    right[id] =
+      ((digits[at + 3] as number) << 12) | ((digits[at + 4] as number) << 6) | (digits[at + 5] as number);
+  }
+  return { left, right };
+}
+
+/** Bytes of all tokens one after another, and where each begins; one more offset than tokens. */
+function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; offsets: Int32Array } {
+  const size = left.length;
+  const offsets = new Int32Array(size + 1);
+  for (let id = 0; id < size; id += 1) {
+    const a = left[id] as number;
+    const b = right[id] as number;
+    const length =
+      id < SINGLE_BYTES
+        ? 1
+        : (offsets[a + 1] as number) -
+          (offsets[a] as number) +
+          (offsets[b + 1] as number) -
+          (offsets[b] as number);
+    offsets[id + 1] = (offsets[id] as number) + length;
+  }
+  // Eight bytes more, so that a word can be read at the end of the last token.
+  const bytes = new Uint8Array((offsets[size] as number) + 8);
+  for (let id = 0; id < SINGLE_BYTES; id += 1) bytes[id] = id;
+  for (let id = SINGLE_BYTES; id < size; id += 1) {
+    let to = offsets[id] as number;
+    const a = left[id] as number;
+    const b = right[id] as number;
+    for (let from = offsets[a] as number; from < (offsets[a + 1] as number); from += 1, to += 1) {
+      bytes[to] = bytes[from] as number;
+    }
+    for (let from = offsets[b] as number; from < (offsets[b + 1] as number); from += 1, to += 1) {
+      bytes[to] = bytes[from] as number;
+    }
+  }
+  return { bytes, offsets };
+}
+
+/** Where in `merges` the pair stands or would stand: index of its slot's first word. */
+export function pairSlot(merges: Int32Array, shift: number, left: number, right: number): number {
+  const mask = merges.length - 1;
+  // Ids have 18 bits: the first word holds `left` and 14 bits of `right`, the second the joined id and 4 bits of `right`.
+  const first = left | (right << 18);
+  let slot = (hashShort(first, right) >>> shift) << 1;
+  for (;;) {
+    const second = merges[slot + 1] as number;
+    if (second === 0 || (merges[slot] === first && second >>> 18 === right >>> 14)) return slot;
+    slot = (slot + 2) & mask;
+  }
+}
+
+function mergeTable(left: Int32Array, right: Int32Array): Int32Array {
+  const merges = tableFor(left.length - SINGLE_BYTES);
+  const shift = shiftFor(merges);
+  for (let id = SINGLE_BYTES; id < left.length; id += 1) {
+    const a = left[id] as number;
+    const b = right[id] as number;
+    const slot = pairSlot(merges, shift, a, b);
+    merges[slot] = a | (b << 18);
+    merges[slot + 1] = id | ((b >>> 14) << 18);
+  }
+  return merges;
+}
+
+function insertShort(table: Int32Array, shift: number, first: number, second: number): void {
+  const mask = table.length - 1;
+  let slot = (hashShort(first, second) >>> shift) << 1;
+  while (table[slot] !== -1 || table[slot + 1] !== -1) slot = (slot + 2) & mask;
+  table[slot] = first;
+  table[slot + 1] = second;
+}
+
+interface LongTable {
+  readonly table: Int32Array;
+  readonly words: Int32Array;
+}
+
+/** Appends a long token's words at `offset`, enters it, and returns the next free offset. */
+function insertLong(
+  { table, words }: LongTable,
+  view: DataView,
+  start: number,
+  [length, offset]: [number, number],
+): number {
+  words[offset] = length;
+  let to = offset + 1;
+  let hash = length;
+  for (let at = 0; at < length; at += 4, to += 1) {
+    const word = view.getInt32(start + at, true) | (PAD_FIRST[Math.min(length - at, 4)] as number);
+    words[to] = word;
+    hash = hashStep(hash, word);
+  }
+  const mask = table.length - 1;
+  let slot = (hash >>> shiftFor(table)) << 1;
+  while (table[slot + 1] !== 0) slot = (slot + 2) & mask;
+  table[slot] = hash;
+  table[slot + 1] = offset;
+  return to;
+}
+
+/** Builds the tables; throws an Error when the text is not what was packed. */
+export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
+  const { left, right } = unpackHalves(checkedDigits(packed));
+  const { bytes, offsets } = joinBytes(left, right);
+  const view = new DataView(bytes.buffer);
+  let shortTokens = 0;
+  let words = 1;
+  for (let id = 0; id < left.length; id += 1) {
+    const length = (offsets[id + 1] as number) - (offsets[id] as number);
+    if (length <= 8) shortTokens += 1;
+    else words += 1 + Math.ceil(length / 4);
+  }
+  const short = tableFor(shortTokens).fill(-1);
+  const shortShift = shiftFor(short);
+  const longTable = { table: tableFor(left.length - shortTokens), words: new Int32Array(words) };
+  let offset = 1;
+  for (let id = 0; id < left.length; id += 1) {
+    const start = offsets[id] as number;
+    const length = (offsets[id + 1] as number) - start;
+    if (length > 8) {
+      offset = insertLong(longTable, view, start, [length, offset]);
+    } else {
+      const first = view.getInt32(start, true) | (PAD_FIRST[length] as number);
+      insertShort(short, shortShift, first, view.getInt32(start + 4, true) | (PAD_SECOND[length] as number));
+    }
+  }
+  return { short, long: longTable.table, longWords: longTable.words, merges: mergeTable(left, right) };
+}
