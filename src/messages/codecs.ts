@@ -1,0 +1,59 @@
+import { CompactError } from "../errors.ts";
+import type { Codec } from "./codec.ts";
+import { aiSdkCodec } from "./codecs/ai-sdk.ts";
+import { anthropicCodec } from "./codecs/anthropic.ts";
+import { geminiCodec } from "./codecs/gemini.ts";
+import { langchainCodec } from "./codecs/langchain.ts";
+import { openaiAgentsCodec } from "./codecs/openai-agents.ts";
+import { openaiChatCodec } from "./codecs/openai-chat.ts";
+import { openaiResponsesCodec } from "./codecs/openai-responses.ts";
+import { piCodec } from "./codecs/pi.ts";
+import type { Format, Message } from "./message.ts";
+
+const CODECS: Readonly<Record<Format, Codec>> = {
+  "openai-chat": openaiChatCodec,
+  "openai-responses": openaiResponsesCodec,
+  "openai-agents": openaiAgentsCodec,
+  anthropic: anthropicCodec,
+  gemini: geminiCodec,
+  "ai-sdk": aiSdkCodec,
+  langchain: langchainCodec,
+  pi: piCodec,
+};
+
+/** Every format that has a codec; the first of equally likely ones is what detection answers. */
+export const FORMATS: readonly Format[] = Object.keys(CODECS) as Format[];
+
+/** The codec of a format; throws `UnknownFormat`, with the list of formats, for any other word. */
+export function codecFor(format: Format): Codec {
+  if (Object.hasOwn(CODECS, format)) return CODECS[format];
+  throw new CompactError("UnknownFormat", `${JSON.stringify(format)} is no message format`, {
+    hint: `Use one of ${FORMATS.join(", ")}.`,
+  });
+}
+
+/** Neutral messages, one per native entry; `previous` as in `Codec.decode`. */
+export function decode(native: readonly unknown[], format: Format, previous?: readonly Message[]): Message[] {
+  return codecFor(format).decode(native, previous);
+}
+
+/** The native list in `format`; messages that came from it unedited give back their own objects. */
+export function encode(messages: readonly Message[], format: Format): unknown[] {
+  return codecFor(format).encode(messages);
+}
+
+/**
+ * The format that a list is most likely in, by a bounded look; undefined when none fits or the list is empty.
+ * A list of nothing but `{role, content: string}` is `openai-chat`.
+ */
+export function detectListFormat(list: readonly unknown[]): Format | undefined {
+  let best: Format | undefined;
+  let bestScore = 0;
+  for (const format of FORMATS) {
+    const score = CODECS[format].detect(list);
+    if (score <= bestScore) continue;
+    best = format;
+    bestScore = score;
+  }
+  return best;
+}
