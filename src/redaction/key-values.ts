@@ -1,0 +1,96 @@
+import { REDACTED, SECRET_NAME } from "./secret-names.ts";
+import { isBareSecret, isQuotedSecret, type ValueContext } from "./secret-values.ts";
+
+// Every repetition is bounded, so that one match costs a constant however hostile the text.
+const NAMED = new RegExp(
+  `(${SECRET_NAME})(?:[_-]?\\d{1,2})?(?:\\\\{0,7}["'\`])?\\]?\\*{0,2}([ \\t]{0,8})(=>|:=|={1,3}|:(?![:/]))\\*{0,2}([ \\t]{0,8})`,
+  "gi",
+);
+const FLAG = new RegExp(`--[a-z0-9-]{0,40}?(${SECRET_NAME})()()([ \\t]{1,8})(?=[^\\s=:-])`, "gi");
+const OPENING = /[fbr]?(\\{0,7}["'`])/y;
+const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
+const BARE = /[^\s"'`,;<>&|\\]{1,8192}/y;
+const LONGEST_QUOTED = 8192;
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Replaces the values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
+export function redactKeyValues(text: string): string {
+  return replaceValues(replaceValues(text, NAMED), FLAG);
+}
+
+function replaceValues(text: string, pattern: RegExp): string {
+  const names = new RegExp(pattern);
+  const pieces: string[] = [];
+  let copied = 0;
+  for (let match = names.exec(text); match !== null; match = names.exec(text)) {
+    const span = secretAfter(text, match);
+    if (span === undefined) continue;
+    pieces.push(text.slice(copied, span.start), REDACTED);
+    copied = span.end;
+    names.lastIndex = span.end;
+  }
+  return copied === 0 ? text : pieces.join("") + text.slice(copied);
+}
+
+function secretAfter(text: string, match: RegExpExecArray): Span | undefined {
+  const name = match[1] ?? "";
+  const start = match.index + match[0].length;
+  const opening = matchAt(OPENING, text, start);
+  if (opening !== undefined) {
+    const inner = start + opening.length;
+    const end = closingQuote(text, inner, opening.replace(/^[fbr]/, ""));
+    if (end !== undefined) return quotedSecret(text, name, { start: inner, end });
+    return bareSecret(text, match, inner);
+  }
+  return bareSecret(text, match, start);
+}
+
+function quotedSecret(text: string, name: string, span: Span): Span | undefined {
+  const start = span.start + (matchAt(SCHEME, text, span.start)?.length ?? 0);
+  if (start >= span.end) return undefined;
+  return isQuotedSecret(text.slice(start, span.end), name) ? { start, end: span.end } : undefined;
+}
+
+function bareSecret(text: string, match: RegExpExecArray, valueStart: number): Span | undefined {
+  const scheme = matchAt(SCHEME, text, valueStart) ?? "";
+  const start = valueStart + scheme.length;
+  const value = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
+  if (value === "") return undefined;
+  const end = start + value.length;
+  return isBareSecret(value, contextOf(text, match, end)) ? { start, end } : undefined;
+}
+
+function contextOf(text: string, match: RegExpExecArray, end: number): ValueContext {
+  const [, name = "", before = "", sign = "", after = ""] = match;
+  const spaced = before !== "" || after !== "";
+  const joint = sign === "" ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
+  const lineStart = text.slice(Math.max(0, match.index - 80), match.index);
+  const startsLine = /(?:^|\n)[\s-]*[\w.-]*$/.test(lineStart);
+  const endsLine = /^[ \t]{0,8}(?:#|\r?\n|$)/.test(text.slice(end, end + 10));
+  return { name, joint, ownLine: startsLine && endsLine, next: text.charAt(end) };
+}
+
+/** The end of a quoted value: the same quote with as many backslashes, on the same line. */
+function closingQuote(text: string, start: number, quote: string): number | undefined {
+  const limit = Math.min(text.length, start + LONGEST_QUOTED);
+  const mark = quote.charAt(quote.length - 1);
+  const depth = quote.length - 1;
+  let backslashes = 0;
+  for (let index = start; index < limit; index++) {
+    const char = text.charAt(index);
+    if (char === "\n") return undefined;
+    if (char === mark && backslashes <= depth) return index - backslashes;
+    if (char === mark && depth === 0 && backslashes % 2 === 0) return index;
+    backslashes = char === "\\" ? backslashes + 1 : 0;
+  }
+  return undefined;
+}
+
+function matchAt(pattern: RegExp, text: string, index: number): string | undefined {
+  pattern.lastIndex = index;
+  return pattern.exec(text)?.[0];
+}

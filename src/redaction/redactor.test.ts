@@ -1,0 +1,329 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createRedactor, REDACTION_OFF_WARNING, redact } from "./redactor.ts";
+
+const R = "<REDACTED>";
+// Built at run time, so that no scanner takes this file for a leak.
+const letters = (length: number): string => "aB3dE5gH7jK9mN2pQ4sT6vW8".repeat(9).slice(0, length);
+const upper = (length: number): string => letters(length).toUpperCase();
+const jwt = `${"ey"}J${letters(20)}.eyJ${letters(40)}.${letters(30)}`;
+const pem = (body: string): string => `-----BEGIN RSA PRIVATE KEY-----${body}-----END RSA PRIVATE KEY-----`;
+
+const tokens = [
+  `sk-${letters(48)}`,
+  `sk-ant-api03-${letters(60)}`,
+  `sk-proj-${letters(20)}_${letters(20)}-x`,
+  `ghp_${letters(36)}`,
+  `gho_${letters(36)}`,
+  `github_pat_${letters(22)}_${letters(59)}`,
+  `AKIA${upper(16)}`,
+  `ASIA${upper(16)}`,
+  `xoxb-123456789012-${letters(24)}`,
+  `AIza${letters(35)}`,
+  `glpat-${letters(20)}`,
+  `npm_${letters(36)}`,
+  `hf_${letters(34)}`,
+  `SG.${letters(22)}.${letters(43)}`,
+  `rk_live_${letters(24)}`,
+  `sk_live_${letters(24)}`,
+  jwt,
+];
+
+describe("default patterns", () => {
+  it("RED-2 keeps the name and takes the value", () => {
+    expect(redact("api_key=sk-abc123")).toBe("api_key=<REDACTED>");
+    expect(redact("curl 'https://x.test/?api_key=abc123&page=2'")).toBe(
+      `curl 'https://x.test/?api_key=${R}&page=2'`,
+    );
+  });
+
+  it.each(tokens)("RED-2 takes a bare token out of prose: %s", (token) => {
+    for (const [before, after] of [
+      ["", ""],
+      ["use ", " please"],
+      ['"', '"'],
+      ["(", ")."],
+      ["x=", "\n"],
+      ["`", "`"],
+      ["k:", ","],
+    ]) {
+      expect(redact(`${before}${token}${after}`)).toBe(`${before}${R}${after}`);
+    }
+  });
+
+  it.each(
+    [
+      ["password=hunter2", `password=${R}`],
+      ["DB_PASSWORD=hunter2", `DB_PASSWORD=${R}`],
+      ["export PGPASS='two words here'", `export PGPASS='${R}'`],
+      ['password: "correct horse battery staple"', `password: "${R}"`],
+      ['"passwd": "x y z1"', `"passwd": "${R}"`],
+      ['{\\"password\\": \\"hunter2 and more\\", \\"a\\": 1}', `{\\"password\\": \\"${R}\\", \\"a\\": 1}`],
+      ['{\\\\\\"secret\\\\\\": \\\\\\"abc123\\\\\\"}', `{\\\\\\"secret\\\\\\": \\\\\\"${R}\\\\\\"}`],
+      ['"password": "with \\"quotes\\" inside1"', `"password": "${R}"`],
+      ['"password": "ends\\\\", "b": "kept"', `"password": "${R}", "b": "kept"`],
+      ["client_secret = 'Zm9vYmFy1'", `client_secret = '${R}'`],
+      ["  password: correcthorse\n  user: me", `  password: ${R}\n  user: me`],
+      ["apiKey: 'k-123456'", `apiKey: '${R}'`],
+      ["githubToken := abc123def456", `githubToken := ${R}`],
+      ["config['password'] = 'hunter2'", `config['password'] = '${R}'`],
+      ["**Password:** hunter2", `**Password:** ${R}`],
+      ["Password: `hunter2`", `Password: \`${R}\``],
+      ["Server=db;Password=hunter2;Database=x", `Server=db;Password=${R};Database=x`],
+      ["AccountKey=Zm9v+YmFy/123==", `AccountKey=${R}`],
+      ["PASSWORD=12345678", `PASSWORD=${R}`],
+      ["password=abc$1def", `password=${R}`],
+    ].slice(0, 20),
+  )("RED-2 takes the value of a name: %s", (text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+
+  it.each([
+    ["Authorization: Bearer abc.DEF-123_x", `Authorization: Bearer ${R}`],
+    ["Authorization: Basic dXNlcjpwYXNz", `Authorization: Basic ${R}`],
+    ["Authorization: token abcdef123456", `Authorization: token ${R}`],
+    [`-H "Authorization: Bearer ${letters(20)}"`, `-H "Authorization: Bearer ${R}"`],
+    ['"authorization": "Bearer abc123def"', `"authorization": "Bearer ${R}"`],
+    ["-H 'x-api-key: abc123'", `-H 'x-api-key: ${R}'`],
+    [`send Bearer ${letters(20)} along`, `send Bearer ${R} along`],
+    ["Cookie: session=abc; theme=dark\r\nHost: x", `Cookie: ${R}\r\nHost: x`],
+    ["postgres://app:hunter2@db:5432/x", `postgres://app:${R}@db:5432/x`],
+    ["redis://:hunter2@cache", `redis://:${R}@cache`],
+    [`https://${letters(30)}@git.test/a.git`, `https://${R}@git.test/a.git`],
+    ["login --password hunter2 --user me", `login --password ${R} --user me`],
+    ["tool --password 'two words 1'", `tool --password '${R}'`],
+    ["tool --token=abc123", `tool --token=${R}`],
+    ["curl -u me:hunter2 https://x.test", `curl -u me:${R} https://x.test`],
+    ["<password>hunter2</password>", `<password>${R}</password>`],
+    [`https://hooks.slack.com/services/T0/B0/${letters(24)}`, `https://hooks.slack.com/services/${R}`],
+  ])("RED-2 takes headers, addresses, flags and elements: %s", (text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+
+  it("RED-2 takes private keys, also escaped in JSON and cut off", () => {
+    const body = `\n${letters(64)}\n${letters(64)}\n${letters(20)}=\n`;
+    expect(redact(`a ${pem(body)} b`)).toBe(`a ${pem(R)} b`);
+    expect(redact(JSON.stringify({ k: pem(body) }))).toBe(JSON.stringify({ k: pem(R) }));
+    const headers = `\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n${letters(64)}\n`;
+    expect(redact(pem(headers))).toBe(pem(R));
+    const cut = redact(`-----BEGIN PRIVATE KEY-----${body}and then prose goes on`);
+    expect(cut).toMatch(/^-----BEGIN PRIVATE KEY-----<REDACTED>\s+and then prose goes on$/);
+    expect(redact(`-----BEGIN PRIVATE KEY-----${body}text ${pem(body)}`)).toContain(`text ${pem(R)}`);
+    const publicKey = `-----BEGIN PUBLIC KEY-----${body}-----END PUBLIC KEY-----`;
+    expect(redact(publicKey)).toBe(publicKey);
+  });
+
+  it.each([
+    "password: string;",
+    "password: options.password",
+    "password: options.password,",
+    `api_key: ${"$"}{{ secrets.X }}`,
+    `token=${"$"}{TOKEN}`,
+    "TOKEN=$GITHUB_TOKEN",
+    "const token = await getToken();",
+    "token = tokens[i]",
+    "const authToken = (env.AUTH_TOKEN_1 ?? '').trim();",
+    "password=getpass()",
+    "login(password=password, token=token)",
+    "api_key = os.environ['API_KEY']",
+    "apiKey: process.env.OPENAI_API_KEY",
+    "api_key=YOUR_API_KEY",
+    "api_key=<your-api-key>",
+    "api_key=sk-...",
+    '"password": "string"',
+    '"password": ""',
+    '"password": null',
+    "password: Optional[str] = None",
+    "max_tokens=4096",
+    "max_token: 4096",
+    '"total_tokens": 12345, "token": 17',
+    "token_count: 99",
+    "PWD=/home/someone/project",
+    "if password == None:",
+    "Token: the next unit of input",
+    "The password must be at least 8 characters",
+    "Password: must hold a digit",
+    "use the --token flag",
+    "--password option is required",
+    '"forgotPassword": "Forgot your password?"',
+    "std::token::Kind",
+    "https://example.test/path:8080/@scope",
+    "docker run -u 1000:1000 image",
+    "Basic authentication is off",
+    "task-based-learning and sk-learn",
+    "secret_name: /run/secrets/db",
+    "secret: '/run/secrets/db'",
+    "type Token = { kind: TokenKind; secret?: boolean }",
+    "git commit 3f786850e387550fdab836ed7e6dc881de23001b",
+    "id: 123e4567-e89b-12d3-a456-426614174000",
+    "Cookie: strawberry",
+    "password: ********",
+  ])("RED-2 leaves code, types, placeholders and prose alone: %s", (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
+  it("RED-2 expands no replacement pattern and keeps what is redacted already", () => {
+    expect(redact("$& password=abc$1c9 $& $1")).toBe(`$& password=${R} $& $1`);
+    const done = `password=${R} token: "${R}" Authorization: Bearer ${R} ${pem(R)} x://u:${R}@h`;
+    expect(redact(done)).toBe(done);
+  });
+
+  const fragments = [
+    ..."\"'`\\ =:;,.{}()<>$&-_/@\n\t01aZ",
+    ...["password", "token", "api_key", "Authorization", "Bearer ", "--secret ", "eyJ", "sk-", "ghp_", "://"],
+    ...["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "Cookie: ", "curl -u ", R, letters(24)],
+    ...["hunter2", "null", "string", "SG."],
+  ];
+
+  it("RED-2 changes nothing the second time", () => {
+    const hostile = fc.array(fc.constantFrom(...fragments), { maxLength: 24 }).map((list) => list.join(""));
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const once = redact(text);
+        expect(redact(once)).toBe(once);
+      }),
+      { numRuns: 3000, seed: 7 },
+    );
+  });
+});
+
+describe("time", () => {
+  const repeated = [
+    ...[
+      "a",
+      " ",
+      "\\",
+      '"',
+      "eyJ",
+      "eyJ-",
+      "eyJ.",
+      "-eyJaaaaaaaaa.",
+      "sk-",
+      "-sk-a",
+      "a://",
+      "://a:",
+      "token",
+    ],
+    ...[
+      "token=",
+      'token="',
+      "token='token=\"",
+      "token\\\\\\",
+      "token        ",
+      "--",
+      "--token ",
+      "password:\n",
+    ],
+    ...[
+      "-----BEGIN PRIVATE KEY-----",
+      "-----BEGIN PRIVATE KEY-----aaaaaaaaaaaaaaaaaaaa\n",
+      "Bearer ",
+      "cookie:",
+    ],
+    ...[
+      "curl -u a:",
+      "curl ",
+      "<token>",
+      "<token>a",
+      "SG.",
+      "SG.aaaaaaaaaaaaaaaaaaaa",
+      "xoxb-1",
+      "token=a.",
+      "\u0000",
+    ],
+  ];
+  const fill = (piece: string, length: number): string => piece.repeat(Math.ceil(length / piece.length));
+  const best = (text: string): number => {
+    const times = [1, 2, 3].map(() => {
+      const start = performance.now();
+      redact(text);
+      return performance.now() - start;
+    });
+    return Math.min(...times);
+  };
+
+  it.each(repeated)("RED-4 grows linearly with hostile text: %j", (piece) => {
+    const short = best(fill(piece, 40_000));
+    const long = best(fill(piece, 320_000));
+    // Eight times the text: a square would take 64 times as long. The floor is the clock's grain and noise.
+    expect(long).toBeLessThan(24 * Math.max(short, 2));
+  });
+});
+
+describe("createRedactor", () => {
+  it("RED-3 takes custom patterns out beside its own", () => {
+    const redactor = createRedactor({ patterns: ["ACME-\\d+", /internal\.host/i, "x*"] });
+    expect(redactor.redactText("ACME-12 on Internal.Host, password=hunter2")).toBe(
+      `${R} on ${R}, password=${R}`,
+    );
+    const long = `${"line\n".repeat(20_000)}ACME-7\n${"y".repeat(70_000)}`;
+    expect(redactor.redactText(long)).toBe(long.replace("ACME-7", R));
+  });
+
+  it("RED-3 refuses patterns that do not compile or can take for ever, naming them", () => {
+    expect(() => createRedactor({ patterns: ["ok", "("] })).toThrowError(
+      expect.objectContaining({ code: "InvalidConfig", place: "redaction.patterns[1]" }),
+    );
+    for (const pattern of ["(a+)+$", "(?:a*b?)*", "((ab){2,})*", "(\\w+\\s?)+"]) {
+      expect(() => createRedactor({ patterns: [pattern] })).toThrowError(/repeats/);
+    }
+    for (const pattern of ["(ab)+", "(?:a|b)*", "[a+]+(x)", "(a{2,3})+", "\\(a+\\)+"])
+      createRedactor({ patterns: [pattern] });
+  });
+
+  it("RED-3 switched off changes nothing and says so", () => {
+    const warnings: string[] = [];
+    const redactor = createRedactor({ enabled: false, onWarning: (warning) => warnings.push(warning) });
+    expect(redactor.enabled).toBe(false);
+    expect(redactor.redactText("password=hunter2")).toBe("password=hunter2");
+    expect(redactor.redactValue({ password: "hunter2" })).toEqual({ password: "hunter2" });
+    expect(warnings).toEqual([REDACTION_OFF_WARNING]);
+  });
+
+  it("RED-1 is on when nothing is said, and leaves the value in memory as it was", () => {
+    const redactor = createRedactor();
+    const value = { a: [{ password: "hunter2", n: 1 }], note: "token=abc123" };
+    const before = structuredClone(value);
+    expect(redactor.enabled).toBe(true);
+    expect(redactor.redactValue(value)).toEqual({ a: [{ password: R, n: 1 }], note: `token=${R}` });
+    expect(value).toEqual(before);
+  });
+
+  it("gives the same object back where there is no secret", () => {
+    const value = { a: [1, "x", null, { token_count: 3, password: "" }], when: new Date(0) };
+    expect(createRedactor().redactValue(value)).toBe(value);
+  });
+
+  it("RED-2 takes values by field name, in headers, in JSON text and in names themselves", () => {
+    const { redactValue } = createRedactor();
+    expect(redactValue({ Authorization: "Bearer abc123", "X-Api-Key": "k1234" })).toEqual({
+      Authorization: `Bearer ${R}`,
+      "X-Api-Key": R,
+    });
+    expect(redactValue({ arguments: '{"password":"hunter2 x","q":"y"}' })).toEqual({
+      arguments: `{"password":"${R}","q":"y"}`,
+    });
+    expect(redactValue({ cookie: "a=b" })).toEqual({ cookie: R });
+    expect(redactValue({ [tokens[0] ?? ""]: 1, [tokens[1] ?? ""]: 2 })).toEqual({ [R]: 1, [`${R}#2`]: 2 });
+    expect(redactValue({ secrets: { password: "a1b2c3" }, tokens: 5 })).toEqual({
+      secrets: { password: R },
+      tokens: 5,
+    });
+  });
+
+  it("walks cycles, depths, toJSON and __proto__ without harm", () => {
+    const { redactValue } = createRedactor();
+    const cycle: { password: string; self?: unknown } = { password: "hunter2" };
+    cycle.self = cycle;
+    expect(redactValue(cycle)).toEqual({ password: R, self: "<CIRCULAR>" });
+    let deep: unknown = "password=hunter2";
+    for (let level = 0; level < 4000; level++) deep = [deep];
+    expect(JSON.stringify(redactValue(deep))).toContain("<REDACTED:too-deep>");
+    expect(redactValue({ message: { toJSON: () => ({ token: "abc123" }) } })).toEqual({
+      message: { token: R },
+    });
+    const parsed = JSON.parse('{"__proto__":{"x":1},"password":"hunter2"}') as object;
+    expect(JSON.stringify(redactValue(parsed))).toBe(`{"__proto__":{"x":1},"password":"${R}"}`);
+    expect(Object.getPrototypeOf(redactValue(parsed))).toBe(Object.prototype);
+  });
+});

@@ -1,0 +1,86 @@
+import { isPasswordName } from "./secret-names.ts";
+
+/** Where an unquoted value stands; enough to tell a value from code and from prose. */
+export interface ValueContext {
+  /** The name that the value is given to, or its end. */
+  readonly name: string;
+  /** `=` joins without spaces, `= ` with; `:` and `flag` (`--token value`) have a meaning of their own. */
+  readonly joint: "=" | "= " | ":" | "flag";
+  /** The name begins its line and the value ends it, as in YAML. */
+  readonly ownLine: boolean;
+  /** The character after the value; empty at the end. */
+  readonly next: string;
+}
+
+const TYPE_WORDS =
+  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
+const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
+const STAND_INS =
+  "change[_-]?me|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
+const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
+
+const PLACEHOLDERS: readonly RegExp[] = [
+  /^<[^>]*>?$/,
+  /^\$?\{.*\}?\}$/,
+  /^\$\{/,
+  /^\$[A-Z_][A-Z0-9_]*$/,
+  /^\$\(/,
+  /^%[A-Z_][A-Z0-9_]*%$/,
+  /^%[a-z@]$/,
+  /^\[[^\]]*\]$/,
+  /^[*x.•…#_-]+$/i,
+  /^.{0,12}(?:\.{3}|…|\*{3})/,
+  /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
+];
+const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
+const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
+const NAMES_A_SECRET = /token|secret|passw|passphrase|api.?key|credential|pwd/i;
+
+/** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
+export function isQuotedSecret(value: string, name: string): boolean {
+  if (isStandIn(value, name)) return false;
+  const words = value.trim().split(/\s+/, 4).length;
+  if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
+  if (words > 1 && NAMES_A_SECRET.test(value) && !/\d/.test(value)) return false;
+  return isPasswordName(name) || /secret|key/i.test(name) || !/^[a-z]{1,10}$/i.test(value);
+}
+
+/** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
+export function isBareSecret(value: string, context: ValueContext): boolean {
+  const { name } = context;
+  if (isStandIn(value, name) || isExpression(value)) return false;
+  if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
+  if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
+  if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
+  return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
+}
+
+function isStandIn(value: string, name: string): boolean {
+  if (value.length < 3 || value.length > 8192) return value.length < 3;
+  if (NO_SECRET_WORD.test(value) || LINK.test(value) || PATH.test(value)) return true;
+  if (plainName(value) === plainName(name)) return true;
+  return PLACEHOLDERS.some((pattern) => pattern.test(value));
+}
+
+function plainName(name: string): string {
+  return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+/** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
+function isExpression(value: string): boolean {
+  if (/^[!&*]\w|^[([{]|^[A-Za-z_$][\w$.]*[([{]/.test(value)) return true;
+  if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
+  return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+}
+
+/** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
+function isChosenWord(value: string, context: ValueContext): boolean {
+  if (NAMES_A_SECRET.test(value) || value.startsWith("-")) return false;
+  if (context.joint === "=") return !/[,)]/.test(context.next) || value.length >= 24;
+  if (value.length >= 32) return true;
+  if (context.joint === "= ") return false;
+  if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
+  return context.joint === "flag"
+    ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
+    : context.ownLine;
+}
