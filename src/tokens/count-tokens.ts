@@ -1,8 +1,9 @@
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "./counter.ts";
+import type { TokenCounterOptions } from "./counting-plan.ts";
 import type { EncodingName } from "./encoding.ts";
-import { createTokenCounter, type RequestCounter, type TokenCounterOptions } from "./token-counter.ts";
+import { createTokenCounter, type RequestCounter } from "./token-counter.ts";
 
 export interface CountTokensOptions extends TokenCounterOptions {
   /** The system prompt where it is given beside the messages. */

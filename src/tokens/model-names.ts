@@ -20,9 +20,9 @@ export function normalizeModelName(name: string): string {
   return rest.replaceAll(".", "-");
 }
 
-/** A normalized name without the mark of one snapshot: `-preview`, `-0613`, `-002`, `-preview-05-06`. */
+/** A normalized name without the mark of one snapshot or fine-tune: `-preview`, `-0613`, `-002`, `ft:…:org`. */
 export function withoutSnapshot(name: string): string {
-  return normalizeModelName(name)
+  return normalizeModelName(name.replace(/^ft:([^:]+):.*$/, "$1"))
     .replace(/^chatgpt-/, "gpt-")
     .replace(/-preview(-\d\d-\d{2,4})?$/, "")
     .replace(/-\d{3,4}$/, "");

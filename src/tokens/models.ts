@@ -13,8 +13,8 @@ import { MODEL_TABLE } from "./models-table.ts";
 /** Facts that replace or complete those of the table, by model name as the caller writes it. */
 export type ModelOverrides = Readonly<Record<string, Partial<ModelFacts>>>;
 
-/** How a model was found; from `family` on its prices are unknown, at `default` everything is assumed. */
-export type ModelMatch = "override" | "provider" | "exact" | "normalized" | "family" | "default";
+/** How a model was found; from `snapshot` on its prices are unknown, at `default` everything is assumed. */
+export type ModelMatch = "override" | "provider" | "exact" | "normalized" | "snapshot" | "family" | "default";
 
 export interface ModelLookup extends ModelFacts {
   /** False when nothing about this name is known and the defaults stand in. */
@@ -138,13 +138,22 @@ function fromTable(name: string): ModelLookup | undefined {
   );
 }
 
+function fromSnapshot(name: string): ModelLookup | undefined {
+  const base = withoutSnapshot(name);
+  const model = knownModels().find((one) => normalizeModelName(one.id) === base);
+  return model && unpriced(name, model, "snapshot", model.window);
+}
+
 function fromFamily(name: string): ModelLookup | undefined {
-  const snapshotOf = withoutSnapshot(name);
-  const model = knownModels().find((one) => normalizeModelName(one.id) === snapshotOf) ?? familyOf(name);
+  const model = familyOf(name);
   if (model === undefined) return undefined;
   const window = isOtherLine(name, model.id) ? Math.min(model.window, DEFAULT_MODEL.window) : model.window;
-  const facts = { ...model, id: name, window, softWindow: window, prices: NO_PRICES, tier: null, asOf: null };
-  return { ...facts, known: true, found: "family", matched: model.id };
+  return unpriced(name, model, "family", window);
+}
+
+function unpriced(id: string, model: ModelFacts, found: ModelMatch, window: number): ModelLookup {
+  const facts = { ...model, id, window, softWindow: window, prices: NO_PRICES, tier: null, asOf: null };
+  return { ...facts, known: true, found, matched: model.id };
 }
 
 /** True for `claude-next-1` beside `claude-haiku-5-5`: the vendor is the same and nothing more. */
@@ -155,7 +164,7 @@ function isOtherLine(name: string, sibling: string): boolean {
 
 /**
  * What is known of a model. Looked up in this order: the caller's overrides, `provider/id`, the id, the id
- * without what hosts add to it, the nearest sibling (never its prices), and defaults with `known: false`.
+ * without what hosts add to it, the model it is a snapshot of, the nearest sibling (never their prices), and defaults with `known: false`.
  */
 export function lookUpModel(name: string, overrides: ModelOverrides = {}): ModelLookup {
   const listed = fromTable(name) ??

@@ -58,6 +58,7 @@ const CLAUDE: CountingProfile = {
   ...GENERIC,
   ratio: 1.26,
   perMessage: 12,
+  perCall: 7,
   toolsPreamble: 346,
   low: 0.89,
   high: 1.14,

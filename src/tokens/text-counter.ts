@@ -1,0 +1,44 @@
+import type { TextEncoding } from "./encoding.ts";
+import { createTextMemo } from "./memo.ts";
+
+/** floor(length / 4), at least 1 for any text: what is counted when no encoding can be loaded. */
+export function fallbackTokens(text: string): number {
+  return text === "" ? 0 : Math.max(1, Math.floor(text.length / 4));
+}
+
+/** Counts text in one encoding, each text once; from the encoding's first failure on by length. Never throws. */
+export interface TextCounter {
+  count(text: string): number;
+  /** Loads the encoding if need be; false when that failed. */
+  works(): boolean;
+}
+
+/** A text counter that tells `warn` once when the encoding fails. */
+export function createTextCounter(encoding: TextEncoding, warn: (message: string) => void): TextCounter {
+  const memo = createTextMemo();
+  let loaded = false;
+  let failed = false;
+  const compute = (text: string): number => (failed ? fallbackTokens(text) : encoding.count(text));
+
+  function count(text: string): number {
+    if (text === "") return 0;
+    try {
+      const tokens = memo.get(text, compute);
+      loaded = true;
+      return tokens;
+    } catch (error) {
+      failed = true;
+      memo.clear();
+      const reason = error instanceof Error ? error.message : String(error);
+      warn(`compact-context: ${encoding.name} cannot be loaded, counting characters/4 instead (${reason})`);
+      return memo.get(text, compute);
+    }
+  }
+
+  function works(): boolean {
+    if (!loaded) count("a");
+    return !failed;
+  }
+
+  return { count, works };
+}

@@ -1,0 +1,282 @@
+/** Whose fields a usage record has; detected from them when not given. */
+export type UsageSource =
+  | "openai-chat"
+  | "openai-responses"
+  | "anthropic"
+  | "gemini"
+  | "gemini-interactions"
+  | "deepseek"
+  | "ai-sdk"
+  | "ai-sdk-provider"
+  | "langchain"
+  | "pi"
+  | "codex";
+
+/** Tokens of one model call, the same whatever the provider calls them. */
+export interface Usage {
+  readonly source: UsageSource;
+  /** Everything that was read, cache included. */
+  readonly input: number;
+  /** The part of `input` that came from the prompt cache. */
+  readonly cacheRead: number;
+  /** The part of `input` that was written to it, `write1h` included. */
+  readonly cacheWrite: number;
+  /** The part of `cacheWrite` that lives an hour. */
+  readonly write1h?: number;
+  /** Everything that was generated, reasoning included. */
+  readonly output: number;
+  readonly reasoning?: number;
+  /** False when the numbers do not measure the context of one finished call over the caller's own messages. */
+  readonly anchor: boolean;
+  /** Why it is no anchor. */
+  readonly reason?: "empty" | "aggregated" | "compacted" | "inconsistent";
+}
+
+type Json = Readonly<Record<string, unknown>>;
+type Numbers = Omit<Usage, "source" | "anchor" | "reason"> & { readonly reason?: Usage["reason"] };
+
+const objectOf = (value: unknown): Json =>
+  typeof value === "object" && value !== null ? (value as Json) : {};
+
+const numberIn = (fields: Json, key: string): number => optional(fields, key) ?? 0;
+
+function optional(fields: Json, key: string): number | undefined {
+  const value = fields[key];
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+const withOptional = (
+  numbers: Numbers,
+  more: { readonly reasoning?: number | undefined; readonly write1h?: number | undefined },
+): Numbers => ({
+  ...numbers,
+  ...(more.reasoning !== undefined && { reasoning: more.reasoning }),
+  ...(more.write1h !== undefined && { write1h: more.write1h }),
+});
+
+/** Where a total says that reasoning comes on top of the completion (xAI), the output is what the total leaves. */
+function outputOf(output: number, input: number, total: number | undefined): number {
+  return total !== undefined && total > input + output ? total - input : output;
+}
+
+function openaiChat(raw: Json): Numbers {
+  const details = objectOf(raw.prompt_tokens_details);
+  const input = numberIn(raw, "prompt_tokens");
+  return withOptional(
+    {
+      input,
+      cacheRead: optional(details, "cached_tokens") ?? numberIn(raw, "cached_tokens"),
+      cacheWrite: numberIn(details, "cache_write_tokens"),
+      output: outputOf(numberIn(raw, "completion_tokens"), input, optional(raw, "total_tokens")),
+    },
+    { reasoning: optional(objectOf(raw.completion_tokens_details), "reasoning_tokens") },
+  );
+}
+
+function openaiResponses(raw: Json): Numbers {
+  const details = objectOf(raw.input_tokens_details);
+  return withOptional(
+    {
+      input: numberIn(raw, "input_tokens"),
+      cacheRead: numberIn(details, "cached_tokens"),
+      cacheWrite: numberIn(details, "cache_write_tokens"),
+      output: numberIn(raw, "output_tokens"),
+    },
+    { reasoning: optional(objectOf(raw.output_tokens_details), "reasoning_tokens") },
+  );
+}
+
+/** With `iterations` the context is that of the last message entry; compaction entries are billed, not kept. */
+function anthropic(raw: Json): Numbers {
+  const iterations = Array.isArray(raw.iterations) ? raw.iterations.map(objectOf) : [];
+  const fields = iterations.findLast((entry) => entry.type === "message") ?? raw;
+  const creation = objectOf(fields.cache_creation);
+  const cacheRead = numberIn(fields, "cache_read_input_tokens");
+  const cacheWrite = numberIn(fields, "cache_creation_input_tokens");
+  const numbers = {
+    input: numberIn(fields, "input_tokens") + cacheRead + cacheWrite,
+    cacheRead,
+    cacheWrite,
+    output: numberIn(fields, "output_tokens"),
+    ...(iterations.some((entry) => entry.type === "compaction") && { reason: "compacted" as const }),
+  };
+  return withOptional(numbers, {
+    reasoning: optional(objectOf(fields.output_tokens_details), "thinking_tokens"),
+    write1h: optional(creation, "ephemeral_1h_input_tokens"),
+  });
+}
+
+function gemini(raw: Json): Numbers {
+  const thoughts = optional(raw, "thoughtsTokenCount");
+  return withOptional(
+    {
+      input: numberIn(raw, "promptTokenCount") + numberIn(raw, "toolUsePromptTokenCount"),
+      cacheRead: numberIn(raw, "cachedContentTokenCount"),
+      cacheWrite: 0,
+      output: numberIn(raw, "candidatesTokenCount") + (thoughts ?? 0),
+    },
+    { reasoning: thoughts },
+  );
+}
+
+function geminiInteractions(raw: Json): Numbers {
+  const thoughts = optional(raw, "total_thought_tokens");
+  return withOptional(
+    {
+      input: numberIn(raw, "total_input_tokens") + numberIn(raw, "total_tool_use_tokens"),
+      cacheRead: numberIn(raw, "total_cached_tokens"),
+      cacheWrite: 0,
+      output: numberIn(raw, "total_output_tokens") + (thoughts ?? 0),
+    },
+    { reasoning: thoughts },
+  );
+}
+
+function deepseek(raw: Json): Numbers {
+  const cacheRead = numberIn(raw, "prompt_cache_hit_tokens");
+  const chat = openaiChat(raw);
+  return { ...chat, input: cacheRead + numberIn(raw, "prompt_cache_miss_tokens"), cacheRead, cacheWrite: 0 };
+}
+
+/** A result over several steps sums its usage: only the last step measures a context. */
+function aiSdk(raw: Json): Numbers {
+  const steps = Array.isArray(raw.steps) ? raw.steps.map(objectOf) : [];
+  if (steps.length > 0) return aiSdk(objectOf(steps.at(-1)?.usage));
+  const details = objectOf(raw.inputTokenDetails);
+  const reasoning = optional(objectOf(raw.outputTokenDetails), "reasoningTokens");
+  return withOptional(
+    {
+      input: numberIn(raw, "inputTokens"),
+      cacheRead: optional(details, "cacheReadTokens") ?? numberIn(raw, "cachedInputTokens"),
+      cacheWrite: numberIn(details, "cacheWriteTokens"),
+      output: numberIn(raw, "outputTokens"),
+    },
+    { reasoning: reasoning ?? optional(raw, "reasoningTokens") },
+  );
+}
+
+function aiSdkProvider(raw: Json): Numbers {
+  const input = objectOf(raw.inputTokens);
+  const output = objectOf(raw.outputTokens);
+  return withOptional(
+    {
+      input: numberIn(input, "total"),
+      cacheRead: numberIn(input, "cacheRead"),
+      cacheWrite: numberIn(input, "cacheWrite"),
+      output: numberIn(output, "total"),
+    },
+    { reasoning: optional(output, "reasoning") },
+  );
+}
+
+/** `output_tokens` may leave thoughts out (Google); the total has them. */
+function langchain(raw: Json): Numbers {
+  const details = objectOf(raw.input_token_details);
+  const input = numberIn(raw, "input_tokens");
+  return withOptional(
+    {
+      input,
+      cacheRead: numberIn(details, "cache_read"),
+      cacheWrite: numberIn(details, "cache_creation"),
+      output: outputOf(numberIn(raw, "output_tokens"), input, optional(raw, "total_tokens")),
+    },
+    { reasoning: optional(objectOf(raw.output_token_details), "reasoning") },
+  );
+}
+
+function pi(raw: Json): Numbers {
+  const cacheRead = numberIn(raw, "cacheRead");
+  const cacheWrite = numberIn(raw, "cacheWrite");
+  return withOptional(
+    {
+      input: numberIn(raw, "input") + cacheRead + cacheWrite,
+      cacheRead,
+      cacheWrite,
+      output: numberIn(raw, "output"),
+    },
+    { reasoning: optional(raw, "reasoning"), write1h: optional(raw, "cacheWrite1h") },
+  );
+}
+
+/** A rollout's `token_count` record: its last usage, where the totals sum the whole session. */
+function codex(raw: Json): Numbers {
+  const last = objectOf(raw.last_token_usage);
+  const aggregated = !("last_token_usage" in raw);
+  const fields = aggregated ? objectOf(raw.total_token_usage) : last;
+  return withOptional(
+    {
+      input: numberIn(fields, "input_tokens"),
+      cacheRead: numberIn(fields, "cached_input_tokens"),
+      cacheWrite: 0,
+      output: numberIn(fields, "output_tokens"),
+      ...(aggregated && { reason: "aggregated" as const }),
+    },
+    { reasoning: optional(fields, "reasoning_output_tokens") },
+  );
+}
+
+const READERS: Readonly<Record<UsageSource, (raw: Json) => Numbers>> = {
+  "openai-chat": openaiChat,
+  "openai-responses": openaiResponses,
+  anthropic,
+  gemini,
+  "gemini-interactions": geminiInteractions,
+  deepseek,
+  "ai-sdk": aiSdk,
+  "ai-sdk-provider": aiSdkProvider,
+  langchain,
+  pi,
+  codex,
+};
+
+/** Fields that only one source has, the most telling first. */
+const MARKS: readonly (readonly [field: string, source: UsageSource])[] = [
+  ["last_token_usage", "codex"],
+  ["total_token_usage", "codex"],
+  ["prompt_cache_hit_tokens", "deepseek"],
+  ["prompt_tokens", "openai-chat"],
+  ["promptTokenCount", "gemini"],
+  ["total_input_tokens", "gemini-interactions"],
+  ["cache_read_input_tokens", "anthropic"],
+  ["cache_creation_input_tokens", "anthropic"],
+  ["cache_creation", "anthropic"],
+  ["iterations", "anthropic"],
+  ["input_tokens_details", "openai-responses"],
+  ["output_tokens_details", "openai-responses"],
+  ["input_token_details", "langchain"],
+  ["output_token_details", "langchain"],
+  ["steps", "ai-sdk"],
+  ["cacheRead", "pi"],
+];
+
+/** The source whose fields these are; a bare `input_tokens` is Anthropic's unless a total stands beside it. */
+export function detectUsageSource(raw: unknown): UsageSource | undefined {
+  const fields = objectOf(raw);
+  if (typeof fields.inputTokens === "object" && fields.inputTokens !== null) return "ai-sdk-provider";
+  if (typeof fields.inputTokens === "number") return "ai-sdk";
+  for (const [field, source] of MARKS) if (field in fields) return source;
+  if ("input_tokens" in fields) return "total_tokens" in fields ? "openai-responses" : "anthropic";
+  return undefined;
+}
+
+/**
+ * A provider's or SDK's usage record in common terms; undefined when there is none to be recognised.
+ * What aborted, failed, was summed over calls or contradicts itself comes back with `anchor: false`.
+ */
+export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | undefined {
+  const from = source ?? detectUsageSource(raw);
+  if (from === undefined || typeof raw !== "object" || raw === null) return undefined;
+  const { reason: told, ...numbers } = READERS[from](raw as Json);
+  const reason = told ?? doubtAbout(numbers);
+  return { source: from, ...numbers, anchor: reason === undefined, ...(reason && { reason }) };
+}
+
+function doubtAbout({ input, cacheRead, cacheWrite, output, reasoning = 0 }: Numbers): Usage["reason"] {
+  if (input === 0) return "empty";
+  return cacheRead + cacheWrite > input || reasoning > output ? "inconsistent" : undefined;
+}
+
+/** Tokens in the context once the answer is part of it: input and output. */
+export function contextTokens(usage: Pick<Usage, "input" | "output">): number {
+  return usage.input + usage.output;
+}
