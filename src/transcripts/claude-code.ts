@@ -1,0 +1,136 @@
+import { type ClaudeEnvelope, type ClaudeRecord, claudeSegments } from "./claude-code-chain.ts";
+import { writeClaudeCode } from "./claude-code-write.ts";
+import { isRecord, type JsonRecord, optional, recordOf, stringOf } from "./json.ts";
+import type {
+  CompactedSession,
+  ReadLog,
+  RecordFormat,
+  RecordReader,
+  Session,
+  WritePorts,
+} from "./transcript.ts";
+
+const TYPES: ReadonlySet<unknown> = new Set([
+  "user",
+  "assistant",
+  "system",
+  "progress",
+  "summary",
+  "file-history-snapshot",
+  "queue-operation",
+  "pr-link",
+  "attachment",
+  "custom-title",
+  "ai-title",
+  "last-prompt",
+]);
+
+/** Claude Code's `~/.claude/projects/<directory>/<sessionId>.jsonl`. */
+export const claudeCode: RecordFormat = {
+  format: "claude-code",
+  recognises: (record) =>
+    isRecord(record) &&
+    TYPES.has(record.type) &&
+    (isRecord(record.message) || !("message" in record)) &&
+    ["sessionId", "leafUuid", "messageId", "uuid"].some((key) => typeof record[key] === "string"),
+  open: openClaudeCode,
+};
+
+function openClaudeCode(log: ReadLog): RecordReader {
+  const records = new Map<string, ClaudeRecord>();
+  let envelope: ClaudeEnvelope = {};
+  let title: string | undefined;
+  let last: string | undefined;
+
+  /** What the record says about the whole session: the newest word counts. */
+  function noteSession(record: JsonRecord): void {
+    title = stringOf(record.summary) ?? stringOf(record.customTitle) ?? stringOf(record.aiTitle) ?? title;
+    if (typeof record.sessionId === "string" && record.isSidechain !== true) {
+      envelope = { ...envelope, ...envelopeOf(record) };
+    }
+  }
+
+  return {
+    add(value) {
+      const record = recordOf(value);
+      noteSession(record);
+      const uuid = stringOf(record.uuid);
+      const kept = keep(record);
+      if (typeof kept === "string") log.leaveOut(kept);
+      if (uuid === undefined) return;
+      if (records.has(uuid)) {
+        if (typeof kept !== "string") log.leaveOut("record written twice");
+        return;
+      }
+      records.set(uuid, {
+        uuid,
+        parent: stringOf(record.parentUuid) ?? null,
+        sidechain: record.isSidechain === true,
+        previous: last,
+        ...optional("logicalParent", stringOf(record.logicalParentUuid)),
+        ...(typeof kept === "string" ? { kind: "link" as const } : kept),
+      });
+      if (record.isSidechain !== true) last = uuid;
+    },
+    end: (endsWithNewline) => finish({ records, envelope, title, log }, endsWithNewline),
+  };
+}
+
+interface Finished {
+  readonly records: ReadonlyMap<string, ClaudeRecord>;
+  readonly envelope: ClaudeEnvelope;
+  readonly title: string | undefined;
+  readonly log: ReadLog;
+}
+
+function finish({ records, envelope, title, log }: Finished, endsWithNewline: boolean): Session {
+  const { segments, usage, model, lastUuid } = claudeSegments(records, log);
+  return {
+    format: "claude-code",
+    list: "anthropic",
+    segments,
+    usage,
+    leftOut: log.leftOut(),
+    ...optional("model", model),
+    ...optional("sessionId", stringOf(envelope.sessionId)),
+    ...optional("title", title),
+    ...optional("cwd", stringOf(envelope.cwd)),
+    write: (compacted: CompactedSession, ports: WritePorts) => ({
+      mode: "append",
+      chunks: writeClaudeCode({ envelope, lastUuid, endsWithNewline }, compacted, ports),
+    }),
+  };
+}
+
+/** What of a record is worth memory; a string names the kind of record that is left out. */
+function keep(
+  record: JsonRecord,
+): Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp"> | string {
+  const type = record.type;
+  if (record.isSidechain === true) return "sidechain";
+  if (type === "system" && record.subtype === "compact_boundary") {
+    return { kind: "boundary", message: recordOf(record.compactMetadata), ...stamp(record) };
+  }
+  if ((type === "user" || type === "assistant") && isRecord(record.message)) {
+    if (record.isApiErrorMessage === true) return "API error";
+    return {
+      kind: record.isCompactSummary === true ? "summary" : type,
+      message: record.message,
+      synthetic: record.isMeta === true,
+      ...stamp(record),
+    };
+  }
+  const subtype = stringOf(record.subtype);
+  return `${String(type)}${subtype === undefined ? "" : ` ${subtype}`}`;
+}
+
+function stamp(record: JsonRecord): { timestamp?: string } {
+  return optional("timestamp", stringOf(record.timestamp));
+}
+
+function envelopeOf(record: JsonRecord): ClaudeEnvelope {
+  const fields = ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
+  return Object.fromEntries(
+    fields.filter((key) => typeof record[key] === "string").map((key) => [key, record[key]]),
+  );
+}

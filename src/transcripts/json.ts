@@ -1,0 +1,117 @@
+/** A JSON object, keys unknown. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** Levels of nesting read; deeper values are refused, because code that walks them would overflow the stack. */
+export const MAX_DEPTH = 500;
+
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value as a record; an empty one when it is anything else. */
+export function recordOf(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
+}
+
+/** The value as a list; an empty one when it is anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function stringOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** Text as it stands; other values as JSON text; nothing as an empty string. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : (JSON.stringify(value) ?? "");
+}
+
+/** `{[key]: value}` when there is a value, `{}` when not: optional properties stay absent. */
+export function optional<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): Partial<Record<Key, Value>> {
+  return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, Value>>);
+}
+
+/** True when the value nests deeper than `MAX_DEPTH`. */
+export function isTooDeep(value: unknown): boolean {
+  let level = childrenOf([value]);
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = childrenOf(level);
+  }
+  return false;
+}
+
+function childrenOf(values: readonly unknown[]): object[] {
+  const children: object[] = [];
+  for (const value of values) {
+    if (typeof value !== "object" || value === null) continue;
+    for (const child of Object.values(value)) {
+      if (typeof child === "object" && child !== null) children.push(child);
+    }
+  }
+  return children;
+}
+
+export interface ParsedLine {
+  readonly values: readonly unknown[];
+  /** What follows the last value that could be read. */
+  readonly rest: string;
+}
+
+/** The JSON values of one line: usually one, two when a newline between them was lost. */
+export function parseLine(line: string): ParsedLine {
+  try {
+    return { values: [JSON.parse(line)], rest: "" };
+  } catch {
+    return parseGlued(line);
+  }
+}
+
+function parseGlued(line: string): ParsedLine {
+  const values: unknown[] = [];
+  let start = 0;
+  while (start < line.length) {
+    const end = endOfValue(line, start);
+    if (end === undefined) break;
+    try {
+      values.push(JSON.parse(line.slice(start, end)));
+    } catch {
+      break;
+    }
+    start = end;
+    while (/\s/.test(line[start] ?? "")) start += 1;
+  }
+  return { values, rest: line.slice(start) };
+}
+
+/** Index after the object or list that starts at `start`; undefined when it does not end. */
+function endOfValue(line: string, start: number): number | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let index = start; index < line.length; index += 1) {
+    const character = line[index];
+    if (inString) {
+      if (character === "\\") index += 1;
+      else if (character === '"') inString = false;
+      continue;
+    }
+    if (character === '"') inString = true;
+    else depth += depthChange(character);
+    if (depth === 0) return inString || character === '"' ? undefined : index + 1;
+  }
+  return undefined;
+}
+
+function depthChange(character: string | undefined): number {
+  if (character === "{" || character === "[") return 1;
+  return character === "}" || character === "]" ? -1 : 0;
+}

@@ -1,0 +1,71 @@
+/** Text in pieces of any size; a file of any length need not be one string. */
+export type Chunks = AsyncIterable<string> | Iterable<string>;
+
+export interface LineCursor {
+  /** The next line without its newline; undefined at the end. */
+  next(): Promise<string | undefined>;
+  /** All that is left, the lines not yet taken, as one string. */
+  rest(): Promise<string>;
+  /** True when the last line taken ended with a newline. */
+  endedWithNewline(): boolean;
+}
+
+/** Splits at `\n` alone, since U+2028 and its kin are ordinary text in JSON; a leading byte order mark is dropped. */
+export function lineCursor(source: Chunks | string): LineCursor {
+  const chunks = typeof source === "string" ? [source] : source;
+  const iterator =
+    Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+  // The pieces of a line that has not ended yet, joined once: a long line over many chunks stays linear.
+  let pieces: string[] = [];
+  let buffer = "";
+  let position = 0;
+  let first = true;
+  let newline = true;
+
+  async function fill(): Promise<boolean> {
+    const step = await iterator.next();
+    if (step.done === true) return false;
+    buffer = first && step.value.startsWith("\uFEFF") ? step.value.slice(1) : step.value;
+    if (step.value !== "") first = false;
+    position = 0;
+    return true;
+  }
+
+  function takeLine(end: number): string {
+    const tail = buffer.slice(position, end);
+    const line = pieces.length === 0 ? tail : pieces.join("") + tail;
+    pieces = [];
+    position = end + 1;
+    newline = true;
+    return line;
+  }
+
+  async function next(): Promise<string | undefined> {
+    for (;;) {
+      const end = buffer.indexOf("\n", position);
+      if (end >= 0) return takeLine(end);
+      if (position < buffer.length) pieces.push(buffer.slice(position));
+      buffer = "";
+      position = 0;
+      if (await fill()) continue;
+      if (pieces.length === 0) return undefined;
+      newline = false;
+      const line = pieces.join("");
+      pieces = [];
+      return line;
+    }
+  }
+
+  async function rest(): Promise<string> {
+    const all = [...pieces, buffer.slice(position)];
+    pieces = [];
+    while (await fill()) all.push(buffer);
+    buffer = "";
+    position = 0;
+    const text = all.join("");
+    newline = text === "" ? newline : text.endsWith("\n");
+    return text;
+  }
+
+  return { next, rest, endedWithNewline: () => newline };
+}

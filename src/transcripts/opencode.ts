@@ -1,0 +1,262 @@
+import {
+  argumentsValue,
+  type Message,
+  messageText,
+  type Part,
+  resultText,
+  type ToolResultPart,
+  toolResults,
+} from "../messages/message.ts";
+import { documentChunks, layoutOf } from "./document.ts";
+import {
+  messagesFrom,
+  type Reading,
+  readableEntries,
+  rebuildEntries,
+  textParts,
+  textPartsOf,
+} from "./entries.ts";
+import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { singleSegment, usageRecord } from "./session.ts";
+import type {
+  CompactedSession,
+  DocumentFormat,
+  ReadLog,
+  Session,
+  UsageRecord,
+  WritePorts,
+} from "./transcript.ts";
+
+/** `opencode export`: messages of parts, a call and its result being one part. */
+export const opencode: DocumentFormat = {
+  format: "opencode",
+  recognises: (value) =>
+    isRecord(value) &&
+    isRecord(value.info) &&
+    listOf(value.messages).some((one) => Array.isArray(recordOf(one).parts)),
+  read: ({ value, text }, log) => readOpencode(recordOf(value), text, log),
+};
+
+function readOpencode(container: JsonRecord, text: string, log: ReadLog): Session {
+  const entries = readableEntries(listOf(container.messages), "messages", log).map(recordOf);
+  const messages = messagesFrom(entries.flatMap((entry) => readEntry(entry, log)));
+  const segments = singleSegment(messages);
+  const live = segments[0]?.messages ?? [];
+  const info = recordOf(container.info);
+  const layout = layoutOf(text);
+  return {
+    format: "opencode",
+    segments,
+    usage: usageOf(live),
+    leftOut: log.leftOut(),
+    ...optional(
+      "model",
+      entries.map(modelOf).findLast((model) => model !== undefined),
+    ),
+    ...optional("sessionId", stringOf(info.id)),
+    ...optional("title", stringOf(info.title)),
+    ...optional("cwd", stringOf(info.directory)),
+    write: (compacted, ports) => ({
+      mode: "replace",
+      chunks: documentChunks(
+        { ...container, messages: writeEntries(container, live, { compacted, ports }) },
+        layout,
+      ),
+    }),
+  };
+}
+
+function modelOf(entry: JsonRecord): string | undefined {
+  const info = recordOf(entry.info);
+  return stringOf(info.modelID) ?? stringOf(recordOf(info.model).modelID);
+}
+
+function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
+  const info = recordOf(entry.info);
+  const role = info.role === "assistant" ? "assistant" : "user";
+  const created = numberOf(recordOf(info.time).created);
+  const meta = {
+    timestamp: created === undefined ? undefined : new Date(created).toISOString(),
+    model: role === "assistant" ? modelOf(entry) : undefined,
+  };
+  const parts: Part[] = [];
+  const results: Part[] = [];
+  const ids = callIds(entry);
+  for (const part of partsOf(entry)) {
+    const callId = ids.get(part);
+    if (callId !== undefined) {
+      parts.push(callOf(part, callId));
+      results.push(...resultOf(part, callId));
+    } else parts.push(...readPart(part, log));
+  }
+  const own: Reading = { role, parts, native: entry, id: stringOf(info.id), meta };
+  if (results.length === 0) return [own];
+  return [own, { role: "tool", parts: results, native: entry, id: `${own.id ?? "message"}:results`, meta }];
+}
+
+function readPart(part: JsonRecord, log: ReadLog): Part[] {
+  switch (part.type) {
+    case "text":
+      return textPartsOf(part.text);
+    case "subtask":
+      return textPartsOf(part.prompt);
+    case "reasoning":
+      return [{ type: "reasoning", text: stringOf(part.text) ?? "", ...seal(part) }];
+    case "file":
+      return [fileOf(part)];
+    default:
+      log.leaveOut(`part ${String(part.type)}`);
+      return [];
+  }
+}
+
+function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
+  const lengths = Object.values(recordOf(part.metadata)).map(
+    (provider) => (stringOf(recordOf(provider).reasoningEncryptedContent) ?? "").length,
+  );
+  const opaqueLength = lengths.reduce((sum, length) => sum + length, 0);
+  return opaqueLength === 0 ? {} : { opaqueLength, signed: true };
+}
+
+function fileOf(part: JsonRecord): Part {
+  const excerpt = stringOf(recordOf(recordOf(part.source).text).value);
+  if (excerpt !== undefined) return { type: "text", text: excerpt };
+  const url = stringOf(part.url);
+  return {
+    type: "media",
+    mediaType: stringOf(part.mime) ?? "application/*",
+    bytes: 0,
+    ...optional("url", url),
+    ...optional("name", stringOf(part.filename)),
+  };
+}
+
+function callOf(part: JsonRecord, id: string): Part {
+  const input = recordOf(part.state).input;
+  return { type: "toolCall", id, name: stringOf(part.tool) ?? "", arguments: input };
+}
+
+function partsOf(entry: JsonRecord): readonly JsonRecord[] {
+  return listOf(entry.parts).filter(isRecord);
+}
+
+/** The id of each call of a message. Published sessions have ids blotted out, so the same one can stand twice. */
+function callIds(entry: JsonRecord): ReadonlyMap<JsonRecord, string> {
+  const ids = new Map<JsonRecord, string>();
+  const taken = new Set<string>();
+  for (const part of partsOf(entry)) {
+    if (part.type !== "tool") continue;
+    const base = stringOf(part.callID) ?? stringOf(part.id) ?? "call";
+    let id = base;
+    for (let number = 2; taken.has(id); number += 1) id = `${base}-${number}`;
+    taken.add(id);
+    ids.set(part, id);
+  }
+  return ids;
+}
+
+function resultOf(part: JsonRecord, id: string): Part[] {
+  const state = recordOf(part.state);
+  if (state.status === "pending" || state.status === "running") return [];
+  const failed = state.status === "error";
+  const name = stringOf(part.tool);
+  const content = textOf(state.output ?? state.error);
+  return [
+    { type: "toolResult", id, content, ...optional("name", name), ...(failed ? { isError: true } : {}) },
+  ];
+}
+
+function usageOf(messages: readonly Message[]): UsageRecord[] {
+  return messages.flatMap((message, index) => {
+    if (message.role !== "assistant") return [];
+    const tokens = recordOf(recordOf(message.native).info).tokens;
+    const record = usageRecord("opencode", tokens, { segment: 0, index });
+    return record === undefined ? [] : [record];
+  });
+}
+
+interface Writing {
+  readonly compacted: CompactedSession;
+  readonly ports: WritePorts;
+}
+
+function writeEntries(
+  container: JsonRecord,
+  live: readonly Message[],
+  { compacted, ports }: Writing,
+): unknown[] {
+  const entries = listOf(container.messages).map(recordOf);
+  return rebuildEntries(live, compacted.messages, (group, original) =>
+    original === undefined
+      ? freshEntry(entries, group, ports)
+      : { ...original, parts: rewriteParts(original, group) },
+  );
+}
+
+/** A message of ours takes what the tool expects to find in `info` from its neighbours of the same role. */
+function freshEntry(
+  entries: readonly JsonRecord[],
+  group: readonly Message[],
+  ports: WritePorts,
+): JsonRecord {
+  const role = group[0]?.role === "user" ? "user" : "assistant";
+  const template = recordOf(entries.find((entry) => recordOf(entry.info).role === role)?.info);
+  const { summary: _, tokens, cost, ...info } = template;
+  const id = `msg_${ports.newId()}`;
+  const zeros =
+    tokens === undefined
+      ? {}
+      : { tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } } };
+  const time = Date.parse(ports.now());
+  const text = group.map(messageText).join("\n");
+  return {
+    info: {
+      ...info,
+      ...zeros,
+      ...(cost === undefined ? {} : { cost: 0 }),
+      id,
+      role,
+      time: { created: time },
+    },
+    parts: [
+      {
+        type: "text",
+        text,
+        id: `prt_${ports.newId()}`,
+        ...optional("sessionID", info.sessionID),
+        messageID: id,
+      },
+    ],
+  };
+}
+
+/** The parts that are still there, each with the text or output it has now. */
+function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[] {
+  const now = group.flatMap((message) => message.parts);
+  const texts = now.filter((part) => part.type === "text").map((part) => part.text);
+  const results = new Map(group.flatMap(toolResults).map((result) => [result.id, result]));
+  const calls = new Map(now.flatMap((part) => (part.type === "toolCall" ? [[part.id, part] as const] : [])));
+  const hasReasoning = now.some((part) => part.type === "reasoning");
+  const ids = callIds(original);
+  const parts = partsOf(original).flatMap((part): JsonRecord[] => {
+    if (part.type === "text" || part.type === "subtask") {
+      const text = texts.shift();
+      const key = part.type === "text" ? "text" : "prompt";
+      return text === undefined ? [] : [{ ...part, [key]: text }];
+    }
+    if (part.type === "reasoning") return hasReasoning ? [part] : [];
+    const id = ids.get(part);
+    if (id === undefined) return [part];
+    const call = calls.get(id);
+    return call === undefined
+      ? []
+      : [{ ...part, state: stateWith(part, argumentsValue(call), results.get(id)) }];
+  });
+  return [...parts, ...texts.flatMap(textParts)];
+}
+
+function stateWith(part: JsonRecord, input: unknown, result: ToolResultPart | undefined): JsonRecord {
+  const state = recordOf(part.state);
+  const field = state.status === "error" ? "error" : "output";
+  return { ...state, input, ...(result === undefined ? {} : { [field]: resultText(result) }) };
+}
