@@ -1,0 +1,134 @@
+const { layers, portable, lazyEdge, packages } = require("./scripts/layers.cjs");
+
+// test/house/layers.test.ts plants a violation of every rule below.
+const placed = (names) => `^src/(?:${names.map((name) => name.replace(".", "\\.")).join("|")})(?:/|$)`;
+
+const downhill = layers.flatMap((group, index) =>
+  group.map((name) => ({
+    name: `downhill-${name.replace(".ts", "")}`,
+    severity: "error",
+    comment: "Imports run downhill, and folders of one layer are strangers.",
+    from: { path: placed([name]) },
+    to: { path: "^src/", pathNot: placed([name, ...layers.slice(0, index).flat()]) },
+  })),
+);
+
+const strangers = [
+  ["codecs", "^src/messages/codecs/([^/.]+)", "^src/messages/codecs/$1(?:[/.]|$)", "^src/messages/codecs/"],
+  [
+    "drivers",
+    "^src/storage/drivers/([^/.-]+)",
+    "^src/storage/drivers/$1(?:[/.-]|$)",
+    "^src/storage/drivers/",
+  ],
+  ["adapters", "^src/adapters/([^/.]+)", "^src/adapters/$1(?:[/.]|$)", "^src/adapters/"],
+].map(([name, from, own, to]) => ({
+  name: `strangers-${name}`,
+  severity: "error",
+  comment: "Codecs, drivers and adapters know nothing of each other.",
+  from: { path: from },
+  to: { path: to, pathNot: own },
+}));
+
+const npm = ["npm", "npm-dev", "npm-optional", "npm-peer", "npm-no-pkg", "npm-unknown"];
+
+const rules = [
+  ...downhill,
+  ...strangers,
+  {
+    name: "ports-not-media",
+    severity: "error",
+    comment: "What is kept does not know where; only the list of all codecs knows the codecs.",
+    from: { path: "^src/(?:storage|messages)/[^/]+\\.ts$", pathNot: "^src/messages/codecs\\.ts$" },
+    to: { path: "^src/(?:storage/drivers|messages/codecs)/" },
+  },
+  {
+    name: "no-node-in-portable",
+    severity: "error",
+    comment: "Portable folders touch no Node built-in.",
+    from: { path: placed(portable) },
+    to: { dependencyTypes: ["core"] },
+  },
+  {
+    name: "node-only-lazily",
+    severity: "error",
+    comment: "Code of the file system is loaded at one place, when it is first used.",
+    from: { path: placed(portable), pathNot: `^${lazyEdge.from.replace(".", "\\.")}$` },
+    to: { path: "^src/storage/drivers/(?!memory\\b)" },
+  },
+  {
+    name: "lazy-edge-is-dynamic",
+    severity: "error",
+    comment: "That place loads the file system driver by dynamic import.",
+    from: { path: placed(portable) },
+    to: { path: "^src/storage/drivers/(?!memory\\b)", dynamic: false },
+  },
+  {
+    name: "packages-only-in-config",
+    severity: "error",
+    comment:
+      "Only config reads YAML and checks shapes; a driver may load its optional client when first used.",
+    from: { path: "^src/", pathNot: placed(Object.keys(packages)) },
+    to: { dependencyTypes: npm, dynamic: false },
+  },
+  {
+    name: "clients-only-in-drivers",
+    severity: "error",
+    comment: "Optional clients are loaded by drivers alone.",
+    from: { path: "^src/", pathNot: "^src/(?:config|storage/drivers)/" },
+    to: { dependencyTypes: npm, dynamic: true },
+  },
+  {
+    name: "config-packages",
+    severity: "error",
+    comment: "Config uses yaml and zod and nothing else.",
+    from: { path: placed(["config"]) },
+    to: { dependencyTypes: npm, pathNot: `node_modules/(?:${packages.config.join("|")})/` },
+  },
+  {
+    name: "no-cycles",
+    severity: "error",
+    comment: "No cycle, not of types either.",
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: "no-orphans",
+    severity: "error",
+    comment: "A file that nothing uses and that uses nothing is left over.",
+    from: { orphan: true, pathNot: "^src/(?:index\\.ts|.*/index\\.ts)$" },
+    to: {},
+  },
+  {
+    name: "no-unresolved",
+    severity: "error",
+    comment: "An import that leads nowhere hides what it would break.",
+    from: { pathNot: "^src/storage/drivers/" },
+    to: { couldNotResolve: true },
+  },
+  {
+    name: "no-tests-in-source",
+    severity: "error",
+    comment: "Code that ships does not import code that tests it.",
+    from: { path: "^src/" },
+    to: { path: "\\.test\\.ts$|^test/" },
+  },
+];
+
+const isTest = "\\.test\\.ts$";
+
+/** Tests may look anywhere: a rule holds for what ships. */
+const spareTests = ({ from, ...rule }) => ({
+  ...rule,
+  from: { ...from, pathNot: from.pathNot === undefined ? isTest : [from.pathNot, isTest].flat() },
+});
+
+module.exports = {
+  forbidden: rules.map(spareTests),
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types"] },
+  },
+};

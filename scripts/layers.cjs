@@ -1,0 +1,38 @@
+/**
+ * What each folder of src/ may import besides itself: everything in the groups above its own.
+ * Folders of one group are strangers. `.dependency-cruiser.cjs` makes rules of it.
+ */
+const layers = [
+  ["errors.ts", "model.ts"],
+  ["messages"],
+  ["tokens", "tracing", "redaction", "transcripts"],
+  ["policy", "summarizers", "storage"],
+  ["compaction"],
+  ["memory"],
+  ["agents"],
+  ["config", "testing", "index.ts"],
+  ["adapters"],
+  ["cli", "viewer"],
+];
+
+/** Folders that run in a browser as well as in Node. */
+const portable = [
+  "errors.ts",
+  "model.ts",
+  "messages",
+  "tokens",
+  "redaction",
+  "transcripts",
+  "policy",
+  "summarizers",
+  "compaction",
+  "index.ts",
+];
+
+/** The one place that loads Node code into portable code, and only when it is first needed. */
+const lazyEdge = { from: "src/compaction/store.ts", to: "src/storage/drivers/fs.ts" };
+
+/** Packages that code may import, by folder. */
+const packages = { config: ["yaml", "zod"] };
+
+module.exports = { layers, portable, lazyEdge, packages };

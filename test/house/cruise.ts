@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** The repository's root folder. */
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+const cruiser = join(root, "node_modules", "dependency-cruiser", "bin", "dependency-cruise.mjs");
+
+export interface Dependency {
+  readonly resolved: string;
+  readonly dynamic: boolean;
+  readonly dependencyTypes: readonly string[];
+}
+
+export interface Module {
+  readonly source: string;
+  readonly coreModule?: boolean;
+  readonly dependencies: readonly Dependency[];
+}
+
+export interface Cruise {
+  readonly modules: readonly Module[];
+  /** `rule from -> to`, one for each violation. */
+  readonly violations: readonly string[];
+}
+
+interface Output {
+  readonly modules: readonly Module[];
+  readonly summary: { readonly violations: readonly { from: string; to: string; rule: { name: string } }[] };
+}
+
+/** Runs dependency-cruiser on the `src` of a folder, under the rules that lie there. */
+export async function cruise(folder: string): Promise<Cruise> {
+  const args = [cruiser, "src", "--config", ".dependency-cruiser.cjs", "--output-type", "json"];
+  const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024 };
+  // It exits with the number of violations; its output is whole all the same.
+  const output = await promisify(execFile)(process.execPath, args, options).then(
+    ({ stdout }) => stdout,
+    (error: { stdout?: string; stderr?: string }) => {
+      if (error.stdout?.startsWith("{")) return error.stdout;
+      throw new Error(`dependency-cruiser failed: ${error.stderr}`);
+    },
+  );
+  const { modules, summary } = JSON.parse(output) as Output;
+  const violations = summary.violations.map(({ rule, from, to }) => `${rule.name} ${from} -> ${to}`);
+  return { modules, violations };
+}

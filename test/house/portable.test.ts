@@ -1,0 +1,69 @@
+import { existsSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, it } from "vitest";
+import { root } from "./cruise.ts";
+
+const { portable } = createRequire(import.meta.url)("../../scripts/layers.cjs") as { portable: string[] };
+
+/** Source files of the portable folders, tests aside, relative to the root. */
+function portableFiles(): string[] {
+  return portable.flatMap((name) => {
+    if (!existsSync(join(root, "src", name))) return [];
+    if (name.endsWith(".ts")) return [`src/${name}`];
+    const found = readdirSync(join(root, "src", name), { recursive: true, encoding: "utf8" });
+    return found
+      .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+      .map((path) => `src/${name}/${path.replaceAll("\\", "/")}`);
+  });
+}
+
+/** Names in files that mean nothing to a compiler that knows a browser's globals and none of Node's. */
+function unknownNames(files: readonly string[], planted = ""): string[] {
+  const plant = join(root, "src", "planted.ts");
+  const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const settings: ts.CompilerOptions = {
+    ...options,
+    types: [],
+    lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"],
+    noEmit: true,
+  };
+  const host = ts.createCompilerHost(settings);
+  const { readFile, fileExists, getSourceFile } = host;
+  host.fileExists = (name) => (planted !== "" && name === plant) || fileExists(name);
+  host.readFile = (name) => (planted !== "" && name === plant ? planted : readFile(name));
+  host.getSourceFile = (name, version, ...rest) =>
+    planted !== "" && name === plant
+      ? ts.createSourceFile(name, planted, version)
+      : getSourceFile(name, version, ...rest);
+  const roots = files.map((file) => join(root, file));
+  const program = ts.createProgram(planted === "" ? roots : [...roots, plant], settings, host);
+  return [...roots, ...(planted === "" ? [] : [plant])].flatMap((name) => {
+    const source = program.getSourceFile(name);
+    if (source === undefined) return [`${name} is not compiled`];
+    const faults = program.getSemanticDiagnostics(source).map((fault) => {
+      const { line } = source.getLineAndCharacterOfPosition(fault.start ?? 0);
+      const text = ts.flattenDiagnosticMessageText(fault.messageText, " ");
+      return `${name.slice(root.length)}:${line + 1} ${text}`;
+    });
+    return faults.filter((fault) => fault.includes(" Cannot find name "));
+  });
+}
+
+it("portable code uses no global that only Node has", { timeout: 60_000 }, () => {
+  const files = portableFiles();
+  expect(files.length).toBeGreaterThan(60);
+  expect(unknownNames(files)).toEqual([]);
+});
+
+it("a global of Node is seen", { timeout: 60_000 }, () => {
+  const globals = ["Buffer", "process", "setImmediate", "require", "__dirname", "global"];
+  const code = globals.map((name, index) => `export const planted${index}: unknown = ${name};\n`).join("");
+  expect(unknownNames(["src/errors.ts"], code)).toEqual(
+    globals.map((name, index) =>
+      expect.stringMatching(`^src/planted.ts:${index + 1} Cannot find name '${name}'`),
+    ),
+  );
+});
