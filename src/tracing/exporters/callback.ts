@@ -1,0 +1,6 @@
+import type { CompactEvent, Exporter } from "../event.ts";
+
+/** Hands every event to a function of the caller's; what it throws never reaches the run. */
+export function createCallbackExporter(receive: (event: CompactEvent) => void | Promise<void>): Exporter {
+  return { export: (event) => receive(event) };
+}

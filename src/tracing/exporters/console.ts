@@ -1,0 +1,41 @@
+import { escapeControl } from "../escape.ts";
+import type { CompactEvent, Exporter } from "../event.ts";
+import { eventLine } from "../record.ts";
+
+const LONGEST_VALUE = 120;
+
+/**
+ * Writes one line per event through `write` (without its newline): words for people when `terminal` is true,
+ * JSON otherwise. Give it standard error: standard output belongs to the program.
+ */
+export function createConsoleExporter(options: {
+  readonly write: (line: string) => void;
+  readonly terminal?: boolean;
+}): Exporter {
+  const { write, terminal = false } = options;
+  return {
+    export(event) {
+      write(terminal ? readableLine(event) : asciiJson(eventLine(event).trimEnd()));
+    },
+  };
+}
+
+/** JSON.stringify leaves C1 controls and bidi marks as they are; a log viewer may obey them. */
+function asciiJson(json: string): string {
+  return json.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function readableLine(event: CompactEvent): string {
+  const time = event.startedAt.slice(11, 23);
+  const took = Date.parse(event.endedAt) - Date.parse(event.startedAt);
+  const words = [time, event.status === "error" ? `${event.name} FAILED` : event.name, event.sessionId];
+  for (const [name, value] of Object.entries(event.properties)) words.push(`${name}=${shown(value)}`);
+  if (took > 0) words.push(`(${took} ms)`);
+  return escapeControl(words.join(" ")).replace(/[\n\t]/g, " ");
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const short = text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  return typeof value === "string" && /\s/.test(short) ? JSON.stringify(short) : short;
+}

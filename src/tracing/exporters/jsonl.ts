@@ -1,0 +1,9 @@
+import type { CompactEvent, Exporter } from "../event.ts";
+import { eventLine } from "../record.ts";
+
+/** Writes one JSON record a line through `append`, which gets the line with its newline. */
+export function createJsonlExporter(options: {
+  readonly append: (line: string) => void | Promise<void>;
+}): Exporter {
+  return { export: (event: CompactEvent) => options.append(eventLine(event)) };
+}

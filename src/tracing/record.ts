@@ -1,0 +1,30 @@
+import type { CompactEvent } from "./event.ts";
+
+/** An event as it is written down: snake_case, ready for JSON. */
+export interface EventRecord {
+  readonly name: string;
+  readonly session_id: string;
+  readonly started_at: string;
+  readonly ended_at: string;
+  readonly status: "ok" | "error";
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly payload?: unknown;
+}
+
+/** The record of an event, as in `events.jsonl`. */
+export function eventRecord(event: CompactEvent): EventRecord {
+  return {
+    name: event.name,
+    session_id: event.sessionId,
+    started_at: event.startedAt,
+    ended_at: event.endedAt,
+    status: event.status,
+    properties: event.properties,
+    ...(event.payload === undefined ? {} : { payload: event.payload }),
+  };
+}
+
+/** The record on one line, newline included. JSON escapes line ends, so no content can forge a second record. */
+export function eventLine(event: CompactEvent): string {
+  return `${JSON.stringify(eventRecord(event))}\n`;
+}
