@@ -4,7 +4,7 @@ import type { ConfigProblem, SettingPath } from "./problem.ts";
 import { formatPath } from "./problem.ts";
 
 /** Characters that a configuration may hold; parsing time grows faster than the text. */
-export const MAX_CONFIG_LENGTH = 65_536;
+const MAX_CONFIG_LENGTH = 65_536;
 
 /** Levels that a configuration may nest; the deepest setting lies four down. */
 const MAX_DEPTH = 16;

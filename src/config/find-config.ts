@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CompactError } from "../errors.ts";
 
 /** Names under which a configuration is looked for. */
-export const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact.json"];
+const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact.json"];
 
 /** Bytes above which a file is refused unread; far more than any configuration has. */
 const MAX_BYTES = 1_048_576;

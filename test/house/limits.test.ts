@@ -25,7 +25,7 @@ const beyond: readonly (readonly [rule: string, code: string])[] = [
   ["noReExportAll", 'export * from "./fine.ts";\n'],
   ["noExplicitAny", "export const anything: any = 1;\n"],
   ["noNonNullAssertion", "export const sure: number = [1][0]!;\n"],
-  ["noImportCycles", 'import "./noImportCycles.ts";\n'],
+  ["noImportCycles", 'import "./other.ts";\n'],
   [
     "noFloatingPromises",
     "async function later(): Promise<void> {}\nexport function now(): void {\n  later();\n}\n",
@@ -48,7 +48,11 @@ describe("the linter", () => {
   beforeAll(() => {
     mkdirSync(join(folder, "src"));
     copyFileSync(join(root, "biome.json"), join(folder, "biome.json"));
-    for (const [rule, code] of [...beyond, ["fine", fine] as const]) {
+    for (const [rule, code] of [
+      ...beyond,
+      ["fine", fine] as const,
+      ["other", 'import "./noImportCycles.ts";\n'] as const,
+    ]) {
       writeFileSync(join(folder, "src", `${rule}.ts`), code);
     }
     const args = [biome, "lint", "--vcs-enabled=false", "--max-diagnostics=none", "--reporter=json", "src"];
