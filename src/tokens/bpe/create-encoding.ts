@@ -1,6 +1,6 @@
 import type { Encoding } from "../encodings/encoding.ts";
 import { END_BYTE } from "./character-classes.ts";
-import { createPieceCounter, type PieceCounter } from "./pieces.ts";
+import { createPieceCounter, type PieceCounter, type TextBytes } from "./pieces.ts";
 import { type PackedVocabulary, unpackVocabulary } from "./vocabulary.ts";
 
 /** Cuts UTF-8 text of `length` bytes, END_BYTE behind it, into pieces; writes their ends and returns their number. */
@@ -13,9 +13,7 @@ const LONGEST_WINDOW = 1 << 20;
 // No pattern looks further than this many bytes behind the piece that follows; the longest contraction has 3.
 const LOOKAHEAD = 8;
 
-interface Buffers {
-  readonly bytes: Uint8Array;
-  readonly view: DataView;
+interface Buffers extends TextBytes {
   readonly ends: Int32Array;
 }
 
@@ -66,7 +64,7 @@ export function createEncoding(name: string, packed: PackedVocabulary, split: Sp
     while (at < text.length && total <= limit) {
       let to = Math.min(at + window, text.length);
       if (to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to -= 1;
-      const { bytes, view, ends } = buffers;
+      const { bytes, ends } = buffers;
       const length = encoder.encodeInto(text.slice(at, to), bytes).written;
       bytes[length] = END_BYTE;
       let pieces = split(bytes, length, ends);
@@ -79,7 +77,7 @@ export function createEncoding(name: string, packed: PackedVocabulary, split: Sp
         }
         if (settled > 0) pieces = settled;
       }
-      total += countPieces(view, bytes, ends, pieces);
+      total += countPieces(buffers, ends, pieces);
       at = to - unitsBetween(bytes, ends[pieces - 1] as number, length);
       if (window > WINDOW) {
         window = WINDOW;

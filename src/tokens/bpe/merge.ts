@@ -1,37 +1,43 @@
-import { pairSlot, shiftFor } from "./vocabulary.ts";
+import { NO_TOKEN, pairSlot, shiftFor, type Vocabulary } from "./vocabulary.ts";
 
 /** Tokens that `length` bytes from `start` on fall into, by byte-pair merging alone. */
 export type MergeCounter = (text: Uint8Array, start: number, length: number) => number;
 
-// Above every id, so that it never is the lowest rank.
-const NONE = 0x7fffffff;
-// Below this, looking through all pairs for the lowest one is quicker than a heap.
-const SCAN_LIMIT = 96;
+// Below this, looking through all pairs for the lowest one is quicker than anything cleverer.
+const SCAN_LIMIT = 48;
+// A pass over all parts pays when it joins at least one pair in this many parts: runs of one character, rules, blanks.
+const SWEEP_SHARE = 16;
 // What is kept from one call to the next; longer pieces get arrays of their own.
 const KEPT_LENGTH = 1 << 12;
+const POSITIONS = 2 ** 32;
 
 interface Parts {
   readonly ids: Int32Array;
-  /** Rank of the part joined with its right neighbour; NONE if that is no token or the part is gone. */
+  /** Rank of the part joined with its right neighbour; NO_TOKEN if that is no token or the part is gone. */
   readonly ranks: Int32Array;
+}
+
+interface Links {
   readonly previous: Int32Array;
   readonly next: Int32Array;
   /** Binary heap of rank * 2^32 + position: lowest rank first, then leftmost, as tiktoken merges. */
   readonly heap: Float64Array;
 }
 
+type RankOf = (left: number, right: number) => number;
+
 function partsFor(length: number): Parts {
+  return { ids: new Int32Array(length), ranks: new Int32Array(length) };
+}
+
+function linksFor(length: number): Links {
+  // A merge takes one entry off the heap and adds at most two.
   return {
-    ids: new Int32Array(length),
-    ranks: new Int32Array(length),
     previous: new Int32Array(length),
     next: new Int32Array(length),
-    // A merge takes one entry and adds at most two.
     heap: new Float64Array(2 * length + 2),
   };
 }
-
-const POSITIONS = 2 ** 32;
 
 function push(heap: Float64Array, size: number, key: number): void {
   let at = size;
@@ -62,87 +68,143 @@ function pop(heap: Float64Array, size: number): void {
   heap[at] = key;
 }
 
+/** Position of the lowest rank among the first `count`, leftmost first, or -1 when no neighbours form a token. */
+function lowestAt(ranks: Int32Array, count: number): number {
+  let lowest = NO_TOKEN;
+  let at = -1;
+  for (let i = 0; i < count; i += 1) {
+    const rank = ranks[i] as number;
+    if (rank < lowest) {
+      lowest = rank;
+      at = i;
+    }
+  }
+  return at;
+}
+
+function removePart({ ids, ranks }: Parts, at: number, count: number): void {
+  for (let i = at; i < count; i += 1) {
+    ids[i] = ids[i + 1] as number;
+    ranks[i] = ranks[i + 1] as number;
+  }
+}
+
+/** Quadratic, and the quickest for few parts; returns how many are left. */
+function mergeByScan(parts: Parts, length: number, rankOf: RankOf): number {
+  const { ids, ranks } = parts;
+  let count = length;
+  for (;;) {
+    const at = lowestAt(ranks, count);
+    if (at < 0) return count;
+    const joined = ranks[at] as number;
+    ids[at] = joined;
+    count -= 1;
+    removePart(parts, at + 1, count);
+    ranks[at] = at + 1 < count ? rankOf(joined, ids[at + 1] as number) : NO_TOKEN;
+    if (at > 0) ranks[at - 1] = rankOf(ids[at - 1] as number, joined);
+  }
+}
+
+/** Joins every pair of one rank from left to right; returns how many parts are left. */
+function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankOf): number {
+  let left = 0;
+  for (let i = 0; i < count; i += 1, left += 1) {
+    const joins = ranks[i] === rank;
+    ids[left] = joins ? rank : (ids[i] as number);
+    if (joins) i += 1;
+    ranks[left] = ranks[i] as number;
+  }
+  // A token has one pair of halves only, so whatever has this id now is new.
+  for (let i = 0; i + 1 < left; i += 1) {
+    if (ids[i] === rank || ids[i + 1] === rank) ranks[i] = rankOf(ids[i] as number, ids[i + 1] as number);
+  }
+  ranks[left - 1] = NO_TOKEN;
+  return left;
+}
+
+/**
+ * Joins all pairs of the lowest rank at once while they are many. A pair that holds a new token ranks above that token, so
+ * no pair made on the way would have come first.
+ */
+function mergeBySweeps(parts: Parts, length: number, rankOf: RankOf): number {
+  let count = length;
+  for (;;) {
+    const at = lowestAt(parts.ranks, count);
+    if (at < 0) return count;
+    const lowest = parts.ranks[at] as number;
+    let pairs = 0;
+    for (let i = at; i < count; i += 1) if (parts.ranks[i] === lowest) pairs += 1;
+    if (pairs * SWEEP_SHARE < count) return count;
+    count = sweep(parts, count, lowest, rankOf);
+  }
+}
+
+/** n log n for any parts; returns how many are left. */
+function mergeByHeap({ ids, ranks }: Parts, length: number, links: Links, rankOf: RankOf): number {
+  const { previous, next, heap } = links;
+  let size = 0;
+  const offer = (at: number, right: number): void => {
+    const rank = rankOf(ids[at] as number, ids[right] as number);
+    ranks[at] = rank;
+    if (rank !== NO_TOKEN) push(heap, size++, rank * POSITIONS + at);
+  };
+  for (let i = 0; i < length; i += 1) {
+    previous[i] = i - 1;
+    next[i] = i + 1;
+    if (ranks[i] !== NO_TOKEN) push(heap, size++, (ranks[i] as number) * POSITIONS + i);
+  }
+  let count = length;
+  while (size > 0) {
+    const key = heap[0] as number;
+    pop(heap, size--);
+    const rank = Math.floor(key / POSITIONS);
+    const at = key - rank * POSITIONS;
+    // Entries of pairs that were taken apart by another merge stay in the heap until they come up.
+    if (ranks[at] !== rank) continue;
+    const gone = next[at] as number;
+    const right = next[gone] as number;
+    const left = previous[at] as number;
+    count -= 1;
+    ids[at] = rank;
+    ranks[at] = NO_TOKEN;
+    ranks[gone] = NO_TOKEN;
+    next[at] = right;
+    if (right < length) {
+      previous[right] = at;
+      offer(at, right);
+    }
+    if (left >= 0) offer(left, at);
+  }
+  return count;
+}
+
 /** Counts by merging the pair of lowest rank, leftmost first, until no neighbours form a token. */
-export function createMergeCounter(merges: Int32Array): MergeCounter {
+export function createMergeCounter({ merges, bytePairs }: Vocabulary): MergeCounter {
   const shift = shiftFor(merges);
   const kept = partsFor(KEPT_LENGTH);
+  const keptLinks = linksFor(KEPT_LENGTH);
 
-  function rankOf(left: number, right: number): number {
+  const rankOf: RankOf = (left, right) => {
     const found = merges[pairSlot(merges, shift, left, right) + 1] as number;
-    return found === 0 ? NONE : found & 0x3ffff;
-  }
+    return found === 0 ? NO_TOKEN : found & 0x3ffff;
+  };
 
-  function load(parts: Parts, text: Uint8Array, start: number, length: number): void {
-    const { ids, ranks } = parts;
-    for (let i = 0; i < length; i += 1) ids[i] = text[start + i] as number;
-    for (let i = 0; i + 1 < length; i += 1) ranks[i] = rankOf(ids[i] as number, ids[i + 1] as number);
-    ranks[length - 1] = NONE;
-  }
-
-  function mergeByScan(text: Uint8Array, start: number, length: number): number {
-    const { ids, ranks } = kept;
-    load(kept, text, start, length);
-    let count = length;
-    for (;;) {
-      let lowest = NONE;
-      let at = 0;
-      for (let i = 0; i < count; i += 1) {
-        const rank = ranks[i] as number;
-        if (rank < lowest) {
-          lowest = rank;
-          at = i;
-        }
-      }
-      if (lowest === NONE) return count;
-      count -= 1;
-      ids[at] = lowest;
-      for (let i = at + 1; i < count; i += 1) {
-        ids[i] = ids[i + 1] as number;
-        ranks[i] = ranks[i + 1] as number;
-      }
-      ranks[at] = at + 1 < count ? rankOf(lowest, ids[at + 1] as number) : NONE;
-      if (at > 0) ranks[at - 1] = rankOf(ids[at - 1] as number, lowest);
-    }
-  }
-
-  function mergeByHeap(text: Uint8Array, start: number, length: number): number {
+  return (text, start, length) => {
     const parts = length <= KEPT_LENGTH ? kept : partsFor(length);
-    const { ids, ranks, previous, next, heap } = parts;
-    load(parts, text, start, length);
-    let size = 0;
-    for (let i = 0; i < length; i += 1) {
-      previous[i] = i - 1;
-      next[i] = i + 1;
-      if (ranks[i] !== NONE) push(heap, size++, (ranks[i] as number) * POSITIONS + i);
+    const { ids, ranks } = parts;
+    const last = length - 1;
+    let byte = text[start] as number;
+    for (let i = 0; i < last; i += 1) {
+      const following = text[start + i + 1] as number;
+      ids[i] = byte;
+      ranks[i] = bytePairs[(byte << 8) | following] as number;
+      byte = following;
     }
-    let count = length;
-    while (size > 0) {
-      const key = heap[0] as number;
-      pop(heap, size--);
-      const rank = Math.floor(key / POSITIONS);
-      const at = key - rank * POSITIONS;
-      if (ranks[at] !== rank) continue;
-      const gone = next[at] as number;
-      const right = next[gone] as number;
-      const left = previous[at] as number;
-      count -= 1;
-      ids[at] = rank;
-      ranks[gone] = NONE;
-      next[at] = right;
-      ranks[at] = NONE;
-      if (right < length) {
-        previous[right] = at;
-        ranks[at] = rankOf(rank, ids[right] as number);
-        if (ranks[at] !== NONE) push(heap, size++, (ranks[at] as number) * POSITIONS + at);
-      }
-      if (left >= 0) {
-        ranks[left] = rankOf(ids[left] as number, rank);
-        if (ranks[left] !== NONE) push(heap, size++, (ranks[left] as number) * POSITIONS + left);
-      }
-    }
-    return count;
-  }
-
-  return (text, start, length) =>
-    length <= SCAN_LIMIT ? mergeByScan(text, start, length) : mergeByHeap(text, start, length);
+    ids[last] = byte;
+    ranks[last] = NO_TOKEN;
+    if (length <= SCAN_LIMIT) return mergeByScan(parts, length, rankOf);
+    const count = mergeBySweeps(parts, length, rankOf);
+    if (count <= SCAN_LIMIT) return mergeByScan(parts, count, rankOf);
+    return mergeByHeap(parts, count, count <= KEPT_LENGTH ? keptLinks : linksFor(count), rankOf);
+  };
 }

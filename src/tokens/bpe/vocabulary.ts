@@ -15,7 +15,12 @@ export interface Vocabulary {
   readonly longWords: Int32Array;
   /** (left id, right id) to the id of the joined token, see `pairSlot`; an empty slot's second word is 0. */
   readonly merges: Int32Array;
+  /** The same for two single bytes, at left << 8 | right; NO_TOKEN where they form none. */
+  readonly bytePairs: Int32Array;
 }
+
+/** In place of an id; above all of them, so that it never is the lowest rank. */
+export const NO_TOKEN = 0x7fffffff;
 
 /** Bits to set in the first and second word of a piece of 0 to 8 bytes, so that nothing behind it counts. */
 export const PAD_FIRST: Int32Array = Int32Array.of(-1, -1 << 8, -1 << 16, -1 << 24, 0, 0, 0, 0, 0);
@@ -136,6 +141,16 @@ function mergeTable(left: Int32Array, right: Int32Array): Int32Array {
   return merges;
 }
 
+function bytePairTable(left: Int32Array, right: Int32Array): Int32Array {
+  const pairs = new Int32Array(SINGLE_BYTES * SINGLE_BYTES).fill(NO_TOKEN);
+  for (let id = SINGLE_BYTES; id < left.length; id += 1) {
+    const a = left[id] as number;
+    const b = right[id] as number;
+    if (a < SINGLE_BYTES && b < SINGLE_BYTES) pairs[(a << 8) | b] = id;
+  }
+  return pairs;
+}
+
 function insertShort(table: Int32Array, shift: number, first: number, second: number): void {
   const mask = table.length - 1;
   let slot = (hashShort(first, second) >>> shift) << 1;
@@ -198,5 +213,11 @@ export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
       insertShort(short, shortShift, first, view.getInt32(start + 4, true) | (PAD_SECOND[length] as number));
     }
   }
-  return { short, long: longTable.table, longWords: longTable.words, merges: mergeTable(left, right) };
+  return {
+    short,
+    long: longTable.table,
+    longWords: longTable.words,
+    merges: mergeTable(left, right),
+    bytePairs: bytePairTable(left, right),
+  };
 }
