@@ -1,0 +1,57 @@
+import { CompactError } from "../errors.ts";
+import { type Message, messageText } from "../messages/message.ts";
+import { o200kBase } from "../tokens/encodings/o200k-base.ts";
+import { composeSummary } from "./compose.ts";
+import type { SummarizeOptions, Summarizer, Summary } from "./summarizer.ts";
+import { readSummary } from "./summary-tag.ts";
+
+const NAME = "builtin";
+
+/**
+ * Extracts a summary by program: no model, the same text for the same input, never more than `maxTokens`.
+ * Throws `InvalidArgument` for a budget that is no number, `Aborted` when the signal is.
+ */
+export const builtinSummarizer: Summarizer = {
+  name: NAME,
+  summarize: async (messages, options) => summarizeBuiltin(messages, options),
+};
+
+function summarizeBuiltin(messages: readonly Message[], options: SummarizeOptions): Summary {
+  if (options.signal?.aborted === true) {
+    throw new CompactError("Aborted", "The summary was aborted before it began.", {
+      cause: options.signal.reason,
+    });
+  }
+  if (typeof options.maxTokens !== "number" || Number.isNaN(options.maxTokens)) {
+    throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
+      hint: "Give the most tokens that the summary may have, such as 2000.",
+      place: "options.maxTokens",
+    });
+  }
+  const countText = options.countText ?? ((text: string): number => o200kBase.count(text));
+  const { kept, previous } = takeOwnSummaries(messages, options.previous);
+  const text = composeSummary(kept, {
+    maxTokens: Math.floor(options.maxTokens),
+    strategy: options.strategy ?? "task_state",
+    previous,
+    instruction: options.instruction,
+    countText,
+  });
+  return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
+}
+
+// Only messages that the program itself marked as summaries are read as such: anybody can type a tag.
+function takeOwnSummaries(
+  messages: readonly Message[],
+  given: string | undefined,
+): { kept: readonly Message[]; previous: string | undefined } {
+  let previous = given;
+  const kept = messages.filter((message) => {
+    if (message.meta?.summaryVersion === undefined) return true;
+    const summary = readSummary(messageText(message));
+    if (summary === undefined) return true;
+    previous ??= summary.text;
+    return false;
+  });
+  return { kept, previous };
+}

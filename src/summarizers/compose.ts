@@ -1,0 +1,131 @@
+import type { Message } from "../messages/message.ts";
+import { gatherEvidence } from "./evidence.ts";
+import { factsIn } from "./facts.ts";
+import { fitLines } from "./fit.ts";
+import { HEADINGS, INTRODUCTION, SHORT_INTRODUCTION } from "./headings.ts";
+import { workedWith } from "./identifiers.ts";
+import { addLines, type Line, readLines } from "./lines.ts";
+import { neededLater } from "./score.ts";
+import { sectionLines } from "./section.ts";
+import { buildSection } from "./sections.ts";
+import { createKept, createPurse, type Selection, selectLines } from "./select.ts";
+import { keepSkeleton } from "./skeleton.ts";
+import { readState, type TaskState } from "./state.ts";
+import { STRATEGIES } from "./strategies.ts";
+import type { SummaryStrategy } from "./summarizer.ts";
+import { escapeSummaryTags } from "./summary-tag.ts";
+import { clipToTokens, oneLine, plainWords } from "./text.ts";
+import { timelineTexts } from "./timeline.ts";
+
+export interface ComposeOptions {
+  readonly maxTokens: number;
+  readonly strategy: SummaryStrategy;
+  readonly previous: string | undefined;
+  readonly instruction: string | undefined;
+  readonly countText: (text: string) => number;
+}
+
+const TINY = 60;
+const LITTLE = 240;
+const ROOMY = 1500;
+/** Below `LITTLE` tokens there are no sections: the request may take this share, telling lines the rest. */
+const LITTLE_SHARE = 0.3;
+const LEAST_REQUEST = 60;
+const LEAST_SECTION = 24;
+/** `brief` stays short whatever it is given. */
+const BRIEF_MOST = 600;
+
+/** The text of a summary, at most `maxTokens` tokens; empty when there is no room or nothing to say. */
+export function composeSummary(messages: readonly Message[], options: ComposeOptions): string {
+  const maxTokens =
+    options.strategy === "brief" ? Math.min(BRIEF_MOST, options.maxTokens) : options.maxTokens;
+  if (maxTokens < 1) return "";
+  const state = readState(messages, options.previous);
+  const countText = options.countText;
+  if (maxTokens < TINY) return tinySummary(state, maxTokens, countText);
+  const head = headLines(options, maxTokens);
+  const selection = readSelection(state, maxTokens, options);
+  const sections = sectionTexts(state, selection, { ...options, maxTokens });
+  const shown = new Set(factsIn(sections.join("\n")).map((fact) => fact.key));
+  const spent = countText(`${[...head, ...sections].join("\n")}\n`);
+  const timeline = timelineLines({ ...selection, shown }, maxTokens - spent, maxTokens);
+  const lines = [...head, ...sections, ...timeline.lines];
+  const fitted = fitLines(lines.map(escapeSummaryTags), timeline.expendable, maxTokens, countText);
+  return fitted === "" ? tinySummary(state, maxTokens, countText) : fitted;
+}
+
+function tinySummary(state: TaskState, maxTokens: number, countText: (text: string) => number): string {
+  const said =
+    state.request.at(0) ?? state.earlier.prose.find((line) => line.trim() !== "") ?? lastSaid(state);
+  const line = escapeSummaryTags(oneLine(said));
+  const tag = state.request.length > 0 && maxTokens >= 12 ? "[user] " : "";
+  const clipped = clipToTokens(line, maxTokens - (tag === "" ? 0 : countText(tag)), countText);
+  const text = clipped === "" ? "" : `${tag}${clipped}`;
+  return countText(text) <= maxTokens ? text : clipToTokens(text, maxTokens, countText);
+}
+
+function lastSaid(state: TaskState): string {
+  for (const message of [...state.conversation.messages].reverse()) {
+    for (const part of message.parts) if (part.type === "text" && part.text.trim() !== "") return part.text;
+  }
+  return "";
+}
+
+function headLines(options: ComposeOptions, maxTokens: number): string[] {
+  const introduction = maxTokens < LITTLE ? SHORT_INTRODUCTION : INTRODUCTION;
+  if (options.instruction === undefined || options.instruction.trim() === "") return [introduction];
+  const wish = clipToTokens(oneLine(options.instruction), Math.floor(maxTokens * 0.1), options.countText);
+  return wish === "" ? [introduction] : [introduction, `Asked to look after: ${wish}`];
+}
+
+function readSelection(state: TaskState, maxTokens: number, options: ComposeOptions): Selection {
+  const longest = maxTokens >= ROOMY ? 300 : 140;
+  const lines: Line[] = [];
+  for (const text of state.earlier.prose) {
+    const origin = { source: "summary", message: -1, part: -1, superseded: false } as const;
+    addLines(lines, { ...origin, text: text.replace(/^\s{0,8}(?:- |\[earlier\] )/, "") }, longest);
+  }
+  lines.push(...readLines(state.conversation, longest));
+  const index = gatherEvidence(state.conversation, lines);
+  const likely = neededLater(index, state.conversation.messages.length);
+  const wished = new Set(plainWords(options.instruction ?? ""));
+  return { lines, index, likely, shown: new Set(), wished, countText: options.countText };
+}
+
+function sectionTexts(state: TaskState, selection: Selection, options: ComposeOptions): string[] {
+  const { maxTokens, countText } = options;
+  if (maxTokens < LITTLE) return [tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText)];
+  const plan = STRATEGIES[options.strategy];
+  const identifiers = workedWith(state.conversation, selection.likely, state.earlier.identifiers);
+  const texts: string[] = [];
+  let left = Math.floor(maxTokens * plan.sectionsShare);
+  for (const [heading, share] of plan.sections) {
+    const section = buildSection(heading, share, state, identifiers);
+    const least = heading === "request" ? LEAST_REQUEST : LEAST_SECTION;
+    const room = Math.min(left, Math.max(least, Math.floor(share * maxTokens)));
+    const lines = section.blocks.length === 0 ? [] : sectionLines(section, room, countText);
+    if (lines.length > 0) left -= countText(`${lines.join("\n")}\n`);
+    texts.push(...lines);
+  }
+  return texts;
+}
+
+function timelineLines(
+  selection: Selection,
+  room: number,
+  maxTokens: number,
+): { lines: string[]; expendable: number } {
+  const headings = maxTokens < LITTLE ? [] : [`## ${HEADINGS.timeline}`];
+  const purse = room - headings.reduce((sum, heading) => sum + selection.countText(`${heading}\n`), 0);
+  if (purse < 8) return { lines: [], expendable: 0 };
+  const roomy = maxTokens >= ROOMY;
+  const kept = createKept();
+  const skeleton = createPurse(Math.floor(purse * (roomy ? 0.55 : 0.3)));
+  const given = skeleton.left();
+  keepSkeleton(selection, kept, skeleton, roomy ? 2000 : 600);
+  selectLines(selection, kept, createPurse(purse - (given - skeleton.left())));
+  const texts = timelineTexts(selection.lines, kept.positions);
+  return texts.length === 0
+    ? { lines: [], expendable: 0 }
+    : { lines: [...headings, ...texts], expendable: texts.length };
+}

@@ -1,0 +1,98 @@
+import { type Message, messageText, resultText, type ToolCallPart } from "../messages/message.ts";
+import { type Action, readAction } from "./calls.ts";
+import { typedText } from "./typed-text.ts";
+
+/** A call with what it did and what came back. */
+export interface Call {
+  readonly part: ToolCallPart;
+  /** Index of the message that holds the call. */
+  readonly message: number;
+  readonly action: Action;
+  readonly result: CallResult | undefined;
+  /** A later call read or changed the same file: what this one showed is out of date. */
+  readonly superseded: boolean;
+}
+
+export interface CallResult {
+  readonly message: number;
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** What a person typed in one message; injected blocks are left out. */
+export interface Request {
+  readonly message: number;
+  readonly id: string;
+  readonly text: string;
+}
+
+/** The messages read once: calls paired with their results, and what people typed. */
+export interface Conversation {
+  readonly messages: readonly Message[];
+  readonly calls: readonly Call[];
+  /** The call that a result part answers, by message and part index as `message:part`. */
+  readonly callOfResult: ReadonlyMap<string, Call>;
+  readonly callOfPart: ReadonlyMap<ToolCallPart, Call>;
+  readonly requests: readonly Request[];
+  /** True when the last thing said is an answer in text with no call beside it. */
+  readonly answered: boolean;
+}
+
+type OpenCall = { -readonly [Key in keyof Call]: Call[Key] };
+
+/** Reads the messages in one pass; results without a call, and calls without a result, are kept as they are. */
+export function readConversation(messages: readonly Message[]): Conversation {
+  const calls: OpenCall[] = [];
+  const open = new Map<string, OpenCall>();
+  const callOfResult = new Map<string, Call>();
+  const callOfPart = new Map<ToolCallPart, Call>();
+  messages.forEach((message, index) => {
+    message.parts.forEach((part, partIndex) => {
+      if (part.type === "toolCall") {
+        const call = { part, message: index, action: readAction(part), result: undefined, superseded: false };
+        calls.push(call);
+        open.set(part.id, call);
+        callOfPart.set(part, call);
+      } else if (part.type === "toolResult") {
+        const call = open.get(part.id);
+        if (call === undefined) return;
+        callOfResult.set(`${index}:${partIndex}`, call);
+        call.result ??= { message: index, text: resultText(part), isError: part.isError === true };
+      }
+    });
+  });
+  markSuperseded(calls);
+  const requests = readRequests(messages);
+  return { messages, calls, callOfResult, callOfPart, requests, answered: isAnswered(messages) };
+}
+
+function markSuperseded(calls: readonly OpenCall[]): void {
+  const later = new Set<string>();
+  for (let index = calls.length - 1; index >= 0; index -= 1) {
+    const call = calls[index];
+    if (call === undefined) continue;
+    const { files, reads } = call.action;
+    if (reads && files.length > 0 && files.every((file) => later.has(file.path))) call.superseded = true;
+    for (const file of files) later.add(file.path);
+  }
+}
+
+function readRequests(messages: readonly Message[]): Request[] {
+  const requests: Request[] = [];
+  messages.forEach((message, index) => {
+    if (message.role !== "user" || message.meta?.synthetic === true) return;
+    const text = typedText(messageText(message));
+    if (text !== "") requests.push({ message: index, id: message.id, text });
+  });
+  return requests;
+}
+
+function isAnswered(messages: readonly Message[]): boolean {
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index];
+    if (message === undefined || message.role === "system" || message.role === "developer") continue;
+    if (message.role !== "assistant") return false;
+    return messageText(message) !== "" && message.parts.every((part) => part.type !== "toolCall");
+  }
+  return false;
+}

@@ -1,0 +1,73 @@
+import type { Request } from "./conversation.ts";
+import { clipEnd, oneLine, plainWords, sentences } from "./text.ts";
+
+/** A standing wish in the user's own words. */
+export interface Directive {
+  readonly text: string;
+  /** Id of the message that says it. */
+  readonly id: string;
+}
+
+const ENGLISH =
+  "never|don['’]?t|do not|must|mustn['’]?t|shall not|always|only|instead of|rather than|make sure|ensure|avoid|without|prefer|no longer|should(?:n['’]t)?|required?|keep|forbidden|except";
+const GERMAN = "nie|niemals|nicht|immer|muss|müssen|darf|dürfen|nur|keine?n?|statt|ohne|vermeide";
+const FRENCH =
+  "jamais|toujours|doit|doivent|seulement|uniquement|sans|plutôt|évite[zr]?|ne|n['’]utilise[zr]?";
+const SPANISH = "nunca|siempre|debes?|deben|solo|sólo|solamente|evita|sin|en lugar de|no";
+const PORTUGUESE = "sempre|deve|devem|somente|apenas|não|evite|em vez de";
+const ITALIAN = "mai|sempre|deve|devono|soltanto|non|evita|invece di";
+const RUSSIAN = "никогда|не|всегда|должен|должна|должно|должны|только|нельзя|вместо|без";
+const SPACED = new RegExp(
+  `(?<![\\p{L}\\p{N}_-])(?:${[ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN].join("|")})(?![\\p{L}\\p{N}_-])`,
+  "iu",
+);
+const USE_NOT = /\buse\b.{1,80}\b(?:not|over|instead)\b/i;
+const UNSPACED =
+  /不要|必须|必須|绝不|永远|只能|禁止|务必|总是|不能|不得|请勿|仅|絶対|必ず|しない|のみ|だけ|常に|べき|いけない|절대|반드시|항상|하지 ?마|금지|마세요|만 사용/;
+const FENCE = /^\s{0,8}(?:```|~~~)/;
+const LONGEST = 300;
+const SAME_WISH = 0.6;
+
+/** Sentences that state a lasting wish or limit, newest first; a newer one that says nearly the same replaces the older. */
+export function standingDirectives(requests: readonly Request[]): Directive[] {
+  const found: Directive[] = [];
+  const kept: Set<string>[] = [];
+  for (const request of [...requests].reverse()) {
+    for (const text of directivesIn(request.text)) {
+      const words = contentWords(text);
+      if (kept.some((other) => overlap(words, other) >= SAME_WISH)) continue;
+      if (kept.length < 200) kept.push(words);
+      found.push({ text, id: request.id });
+    }
+  }
+  return found;
+}
+
+function directivesIn(text: string): string[] {
+  const prose: string[] = [];
+  let fenced = false;
+  for (const line of text.split("\n")) {
+    if (FENCE.test(line)) fenced = !fenced;
+    else if (!fenced) prose.push(line);
+  }
+  return sentences(prose.join("\n"))
+    .filter((sentence) => sentence.length >= 6 && !/[?？]$/.test(sentence) && isDirective(sentence))
+    .map((sentence) => clipEnd(oneLine(sentence.replace(/^[-*>#\s]+/, "")), LONGEST));
+}
+
+/** True for a sentence that forbids, demands or limits something in one of ten major languages. */
+export function isDirective(sentence: string): boolean {
+  const read = sentence.slice(0, 1000);
+  return SPACED.test(read) || USE_NOT.test(read) || UNSPACED.test(read);
+}
+
+function contentWords(text: string): Set<string> {
+  return new Set([...plainWords(text), ...(text.match(/[\w./-]*[\d_./-][\w./-]*/g) ?? [])]);
+}
+
+function overlap(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of left) if (right.has(word)) shared += 1;
+  const all = left.size + right.size - shared;
+  return all === 0 ? 1 : shared / all;
+}

@@ -1,0 +1,108 @@
+/** Kinds of hard tokens that an agent may need verbatim later. */
+export type FactKind =
+  | "url"
+  | "email"
+  | "path"
+  | "file"
+  | "uuid"
+  | "error"
+  | "flag"
+  | "ticket"
+  | "hash"
+  | "identifier"
+  | "number";
+
+export interface Fact {
+  /** The text that stands for it; a path is known by its last two parts. */
+  readonly key: string;
+  readonly kind: FactKind;
+}
+
+const EXTENSIONS =
+  "ts tsx js jsx mjs cjs py go rs java kt rb php c h cc cpp hpp cs swift sh bash zsh sql md mdx txt json jsonl yaml yml toml ini cfg conf env lock html css scss vue svelte xml csv log proto ipynb rst mod sum tf gradle lua dart ex exs scala pl r";
+const FILE_EXTENSIONS: ReadonlySet<string> = new Set(EXTENSIONS.split(" "));
+const URL = /https?:\/\/[^\s"'`<>)\]}\\|]{4,300}/g;
+const RUN = /[\w@.+/~:#=?&%$-]+/g;
+const TRAILING = /[.,;:!?'"*_-]+$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const FLAG = /^--[a-z][a-z0-9-]+$/;
+const TICKET = /^(?:#[A-Z]?\d{2,9}|[A-Z]{2,6}-\d{1,6})$/;
+const DECIMAL = /^\d[\d,]*\.\d+(?:\.\d+)*$/;
+const INTEGER = /^\d{3,}$/;
+const COMMON_NUMBER = /^(?:(?:19|20)\d\d|100|200|404|500|1000|0\.0|1\.0)$/;
+const ERROR_CLASS = /^[A-Z]\w*(?:Error|Exception|Warning|Failure)$/;
+const HASH = /^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}$/;
+const UPPER_CODE = /^(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,12}$/;
+const CAMEL = /^[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*$/;
+const SNAKE = /^[A-Za-z][A-Za-z0-9]*_\w+$/;
+const ACRONYM = /^[A-Z]{2,}[a-z]\w+$/;
+const LONGEST = 200;
+
+/** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
+export function factsIn(text: string): Fact[] {
+  const found = new Map<string, Fact>();
+  const add = (key: string, kind: FactKind): void => {
+    if (key.length >= 3 && key.length <= LONGEST && !found.has(key)) found.set(key, { key, kind });
+  };
+  const rest = text.includes("://") ? text.replace(URL, (url) => takeUrl(url, add)) : text;
+  for (const [run] of rest.matchAll(RUN)) {
+    if (run.length < 3) continue;
+    for (const piece of run.split(/[:=?&%$]+/)) if (piece.length >= 3) classify(piece, add);
+  }
+  return [...found.values()];
+}
+
+function takeUrl(url: string, add: (key: string, kind: FactKind) => void): string {
+  add(url.replace(TRAILING, ""), "url");
+  return " ";
+}
+
+function classify(raw: string, add: (key: string, kind: FactKind) => void): void {
+  const piece = trimEnd(raw);
+  const path = piece.includes("/") ? pathKey(piece) : undefined;
+  const whole = path === undefined ? wholeKind(piece) : "path";
+  if (whole !== undefined) {
+    add(path ?? piece, whole);
+    return;
+  }
+  for (const word of piece.split(/[.+@~#/-]+/)) {
+    const kind = word.length >= 3 ? wordKind(word) : undefined;
+    if (kind !== undefined) add(word, kind);
+  }
+}
+
+// The pattern alone would be quadratic on a long run of dots that ends in something else.
+function trimEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && ".,;:!?'\"*-".includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
+/** The last two parts of a path; undefined for what has one part or no letter. */
+export function pathKey(path: string): string | undefined {
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "" && part !== "." && part !== ".." && part !== "~");
+  const key = parts.slice(-2).join("/");
+  return parts.length < 2 || !/[A-Za-z]/.test(key) ? undefined : key;
+}
+
+function wholeKind(piece: string): FactKind | undefined {
+  if (piece.length > 64) return undefined;
+  const dot = piece.lastIndexOf(".");
+  if (dot > 0 && FILE_EXTENSIONS.has(piece.slice(dot + 1))) return "file";
+  if (dot > 0 && piece.includes("@")) return "email";
+  if (DECIMAL.test(piece) || INTEGER.test(piece)) return COMMON_NUMBER.test(piece) ? undefined : "number";
+  if (FLAG.test(piece)) return "flag";
+  if (TICKET.test(piece)) return "ticket";
+  return UUID.test(piece) ? "uuid" : undefined;
+}
+
+function wordKind(word: string): FactKind | undefined {
+  if (INTEGER.test(word)) return COMMON_NUMBER.test(word) ? undefined : "number";
+  if (ERROR_CLASS.test(word)) return "error";
+  if (HASH.test(word)) return "hash";
+  if (UPPER_CODE.test(word)) return "identifier";
+  if (word.length < 6) return undefined;
+  return CAMEL.test(word) || SNAKE.test(word) || ACRONYM.test(word) ? "identifier" : undefined;
+}

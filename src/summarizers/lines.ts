@@ -1,0 +1,128 @@
+import {
+  argumentsValue,
+  type Message,
+  type Part,
+  resultText,
+  type ToolCallPart,
+} from "../messages/message.ts";
+import { isRecord } from "./calls.ts";
+import type { Call, Conversation } from "./conversation.ts";
+
+/** Who a line comes from; `read` is tool output that shows a file, `summary` the summary so far. */
+export type LineSource = "user" | "assistant" | "call" | "read" | "output" | "note" | "summary";
+
+/** A piece of the conversation that is kept or dropped as a whole. */
+export interface Line {
+  readonly text: string;
+  readonly source: LineSource;
+  /** Index of its message; -1 for lines of the summary so far. */
+  readonly message: number;
+  /** Lines of one part share this number, in order of time. */
+  readonly part: number;
+  readonly superseded: boolean;
+}
+
+const NUMBERED = /^\s{0,8}\d{1,7}(?:→|\t)\s?/;
+/** Arguments that hold the text an edit took away. */
+const REPLACED = /^old_?(?:str|string|text)$/i;
+const BREAK = /[,;.!?\s]/;
+const SOFT_SPAN = 60;
+const DEEPEST = 6;
+
+/** Every line of every message, long ones split near `longest` characters. */
+export function readLines(conversation: Conversation, longest: number): Line[] {
+  const lines: Line[] = [];
+  let parts = 0;
+  conversation.messages.forEach((message, index) => {
+    message.parts.forEach((part, partIndex) => {
+      const call = conversation.callOfResult.get(`${index}:${partIndex}`);
+      const origin = partOrigin(message, part, call);
+      if (origin !== undefined) addLines(lines, { ...origin, message: index, part: parts }, longest);
+      parts += 1;
+    });
+  });
+  return lines;
+}
+
+function partOrigin(
+  message: Message,
+  part: Part,
+  answered: Call | undefined,
+): Pick<Line, "text" | "source" | "superseded"> | undefined {
+  switch (part.type) {
+    case "text":
+      return { text: part.text, source: textSource(message), superseded: false };
+    case "toolCall":
+      return { text: callText(part), source: "call", superseded: false };
+    case "toolResult": {
+      const source = answered?.action.reads === true ? "read" : "output";
+      return { text: resultText(part), source, superseded: answered?.superseded === true };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Adds the lines of one text; all share source, message and part. */
+export function addLines(lines: Line[], origin: Line, longest: number): void {
+  for (const raw of origin.text.split("\n")) {
+    const line = (
+      origin.source === "read" || origin.source === "output" ? raw.replace(NUMBERED, "") : raw
+    ).trim();
+    if (line.length < 2) continue;
+    if (line.length <= longest) lines.push({ ...origin, text: line });
+    else for (const piece of pieces(line, longest)) lines.push({ ...origin, text: piece });
+  }
+}
+
+function textSource(message: Message): LineSource {
+  if (message.role === "assistant") return "assistant";
+  if (message.role === "user") return message.meta?.synthetic === true ? "note" : "user";
+  return message.role === "tool" ? "output" : "note";
+}
+
+function pieces(line: string, longest: number): string[] {
+  const found: string[] = [];
+  let start = 0;
+  while (start < line.length) {
+    let end = Math.min(line.length, start + longest);
+    if (end < line.length) end = softEnd(line, start, end);
+    const piece = line.slice(start, end).trim();
+    if (piece.length > 1) found.push(piece);
+    start = end;
+  }
+  return found;
+}
+
+function softEnd(line: string, start: number, hard: number): number {
+  const escaped = line.lastIndexOf("\\n", hard - 2);
+  if (escaped > start + (hard - start) / 2) return escaped + 2;
+  for (let end = hard; end > hard - SOFT_SPAN && end > start + 1; end -= 1) {
+    if (BREAK.test(line.charAt(end - 1))) return end;
+  }
+  const code = line.charCodeAt(hard - 1);
+  return code >= 0xd800 && code <= 0xdbff ? hard - 1 : hard;
+}
+
+/** A call as a person would write it: its name, then `key: value` with strings decoded into their own lines. */
+export function callText(call: ToolCallPart): string {
+  const value = argumentsValue(call);
+  if (!isRecord(value)) return `${call.name}: ${plain(value, 0)}`;
+  const pairs = Object.entries(value)
+    .filter(([key]) => !REPLACED.test(key))
+    .map(([key, entry]) => `${key}: ${plain(entry, 0)}`);
+  const short = pairs.join(", ");
+  return `${call.name} ${short.length <= 200 && !short.includes("\n") ? short : pairs.join("\n")}`.trim();
+}
+
+function plain(value: unknown, depth: number): string {
+  if (typeof value === "string") return value;
+  if (depth >= DEEPEST || typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
+  if (Array.isArray(value)) {
+    const items = (value as unknown[]).map((item) => plain(item, depth + 1));
+    return items.join(items.some((item) => item.includes("\n") || item.length > 60) ? "\n" : ", ");
+  }
+  return Object.entries(value)
+    .map(([key, entry]) => `${key}: ${plain(entry, depth + 1)}`)
+    .join(", ");
+}

@@ -1,0 +1,124 @@
+import type { Evidence, EvidenceIndex } from "./evidence.ts";
+import { createMaxHeap } from "./heap.ts";
+import type { Line, LineSource } from "./lines.ts";
+import { guessTokens } from "./text.ts";
+
+export interface Selection {
+  readonly lines: readonly Line[];
+  readonly index: EvidenceIndex;
+  /** Chance of each fact to be needed again, 0 to 1. */
+  readonly likely: ReadonlyMap<Evidence, number>;
+  /** Keys of facts that the reader sees elsewhere in the summary already. */
+  readonly shown: ReadonlySet<string>;
+  /** Words of the person's wish, in lower case; lines that have them count more. */
+  readonly wished: ReadonlySet<string>;
+  readonly countText: (text: string) => number;
+}
+
+/** Tokens left to spend; `take` answers false, and takes nothing, when the cost does not fit. */
+export interface Purse {
+  left(): number;
+  take(tokens: number): boolean;
+}
+
+export function createPurse(tokens: number): Purse {
+  let left = tokens;
+  return {
+    left: () => left,
+    take(cost) {
+      if (cost > left) return false;
+      left -= cost;
+      return true;
+    },
+  };
+}
+
+const SOURCE_WEIGHT: Readonly<Record<LineSource, number>> = {
+  assistant: 3,
+  user: 2,
+  summary: 3,
+  call: 0.7,
+  read: 0.6,
+  output: 1,
+  note: 1,
+};
+const MENTIONS = [1, 0.6, 0.4];
+const SPEECH: ReadonlySet<LineSource> = new Set(["assistant", "user", "summary"]);
+const SPEECH_WORTH = 0.02;
+const MISFITS = 60;
+const GROUP_COST = 4;
+const PLAIN_WORD = /\p{L}{4,}/gu;
+
+/** Positions of the lines to keep so far, with the bookkeeping that keeps a line or its twin from being taken twice. */
+export interface Kept {
+  readonly positions: Set<number>;
+  readonly texts: Set<string>;
+  readonly groups: Set<number>;
+  readonly mentions: Map<Evidence, number>;
+}
+
+export function createKept(): Kept {
+  return { positions: new Set(), texts: new Set(), groups: new Set(), mentions: new Map() };
+}
+
+/** Keeps one line when it fits; answers whether it did. A text that is kept already is not kept again and costs nothing. */
+export function keepLine(position: number, selection: Selection, kept: Kept, purse: Purse): boolean {
+  const line = selection.lines[position];
+  if (line === undefined || kept.texts.has(line.text)) return false;
+  const tag = kept.groups.has(line.part) ? 1 : GROUP_COST;
+  if (!purse.take(selection.countText(`${line.text}\n`) + tag)) return false;
+  kept.positions.add(position);
+  kept.texts.add(line.text);
+  kept.groups.add(line.part);
+  for (const fact of selection.index.ofLine[position] ?? []) {
+    kept.mentions.set(fact, (kept.mentions.get(fact) ?? 0) + 1);
+  }
+  return true;
+}
+
+/** Fills the purse with the lines that tell most for their tokens: greedy, values looked at again when they may have sunk. */
+export function selectLines(selection: Selection, kept: Kept, purse: Purse): void {
+  const telling = selection.lines.map((line) => Math.min(1, (line.text.match(PLAIN_WORD) ?? []).length / 8));
+  const weights = selection.lines.map((line) => lineWeight(line, selection.wished));
+  const heap = createMaxHeap();
+  const rate = (position: number): number =>
+    worth(position, telling[position] ?? 0, selection, kept) * (weights[position] ?? 0);
+  selection.lines.forEach((_, position) => {
+    const value = kept.positions.has(position) ? 0 : rate(position);
+    if (value > 0) heap.push(position, value);
+  });
+  let misfits = 0;
+  for (let entry = heap.pop(); entry !== undefined; entry = heap.pop()) {
+    const value = rate(entry.item);
+    if (value <= 0 || kept.texts.has(selection.lines[entry.item]?.text ?? "")) continue;
+    if (value < heap.top()) {
+      heap.push(entry.item, value);
+      continue;
+    }
+    if (!keepLine(entry.item, selection, kept, purse)) misfits += 1;
+    if (misfits > MISFITS || purse.left() < GROUP_COST) return;
+  }
+}
+
+// Facts that are new to the reader count once for being there; lines that say something about them count up to three times.
+function worth(position: number, telling: number, selection: Selection, kept: Kept): number {
+  const line = selection.lines[position];
+  if (line === undefined) return 0;
+  let value = SPEECH.has(line.source) ? SPEECH_WORTH * telling : 0;
+  for (const fact of selection.index.ofLine[position] ?? []) {
+    const likely = selection.likely.get(fact) ?? 0;
+    const mentions = kept.mentions.get(fact) ?? 0;
+    if (mentions === 0 && !selection.shown.has(fact.key)) value += likely - 0.05 * (1 - likely);
+    value += 2.5 * likely * telling * (MENTIONS[mentions] ?? 0);
+  }
+  return value;
+}
+
+function lineWeight(line: Line, wished: ReadonlySet<string>): number {
+  const weight = SOURCE_WEIGHT[line.source] / guessTokens(line.text) ** 0.7;
+  if (wished.size === 0) return weight;
+  const text = line.text.toLowerCase();
+  let shared = 0;
+  for (const word of wished) if (text.includes(word)) shared += 1;
+  return shared === 0 ? weight : weight * (1 + 1.5 * Math.min(3, shared));
+}

@@ -1,0 +1,89 @@
+import type { HeadingKey } from "./headings.ts";
+import type { SummaryStrategy } from "./summarizer.ts";
+
+/** How a strategy spends its budget. */
+export interface StrategyPlan {
+  /** Sections in order of print, each with the most of the budget that it may take. */
+  readonly sections: readonly (readonly [HeadingKey, number])[];
+  /** Most of the budget that all sections may take together; the telling lines get the rest. */
+  readonly sectionsShare: number;
+  /** False: nothing beyond the sections. */
+  readonly timeline: boolean;
+}
+
+/** The arrangements of the same facts. `task_state` keeps its sections near a third: lines of the conversation tell more per token. */
+export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
+  task_state: {
+    sections: [
+      ["request", 0.1],
+      ["firstRequest", 0.04],
+      ["constraints", 0.06],
+      ["inheritedRules", 0.04],
+      ["todos", 0.05],
+      ["errors", 0.04],
+      ["decisions", 0.03],
+      ["files", 0.05],
+      ["commands", 0.03],
+      ["identifiers", 0.03],
+    ],
+    sectionsShare: 0.32,
+    timeline: true,
+  },
+  decision_log: {
+    sections: [
+      ["request", 0.12],
+      ["constraints", 0.08],
+      ["decisionLog", 0.5],
+      ["todos", 0.08],
+      ["files", 0.06],
+      ["identifiers", 0.03],
+    ],
+    sectionsShare: 0.75,
+    timeline: true,
+  },
+  code_delta: {
+    sections: [
+      ["request", 0.12],
+      ["constraints", 0.06],
+      ["codeDelta", 0.5],
+      ["todos", 0.08],
+      ["errors", 0.08],
+      ["commands", 0.05],
+    ],
+    sectionsShare: 0.75,
+    timeline: true,
+  },
+  brief: {
+    sections: [
+      ["request", 0.35],
+      ["constraints", 0.15],
+      ["todos", 0.15],
+      ["errors", 0.12],
+      ["files", 0.15],
+    ],
+    sectionsShare: 0.7,
+    timeline: true,
+  },
+  step_ledger: {
+    sections: [
+      ["request", 0.12],
+      ["constraints", 0.06],
+      ["steps", 0.6],
+      ["todos", 0.08],
+    ],
+    sectionsShare: 0.85,
+    timeline: true,
+  },
+  requirements_ledger: {
+    sections: [
+      ["request", 0.15],
+      ["requirements", 0.5],
+      ["inheritedRules", 0.08],
+      ["todos", 0.1],
+      ["decisions", 0.08],
+      ["files", 0.05],
+    ],
+    sectionsShare: 0.8,
+    timeline: true,
+  },
+};

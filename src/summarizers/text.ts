@@ -1,0 +1,91 @@
+const PLAIN_WORD = /\p{L}{4,}/gu;
+const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
+const SENTENCE_ROOM = 20_000;
+
+/** Text without line breaks or runs of blanks. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** At most `characters` from the start, cut after a whole word where one ends near the limit; ` …` marks the cut. */
+export function clipEnd(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  return `${wordHead(text, Math.max(0, characters - 2))} …`;
+}
+
+/** Head and tail of a text with ` … ` between them, each ending at a whole word where one is near. */
+export function clipMiddle(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const room = Math.max(0, characters - 3);
+  const head = wordHead(text, Math.ceil(room * 0.65));
+  const tail = wordTail(text, Math.floor(room * 0.35));
+  return `${head} … ${tail}`.trim();
+}
+
+const NEAR = 60;
+
+function wordHead(text: string, length: number): string {
+  let end = length;
+  while (end > 0 && length - end < NEAR && /\S/.test(text.charAt(end)) && /\S/.test(text.charAt(end - 1)))
+    end -= 1;
+  if (end === 0 || length - end === NEAR) end = length;
+  if (isHighSurrogate(text, end - 1)) end -= 1;
+  return text.slice(0, end).trimEnd();
+}
+
+function wordTail(text: string, length: number): string {
+  if (length === 0) return "";
+  const from = text.length - length;
+  let start = from;
+  while (start - from < NEAR && /\S/.test(text.charAt(start)) && /\S/.test(text.charAt(start - 1)))
+    start += 1;
+  if (start >= text.length || start - from === NEAR) start = from;
+  if (isHighSurrogate(text, start - 1)) start += 1;
+  return text.slice(start).trimStart();
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+/** The longest head-and-tail clip of `text` that has at most `tokens` tokens; empty when not even one word fits. */
+export function clipToTokens(text: string, tokens: number, countText: (text: string) => number): string {
+  if (tokens <= 0) return "";
+  const most = Math.min(text.length, tokens * 16);
+  if (most === text.length && countText(text) <= tokens) return text;
+  let low = 0;
+  let high = most;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (countText(clipMiddle(text, middle)) <= tokens) low = middle;
+    else high = middle - 1;
+  }
+  const clipped = low < 4 ? "" : clipMiddle(text, low);
+  return countText(clipped) <= tokens ? clipped : "";
+}
+
+/** Sentences and lines of a text, trimmed, none empty; only the first and last 20,000 characters of a longer one are looked at. */
+export function sentences(text: string): string[] {
+  const read =
+    text.length > 2 * SENTENCE_ROOM ? `${text.slice(0, SENTENCE_ROOM)}\n${text.slice(-SENTENCE_ROOM)}` : text;
+  return read
+    .split(SENTENCE_END)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence.length > 1);
+}
+
+/** Words of four letters and more, in lower case. */
+export function plainWords(text: string): string[] {
+  return text.toLowerCase().match(PLAIN_WORD) ?? [];
+}
+
+const LETTERS = /[A-Za-z]+/g;
+const BLANKS = /[ A-Za-z]/g;
+
+/** Tokens of a line, guessed from its characters without an encoder; good to about a fifth. */
+export function guessTokens(text: string): number {
+  let tokens = 0;
+  for (const [word] of text.matchAll(LETTERS)) tokens += Math.ceil(word.length / 7);
+  return Math.max(1, Math.round(tokens + 0.55 * text.replace(BLANKS, "").length));
+}
