@@ -377,7 +377,13 @@ function rowOf(wanted, group, sources) {
   if (cost) compare(id, cost, group, sources.check);
   return {
     asOf: PRIMARY.published,
-    row: [id, entry.window ?? known.contextWindow, known.maxTokens, cost, tierPrices],
+    row: [
+      id,
+      entry.window ?? known.contextWindow,
+      Math.min(known.maxTokens, known.contextWindow),
+      cost,
+      tierPrices,
+    ],
   };
 }
 

@@ -162,19 +162,27 @@ function isOtherLine(name: string, sibling: string): boolean {
   return sharedWords(words, nameWords(sibling)) === 1 && Number.isNaN(Number(words[1] ?? "x"));
 }
 
+function overrideOf(name: string, overrides: ModelOverrides): Partial<ModelFacts> | undefined {
+  if (Object.hasOwn(overrides, name)) return overrides[name];
+  const normalized = normalizeModelName(name);
+  return Object.entries(overrides).find(([key]) => normalizeModelName(key) === normalized)?.[1];
+}
+
 /**
- * What is known of a model. Looked up in this order: the caller's overrides, `provider/id`, the id, the id
- * without what hosts add to it, the model it is a snapshot of, the nearest sibling (never their prices), and defaults with `known: false`.
+ * What is known of a model. Looked up in this order: the caller's overrides (by name, then without what hosts
+ * add to it), `provider/id`, the id, the id without what hosts add, the model it is a snapshot of, the nearest
+ * sibling (never the prices of these two), and defaults with `known: false`.
  */
 export function lookUpModel(name: string, overrides: ModelOverrides = {}): ModelLookup {
-  const listed = fromTable(name) ??
-    fromFamily(name) ?? { ...DEFAULT_MODEL, id: name, known: false, found: "default" as const };
-  const own = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
+  const listed: ModelLookup = fromTable(name) ??
+    fromSnapshot(name) ??
+    fromFamily(name) ?? { ...DEFAULT_MODEL, id: name, known: false, found: "default" };
+  const own = overrideOf(name, overrides);
   if (own === undefined) return listed;
-  const facts = { ...listed, ...own, known: true, found: "override" as const };
+  const facts: ModelLookup = { ...listed, ...own, known: true, found: "override" };
   if (own.softWindow !== undefined) return facts;
-  const tier = facts.tier?.above ?? Number.POSITIVE_INFINITY;
-  return { ...facts, softWindow: Math.min(facts.window, tier) };
+  const boundary = facts.tier?.above ?? Number.POSITIVE_INFINITY;
+  return { ...facts, softWindow: Math.min(facts.window, boundary) };
 }
 
 /** The overrides with one more model in them; the given map is left as it is. */
