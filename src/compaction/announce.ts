@@ -1,103 +1,79 @@
+import { CompactError } from "../errors.ts";
 import type { TriggerDecision } from "../policy/trigger.ts";
-import type { TokenBreakdown } from "../tokens/counter.ts";
-import type { CompactEvent, CompactEventName } from "../tracing/event.ts";
+import {
+  type EventDescription,
+  failure,
+  prunedMessages,
+  summaryCreated,
+  triggerDecision,
+} from "../tracing/events.ts";
 import type { CompactPolicy } from "./config.ts";
-import type { CompactionReport, LayerSizes } from "./report.ts";
+import type { CompactionReport } from "./report.ts";
 
-/** Says what happens in one session; never throws, never waits. */
-export interface Announcer {
-  say(name: CompactEventName, properties: Readonly<Record<string, unknown>>, extra?: Extra): void;
-}
+/** Says what happens in one session; never throws, never waits. `startedAt`: ISO 8601, where the step took time. */
+export type Announce = (event: EventDescription, startedAt?: string) => void;
 
-interface Extra {
-  readonly payload?: unknown;
-  readonly status?: "ok" | "error";
-  /** ISO 8601: when the step began, where it took time. */
-  readonly startedAt?: string;
-}
-
-/** Fills in session and times, and hands each event on. */
-export function announcer(sessionId: string, now: () => string, emit: (event: CompactEvent) => void): Announcer {
-  return {
-    say: (name, properties, extra = {}) => {
-      const endedAt = now();
-      emit({
-        name,
-        sessionId,
-        startedAt: extra.startedAt ?? endedAt,
-        endedAt,
-        status: extra.status ?? "ok",
-        properties,
-        ...(extra.payload === undefined ? {} : { payload: extra.payload }),
-      });
-    },
-  };
-}
-
-export interface Estimate {
-  readonly model: string | undefined;
-  readonly tokens: number;
-  readonly maxTokens: number;
-  readonly breakdown: TokenBreakdown;
-}
-
-/** OBS-1. */
-export function estimateProperties({ model, tokens, maxTokens, breakdown }: Estimate): Record<string, unknown> {
-  return { model: model ?? null, t_est: tokens, max_tokens: maxTokens, usage_pct: tokens / maxTokens, breakdown };
-}
-
-/** TRG-2; `report` is there once a compaction was made. */
-export function decisionProperties(
+/** TRG-2: the decision, with what was kept once a compaction was made. */
+export function decisionEvent(
   decision: TriggerDecision,
   policy: CompactPolicy,
-  more: { readonly report?: CompactionReport; readonly note?: string | undefined } = {},
-): Record<string, unknown> {
-  const counts = more.report?.plan?.counts;
-  return {
+  made: { readonly report?: CompactionReport | undefined; readonly note?: string | undefined } = {},
+): EventDescription {
+  const kept = made.report?.plan?.counts;
+  return triggerDecision({
     triggered: decision.triggered,
     reason: decision.reason,
-    policy: {
-      trigger_pct: policy.triggerPct,
-      hard_cap_buffer: policy.hardCapBuffer,
-      strategy: policy.strategy,
-    },
-    ...(more.note === undefined ? {} : { note: more.note }),
-    ...(counts === undefined
-      ? {}
-      : { kept: { pinned: counts.pinned, recent_turns: counts.recentTurns, tool_pairs: counts.toolPairs } }),
-    ...(more.report === undefined ? {} : { pruned_count: more.report.prunedCount }),
-  };
+    policy,
+    ...(made.note === undefined ? {} : { note: made.note }),
+    ...(kept === undefined ? {} : { kept }),
+    ...(made.report === undefined ? {} : { prunedCount: made.report.prunedCount }),
+  });
 }
 
 /** OBS-2. */
-export function summaryProperties(report: CompactionReport, policy: CompactPolicy): Record<string, unknown> {
+export function summaryEvent(
+  report: CompactionReport,
+  policy: CompactPolicy,
+  text: string,
+): EventDescription {
   const replaced = report.plan?.entries.filter((entry) => entry.action === "summarize") ?? [];
-  const replacedTokens = replaced.reduce((total, entry) => total + entry.tokens, 0);
-  return {
+  return summaryCreated({
     strategy: policy.strategy,
-    summarizer: report.summarizer ?? null,
-    version: report.summaryVersion ?? null,
-    input_messages: replaced.length,
-    summary_tokens: report.summaryTokens,
-    compression_ratio: report.summaryTokens === 0 ? 0 : replacedTokens / report.summaryTokens,
-  };
+    inputMessages: replaced.length,
+    inputTokens: replaced.reduce((total, entry) => total + entry.tokens, 0),
+    summaryTokens: report.summaryTokens,
+    ...(report.summarizer === undefined ? {} : { summarizer: report.summarizer }),
+    text,
+  });
 }
 
-/** OBS-3: what is left of each layer. */
-export function prunedProperties(report: CompactionReport): Record<string, unknown> {
-  return {
-    pruned_count: report.prunedCount,
-    cleared_count: report.clearedCount,
-    elided_count: report.elidedCount,
-    tokens_before: report.tokensBefore,
-    tokens_after: report.tokensAfter,
-    layers: snakeLayers(report.layers.after),
-    layers_before: snakeLayers(report.layers.before),
-  };
+/** OBS-3: what is left of each layer; tool pairs are recent. */
+export function prunedEvent(report: CompactionReport): EventDescription {
+  const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
+  return prunedMessages({
+    layers: {
+      pinned: pinned.messages,
+      summary: summary.messages,
+      recent: recent.messages + toolPairs.messages + remainder.messages,
+    },
+    prunedCount: report.prunedCount,
+    clearedCount: report.clearedCount,
+    tokensBefore: report.tokensBefore,
+    tokensAfter: report.tokensAfter,
+  });
 }
 
-/** Layer sizes under the names that files and events use. */
-export function snakeLayers(layers: LayerSizes): Record<string, { messages: number; tokens: number }> {
-  const { toolPairs, ...rest } = layers;
-  return { ...rest, tool_pairs: toolPairs };
+/** OBS-3: what went wrong and what was done instead. */
+export function failureEvent(error: unknown, fallback: string): EventDescription {
+  const name = error instanceof Error ? error.name : "Error";
+  return failure({
+    errorType: CompactError.isInstance(error) ? error.code : name,
+    message: messageOf(error),
+    fallback,
+  });
+}
+
+/** The words of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -12,7 +12,8 @@ export function checkConfigObject(config: CompactConfig): void {
     throw invalid(key, `is not a setting.${inPolicy}`);
   }
   const { policy } = config;
-  if (!(policy.triggerPct > 0 && policy.triggerPct <= 1)) throw invalid("policy.triggerPct", "must be 0.0-1.0");
+  if (!(policy.triggerPct > 0 && policy.triggerPct <= 1))
+    throw invalid("policy.triggerPct", "must be 0.0-1.0");
   whole("policy.hardCapBuffer", policy.hardCapBuffer, 0);
   whole("policy.keepRecentTurns", policy.keepRecentTurns, 1);
   whole("policy.keepToolIoPairs", policy.keepToolIoPairs, 0);

@@ -2,22 +2,26 @@ import { CompactError } from "../errors.ts";
 import { decode, detectListFormat, encode } from "../messages/codecs.ts";
 import type { Format, Message, Part } from "../messages/message.ts";
 
-/** Reads and writes one caller's lists; `format` is undefined where the caller's messages are neutral already. */
+/** Reads and writes one caller's lists. */
 export interface ListCodec {
+  /** The provider format; for neutral messages the one they are meant for, if that is known. */
   readonly format: Format | undefined;
+  /** True where the caller's messages are neutral already, so that nothing is translated. */
+  readonly neutral: boolean;
   decode(list: readonly unknown[], previous?: readonly Message[]): Message[];
   encode(messages: readonly Message[]): unknown[];
 }
 
-const neutral: ListCodec = {
-  format: undefined,
+const neutralCodec = (format: Format | undefined): ListCodec => ({
+  format,
+  neutral: true,
   decode: (list) => list as Message[],
   encode: (messages) => [...messages],
-};
+});
 
 /** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
 export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
-  if (format === undefined && isNeutralList(list)) return neutral;
+  if (isNeutralList(list, format)) return neutralCodec(format);
   const known = format ?? detectListFormat(list);
   if (known === undefined) {
     throw new CompactError("UnknownFormat", "the messages are in no format that is known here", {
@@ -27,6 +31,7 @@ export function listCodec(list: readonly unknown[], format: Format | undefined):
   }
   return {
     format: known,
+    neutral: false,
     decode: (entries, previous) => decode(entries, known, previous),
     encode: (messages) => encode(messages, known),
   };
@@ -40,11 +45,12 @@ const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([
   "media",
 ]);
 
-function isNeutralList(list: readonly unknown[]): boolean {
-  return list.length === 0 || list.every(isNeutralMessage);
+/** UI messages of the AI SDK look the same while they hold nothing but text: there the format decides. */
+function isNeutralList(list: readonly unknown[], format: Format | undefined): boolean {
+  return list.every((entry) => isNeutralMessage(entry) && (format !== "ai-sdk" || "native" in entry));
 }
 
-function isNeutralMessage(entry: unknown): boolean {
+function isNeutralMessage(entry: unknown): entry is Message {
   if (typeof entry !== "object" || entry === null) return false;
   const { id, role, parts } = entry as Partial<Record<keyof Message, unknown>>;
   if (typeof id !== "string" || typeof role !== "string" || !Array.isArray(parts)) return false;

@@ -1,15 +1,14 @@
 import { CompactError } from "../errors.ts";
-import { isPinned } from "../policy/partition.ts";
-import { budgetOf, decideTrigger, type TriggerDecision } from "../policy/trigger.ts";
-import { archiveId } from "../storage/archive.ts";
-import { countTokens } from "../tokens/count-tokens.ts";
-import type { RequestCount, TokenBreakdown, TokenCounter } from "../tokens/counter.ts";
+import { budgetOf, type TriggerDecision } from "../policy/trigger.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
+import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
-import { type Announcer, decisionProperties, estimateProperties } from "./announce.ts";
+import { tokenEstimate, warning } from "../tracing/events.ts";
+import { type Announce, decisionEvent } from "./announce.ts";
 import { checkConfigObject } from "./check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config.ts";
-import { type ListCodec, listCodec } from "./list-codec.ts";
+import { decide, type Look, type LookContext, lookAt, rawBudget } from "./look.ts";
 import { summarizersOf } from "./one-shot.ts";
 import type {
   CompactionNotice,
@@ -20,5 +19,286 @@ import type {
   RunningSummary,
 } from "./ports.ts";
 import { type CompactionReport, type CompactionResult, untouched } from "./report.ts";
-import { compactSession } from "./round.ts";
-import { type LiveSession, look, newSession, type SessionPorts } from "./session.ts";
+import { compactSession, type RoundInput } from "./round.ts";
+import { type LiveSession, newSession } from "./session.ts";
+import { openStore, type Store } from "./store.ts";
+import { createTelling, type Telling } from "./telling.ts";
+import { createTurnQueue } from "./turn-queue.ts";
+
+/** A summary gets at most a tenth of the window, and never more than this. */
+const MAX_SUMMARY_TOKENS = 8192;
+/** Sessions kept in memory; the oldest is forgotten first and comes back from its stored state. */
+const MAX_SESSIONS = 256;
+
+/** One call of `preflight` or `manualCompact` on its way. */
+interface Call<T> {
+  readonly sessionId: string;
+  readonly messages: readonly T[];
+  readonly request: PreflightRequest;
+  readonly manual: ManualRequest | undefined;
+  /** Milliseconds of the steady clock. */
+  readonly started: number;
+}
+
+/**
+ * Keeps sessions inside the window: `preflight` before every model call gives back the list to send.
+ * One manager serves any number of sessions; calls for one session run one after the other.
+ */
+export class CompactManager {
+  readonly config: CompactConfig;
+  /** The model's window in tokens. */
+  readonly maxContextTokens: number;
+  readonly #ports: ManagerPorts;
+  readonly #context: LookContext;
+  readonly #redactor: Redactor;
+  readonly #telling: Telling;
+  readonly #sessions = new Map<string, LiveSession>();
+  readonly #tokens = new Map<string, number>();
+  readonly #listeners = new Set<(notice: CompactionNotice) => void>();
+  readonly #inTurn = createTurnQueue();
+  #store: Promise<Store> | undefined;
+
+  /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
+  constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
+    this.config = mergeConfig(config);
+    checkConfigObject(this.config);
+    const { model, models } = this.config;
+    const warn = (message: string): void => this.#warn(message);
+    this.#ports = ports;
+    this.maxContextTokens = this.config.maxContextTokens ?? lookUpModel(model ?? "", models).window;
+    this.#context = {
+      config: this.config,
+      maxContextTokens: this.maxContextTokens,
+      counter: createTokenCounter({ models, ...(model === undefined ? {} : { model }), onWarning: warn }),
+    };
+    this.#redactor = createRedactor(this.config.redaction);
+    this.#telling = createTelling({
+      exporters: ports.exporters ?? [],
+      redactor: this.#redactor,
+      archive: async () => (await this.#open()).archive,
+      now: () => this.#now(),
+      warn,
+    });
+  }
+
+  /**
+   * Looks at the list that is about to be sent, raw or our last output with new messages behind it, and
+   * compacts it when a threshold is reached. The caller's own array comes back when nothing has to change.
+   * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
+   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read.
+   */
+  preflight<T = unknown>(
+    sessionId: string,
+    messages: readonly T[],
+    request: PreflightRequest = {},
+  ): Promise<CompactionResult<T>> {
+    return this.#run({ sessionId, messages, request, manual: undefined, started: this.#clock() });
+  }
+
+  /** Compacts whatever the usage; errors as `preflight`. */
+  manualCompact<T = unknown>(
+    sessionId: string,
+    messages: readonly T[],
+    request: ManualRequest = {},
+  ): Promise<CompactionResult<T>> {
+    return this.#run({ sessionId, messages, request, manual: request, started: this.#clock() });
+  }
+
+  /** What is known of a session now; zeros for one that was never seen. */
+  getState(sessionId: string): ManagerState {
+    const session = this.#sessions.get(sessionId);
+    return {
+      totalTokens: this.#tokens.get(sessionId) ?? 0,
+      maxContextTokens: this.maxContextTokens,
+      messageCount: session?.view.length ?? 0,
+      summaryCount: session?.state.summaryCount ?? 0,
+      lastSummaryAt: session?.state.summary?.at,
+      summaryVersion: session?.state.summary?.version,
+      archiveSteps: session?.state.step ?? 0,
+    };
+  }
+
+  /** The session's summary and which messages it stands for; undefined before the first one. */
+  getRunningSummary(sessionId: string): RunningSummary | undefined {
+    const state = this.#sessions.get(sessionId)?.state;
+    if (state?.summary === undefined) return undefined;
+    return {
+      summary: state.summary.text,
+      summarizedMessageIds: state.summarizedMessageIds,
+      lastSummarizedMessageId: state.summarizedMessageIds.at(-1),
+    };
+  }
+
+  /** Calls back after every compaction; the returned function ends that. */
+  onCompaction(listener: (notice: CompactionNotice) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Resolves when all events so far stand beside the archive and the exporters had their time (2 s at most). */
+  flush(): Promise<void> {
+    return this.#telling.flush();
+  }
+
+  #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
+    if (Array.isArray(call.messages)) return this.#inTurn(call.sessionId, () => this.#step(call));
+    const hint = "Pass the list itself, not the request that holds it.";
+    return Promise.reject(new CompactError("InvalidArgument", "messages must be an array", { hint }));
+  }
+
+  /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */
+  async #step<T>(call: Call<T>): Promise<CompactionResult<T>> {
+    for (let attempt = 0; ; attempt += 1) {
+      const session = this.#sessions.get(call.sessionId) ?? (await this.#load(call.sessionId));
+      try {
+        return await this.#attempt(call, session);
+      } catch (error) {
+        const conflict = CompactError.isInstance(error) && error.code === "Conflict";
+        if (!conflict || attempt >= 3) throw error;
+        this.#sessions.delete(call.sessionId);
+      }
+    }
+  }
+
+  async #attempt<T>(call: Call<T>, session: LiveSession): Promise<CompactionResult<T>> {
+    const seen = lookAt(session, call.messages, call.request, this.#context);
+    const announce = this.#telling.announcer(call.sessionId);
+    this.#announceLook(seen, announce);
+    this.#tokens.set(call.sessionId, seen.usage.tokens);
+    const decision = decide(seen, call.manual !== undefined, this.#context);
+    const report = decision.triggered ? await this.#compact(call, seen, { decision, announce }) : undefined;
+    if (report !== undefined) return this.#compacted(call, seen, report);
+    const settled: TriggerDecision = decision.triggered
+      ? { ...decision, triggered: false, reason: "nothing_eligible" }
+      : decision;
+    announce(decisionEvent(settled, this.config.policy));
+    return this.#passed(call, seen, settled);
+  }
+
+  #announceLook({ session, usage }: Look, announce: Announce): void {
+    if (session.reset) {
+      session.reset = false;
+      const message = "the history changed before the point that was summarized; it is taken as it is";
+      announce(warning({ severity: "low", code: "history_changed", message }));
+    }
+    const model = this.config.model ?? "unknown";
+    const maxTokens = this.maxContextTokens;
+    announce(tokenEstimate({ model, tokens: usage.tokens, maxTokens, breakdown: usage.breakdown }));
+  }
+
+  /** Undefined when there is nothing to gain, or when the archive failed and the list fits as it is. */
+  async #compact<T>(
+    call: Call<T>,
+    seen: Look,
+    { decision, announce }: { readonly decision: TriggerDecision; readonly announce: Announce },
+  ): Promise<CompactionReport | undefined> {
+    const store = await this.#open();
+    try {
+      return await compactSession(this.#roundInput(call, seen, decision), {
+        archive: store.archive,
+        summarizers: this.#summarizers(),
+        announce,
+        now: () => this.#now().toISOString(),
+        clock: () => this.#clock(),
+        save: async (session, state) =>
+          (await store.states.save(session.id, state, session.storedVersion)).version,
+      });
+    } catch (error) {
+      const archiveFailed = CompactError.isInstance(error) && error.code === "StorageFailed";
+      const fits = seen.usage.tokens <= budgetOf(this.maxContextTokens, this.config.policy);
+      if (archiveFailed && fits && call.manual === undefined) return undefined;
+      throw error;
+    } finally {
+      await this.#telling.keep();
+    }
+  }
+
+  #roundInput<T>(call: Call<T>, seen: Look, decision: TriggerDecision): RoundInput {
+    const { policy, summarizer } = this.config;
+    const tenth = Math.max(256, Math.floor(this.maxContextTokens / 10));
+    return {
+      session: seen.session,
+      ports: seen.ports,
+      config: this.config,
+      decision,
+      fixedTokens: seen.fixedTokens,
+      budget: rawBudget(seen.session, this.#context),
+      target: call.manual === undefined ? policy.targetContextTokens : call.manual.targetTokens,
+      maxSummaryTokens: summarizer.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+      note: call.manual?.note,
+      signal: call.request.signal,
+    };
+  }
+
+  #summarizers(): readonly Summarizer[] {
+    const all = summarizersOf(this.#ports.summarizer);
+    return this.config.summarizer.fallback === "pruning-only" && all.length > 1 ? all.slice(0, 1) : all;
+  }
+
+  #compacted<T>(call: Call<T>, seen: Look, report: CompactionReport): CompactionResult<T> {
+    this.#tokens.set(call.sessionId, report.tokensAfter);
+    seen.session.estimate = report.tokensAfter;
+    for (const listener of this.#listeners) {
+      try {
+        listener({ sessionId: call.sessionId, report });
+      } catch (error) {
+        this.#warn(`a compaction listener failed: ${String(error)}`);
+      }
+    }
+    const messages = seen.codec.encode(seen.session.view) as T[];
+    return { messages, summary: seen.session.state.summary?.text, report };
+  }
+
+  /** Nothing was done: the caller's array, or the projected view of a session that was compacted before. */
+  #passed<T>(call: Call<T>, { session, codec, usage }: Look, decision: TriggerDecision): CompactionResult<T> {
+    return {
+      messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
+      summary: session.state.summary?.text,
+      report: untouched({
+        reason: decision.reason,
+        format: codec.format,
+        range: usage,
+        messages: session.view.length,
+        elapsedMs: this.#clock() - call.started,
+      }),
+    };
+  }
+
+  async #load(sessionId: string): Promise<LiveSession> {
+    const session = newSession(sessionId, this.#context.counter.id);
+    const stored = await (await this.#open()).states.load(sessionId);
+    if (stored !== undefined) {
+      session.state = stored.value;
+      session.storedVersion = stored.version;
+    }
+    const oldest = this.#sessions.keys().next();
+    if (this.#sessions.size >= MAX_SESSIONS && oldest.done !== true) this.#sessions.delete(oldest.value);
+    this.#sessions.set(sessionId, session);
+    return session;
+  }
+
+  #open(): Promise<Store> {
+    this.#store ??= openStore({
+      config: this.config,
+      driver: this.#ports.storage,
+      redactor: this.#redactor,
+      warn: (message) => this.#warn(message),
+    });
+    return this.#store;
+  }
+
+  #warn(message: string): void {
+    if (this.#ports.onWarning === undefined) console.warn(`[compact] ${message}`);
+    else this.#ports.onWarning(message);
+  }
+
+  #now(): Date {
+    return this.#ports.now?.() ?? new Date();
+  }
+
+  #clock(): number {
+    return this.#ports.clock?.() ?? performance.now();
+  }
+}

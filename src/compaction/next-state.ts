@@ -1,4 +1,5 @@
 import { contentHash } from "../messages/content-hash.ts";
+import { afterCompaction } from "../tokens/calibration.ts";
 import type { Applied } from "./apply.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
@@ -48,6 +49,7 @@ export function nextState(input: NextStateInput): {
       applied.summary === undefined ? [] : [...previous.summarizedMessageIds, ...summarized],
     step: input.step,
     tokensAfter: applied.tokensAfter,
+    calibration: afterCompaction(previous.calibration),
   };
   return { state, entries };
 }

@@ -1,10 +1,10 @@
 import { CompactError } from "../errors.ts";
 import type { Format, Message } from "../messages/message.ts";
+import { isPinned } from "../policy/partition.ts";
 import { builtinSummarizer } from "../summarizers/builtin.ts";
 import type { Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
-import { isPinned } from "../policy/partition.ts";
 import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
 import { type CompactPolicy, defaultConfig } from "./config.ts";

@@ -4,10 +4,18 @@ import type { TriggerDecision } from "../policy/trigger.ts";
 import type { Archive } from "../storage/archive.ts";
 import { archiveId } from "../storage/archive.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
-import type { TokenBreakdown } from "../tokens/counter.ts";
-import { type Announcer, decisionProperties, prunedProperties, summaryProperties } from "./announce.ts";
+import { archival, failure } from "../tracing/events.ts";
+import {
+  type Announce,
+  decisionEvent,
+  failureEvent,
+  messageOf,
+  prunedEvent,
+  summaryEvent,
+} from "./announce.ts";
 import { type Applied, applyPlan } from "./apply.ts";
 import type { CompactConfig } from "./config.ts";
+import type { ListCodec } from "./list-codec.ts";
 import { nextState } from "./next-state.ts";
 import { nextVersion } from "./one-shot.ts";
 import { type CompactionPlan, planView } from "./plan.ts";
@@ -19,7 +27,6 @@ export interface RoundInput {
   readonly ports: SessionPorts;
   readonly config: CompactConfig;
   readonly decision: TriggerDecision;
-  readonly breakdown: TokenBreakdown;
   /** Tokens beside the messages. */
   readonly fixedTokens: number;
   /** Most tokens of the whole request, and what to aim for. */
@@ -33,7 +40,7 @@ export interface RoundInput {
 export interface RoundPorts {
   readonly archive: Archive;
   readonly summarizers: readonly Summarizer[];
-  readonly announce: Announcer;
+  readonly announce: Announce;
   now(): string;
   clock(): number;
   /** Makes the new state durable; rejects with `Conflict` when somebody else was quicker. */
@@ -44,7 +51,10 @@ export interface RoundPorts {
  * One compaction of a session: plan, archive, apply, save, in that order. Undefined when there is
  * nothing to gain. Whatever it rejects with, the session is as before.
  */
-export async function compactSession(input: RoundInput, ports: RoundPorts): Promise<CompactionReport | undefined> {
+export async function compactSession(
+  input: RoundInput,
+  ports: RoundPorts,
+): Promise<CompactionReport | undefined> {
   const started = ports.clock();
   const startedAt = ports.now();
   const plan = planOrAnnounce(input, ports);
@@ -61,7 +71,7 @@ export async function compactSession(input: RoundInput, ports: RoundPorts): Prom
     version: Math.max(nextVersion(input.session.view), (input.session.state.summary?.version ?? 0) + 1),
     archiveId,
     signal: input.signal,
-    onFailure: (failure) => announceFailure(ports, failure.error, failure.fallback),
+    onFailure: (failure) => ports.announce(failureEvent(failure.error, failure.fallback)),
   });
   await commit(input, ports, { plan, applied, step: receipt?.step ?? input.session.state.step });
   const report = reportOf({
@@ -93,7 +103,7 @@ function planOrAnnounce(input: RoundInput, ports: RoundPorts): CompactionPlan {
       archiveId,
     });
   } catch (error) {
-    announceFailure(ports, error, "none");
+    ports.announce(failureEvent(error, "none"));
     throw error;
   }
 }
@@ -108,14 +118,13 @@ function isWorthwhile(plan: CompactionPlan, input: RoundInput): boolean {
 function announceMalformed(input: RoundInput, ports: RoundPorts): void {
   const faults = findMalformations(input.session.view);
   if (faults.length === 0) return;
-  ports.announce.say(
-    "compact.error",
-    {
-      error_type: "MalformedMessages",
-      message: faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`).join("; "),
+  const told = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
+  ports.announce(
+    failure({
+      errorType: "MalformedMessages",
+      message: told.join("; "),
       fallback: "kept or summarized as they are",
-    },
-    { status: "error" },
+    }),
   );
 }
 
@@ -124,19 +133,22 @@ async function archiveView(input: RoundInput, ports: RoundPorts): Promise<Archiv
   const step = input.session.state.step + 1;
   try {
     const saved = await ports.archive.saveTranscript(input.session.id, step, input.session.view);
-    ports.announce.say("compact.archival", {
-      session_id: input.session.id,
-      step,
-      storage_adapter: input.config.storage.kind,
-      location: saved.location,
-    });
+    ports.announce(
+      archival({
+        sessionId: input.session.id,
+        step,
+        storageAdapter: input.config.storage.kind,
+        location: saved.location,
+        messages: saved.ids.length,
+      }),
+    );
     return { location: saved.location, step, ids: saved.ids };
   } catch (error) {
     const goesOn = input.config.storage.onFailure === "continue";
-    announceFailure(ports, error, goesOn ? "compacted without an archive" : "nothing is pruned");
+    ports.announce(failureEvent(error, goesOn ? "compacted without an archive" : "nothing is pruned"));
     if (goesOn) return undefined;
     throw new CompactError("StorageFailed", `the archive could not be written: ${messageOf(error)}`, {
-      hint: "Mend the storage, or set storage.onFailure to \"continue\" to prune without an archive.",
+      hint: 'Mend the storage, or set storage.onFailure to "continue" to prune without an archive.',
       cause: error,
     });
   }
@@ -151,21 +163,39 @@ async function commit(
   const { state, entries } = nextState({ session, ...outcome, at: ports.now(), edit: input.ports.edit });
   const storedVersion = await ports.save(session, state);
   const natives = input.ports.codec.encode(outcome.applied.messages);
-  settle(session, { state, entries, view: withNatives(outcome.applied.messages, natives), natives }, input.ports.counter);
+  settle(
+    session,
+    {
+      state,
+      entries,
+      view: withNatives(outcome.applied.messages, natives, input.ports.codec),
+      natives,
+    },
+    input.ports.counter,
+  );
   session.storedVersion = storedVersion;
 }
 
 /** The summary keeps the native that was made for it, so that every later call hands out the same object. */
-function withNatives(messages: Applied["messages"], natives: readonly unknown[]): Applied["messages"] {
-  if (natives.length !== messages.length) return messages;
+function withNatives(
+  messages: Applied["messages"],
+  natives: readonly unknown[],
+  { format, neutral }: ListCodec,
+): Applied["messages"] {
+  if (neutral || format === undefined || natives.length !== messages.length) return messages;
   return messages.map((message, index) => {
     if (message.meta?.summaryVersion === undefined && message.edited !== true) return message;
     const { edited: _, ...rest } = message;
-    return { ...rest, native: natives[index] };
+    return { ...rest, native: natives[index], format };
   });
 }
 
-async function saveSummary(input: RoundInput, ports: RoundPorts, report: CompactionReport, applied: Applied): Promise<void> {
+async function saveSummary(
+  input: RoundInput,
+  ports: RoundPorts,
+  report: CompactionReport,
+  applied: Applied,
+): Promise<void> {
   if (applied.summary === undefined || report.archive === undefined) return;
   try {
     await ports.archive.saveSummary(input.session.id, report.archive.step, {
@@ -179,35 +209,21 @@ async function saveSummary(input: RoundInput, ports: RoundPorts, report: Compact
       tokensAfter: report.tokensAfter,
     });
   } catch (error) {
-    announceFailure(ports, error, "the summary is in the list and the state, not in the archive");
+    ports.announce(failureEvent(error, "the summary is in the list and the state, not in the archive"));
   }
 }
 
 function announceDone(
   input: RoundInput,
   { announce }: RoundPorts,
-  { report, applied, startedAt }: { readonly report: CompactionReport; readonly applied: Applied; readonly startedAt: string },
+  {
+    report,
+    applied,
+    startedAt,
+  }: { readonly report: CompactionReport; readonly applied: Applied; readonly startedAt: string },
 ): void {
   const { policy } = input.config;
-  announce.say("compact.trigger_decision", decisionProperties(input.decision, policy, { report, note: input.note }));
-  if (applied.summary !== undefined) {
-    announce.say("compact.summary_created", summaryProperties(report, policy), { payload: applied.summary.text, startedAt });
-  }
-  announce.say("compact.pruned_messages", prunedProperties(report));
-}
-
-function announceFailure(ports: RoundPorts, error: unknown, fallback: string): void {
-  ports.announce.say(
-    "compact.error",
-    { error_type: CompactError.isInstance(error) ? error.code : errorName(error), message: messageOf(error), fallback },
-    { status: "error" },
-  );
-}
-
-function errorName(error: unknown): string {
-  return error instanceof Error ? error.name : "Error";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  announce(decisionEvent(input.decision, policy, { report, note: input.note }));
+  if (applied.summary !== undefined) announce(summaryEvent(report, policy, applied.summary.text), startedAt);
+  announce(prunedEvent(report));
 }

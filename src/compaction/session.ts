@@ -26,11 +26,15 @@ export interface LiveSession {
   /** Version of the stored state; null while nothing is stored. */
   storedVersion: string | null;
   sources: Source[];
+  /** Reads the lists of `sources`. */
+  codec: ListCodec | undefined;
   entries: ViewEntry[];
   log: LoggedMessage[];
   view: Message[];
   /** Tokens of the view's messages. */
   tokens: number;
+  /** Our count of the newest whole request, before any calibration; 0 before the first. */
+  estimate: number;
   /** The caller's list is the view: nothing has to be projected. */
   asGiven: boolean;
   /** True when the last look at a list found a history that the state does not belong to. */
@@ -44,10 +48,12 @@ export function newSession(id: string, counter: string): LiveSession {
     state: emptyState(counter),
     storedVersion: null,
     sources: [],
+    codec: undefined,
     entries: [],
     log: [],
     view: [],
     tokens: 0,
+    estimate: 0,
     asGiven: true,
     reset: false,
   };
@@ -69,6 +75,11 @@ export function look(session: LiveSession, list: readonly unknown[], ports: Sess
   const messages = markSummaries(ports.codec.decode(list));
   show(session, project(messages, session.state, ports), ports);
   session.sources = [{ natives: [...list], messages }];
+}
+
+/** True for a list that begins with one that was seen before, object by object. */
+export function knows(session: LiveSession, list: readonly unknown[]): boolean {
+  return session.sources.some((source) => startsWith(list, source.natives));
 }
 
 function startsWith(list: readonly unknown[], natives: readonly unknown[]): boolean {

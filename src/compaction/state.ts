@@ -1,5 +1,6 @@
 import { contentHash } from "../messages/content-hash.ts";
 import type { Message } from "../messages/message.ts";
+import { type Calibration, emptyCalibration } from "../tokens/calibration.ts";
 import { type LiveSummary, summaryOf } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 
@@ -31,6 +32,8 @@ export interface SessionState {
   readonly step: number;
   /** Tokens of the request right after the newest compaction. */
   readonly tokensAfter: number;
+  /** What was learnt from the provider's usage records. */
+  readonly calibration: Calibration;
 }
 
 /** A session that has never been compacted. */
@@ -45,6 +48,7 @@ export function emptyState(counter: string): SessionState {
     summarizedMessageIds: [],
     step: 0,
     tokensAfter: 0,
+    calibration: emptyCalibration(),
   };
 }
 

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { CompactError } from "../errors.ts";
+import { decode } from "../messages/codecs.ts";
+import { findMalformations } from "../messages/well-formed.ts";
+import { countTokens } from "./count-list.ts";
+import { compact, planCompaction } from "./one-shot.ts";
+
+type Chat = Record<string, unknown> & { role: string; content: string | null };
+const say = (role: string, content: string, extra: Record<string, unknown> = {}): Chat => ({
+  role,
+  content,
+  ...extra,
+});
+const lorem = (seed: number, words: number) =>
+  Array.from({ length: words }, (_, index) => `word${(seed * 31 + index * 7) % 997}`).join(" ");
+const pair = (id: string, output: string): Chat[] => [
+  {
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      { id, type: "function", function: { name: "read_file", arguments: `{"path":"src/${id}.ts"}` } },
+    ],
+  },
+  { role: "tool", tool_call_id: id, content: output },
+];
+const turns = (count: number, words = 60): Chat[] =>
+  Array.from({ length: count }, (_, turn) => [
+    say("user", `question ${turn} ${lorem(turn, words)}`),
+    say("assistant", `answer ${turn} ${lorem(turn + 500, words)}`),
+  ]).flat();
+const tokens = (messages: unknown[]) => countTokens(messages, { format: "openai-chat" }).tokens;
+const summaries = (messages: Chat[]) =>
+  messages.filter((message) => String(message.content).startsWith("<COMPACT-SUMMARY v"));
+
+describe("compact", () => {
+  it("FIT-6 brings a list to or under its budget", async () => {
+    const list = [
+      say("system", "You help."),
+      ...turns(40),
+      ...Array.from({ length: 20 }, (_, n) => pair(`f${n}`, lorem(n, 300))).flat(),
+      say("user", "and now?"),
+    ];
+    for (const maxTokens of [8000, 4000, 2000]) {
+      const result = await compact(list, { maxTokens, format: "openai-chat" });
+      expect(tokens(result.messages)).toBeLessThanOrEqual(maxTokens);
+      expect(result.report.tokensAfter).toBeLessThanOrEqual(maxTokens);
+      expect(result.report.compacted).toBe(true);
+    }
+  });
+
+  it("gives back the very same array when it fits already", async () => {
+    const list = turns(2);
+    const result = await compact(list, { maxTokens: 100_000, format: "openai-chat" });
+    expect(result.messages).toBe(list);
+    expect(result.report).toMatchObject({ compacted: false, reason: "below_trigger", prunedCount: 0 });
+  });
+
+  it("SUM-1 and PRT-8: pinned first, then one assistant message <COMPACT-SUMMARY v1>, then what is recent", async () => {
+    const list = [say("system", "You help."), ...turns(40)];
+    const { messages } = await compact(list, { maxTokens: 4000, format: "openai-chat" });
+    expect(messages[0]).toBe(list[0]);
+    expect(messages[1]).toMatchObject({ role: "assistant" });
+    expect(String(messages[1]?.content).startsWith("<COMPACT-SUMMARY v1>")).toBe(true);
+    expect(summaries(messages)).toHaveLength(1);
+    expect(messages.at(-1)).toBe(list.at(-1));
+  });
+
+  it("PRT-6 keeps the caller's own objects in their order", async () => {
+    const list = [say("system", "You help."), ...turns(40)];
+    const { messages } = await compact(list, { maxTokens: 4000, format: "openai-chat" });
+    const kept = messages.filter((message) => !String(message.content).startsWith("<COMPACT-SUMMARY"));
+    const places = kept.map((message) => list.indexOf(message));
+    expect(places.every((place) => place >= 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  });
+
+  it("PRT-1 keeps protected messages unchanged and out of the summary", async () => {
+    const secret = say("user", "the launch word is xylophone-77", { meta: { protected: true } });
+    const list = [say("system", "You help."), secret, ...turns(40)];
+    const { messages, summary } = await compact(list, { maxTokens: 3000, format: "openai-chat" });
+    expect(messages).toContain(secret);
+    expect(summary).not.toContain("xylophone-77");
+  });
+
+  it("SUM-2 folds an earlier summary into the next and counts on", async () => {
+    const list = [
+      say("system", "You help."),
+      say("user", "Never touch src/billing.ts, it belongs to the payments team."),
+      say("assistant", "Understood."),
+      ...turns(30),
+    ];
+    const first = await compact(list, { maxTokens: 3000, format: "openai-chat" });
+    const second = await compact([...first.messages, ...turns(30)], {
+      maxTokens: 3000,
+      format: "openai-chat",
+    });
+    const third = await compact([...second.messages, ...turns(30)], {
+      maxTokens: 3000,
+      format: "openai-chat",
+    });
+    expect(summaries(third.messages)).toHaveLength(1);
+    expect(third.report.summaryVersion).toBe(3);
+    expect(third.summary).toContain("src/billing.ts");
+  });
+
+  it("FIT-1 lowers the keep counts before it gives up", () => {
+    const list = [
+      ...turns(8, 200),
+      ...Array.from({ length: 6 }, (_, n) => pair(`f${n}`, lorem(n, 400))).flat(),
+      say("user", "go on"),
+    ];
+    const plan = planCompaction(list, { maxTokens: 2600, format: "openai-chat" });
+    expect(plan.relaxed).toBeGreaterThan(0);
+    expect(plan.keep.keepRecentTurns).toBeLessThan(6);
+    expect(plan.tokensAfter).toBeLessThanOrEqual(2600);
+  });
+
+  it("FIT-1 says InsufficientBudget at the floor of one turn and one pair", () => {
+    const list = [...turns(3), ...pair("big", lorem(1, 4000)), say("assistant", "done")];
+    expect(() => planCompaction(list, { maxTokens: 1500, format: "openai-chat" })).toThrowError(
+      expect.objectContaining({ code: "InsufficientBudget" }),
+    );
+  });
+
+  it("FIT-2 says which part is too large and what to do when protected messages alone are over budget", async () => {
+    const list = [say("system", lorem(1, 3000)), ...turns(3)];
+    const error = await compact(list, { maxTokens: 1000, format: "openai-chat", onOverflow: "elide" }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(CompactError.isInstance(error) && error.code).toBe("InsufficientBudget");
+    expect((error as CompactError).hint).toMatch(/[Rr]educe protected memory .* or raise the context limit/);
+  });
+
+  it("elides a message that is larger than the budget, head and tail kept", async () => {
+    const list = [say("user", `first words ${lorem(1, 5000)} last words`)];
+    const { messages, report } = await compact(list, {
+      maxTokens: 800,
+      format: "openai-chat",
+      onOverflow: "elide",
+    });
+    expect(tokens(messages)).toBeLessThanOrEqual(800);
+    expect(messages[0]?.content).toMatch(/^first words [\s\S]+tokens elided[\s\S]+last words$/);
+    expect(report.elidedCount).toBe(1);
+    expect(list[0]?.content).not.toContain("elided");
+  });
+
+  it("PRT-5 never splits a parallel batch from its results", async () => {
+    const batch = (n: number): Chat[] => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [1, 2, 3].map((k) => ({
+          id: `c${n}-${k}`,
+          type: "function",
+          function: { name: "grep", arguments: "{}" },
+        })),
+      },
+      ...[3, 1, 2].map((k) => ({ role: "tool", tool_call_id: `c${n}-${k}`, content: lorem(n * k, 120) })),
+    ];
+    const list = [
+      say("user", "look around"),
+      ...Array.from({ length: 20 }, (_, n) => batch(n)).flat(),
+      say("user", "and?"),
+    ];
+    for (const maxTokens of [6000, 3000, 1500]) {
+      const { messages } = await compact(list, { maxTokens, format: "openai-chat" });
+      expect(findMalformations(decode(messages, "openai-chat"))).toEqual([]);
+    }
+  });
+
+  it("begins with the user where the provider demands it", async () => {
+    const list = [
+      { role: "user", content: "begin" },
+      ...turns(40).map(({ role, content }) => ({ role, content: [{ type: "text", text: content }] })),
+    ];
+    const { messages } = await compact(list, { maxTokens: 3000, format: "anthropic" });
+    expect(messages[0]).toMatchObject({ role: "user" });
+  });
+
+  it("rejects what is no list and lists that nobody knows", async () => {
+    await expect(compact({} as never, { maxTokens: 10 })).rejects.toMatchObject({ code: "InvalidArgument" });
+    await expect(compact([1, 2] as never, { maxTokens: 10 })).rejects.toMatchObject({
+      code: "UnknownFormat",
+    });
+    await expect(compact([], { maxTokens: Number.NaN })).rejects.toMatchObject({ code: "InvalidArgument" });
+  });
+});

@@ -1,0 +1,58 @@
+export {
+  type CompactConfig,
+  type CompactConfigInput,
+  type CompactPolicy,
+  defaultConfig,
+  type ModelOverride,
+} from "./compaction/config.ts";
+export { type CountListOptions, countTokens } from "./compaction/count-list.ts";
+export type { Edit } from "./compaction/edit.ts";
+export { CompactManager } from "./compaction/manager.ts";
+export {
+  type CompactOptions,
+  compact,
+  type OneShotArchive,
+  type PlanOptions,
+  planCompaction,
+} from "./compaction/one-shot.ts";
+export type { CompactionPlan, PlannedAction, PlannedMessage } from "./compaction/plan.ts";
+export type {
+  CompactionNotice,
+  ManagerPorts,
+  ManagerState,
+  ManualRequest,
+  PreflightRequest,
+  RunningSummary,
+} from "./compaction/ports.ts";
+export type {
+  ArchiveReceipt,
+  CompactionReport,
+  CompactionResult,
+  LayerName,
+  LayerSize,
+  LayerSizes,
+} from "./compaction/report.ts";
+export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
+export { decode, encode } from "./messages/codecs.ts";
+export type {
+  Format,
+  MediaPart,
+  Message,
+  MessageMeta,
+  Part,
+  ReasoningPart,
+  Role,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "./messages/message.ts";
+export type { KeepCounts, Layer, Partition } from "./policy/partition.ts";
+export type { Policy } from "./policy/policy.ts";
+export type { TriggerReason } from "./policy/trigger.ts";
+export type { StorageDriver, StoredValue } from "./storage/driver.ts";
+export { builtinSummarizer } from "./summarizers/builtin.ts";
+export type { SummarizeOptions, Summarizer, Summary, SummaryStrategy } from "./summarizers/summarizer.ts";
+export { countText, estimateResponseTokens } from "./tokens/count-tokens.ts";
+export type { RequestCount, TokenBreakdown, TokenCount } from "./tokens/counter.ts";
+export type { CompactEvent, CompactEventName, Exporter } from "./tracing/event.ts";
+export { detectFormat } from "./transcripts/detect.ts";
