@@ -148,7 +148,7 @@ models:
       "compact.yaml:5:31 policy.roles_never_prune[1] must be one of system, developer, user, assistant, tool",
       "compact.yaml:6:3 policy.triggerPct is not a setting; did you mean trigger_pct?",
       expect.stringMatching(
-        /^compact.yaml:8:20 redaction.patterns\[1\] must be a regular expression: .*unclosed/,
+        /^compact.yaml:8:20 redaction.patterns\[1\] is no valid regular expression: .*unclosed/,
       ),
       "compact.yaml:10:17 models.gpt.window must be a whole number, 1 or more",
       "compact.yaml:10:22 models.gpt.size is not a setting",
@@ -183,6 +183,7 @@ models:
     expect(load({ env, read, path: "hand.yaml" }).model).toBe("from hand.yaml");
     expect(load({ env, read, path: "found.yaml", found: true }).model).toBe("from env.yaml");
     expect(refused({ env })).toMatchObject({ code: "InvalidArgument", place: "env.yaml" });
+    expect(refused({ env: { COMPACT_CONFIG: "" } }).message).toMatch(/^COMPACT_CONFIG is set to nothing/);
   });
 });
 
@@ -234,6 +235,13 @@ describe("hostile files", () => {
     ["just text", /^compact.yaml:1:1 must be a group of settings/],
   ])("%j is an error with its line", (text, expected) => {
     expect(problems(text)[0]).toMatch(expected);
+  });
+
+  it("a pattern that can take for ever is refused", () => {
+    expect(problems('redaction:\n  patterns: ["ok", "(a+)+$", ""]\n')).toEqual([
+      "compact.yaml:2:20 redaction.patterns[1] repeats a group that holds a repetition",
+      "compact.yaml:2:30 redaction.patterns[2] must not be empty",
+    ]);
   });
 
   it("prototype keys are refused in file, environment and code, and reach nothing", () => {

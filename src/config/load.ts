@@ -58,6 +58,10 @@ export function checkConfig(text: string, name: string): readonly ConfigProblem[
 function fileLayer(options: LoadConfigOptions): Layer | undefined {
   const found = options.found === true;
   const named = options.env[CONFIG_VARIABLE];
+  if (named?.trim() === "") {
+    const message = "is set to nothing; unset the variable, or name a file";
+    throw configError([{ place: CONFIG_VARIABLE, path: "", message }]);
+  }
   if (found && named !== undefined) return readDocument(readFile(options, named), named);
   const path = options.path ?? named;
   if (path === undefined && options.text === undefined) return undefined;

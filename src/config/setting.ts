@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { CompactError } from "../errors.ts";
+import { compilePatterns } from "../redaction/custom-patterns.ts";
 
 /** How a setting is written in an environment variable. */
 export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
@@ -75,7 +77,7 @@ export function listOf<const T extends readonly string[]>(
   return noted(schema, { description, values: `a list, each ${allowed}`, kind: "list" });
 }
 
-/** Texts that compile as regular expressions. */
+/** Regular expressions that the redactor accepts. */
 export function patterns(description: string): z.ZodType<string[]> {
   const entry = z.string({ error: "must be text" }).check((checked) => {
     const fault = patternFault(checked.value);
@@ -83,7 +85,7 @@ export function patterns(description: string): z.ZodType<string[]> {
       checked.issues.push({
         code: "custom",
         input: checked.value,
-        message: `must be a regular expression: ${fault}`,
+        message: fault,
       });
     }
   });
@@ -116,12 +118,16 @@ function oneOfWords(values: readonly string[]): string {
   return `one of ${values.join(", ")}`;
 }
 
+/** Why the redactor would refuse a pattern. */
 function patternFault(source: string): string | undefined {
-  if (source === "") return "it is empty";
+  if (source === "") return "must not be empty";
   try {
-    new RegExp(source);
+    compilePatterns([source]);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    if (!CompactError.isInstance(error)) throw error;
+    // The message begins with a place that the problem has already.
+    const fault = error.message.slice(error.message.indexOf(" ") + 1);
+    return error.cause instanceof Error ? `${fault}: ${error.cause.message}` : fault;
   }
 }
