@@ -94,11 +94,14 @@ function* writeBlocks(
 }
 
 function freshBlock(group: readonly Message[]): Block {
-  const [message] = group;
-  const speaker =
-    message?.meta?.synthetic === true ? "program" : message?.role === "assistant" ? "model" : "person";
+  const speaker = speakerFor(group[0]);
   const text = group.map(messageText).join("\n");
   return { speaker, lines: text.split("\n").map((line) => prefixed(line, speaker)) };
+}
+
+function speakerFor(message: Message | undefined): Speaker {
+  if (message?.role === "assistant") return "model";
+  return message?.meta?.synthetic === true ? "program" : "person";
 }
 
 /** A line of the model that begins like one of the others is told apart by a space. */

@@ -95,24 +95,22 @@ function beforeBoundary(records: Records, boundary: ClaudeRecord): ClaudeRecord 
  * and belong to it, as Claude Code itself has it. In file order.
  */
 function withSiblings(chain: readonly ClaudeRecord[], all: readonly ClaudeRecord[]): ClaudeRecord[] {
-  const members = new Set(chain);
-  const answers = new Set<string>();
-  for (const record of chain) {
-    const id = record.kind === "assistant" ? stringOf(record.message?.id) : undefined;
-    if (id !== undefined) answers.add(id);
-  }
-  const calls = new Set<unknown>();
-  for (const record of all) {
-    if (record.kind !== "assistant") continue;
-    const belongs = members.has(record) || answers.has(stringOf(record.message?.id) ?? "");
-    if (!belongs) continue;
-    members.add(record);
-    for (const block of blocksOf(record)) if (block.type === "tool_use") calls.add(block.id);
-  }
-  for (const record of all) {
-    if (record.kind === "user" && resultIds(record).some((id) => calls.has(id))) members.add(record);
-  }
-  return all.filter((record) => members.has(record));
+  const live = new Set(chain);
+  const answers = new Set(chain.map(answerId).filter((id) => id !== undefined));
+  const spoken = all.filter(
+    (record) => record.kind === "assistant" && (live.has(record) || answers.has(answerId(record) ?? "")),
+  );
+  const calls = new Set(spoken.flatMap(callIds));
+  const members = new Set([...chain, ...spoken]);
+  return all.filter((record) => members.has(record) || resultIds(record).some((id) => calls.has(id)));
+}
+
+function answerId(record: ClaudeRecord): string | undefined {
+  return record.kind === "assistant" ? stringOf(record.message?.id) : undefined;
+}
+
+function callIds(record: ClaudeRecord): unknown[] {
+  return blocksOf(record).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
 }
 
 function blocksOf(record: ClaudeRecord): readonly JsonRecord[] {
@@ -167,7 +165,7 @@ function addAnswer(record: ClaudeRecord, { groups, answers, callers }: Grouping)
     const content = [...asBlocks(group.native.content), ...asBlocks(message.content)];
     group.native = { ...group.native, ...message, content };
   }
-  for (const block of blocksOf(record)) if (block.type === "tool_use") callers.set(block.id, group);
+  for (const id of callIds(record)) callers.set(id, group);
 }
 
 function addUser(record: ClaudeRecord, groups: Group[], callers: ReadonlyMap<unknown, Group>): void {
@@ -224,18 +222,19 @@ function compactionOf(boundary: ClaudeRecord): Omit<EarlierCompaction, "at"> {
   return { kind: "summary", ...optional("tokensBefore", numberOf(boundary.message?.preTokens)) };
 }
 
-/** The summary and, after it, answers that an earlier stretch already holds: copies made by the compaction. */
+/** The summary and the run of messages at the beginning that an earlier stretch already holds: copies. */
 function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): number {
-  const lastCopy = groups.findLastIndex((group) => marksOf(group).some((mark) => seen.has(mark)));
-  const summary = groups.findIndex((group) => group.first.kind === "summary");
-  return Math.max(lastCopy, summary) + 1;
+  const firstNew = groups.findIndex(
+    (group) => group.first.kind !== "summary" && !marksOf(group).some((mark) => seen.has(mark)),
+  );
+  return firstNew < 0 ? groups.length : firstNew;
 }
 
-/** What identifies a message wherever it is copied to: the provider's ids. */
+/** What identifies a message wherever it is copied to: the provider's ids, or what it says. */
 function marksOf(group: Group): unknown[] {
-  return group.first.kind === "assistant"
-    ? [group.native.id].filter((id) => id !== undefined)
-    : resultIds(group.first);
+  if (group.first.kind === "assistant") return [group.native.id].filter((id) => id !== undefined);
+  const ids = resultIds(group.first);
+  return ids.length > 0 ? ids : [`says ${JSON.stringify(group.native.content)}`];
 }
 
 function finishMessage(message: Message | undefined, group: Group): Message | undefined {

@@ -50,6 +50,20 @@ function openClaudeCode(log: ReadLog): RecordReader {
     }
   }
 
+  /** A record that others may hang on; what it carries is kept with it. */
+  function place(record: JsonRecord, uuid: string, kept: Kept): void {
+    const sidechain = record.isSidechain === true;
+    records.set(uuid, {
+      uuid,
+      parent: stringOf(record.parentUuid) ?? null,
+      sidechain,
+      previous: last,
+      ...optional("logicalParent", stringOf(record.logicalParentUuid)),
+      ...(typeof kept === "string" ? { kind: "link" as const } : kept),
+    });
+    if (!sidechain) last = uuid;
+  }
+
   return {
     add(value) {
       const record = recordOf(value);
@@ -57,20 +71,8 @@ function openClaudeCode(log: ReadLog): RecordReader {
       const uuid = stringOf(record.uuid);
       const kept = keep(record);
       if (typeof kept === "string") log.leaveOut(kept);
-      if (uuid === undefined) return;
-      if (records.has(uuid)) {
-        if (typeof kept !== "string") log.leaveOut("record written twice");
-        return;
-      }
-      records.set(uuid, {
-        uuid,
-        parent: stringOf(record.parentUuid) ?? null,
-        sidechain: record.isSidechain === true,
-        previous: last,
-        ...optional("logicalParent", stringOf(record.logicalParentUuid)),
-        ...(typeof kept === "string" ? { kind: "link" as const } : kept),
-      });
-      if (record.isSidechain !== true) last = uuid;
+      else if (uuid === undefined || records.has(uuid)) log.leaveOut("record written twice or without uuid");
+      if (uuid !== undefined && !records.has(uuid)) place(record, uuid, kept);
     },
     end: (endsWithNewline) => finish({ records, envelope, title, log }, endsWithNewline),
   };
@@ -103,9 +105,9 @@ function finish({ records, envelope, title, log }: Finished, endsWithNewline: bo
 }
 
 /** What of a record is worth memory; a string names the kind of record that is left out. */
-function keep(
-  record: JsonRecord,
-): Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp"> | string {
+type Kept = Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp"> | string;
+
+function keep(record: JsonRecord): Kept {
   const type = record.type;
   if (record.isSidechain === true) return "sidechain";
   if (type === "system" && record.subtype === "compact_boundary") {

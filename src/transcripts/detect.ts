@@ -1,6 +1,6 @@
+import { detectListFormat } from "../messages/codecs.ts";
 import { DOCUMENT_FORMATS, RECORD_FORMATS } from "./formats.ts";
 import { parseLine } from "./json.ts";
-import { detectListFormat } from "../messages/codecs.ts";
 import type { RecordFormat, TranscriptFormat } from "./transcript.ts";
 
 /** Lines looked at before it is decided what kind of file it is. */

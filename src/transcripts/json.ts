@@ -95,23 +95,26 @@ function parseGlued(line: string): ParsedLine {
 
 /** Index after the object or list that starts at `start`; undefined when it does not end. */
 function endOfValue(line: string, start: number): number | undefined {
+  const marks = /["{}[\]]/g;
+  marks.lastIndex = start;
   let depth = 0;
-  let inString = false;
-  for (let index = start; index < line.length; index += 1) {
-    const character = line[index];
-    if (inString) {
-      if (character === "\\") index += 1;
-      else if (character === '"') inString = false;
-      continue;
-    }
-    if (character === '"') inString = true;
-    else depth += depthChange(character);
-    if (depth === 0) return inString || character === '"' ? undefined : index + 1;
+  for (let mark = marks.exec(line); mark !== null; mark = marks.exec(line)) {
+    if (mark[0] === '"') marks.lastIndex = endOfString(line, mark.index);
+    else depth += mark[0] === "{" || mark[0] === "[" ? 1 : -1;
+    if (depth <= 0) return mark.index + 1;
   }
   return undefined;
 }
 
-function depthChange(character: string | undefined): number {
-  if (character === "{" || character === "[") return 1;
-  return character === "}" || character === "]" ? -1 : 0;
+/** Index after the string that starts at `start`, or the end of the line. */
+function endOfString(line: string, start: number): number {
+  let end = line.indexOf('"', start + 1);
+  while (end >= 0 && isEscaped(line, end)) end = line.indexOf('"', end + 1);
+  return end < 0 ? line.length : end + 1;
+}
+
+function isEscaped(line: string, index: number): boolean {
+  let slashes = 0;
+  while (line[index - 1 - slashes] === "\\") slashes += 1;
+  return slashes % 2 === 1;
 }

@@ -36,9 +36,10 @@ function snapshotOf(value: unknown): Snapshot | undefined {
 function longestList(container: JsonRecord): Snapshot | undefined {
   const lists = Object.entries(container).filter(([, list]) => isMessageList(list));
   if (lists.length === 0 || lists.length < Object.keys(container).length) return undefined;
-  const [key, list] = lists.reduce((best, one) =>
-    listOf(one[1]).length > listOf(best[1]).length ? one : best,
-  );
+  // A list that was compacted is the one that goes on, although it is shorter now.
+  const compacted = lists.find(([, list]) => JSON.stringify(list).includes('"<COMPACT-SUMMARY v'));
+  const longest = lists.reduce((best, one) => (listOf(one[1]).length > listOf(best[1]).length ? one : best));
+  const [key, list] = compacted ?? longest;
   return { messages: listOf(list), path: [key], others: lists.length - 1 };
 }
 

@@ -40,20 +40,25 @@ export function lineCursor(source: Chunks | string): LineCursor {
     return line;
   }
 
+  /** What is left after the last newline. */
+  function takeLast(): string | undefined {
+    if (pieces.length === 0) return undefined;
+    newline = false;
+    const line = pieces.join("");
+    pieces = [];
+    return line;
+  }
+
   async function next(): Promise<string | undefined> {
-    for (;;) {
-      const end = buffer.indexOf("\n", position);
-      if (end >= 0) return takeLine(end);
+    let end = buffer.indexOf("\n", position);
+    while (end < 0) {
       if (position < buffer.length) pieces.push(buffer.slice(position));
       buffer = "";
       position = 0;
-      if (await fill()) continue;
-      if (pieces.length === 0) return undefined;
-      newline = false;
-      const line = pieces.join("");
-      pieces = [];
-      return line;
+      if (!(await fill())) return takeLast();
+      end = buffer.indexOf("\n");
     }
+    return takeLine(end);
   }
 
   async function rest(): Promise<string> {

@@ -4,7 +4,9 @@ import {
   messageText,
   type Part,
   resultText,
+  type ToolCallPart,
   type ToolResultPart,
+  toolCalls,
   toolResults,
 } from "../messages/message.ts";
 import { documentChunks, layoutOf } from "./document.ts";
@@ -232,27 +234,44 @@ function freshEntry(
 
 /** The parts that are still there, each with the text or output it has now. */
 function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[] {
-  const now = group.flatMap((message) => message.parts);
-  const texts = now.filter((part) => part.type === "text").map((part) => part.text);
-  const results = new Map(group.flatMap(toolResults).map((result) => [result.id, result]));
-  const calls = new Map(now.flatMap((part) => (part.type === "toolCall" ? [[part.id, part] as const] : [])));
-  const hasReasoning = now.some((part) => part.type === "reasoning");
-  const ids = callIds(original);
-  const parts = partsOf(original).flatMap((part): JsonRecord[] => {
-    if (part.type === "text" || part.type === "subtask") {
-      const text = texts.shift();
-      const key = part.type === "text" ? "text" : "prompt";
-      return text === undefined ? [] : [{ ...part, [key]: text }];
+  const parts = group.flatMap((message) => message.parts);
+  const now: PartsNow = {
+    ids: callIds(original),
+    texts: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])),
+    results: new Map(group.flatMap(toolResults).map((result) => [result.id, result])),
+    calls: new Map(group.flatMap(toolCalls).map((call) => [call.id, call])),
+    hasReasoning: parts.some((part) => part.type === "reasoning"),
+  };
+  return [...partsOf(original).flatMap((part) => rewritePart(part, now)), ...now.texts.flatMap(textParts)];
+}
+
+interface PartsNow {
+  readonly ids: ReadonlyMap<JsonRecord, string>;
+  /** Taken one by one as text parts come up. */
+  readonly texts: string[];
+  readonly results: ReadonlyMap<string, ToolResultPart>;
+  readonly calls: ReadonlyMap<string, ToolCallPart>;
+  readonly hasReasoning: boolean;
+}
+
+function rewritePart(part: JsonRecord, now: PartsNow): JsonRecord[] {
+  switch (part.type) {
+    case "text":
+    case "subtask": {
+      const text = now.texts.shift();
+      return text === undefined ? [] : [{ ...part, [part.type === "text" ? "text" : "prompt"]: text }];
     }
-    if (part.type === "reasoning") return hasReasoning ? [part] : [];
-    const id = ids.get(part);
-    if (id === undefined) return [part];
-    const call = calls.get(id);
-    return call === undefined
-      ? []
-      : [{ ...part, state: stateWith(part, argumentsValue(call), results.get(id)) }];
-  });
-  return [...parts, ...texts.flatMap(textParts)];
+    case "reasoning":
+      return now.hasReasoning ? [part] : [];
+    case "tool": {
+      const id = now.ids.get(part) ?? "";
+      const call = now.calls.get(id);
+      if (call === undefined) return [];
+      return [{ ...part, state: stateWith(part, argumentsValue(call), now.results.get(id)) }];
+    }
+    default:
+      return [part];
+  }
 }
 
 function stateWith(part: JsonRecord, input: unknown, result: ToolResultPart | undefined): JsonRecord {

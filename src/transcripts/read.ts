@@ -1,11 +1,11 @@
 import { CompactError } from "../errors.ts";
+import { detectListFormat, FORMATS } from "../messages/codecs.ts";
+import type { Format } from "../messages/message.ts";
 import { HEAD_LINES, type Layout, layoutOfLines, parseDocument } from "./detect.ts";
 import { DOCUMENT_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
 import { isTooDeep, parseLine } from "./json.ts";
 import { type Chunks, type LineCursor, lineCursor } from "./lines.ts";
 import { createReadLog } from "./log.ts";
-import { detectListFormat, FORMATS } from "../messages/codecs.ts";
-import type { Format } from "../messages/message.ts";
 import { readEntryLines } from "./plain.ts";
 import type {
   Problem,

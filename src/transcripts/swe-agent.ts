@@ -4,6 +4,7 @@ import {
   messageText,
   type Part,
   resultText,
+  type ToolCallPart,
   toolCalls,
   toolResults,
 } from "../messages/message.ts";
@@ -53,25 +54,33 @@ function isDemonstration(entry: JsonRecord): boolean {
 /** Without function calling an action is plain text and the user message after it its observation. */
 function readHistory(entries: readonly JsonRecord[]): Reading[] {
   let open: string | undefined;
-  let actions = 0;
-  return entries.map((entry): Reading => {
-    const role = entry.role;
-    const content = contentOf(entry.content);
-    if (role === "assistant") {
-      const calls = callsOf(entry, `action-${actions + 1}`);
-      if (calls.length > 0) actions += 1;
-      const first = calls[0];
-      open = first?.type === "toolCall" && !Array.isArray(entry.tool_calls) ? first.id : undefined;
-      const words = stringOf(entry.thought) ?? content;
-      return { role, parts: [...textParts(words === "" ? content : words), ...calls], native: entry };
+  return entries.map((entry, index): Reading => {
+    if (entry.role === "assistant") {
+      const calls = callsOf(entry, `action-${index}`);
+      open = Array.isArray(entry.tool_calls) ? undefined : calls[0]?.id;
+      return { role: "assistant", parts: [...thoughtOf(entry), ...calls], native: entry };
     }
-    const answered = stringOf(listOf(entry.tool_call_ids)[0]) ?? stringOf(entry.tool_call_id) ?? open;
+    const answered = answeredCall(entry) ?? open;
     open = undefined;
-    if (role === "tool" || (role === "user" && answered !== undefined)) {
-      return { role: "tool", parts: [{ type: "toolResult", id: answered ?? "", content }], native: entry };
-    }
-    return { role: role === "system" ? "system" : "user", parts: textParts(content), native: entry };
+    return readTurn(entry, answered);
   });
+}
+
+function thoughtOf(entry: JsonRecord): Part[] {
+  const thought = stringOf(entry.thought) ?? "";
+  return textParts(thought === "" ? contentOf(entry.content) : thought);
+}
+
+function answeredCall(entry: JsonRecord): string | undefined {
+  return stringOf(listOf(entry.tool_call_ids)[0]) ?? stringOf(entry.tool_call_id);
+}
+
+function readTurn(entry: JsonRecord, answered: string | undefined): Reading {
+  const content = contentOf(entry.content);
+  if (entry.role === "tool" || (entry.role === "user" && answered !== undefined)) {
+    return { role: "tool", parts: [{ type: "toolResult", id: answered ?? "", content }], native: entry };
+  }
+  return { role: entry.role === "system" ? "system" : "user", parts: textParts(content), native: entry };
 }
 
 function contentOf(content: unknown): string {
@@ -79,9 +88,9 @@ function contentOf(content: unknown): string {
   return content.map((piece: unknown) => stringOf(recordOf(piece).text) ?? textOf(piece)).join("\n");
 }
 
-function callsOf(entry: JsonRecord, id: string): Part[] {
+function callsOf(entry: JsonRecord, id: string): ToolCallPart[] {
   if (Array.isArray(entry.tool_calls)) {
-    return entry.tool_calls.map(recordOf).map((call): Part => {
+    return entry.tool_calls.map(recordOf).map((call): ToolCallPart => {
       const target = recordOf(call.function);
       const name = stringOf(target.name) ?? "";
       return { type: "toolCall", id: stringOf(call.id) ?? id, name, arguments: target.arguments ?? "" };
