@@ -1,7 +1,14 @@
 import type { Codec } from "../codec.ts";
 import { createCodec } from "../create-codec.ts";
 import { firstHas, type Vote, voteOnBlocks } from "../detection.ts";
-import { mediaFromData, mediaFromUrl, mediaReference, mediaUrl, mediaWords } from "../media.ts";
+import {
+  mediaFromData,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaReference,
+  mediaUrl,
+  mediaWords,
+} from "../media.ts";
 import {
   argumentsText,
   type MediaPart,
@@ -78,15 +85,16 @@ function contentSlot(value: unknown, place: string): Slot {
 }
 
 function readMedia(block: NativeObject, type: string): MediaPart | undefined {
+  const value = block[type];
   if (type === "image_url" || type === "video_url") {
-    const image = isObject(block[type]) ? block[type] : { url: block[type] };
-    return mediaFromUrl(jsonText(image.url), type === "image_url" ? "image/*" : "video/*", image);
+    const { url, detail } = isObject(value) ? value : { url: value, detail: undefined };
+    return mediaFromUrl(jsonText(url), type === "image_url" ? "image/*" : "video/*", { detail });
   }
-  if (type === "input_audio" && isObject(block.input_audio)) {
-    const audio = block.input_audio;
-    return mediaFromData(jsonText(audio.data), `audio/${jsonText(audio.format) || "*"}`);
-  }
-  return type === "file" && isObject(block.file) ? readFile(block.file) : undefined;
+  if (type === "image" && typeof value === "string") return mediaFromValue(value, "image/*", block);
+  if (!isObject(value)) return undefined;
+  if (type === "input_audio")
+    return mediaFromData(jsonText(value.data), `audio/${jsonText(value.format) || "*"}`);
+  return type === "file" ? readFile(value) : undefined;
 }
 
 function readFile(file: NativeObject): MediaPart {

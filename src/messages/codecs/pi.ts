@@ -55,7 +55,7 @@ function read(entry: NativeObject, place: string): Reading {
   const meta = readTimedMeta(entry);
   const id = filled(entry.id);
   const known = Object.hasOwn(ROLES, String(role)) ? ROLES[String(role)] : undefined;
-  if (known === undefined) return { role: "user", slots: customSlots(entry), id, meta };
+  if (known === undefined) return { role: "user", slots: customSlots(entry, place), id, meta };
   if (known === "tool") return { role: known, slots: [slot(entry, readResult(entry, place))], id, meta };
   return { role: known, slots: contentSlots(entry.content, `${place}.content`), id, meta };
 }
@@ -119,7 +119,7 @@ function readResult(entry: NativeObject, place: string): ToolResultPart {
 }
 
 /** Shell runs, summaries and an application's own messages, in the words that say the most about them. */
-function customSlots(entry: NativeObject): Slot[] {
+function customSlots(entry: NativeObject, place: string): Slot[] {
   if (entry.role === "bashExecution") {
     const code = entry.exitCode;
     const end = typeof code === "number" && code !== 0 ? `\n[exit code ${code}]` : "";
@@ -127,7 +127,7 @@ function customSlots(entry: NativeObject): Slot[] {
     return [slot("output", { type: "text", text })];
   }
   const { content } = entry;
-  if (typeof content === "string" || Array.isArray(content)) return contentSlots(content, "content");
+  if (typeof content === "string" || Array.isArray(content)) return contentSlots(content, `${place}.content`);
   if (typeof entry.summary === "string") return [slot("summary", { type: "text", text: entry.summary })];
   return [opaqueSlot(entry)];
 }
@@ -151,7 +151,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
 
 /** A shell run or summary is one text; changed, it goes into the field that held it. */
 function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
-  const [original] = customSlots(native);
+  const [original] = customSlots(native, "message");
   const before = original?.parts[0];
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   if (before?.type === "text" && before.text === text) return native;

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { anthropicCodec } from "./anthropic.ts";
+import { openaiAgentsCodec } from "./openai-agents.ts";
+import { openaiResponsesCodec as codec } from "./openai-responses.ts";
+
+describe("openai-responses", () => {
+  const list = [
+    { role: "user", content: "plain" },
+    {
+      type: "reasoning",
+      id: "rs_1",
+      summary: [{ type: "summary_text", text: "so" }],
+      encrypted_content: "1234",
+    },
+    { type: "custom_tool_call", call_id: "c1", name: "apply_patch", input: "*** Begin", status: "completed" },
+    { type: "custom_tool_call_output", call_id: "c1", output: "Done" },
+    { type: "local_shell_call", id: "ls_1", call_id: "c2", action: { command: ["ls"] }, status: "completed" },
+    { type: "local_shell_call_output", call_id: "c2", output: "a.ts" },
+    { type: "web_search_call", id: "ws_1", status: "completed", action: { query: "x" } },
+    { type: "mcp_call", id: "mcp_1", name: "ask", server_label: "s", arguments: "{}", output: "yes" },
+    {
+      type: "function_call_output",
+      call_id: "c3",
+      output: [{ type: "input_image", image_url: "data:image/png;base64,AAAA" }],
+    },
+    { type: "compaction", id: "cmp_1", encrypted_content: "123456" },
+    { type: "item_from_the_future", id: "x_1", payload: 1 },
+  ];
+
+  it("reads every kind of item, unknown ones too", () => {
+    const messages = codec.decode(list);
+    expect(messages.map((message) => message.role).join(" ")).toBe(
+      "user assistant assistant tool assistant tool assistant assistant tool assistant assistant",
+    );
+    expect(messages.map((message) => message.parts)).toMatchObject([
+      [{ type: "text", text: "plain" }],
+      [{ type: "reasoning", text: "so", opaqueLength: 4, signed: true }],
+      [{ type: "toolCall", id: "c1", name: "apply_patch", arguments: "*** Begin" }],
+      [{ type: "toolResult", id: "c1", content: "Done" }],
+      [{ type: "toolCall", id: "c2", name: "local_shell", arguments: { command: ["ls"] } }],
+      [{ type: "toolResult", id: "c2", content: "a.ts" }],
+      [{ type: "toolCall", id: "ws_1", name: "web_search", providerExecuted: true }],
+      [
+        { type: "toolCall", id: "mcp_1", providerExecuted: true },
+        { type: "toolResult", id: "mcp_1", content: "yes" },
+      ],
+      [{ type: "toolResult", id: "c3", content: [{ type: "media", mediaType: "image/png", bytes: 4 }] }],
+      [{ type: "reasoning", text: "", opaqueLength: 6, signed: true }],
+      [{ type: "text", text: '{"type":"item_from_the_future","id":"x_1","payload":1}' }],
+    ]);
+    expect(messages[4]?.id).toBe("ls_1");
+    expect(codec.detect(list)).toBe(1);
+  });
+
+  it("gives repeated ids a suffix", () => {
+    const twice = codec.decode([list[1], list[1]]);
+    expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1-2"]);
+    expect(codec.decode([list[1]], twice)[0]?.id).toBe("rs_1-3");
+  });
+
+  it("keeps text and calls of one message as several items, in order", () => {
+    const messages = anthropicCodec.decode([
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "Looking." },
+          { type: "tool_use", id: "t1", name: "look", input: { n: 1 } },
+        ],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "ok" }] },
+    ]);
+    expect(codec.encode(messages)).toEqual([
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "Looking." }] },
+      { type: "function_call", call_id: "t1", name: "look", arguments: '{"n":1}' },
+      { type: "function_call_output", call_id: "t1", output: "ok" },
+    ]);
+    expect(openaiAgentsCodec.encode(messages)).toEqual([
+      {
+        type: "message",
+        role: "assistant",
+        status: "completed",
+        content: [{ type: "output_text", text: "Looking." }],
+      },
+      { type: "function_call", callId: "t1", name: "look", status: "completed", arguments: '{"n":1}' },
+      {
+        type: "function_call_result",
+        callId: "t1",
+        name: "look",
+        status: "completed",
+        output: { type: "text", text: "ok" },
+      },
+    ]);
+  });
+});
+
+describe("openai-agents", () => {
+  it("reads hosted tools, images by reference and protection in providerData", () => {
+    const list = [
+      {
+        role: "user",
+        content: [{ type: "input_image", image: { id: "file-1" } }],
+        providerData: { protected: true },
+      },
+      { type: "hosted_tool_call", id: "h1", name: "web_search_call", status: "completed", output: "found" },
+      { type: "computer_call", callId: "c1", action: { type: "click" }, status: "completed" },
+      {
+        type: "computer_call_result",
+        callId: "c1",
+        output: { type: "computer_screenshot", data: "data:image/png;base64,AAAA" },
+      },
+    ];
+    const messages = openaiAgentsCodec.decode(list);
+    expect(messages[0]).toMatchObject({
+      meta: { protected: true },
+      parts: [{ type: "media", name: "file-1" }],
+    });
+    expect(messages[1]?.parts).toMatchObject([
+      { type: "toolCall", id: "h1", providerExecuted: true },
+      { type: "toolResult", id: "h1", content: "found" },
+    ]);
+    expect(messages[3]?.parts).toMatchObject([
+      { type: "toolResult", id: "c1", content: [{ type: "media", mediaType: "image/png", bytes: 4 }] },
+    ]);
+  });
+});

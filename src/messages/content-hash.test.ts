@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { contentHash } from "./content-hash.ts";
+import type { Part } from "./message.ts";
+
+const hashOf = (...parts: Part[]) => contentHash({ role: "assistant", parts });
+
+describe("contentHash", () => {
+  it("is the same for copies, whatever their ids", () => {
+    const call = { type: "toolCall", name: "f", arguments: { a: 1 } } as const;
+    expect(hashOf({ ...call, id: "1" })).toBe(hashOf({ ...structuredClone(call), id: "2" }));
+  });
+
+  it("differs where the content differs", () => {
+    const all = [
+      hashOf({ type: "text", text: "ab" }, { type: "text", text: "c" }),
+      hashOf({ type: "text", text: "a" }, { type: "text", text: "bc" }),
+      hashOf({ type: "text", text: "abc" }),
+      hashOf({ type: "reasoning", text: "abc" }),
+      hashOf({ type: "toolResult", id: "", content: "abc" }),
+      contentHash({ role: "user", parts: [{ type: "text", text: "abc" }] }),
+    ];
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it("has no collision among many short texts", () => {
+    const texts = Array.from({ length: 200_000 }, (_, index) => `step ${index}`);
+    expect(new Set(texts.map((text) => hashOf({ type: "text", text }))).size).toBe(texts.length);
+  });
+
+  it("is base 36 for any text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) =>
+        /^[0-9a-z]+$/.test(hashOf({ type: "text", text })),
+      ),
+    );
+  });
+});
