@@ -47,3 +47,28 @@ export async function cruise(folder: string): Promise<Cruise> {
   const violations = summary.violations.map(({ rule, from, to }) => `${rule.name} ${from} -> ${to}`);
   return { modules, violations };
 }
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Closure {
+  readonly files: ReadonlySet<string>;
+  /** Imports that happen later, if at all. */
+  readonly lazy: readonly Edge[];
+}
+
+/** What a file loads with it, types aside, and what that may load later. */
+export function closure(modules: ReadonlyMap<string, Module>, start: string): Closure {
+  const files = new Set([start]);
+  const lazy: Edge[] = [];
+  for (const source of files) {
+    for (const { resolved, dynamic, dependencyTypes } of modules.get(source)?.dependencies ?? []) {
+      if (dependencyTypes.includes("type-only")) continue;
+      if (dynamic) lazy.push({ from: source, to: resolved });
+      else files.add(resolved);
+    }
+  }
+  return { files, lazy };
+}

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Cruise, Module } from "./cruise.ts";
-import { cruise, root } from "./cruise.ts";
+import { closure, cruise, root } from "./cruise.ts";
 
 const require = createRequire(import.meta.url);
 const { layers, portable, lazyEdge } = require("../../scripts/layers.cjs") as {
@@ -180,17 +180,3 @@ describe("the source", () => {
     expect(intoNode).toEqual([lazyEdge]);
   });
 });
-
-/** What a file loads with it, types aside, and what that may load later. */
-function closure(modules: Map<string, Module>, start: string) {
-  const files = new Set([start]);
-  const lazy: { from: string; to: string }[] = [];
-  for (const source of files) {
-    for (const { resolved, dynamic, dependencyTypes } of modules.get(source)?.dependencies ?? []) {
-      if (dependencyTypes.includes("type-only")) continue;
-      if (dynamic) lazy.push({ from: source, to: resolved });
-      else files.add(resolved);
-    }
-  }
-  return { files, lazy };
-}
