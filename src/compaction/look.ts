@@ -1,6 +1,6 @@
 import { isPinned } from "../policy/partition.ts";
 import { budgetOf, decideTrigger, type TriggerDecision } from "../policy/trigger.ts";
-import { archiveId } from "../storage/archive.ts";
+import { archiveId } from "../storage/archive-line.ts";
 import { afterCompaction, calibrated, observeUsage, runningRatio } from "../tokens/calibration.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "../tokens/counter.ts";
 import { normalizeUsage } from "../tokens/usage.ts";

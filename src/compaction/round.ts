@@ -2,7 +2,7 @@ import { CompactError } from "../errors.ts";
 import { findMalformations } from "../messages/well-formed.ts";
 import type { TriggerDecision } from "../policy/trigger.ts";
 import type { Archive } from "../storage/archive.ts";
-import { archiveId } from "../storage/archive.ts";
+import { archiveId } from "../storage/archive-line.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { archival, failure } from "../tracing/events.ts";
 import {
@@ -136,13 +136,13 @@ async function archiveView(input: RoundInput, ports: RoundPorts): Promise<Archiv
     ports.announce(
       archival({
         sessionId: input.session.id,
-        step,
+        step: saved.step,
         storageAdapter: input.config.storage.kind,
         location: saved.location,
         messages: saved.ids.length,
       }),
     );
-    return { location: saved.location, step, ids: saved.ids };
+    return saved;
   } catch (error) {
     const goesOn = input.config.storage.onFailure === "continue";
     ports.announce(failureEvent(error, goesOn ? "compacted without an archive" : "nothing is pruned"));

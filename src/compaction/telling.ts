@@ -31,13 +31,10 @@ const FLUSH_DEADLINE_MS = 2000;
 const MAX_WAITING = 1000;
 
 export function createTelling(options: TellingOptions): Telling {
-  const common = {
-    redact: options.redactor,
-    now: () => options.now().getTime(),
-    onError: options.warn,
-  };
+  const common = { now: () => options.now().getTime(), onError: options.warn };
+  // The archive takes secrets out itself.
   const own = createTracer({ ...common, exporters: [archiveExporter(options.archive)] });
-  const others = createTracer({ ...common, exporters: options.exporters });
+  const others = createTracer({ ...common, exporters: options.exporters, redact: options.redactor });
   let warned = options.redactor.enabled;
   return {
     announcer(sessionId) {
