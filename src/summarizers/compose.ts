@@ -49,6 +49,7 @@ export function composeSummary(messages: readonly Message[], options: ComposeOpt
   const shown = new Set(factsIn(sections.join("\n")).map((fact) => fact.key));
   const spent = countText(`${[...head, ...sections].join("\n")}\n`);
   const timeline = timelineLines({ ...selection, shown }, maxTokens - spent, maxTokens);
+  if (sections.join("") === "" && timeline.lines.length === 0) return "";
   const lines = [...head, ...sections, ...timeline.lines];
   const fitted = fitLines(lines.map(escapeSummaryTags), timeline.expendable, maxTokens, countText);
   return fitted === "" ? tinySummary(state, maxTokens, countText) : fitted;

@@ -95,8 +95,9 @@ function pieces(line: string, longest: number): string[] {
 }
 
 function softEnd(line: string, start: number, hard: number): number {
-  const escaped = line.lastIndexOf("\\n", hard - 2);
-  if (escaped > start + (hard - start) / 2) return escaped + 2;
+  const middle = start + ((hard - start) >> 1);
+  const escaped = line.slice(middle, hard).lastIndexOf("\\n");
+  if (escaped >= 0) return middle + escaped + 2;
   for (let end = hard; end > hard - SOFT_SPAN && end > start + 1; end -= 1) {
     if (BREAK.test(line.charAt(end - 1))) return end;
   }
