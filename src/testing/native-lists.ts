@@ -81,6 +81,7 @@ function itemWriter(words: {
   readonly image: (url: string) => object;
   readonly reasoning: (text: string, id: string) => object;
   readonly kept: object;
+  readonly annotations: object;
 }): Writer {
   return writer({
     system: ({ text }) => ({ type: "message", role: "system", content: text }),
@@ -101,7 +102,7 @@ function itemWriter(words: {
           id: `msg_${index}`,
           role: "assistant",
           status: "completed",
-          content: [{ type: "output_text", text }],
+          content: [{ type: "output_text", text, ...words.annotations }],
         },
         ...calls.map(words.call),
       ),
@@ -127,6 +128,7 @@ const responses = itemWriter({
     encrypted_content: "gAAAAAB",
   }),
   kept: { metadata: { protected: true } },
+  annotations: { annotations: [] },
 });
 
 const agents = itemWriter({
@@ -147,6 +149,7 @@ const agents = itemWriter({
   image: (url) => ({ type: "input_image", image: url }),
   reasoning: (text, id) => ({ type: "reasoning", id, content: [{ type: "input_text", text }] }),
   kept: { providerData: { meta: { protected: true } } },
+  annotations: {},
 });
 
 const anthropic = writer({

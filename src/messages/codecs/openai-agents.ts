@@ -87,11 +87,16 @@ function vote(item: NativeObject): Vote {
 
 function voteOnMessage(item: NativeObject): Vote {
   if (!ROLES.has(String(item.role))) return -1;
-  const blocks = voteOnBlocks(item.content, (block, type) => {
-    if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
-    return type === "refusal" || type === "audio" || type === "image" ? 0.4 : -1;
-  });
+  const blocks = voteOnBlocks(item.content, blockVote);
   if (blocks < 0) return -1;
+  const isOutput = item.role === "assistant" && "status" in item && blocks > 0;
   const base = item.type === "message" ? 0.55 : 0.25;
-  return Math.max(blocks, "providerData" in item ? 1 : base);
+  return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
+}
+
+/** The wire's own output texts carry annotations, the SDK's put them into `providerData`. */
+function blockVote(block: NativeObject, type: string): Vote {
+  if ("providerData" in block) return 1;
+  if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
+  return type === "refusal" || type === "audio" || type === "image" ? 0.4 : -1;
 }
