@@ -95,6 +95,16 @@ describe("messages", () => {
     expect(counter.countMessage(call(undefined))).toBe(4 + o200kBase.count("read"));
   });
 
+  it("counts arguments that are no JSON instead of throwing", () => {
+    const cyclic: { self?: unknown } = {};
+    cyclic.self = cyclic;
+    const counter = createTokenCounter({ model: "gpt-4o" });
+    for (const value of [cyclic, { big: 1n }, Symbol("s"), () => 1, null]) {
+      const call: Part = { type: "toolCall", id: "c", name: "read", arguments: value };
+      expect(counter.countMessage(message("assistant", call))).toBeGreaterThan(4);
+    }
+  });
+
   it("TOK-1 counts results, reasoning and media", () => {
     const counter = createTokenCounter({ encoding: wordEncoding() });
     const media: Part = { type: "media", mediaType: "image/png", bytes: 9, data: "A".repeat(40_000) };

@@ -1,4 +1,4 @@
-import { argumentsText, type Message, type Part } from "../messages/message.ts";
+import { argumentsText, type Message, type Part, type ToolCallPart } from "../messages/message.ts";
 import type { TokenCount, TokenCounter } from "./counter.ts";
 import { type CountingPlan, planCounting, planId, type TokenCounterOptions } from "./counting-plan.ts";
 import { mediaTokens } from "./media.ts";
@@ -25,12 +25,21 @@ function addPart(tally: Tally, part: Part, plan: CountingPlan, text: TextCounter
     const hidden = Math.ceil((part.opaqueLength ?? 0) / 4);
     tally.encoded += Math.max(text.count(part.text), hidden);
   } else if (part.type === "toolCall") {
-    tally.encoded += text.count(part.name) + text.count(argumentsText(part));
+    tally.encoded += text.count(part.name) + text.count(callText(part));
     tally.fixed += plan.profile.perCall;
-  } else {
+  } else if (part.type === "toolResult") {
     tally.fixed += plan.profile.perResult;
     if (typeof part.content === "string") tally.encoded += text.count(part.content);
     else for (const piece of part.content) addPart(tally, piece, plan, text);
+  }
+}
+
+/** Arguments that cannot be written as JSON (cycles, bigints) were never sent: they count as they print. */
+function callText(part: ToolCallPart): string {
+  try {
+    return argumentsText(part);
+  } catch {
+    return String(part.arguments);
   }
 }
 

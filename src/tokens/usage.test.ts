@@ -190,6 +190,18 @@ const rows: Row[] = [
     },
     { ...read, reasoning: 500 },
   ],
+  [
+    "gemini-cli",
+    "thoughts and tool prompts beside",
+    { input: 11_000, output: 300, cached: 9_000, thoughts: 500, tool: 1_000, total: 12_800 },
+    { ...read, reasoning: 500 },
+  ],
+  [
+    "opencode",
+    "cache beside the input",
+    { total: 12_800, input: 1_000, output: 800, reasoning: 500, cache: { read: 9_000, write: 2_000 } },
+    { ...same, reasoning: 500 },
+  ],
 ];
 
 describe("normalizeUsage", () => {

@@ -10,7 +10,9 @@ export type UsageSource =
   | "ai-sdk-provider"
   | "langchain"
   | "pi"
-  | "codex";
+  | "codex"
+  | "gemini-cli"
+  | "opencode";
 
 /** Tokens of one model call, the same whatever the provider calls them. */
 export interface Usage {
@@ -215,6 +217,34 @@ function codex(raw: Json): Numbers {
   );
 }
 
+/** The chat log of Gemini CLI: input has the cached part in it, thoughts and tool prompts stand beside. */
+function geminiCli(raw: Json): Numbers {
+  const thoughts = numberIn(raw, "thoughts");
+  return {
+    input: numberIn(raw, "input") + numberIn(raw, "tool"),
+    cacheRead: numberIn(raw, "cached"),
+    cacheWrite: 0,
+    output: numberIn(raw, "output") + thoughts,
+    reasoning: thoughts,
+  };
+}
+
+/** opencode: input excludes the cache, output has reasoning in it. */
+function opencode(raw: Json): Numbers {
+  const cache = objectOf(raw.cache);
+  const cacheRead = numberIn(cache, "read");
+  const cacheWrite = numberIn(cache, "write");
+  return withOptional(
+    {
+      input: numberIn(raw, "input") + cacheRead + cacheWrite,
+      cacheRead,
+      cacheWrite,
+      output: numberIn(raw, "output"),
+    },
+    { reasoning: optional(raw, "reasoning") },
+  );
+}
+
 const READERS: Readonly<Record<UsageSource, (raw: Json) => Numbers>> = {
   "openai-chat": openaiChat,
   "openai-responses": openaiResponses,
@@ -227,6 +257,8 @@ const READERS: Readonly<Record<UsageSource, (raw: Json) => Numbers>> = {
   langchain,
   pi,
   codex,
+  "gemini-cli": geminiCli,
+  opencode,
 };
 
 /** Fields that only one source has, the most telling first. */
@@ -247,6 +279,8 @@ const MARKS: readonly (readonly [field: string, source: UsageSource])[] = [
   ["output_token_details", "langchain"],
   ["steps", "ai-sdk"],
   ["cacheRead", "pi"],
+  ["thoughts", "gemini-cli"],
+  ["cache", "opencode"],
 ];
 
 /** The source whose fields these are; a bare `input_tokens` is Anthropic's unless a total stands beside it. */
