@@ -2,7 +2,7 @@ import { isSecretName, REDACTED } from "./secret-names.ts";
 import { isQuotedSecret } from "./secret-values.ts";
 import { isPair } from "./token-shapes.ts";
 
-/** What stands in place of a value nested deeper than 500 levels, which is not looked into. */
+/** What stands in place of a value nested too deep, which is not looked into. */
 export const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
@@ -11,21 +11,27 @@ interface Walk {
   readonly redactText: (text: string) => string;
   /** The objects that the walk is inside of. */
   readonly above: Set<object>;
+  readonly deepest: number;
 }
 
 /**
  * The value with secrets replaced: by field name, and inside every string. What holds no secret comes back as
  * the same object. An object inside itself becomes `<CIRCULAR>`; `toJSON` is honoured.
+ * What lies deeper than `deepest` levels becomes `TOO_DEEP`.
  */
-export function redactJson(value: unknown, redactText: (text: string) => string): unknown {
-  return walkValue(value, undefined, { redactText, above: new Set() });
+export function redactJson(
+  value: unknown,
+  redactText: (text: string) => string,
+  deepest: number = DEEPEST,
+): unknown {
+  return walkValue(value, undefined, { redactText, above: new Set(), deepest });
 }
 
 function walkValue(value: unknown, name: string | undefined, walk: Walk): unknown {
   if (typeof value === "string") return redactString(value, name, walk);
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (walk.above.has(value)) return "<CIRCULAR>";
-  if (walk.above.size >= DEEPEST) return TOO_DEEP;
+  if (walk.above.size >= walk.deepest) return TOO_DEEP;
   walk.above.add(value);
   const walked = walkObject(value, name, walk);
   walk.above.delete(value);

@@ -6,7 +6,10 @@ const NAMED = new RegExp(
   `(${SECRET_NAME})(?:[_-]?\\d{1,2})?(?:\\\\{0,7}["'\`])?\\]?\\*{0,2}([ \\t]{0,8})(=>|:=|={1,3}|:(?![:/]))\\*{0,2}([ \\t]{0,8})`,
   "gi",
 );
-const FLAG = new RegExp(`--[a-z0-9-]{0,40}?(${SECRET_NAME})()()([ \\t]{1,8})(?=[^\\s=:-])`, "gi");
+const FLAG = new RegExp(
+  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})()()([ \\t]{1,8})(?=[^\\s=:-])`,
+  "gi",
+);
 const OPENING = /[fbr]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,8192}/y;

@@ -6,7 +6,7 @@ describe("escapeControl", () => {
   it.each([
     ["\x1b[2Jx", String.raw`\x1b[2Jx`],
     ["\x9b31m", String.raw`\x9b31m`],
-    ["\x1bP1;2|dcs\x1b\\", String.raw`\x1bP1;2|dcs\x1b` + "\\"],
+    ["\x1bP1;2|dcs\x1b\\", `${String.raw`\x1bP1;2|dcs\x1b`}\\`],
     ["over\rwritten\b\x00\x7f", String.raw`over\x0dwritten\x08\x00\x7f`],
     ["\u202eabc\u2066d\u200b\u200d\ufeff", String.raw`\u202eabc\u2066d\u200b\u200d\ufeff`],
     ["a\u2028b\u00adc", String.raw`a\u2028b\xadc`],

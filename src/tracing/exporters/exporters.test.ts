@@ -17,19 +17,19 @@ const event: CompactEvent = {
 };
 
 describe("console exporter", () => {
-  it("OBS-5 writes one readable line on a terminal, with nothing that a terminal obeys", () => {
+  it("OBS-5 writes one readable line on a terminal, with nothing that a terminal obeys", async () => {
     const lines: string[] = [];
-    createConsoleExporter({ write: (line) => lines.push(line), terminal: true }).export(event);
+    await createConsoleExporter({ write: (line) => lines.push(line), terminal: true }).export(event);
     expect(lines).toEqual([
       String.raw`03:04:05.006 compact.error FAILED chat \x1b]52;c;eA==\x07 error_type=SummarizerFailed ` +
         String.raw`message="line one\r\nline two \u202egnp.exe" fallback=builtin (100 ms)`,
     ]);
   });
 
-  it("OBS-5 writes one JSON record elsewhere", () => {
+  it("OBS-5 writes one JSON record elsewhere", async () => {
     const lines: string[] = [];
     const odd = { ...event, payload: "\x9b31m é 😀" };
-    createConsoleExporter({ write: (line) => lines.push(line) }).export(odd);
+    await createConsoleExporter({ write: (line) => lines.push(line) }).export(odd);
     expect(lines.length).toBe(1);
     expect(lines[0]).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ payload: odd.payload, session_id: event.sessionId });

@@ -1,0 +1,178 @@
+import { CompactError } from "../errors.ts";
+import type { Message } from "../messages/message.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { CompactEvent } from "../tracing/event.ts";
+import { eventLine } from "../tracing/record.ts";
+import { archiveFiles, readTranscriptKey } from "./archive-files.ts";
+import { archiveId, archiveLine } from "./archive-line.ts";
+import { type ArchivedTranscript, noTranscript, readTranscriptText } from "./archive-reader.ts";
+import {
+  type FoundMessage,
+  findMessage,
+  type SearchOptions,
+  type SearchResult,
+  search,
+} from "./archive-search.ts";
+import { putInChunks } from "./chunked.ts";
+import type { StorageDriver } from "./driver.ts";
+import { sessionKey } from "./session-key.ts";
+
+export interface SavedTranscript {
+  /** Where it is, for people: folder and file, or URL. */
+  readonly location: string;
+  /** The step it was saved under: the one asked for, or the next that was free of another transcript. */
+  readonly step: number;
+  /** One archive id per message, in order. */
+  readonly ids: readonly string[];
+}
+
+/** Append-only originals of many sessions; everything written has its secrets taken out first. */
+export interface Archive {
+  readonly location: string;
+  /** Whole and durable when it resolves; saving the same messages again changes nothing. */
+  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
+  saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
+  appendEvent(sessionId: string, event: CompactEvent): Promise<void>;
+  /** The ids of all sessions with a transcript, sorted. */
+  sessions(): Promise<string[]>;
+  /** The steps that have a transcript, ascending. */
+  steps(sessionId: string): Promise<number[]>;
+  /** Rejects with `NotFound` where there is none. */
+  readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
+  /** By archive id or the message's own id, newest step first; nothing for an id that is not of this session. */
+  findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
+  /** Messages that hold the text, any case, each once; the newest steps first. */
+  search(text: string, options?: SearchOptions): Promise<SearchResult>;
+}
+
+export interface ArchiveOptions {
+  readonly redact: Pick<Redactor, "redactText" | "redactValue">;
+}
+
+/** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
+export function createArchive(driver: StorageDriver, options: ArchiveOptions): Archive {
+  const { redact } = options;
+  const place = (key: string): string => `${driver.location}/${key}`;
+
+  const steps = async (sessionId: string): Promise<number[]> => {
+    const keys = await driver.list(`${sessionKey(sessionId)}/`);
+    const found = keys.map((key) => readTranscriptKey(key)?.step).filter((step) => step !== undefined);
+    return found.sort((one, other) => one - other);
+  };
+  const readTranscript = async (sessionId: string, step: number): Promise<ArchivedTranscript> => {
+    const stored = await driver.get(archiveFiles.transcript(sessionKey(sessionId), step));
+    if (stored === undefined) throw noTranscript(sessionId, step, await steps(sessionId));
+    return readTranscriptText(stored.value);
+  };
+  const reading = { sessions: () => sessions(driver), steps, readTranscript };
+
+  return {
+    ...reading,
+    location: driver.location,
+    saveTranscript: (sessionId, step, messages) =>
+      saveTranscript(driver, redact, { sessionId, step, messages }),
+    async saveSummary(sessionId, step, record) {
+      const key = archiveFiles.summary(sessionKey(sessionId), step);
+      await driver.put(key, `${JSON.stringify(redact.redactValue(record), undefined, 2)}\n`);
+      return { location: place(key) };
+    },
+    async appendEvent(sessionId, event) {
+      const safe = redact.redactValue({ properties: event.properties, payload: event.payload });
+      const line = eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
+      await driver.append(archiveFiles.events(sessionKey(sessionId)), line);
+    },
+    findMessage: (sessionId, id) => findMessage(reading, sessionId, id),
+    search: (text, searchOptions = {}) => search(reading, text, searchOptions),
+  };
+}
+
+interface TranscriptToSave {
+  readonly sessionId: string;
+  readonly step: number;
+  readonly messages: readonly Message[];
+}
+
+async function saveTranscript(
+  driver: StorageDriver,
+  redact: ArchiveOptions["redact"],
+  { sessionId, step, messages }: TranscriptToSave,
+): Promise<SavedTranscript> {
+  const session = sessionKey(sessionId);
+  const ids = messages.map(archiveId);
+  if (session !== sessionId) await saveName(driver, session, sessionId);
+  for (let free = step; ; free++) {
+    const key = archiveFiles.transcript(session, free);
+    const existing = await driver.get(key);
+    const overlap = existing === undefined ? "extends" : compare(existing.value, messages, ids);
+    const ifVersion = existing?.version ?? null;
+    const write = () => putInChunks(driver, key, lines(messages, redact), { ifVersion });
+    if (overlap === "extends" && !(await succeeded(write))) {
+      // Another worker saved this step meanwhile: look at what it saved.
+      free -= 1;
+    } else if (overlap !== "differs") {
+      return { location: `${driver.location}/${key}`, step: free, ids };
+    }
+  }
+}
+
+/** False for a conflict; any other failure goes on. */
+async function succeeded(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (CompactError.isInstance(error) && error.code === "Conflict") return false;
+    throw error;
+  }
+}
+
+function* lines(messages: readonly Message[], redact: ArchiveOptions["redact"]): Generator<string> {
+  for (const [index, message] of messages.entries()) {
+    yield archiveLine(message, index + 1, messages.length, redact);
+  }
+}
+
+/**
+ * A retry after a crash, or another worker, finds a transcript where it wants to write. One that holds all our
+ * messages is done; one that ours begin with may be replaced, for nothing is lost; any other is left alone.
+ */
+function compare(
+  text: string,
+  messages: readonly Message[],
+  ids: readonly string[],
+): "holds" | "extends" | "differs" {
+  const stored = readTranscriptText(text);
+  if (stored.problems.length > 0 && messages.length > 0) return "differs";
+  const shared = Math.min(stored.messages.length, messages.length);
+  for (let index = 0; index < shared; index++) {
+    const archived = stored.messages[index];
+    if (archived?.archiveId !== ids[index] || archived?.message.id !== messages[index]?.id) return "differs";
+  }
+  return stored.messages.length >= messages.length ? "holds" : "extends";
+}
+
+async function saveName(driver: StorageDriver, session: string, sessionId: string): Promise<void> {
+  const text = `${JSON.stringify({ session_id: sessionId })}\n`;
+  await succeeded(() => driver.put(archiveFiles.name(session), text, { ifVersion: null }));
+}
+
+async function sessions(driver: StorageDriver): Promise<string[]> {
+  const keys = await driver.list("");
+  const folders = new Set(
+    keys.map((key) => readTranscriptKey(key)?.session).filter((name) => name !== undefined),
+  );
+  const ids = await Promise.all([...folders].map((folder) => readName(driver, folder)));
+  return ids.sort();
+}
+
+/** The id behind a folder name: the name itself, unless a file in it says otherwise and is right. */
+async function readName(driver: StorageDriver, folder: string): Promise<string> {
+  const stored = await driver.get(archiveFiles.name(folder));
+  if (stored === undefined) return folder;
+  try {
+    const { session_id } = JSON.parse(stored.value) as { session_id: string };
+    return sessionKey(session_id) === folder ? session_id : folder;
+  } catch {
+    return folder;
+  }
+}
