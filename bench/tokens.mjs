@@ -138,7 +138,7 @@ async function libraries(encoding) {
   const kebab = encoding.replace("_", "-");
   const load = {
     "compact-context": async () => {
-      const module = await import(`/tmp/bpe-dist/tokens/encodings/${kebab}.js`);
+      const module = await import(`../dist/tokens/encodings/${kebab}.js`);
       return Object.values(module)[0].count;
     },
     tiktoken: async () => {

@@ -1,4 +1,4 @@
-import * as ranges from "./character-classes.generated.ts";
+import { lowercase, mark, number, otherLetter, space, uppercase } from "./character-classes.generated.ts";
 
 // Plain numbers and not an object of them: the splitters compare them millions of times, and a module constant is free.
 export const LOWER = 0;
@@ -35,12 +35,12 @@ function fillRanges(table: Uint8Array, packed: string, value: number): void {
 /** The class of every code point, by the Unicode version of tiktoken and not that of the engine. */
 export function codePointClasses(): Uint8Array {
   const table = new Uint8Array(0x110000).fill(OTHER);
-  fillRanges(table, ranges.lowercase, LOWER);
-  fillRanges(table, ranges.uppercase, UPPER);
-  fillRanges(table, ranges.otherLetter, LETTER);
-  fillRanges(table, ranges.mark, MARK);
-  fillRanges(table, ranges.number, NUMBER);
-  fillRanges(table, ranges.space, SPACE);
+  fillRanges(table, lowercase, LOWER);
+  fillRanges(table, uppercase, UPPER);
+  fillRanges(table, otherLetter, LETTER);
+  fillRanges(table, mark, MARK);
+  fillRanges(table, number, NUMBER);
+  fillRanges(table, space, SPACE);
   table[0x0a] = NEWLINE;
   table[0x0d] = NEWLINE;
   return table;

@@ -82,27 +82,33 @@ export function symbolsEnd(text: Uint8Array, at: number): number {
   }
 }
 
+function blanksEnd(text: Uint8Array, at: number): number {
+  let end = at;
+  while (text[end] === BLANK) end += 1;
+  return end;
+}
+
 /** End of `\s*[\r\n]+|\s+(?!\S)|\s+`, whose first character is known to be white space. */
 export function spaceEnd(text: Uint8Array, at: number): number {
-  let end = at;
-  let last = at;
+  let end = blanksEnd(text, at);
+  let last = Math.max(at, end - 1);
   let behindNewline = at;
-  for (;;) {
-    if (text[end] === BLANK) {
-      while (text[end] === BLANK) end += 1;
-      last = end - 1;
-    }
-    const character = characterAt(text, end);
-    const kind = character & 15;
-    if (kind !== SPACE && kind !== NEWLINE) {
-      if (behindNewline > at) return behindNewline;
-      // The last space stays with what follows, unless it is the only one or nothing follows.
-      return kind === END || last === at ? end : last;
-    }
-    last = end;
-    end += character >> 4;
-    if (kind === NEWLINE) behindNewline = end;
+  let character = characterAt(text, end);
+  while (isSpace(character & 15)) {
+    const behind = end + (character >> 4);
+    if ((character & 15) === NEWLINE) behindNewline = behind;
+    const blanks = blanksEnd(text, behind);
+    last = blanks > behind ? blanks - 1 : end;
+    end = blanks;
+    character = characterAt(text, end);
   }
+  if (behindNewline > at) return behindNewline;
+  // The last space stays with what follows, unless it is the only one or nothing follows.
+  return character === END || last === at ? end : last;
+}
+
+function isSpace(kind: number): boolean {
+  return kind === SPACE || kind === NEWLINE;
 }
 
 /** True for letters of any case. */

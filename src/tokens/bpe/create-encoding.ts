@@ -33,16 +33,20 @@ function unitsBetween(bytes: Uint8Array, from: number, to: number): number {
   return units;
 }
 
-/** How many pieces from the start would be cut the same whatever text followed the `length` bytes. */
-function settledPieces(ends: Int32Array, pieces: number, length: number): number {
+/** How many of the pieces would be cut the same whatever text followed the `length` bytes, if any does. */
+function settledPieces(ends: Int32Array, pieces: number, length: number, more: boolean): number {
+  if (!more) return pieces;
   let settled = pieces;
   while (settled > 0 && (ends[settled - 1] as number) > length - LOOKAHEAD) settled -= 1;
   // A word may end where it does because of the case of the letters in the next piece.
   return Math.max(settled - 1, 0);
 }
 
-function isHighSurrogate(unit: number): boolean {
-  return (unit & 0xfc00) === 0xd800;
+/** End of the next window, which never parts a surrogate pair. */
+function windowEnd(text: string, at: number, window: number): number {
+  const end = at + window;
+  if (end >= text.length) return text.length;
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }
 
 /** An encoding that unpacks its vocabulary at the first count. */
@@ -62,27 +66,22 @@ export function createEncoding(name: string, packed: PackedVocabulary, split: Sp
     let total = 0;
     let at = 0;
     while (at < text.length && total <= limit) {
-      let to = Math.min(at + window, text.length);
-      if (to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to -= 1;
+      const to = windowEnd(text, at, window);
       const { bytes, ends } = buffers;
       const length = encoder.encodeInto(text.slice(at, to), bytes).written;
       bytes[length] = END_BYTE;
-      let pieces = split(bytes, length, ends);
-      if (to < text.length) {
-        const settled = settledPieces(ends, pieces, length);
-        if (settled === 0 && window < LONGEST_WINDOW) {
-          window *= 2;
-          buffers = buffersFor(window);
-          continue;
-        }
-        if (settled > 0) pieces = settled;
+      const found = split(bytes, length, ends);
+      const settled = settledPieces(ends, found, length, to < text.length);
+      if (settled === 0 && window < LONGEST_WINDOW) {
+        window *= 2;
+        buffers = buffersFor(window);
+        continue;
       }
+      const pieces = settled > 0 ? settled : found;
       total += countPieces(buffers, ends, pieces);
       at = to - unitsBetween(bytes, ends[pieces - 1] as number, length);
-      if (window > WINDOW) {
-        window = WINDOW;
-        buffers = small;
-      }
+      window = WINDOW;
+      buffers = small;
     }
     return total;
   }

@@ -10,7 +10,6 @@ import {
 } from "./characters.ts";
 
 const BLANK = 0x20;
-const APOSTROPHE = 0x27;
 
 /** End of `[^\r\n\p{L}\p{N}]?\p{L}+`, or `at`. */
 function prefixedWordEnd(text: Uint8Array, at: number, first: number): number {
@@ -60,11 +59,7 @@ function asciiWordEnd(text: Uint8Array, at: number, start: number): number {
 }
 
 /** End of an ASCII piece by its first two characters, which is most of what is ever read; anything else in full. */
-function pieceEnd(text: Uint8Array, at: number): number {
-  if (text[at] === APOSTROPHE) {
-    const contraction = contractionEnd(text, at);
-    if (contraction > at) return contraction;
-  }
+function plainPieceEnd(text: Uint8Array, at: number): number {
   const first = classOfByte(text, at);
   if (first <= UPPER) return asciiWordEnd(text, at, at);
   const second = classOfByte(text, at + 1);
@@ -72,6 +67,11 @@ function pieceEnd(text: Uint8Array, at: number): number {
   if (first === HIGH || second === HIGH) return anyPieceEnd(text, at);
   if (first === OTHER || (second === OTHER && text[at] === BLANK)) return punctuationEnd(text, at);
   return first === NUMBER ? numberEnd(text, at) : spaceEnd(text, at);
+}
+
+function pieceEnd(text: Uint8Array, at: number): number {
+  const contraction = contractionEnd(text, at);
+  return contraction > at ? contraction : plainPieceEnd(text, at);
 }
 
 /** Cuts UTF-8 text, END_BYTE behind it, as the cl100k_base pattern does; writes the pieces' ends and returns their number. */
