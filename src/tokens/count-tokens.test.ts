@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { get_encoding } from "tiktoken";
 import { describe, expect, it, vi } from "vitest";
 import type { Message, Role } from "../messages/message.ts";
 import { availableTokens, countText, countTokens, estimateResponseTokens } from "./count-tokens.ts";
@@ -144,8 +145,37 @@ describe("countTokens", () => {
 });
 
 describe("countText", () => {
-  it("TOK-2 counts bare text in the encoding named, o200k_base by default", () => {
-    const text = "Naïve façade — 東京 🚀 <|im_start|>";
+  it("TOK-2 equals tiktoken on any text, special-token strings included", () => {
+    const pieces = fc.constantFrom(
+      "<|endoftext|>",
+      "<|im_start|>",
+      "東京",
+      "🚀",
+      "naïve ",
+      "x1 = [0];\n",
+      "  \t\r\n",
+      "'LL",
+    );
+    const anyText = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.string(),
+      fc.array(pieces).map((list) => list.join("")),
+    );
+    for (const encoding of ["o200k_base", "cl100k_base"] as const) {
+      const reference = get_encoding(encoding);
+      fc.assert(
+        fc.property(anyText, (text) => {
+          expect(countText(text, { encoding })).toBe(reference.encode_ordinary(text).length);
+        }),
+        { numRuns: 150 },
+      );
+      reference.free();
+    }
+  });
+
+  it("takes the encoding named, else the model's, else o200k_base", () => {
+    const text = "Naïve façade — 東京 🚀";
+    expect(cl100kBase.count(text)).not.toBe(o200kBase.count(text));
     expect(countText(text)).toBe(o200kBase.count(text));
     expect(countText(text, { encoding: "cl100k_base" })).toBe(cl100kBase.count(text));
     expect(countText(text, { model: "gpt-4" })).toBe(cl100kBase.count(text));

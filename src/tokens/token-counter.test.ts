@@ -31,7 +31,7 @@ const broken: TextEncoding = {
 };
 
 describe("bare text", () => {
-  it("TOK-2 uses the model's own encoding and counts special-token strings as text", () => {
+  it("uses the model's own encoding and counts special-token strings as text", () => {
     const value = "before <|endoftext|> after, and a tail of code: const a = [1, 2];";
     expect(createTokenCounter({ model: "gpt-4o" }).countText(value)).toBe(o200kBase.count(value));
     expect(createTokenCounter({ model: "gpt-4" }).countText(value)).toBe(cl100kBase.count(value));
