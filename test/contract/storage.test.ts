@@ -19,6 +19,9 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Message } from "../../src/messages/message.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
+import { createArchive } from "../../src/storage/archive.ts";
 import { createFsDriver } from "../../src/storage/drivers/fs.ts";
 import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
 import { countUp, storageContract } from "../../src/testing/storage-contract.ts";
@@ -168,6 +171,51 @@ function compileDriver(target: string): string {
   writeFileSync(join(target, "package.json"), '{"type":"module"}');
   return target;
 }
+
+describe("the archive on the fs driver", () => {
+  const redact = createRedactor();
+  const long = Array.from(
+    { length: 300 },
+    (_, n): Message => ({
+      ...{ id: `m${n}`, role: "user", native: { n } },
+      parts: [{ type: "text", text: `${n} ${"text ".repeat(500)}` }],
+    }),
+  );
+
+  it("ARC-1 puts the files where the layout says, a long transcript in pieces", async () => {
+    const archive = createArchive(createFsDriver({ root }), { redact });
+    const saved = await archive.saveTranscript("chat-1", 3, long);
+    await archive.saveSummary("chat-1", 3, { text: "so far" });
+    await archive.appendEvent("chat-1", {
+      ...{ name: "compact.warning", sessionId: "chat-1", status: "ok", properties: {} },
+      ...{ startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:00.000Z" },
+    });
+    expect(saved.location).toBe(join(root, "chat-1/transcript-pre-compact-003.jsonl"));
+    expect(readdirSync(join(root, "chat-1")).sort()).toEqual([
+      "events.jsonl",
+      "summary-003.json",
+      "transcript-pre-compact-003.jsonl",
+    ]);
+    expect(readFileSync(saved.location, "utf8").split("\n").length).toBe(301);
+    const { messages, problems } = await archive.readTranscript("chat-1", 3);
+    expect(problems).toEqual([]);
+    expect(messages.map((archived) => archived.message)).toEqual(long);
+  });
+
+  it("ARC-5 shows no transcript at all when writing it fails half-way", async () => {
+    const archive = createArchive(createFsDriver({ root }), { redact });
+    await archive.saveTranscript("s", 1, long.slice(0, 10));
+    const failing: Message = {
+      ...{ id: "bad", role: "assistant" },
+      parts: [{ type: "toolCall", id: "c", name: "x", arguments: { big: 1n } }],
+    };
+    await expect(archive.saveTranscript("s", 2, [...long, failing])).rejects.toMatchObject({
+      code: "InvalidArgument",
+    });
+    expect(readdirSync(join(root, "s"))).toEqual(["transcript-pre-compact-001.jsonl"]);
+    expect((await archive.readTranscript("s", 1)).messages.length).toBe(10);
+  });
+});
 
 describe.skipIf(!posix)("several processes on one fs archive", () => {
   it("lose none of their counted steps, and one alone creates a value", async () => {
