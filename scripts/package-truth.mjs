@@ -1,5 +1,5 @@
 // Says whether the package that would be published is what it claims to be; run after a build.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -80,6 +80,10 @@ async function checkNames() {
 }
 
 function checkLockfile() {
+  const complete = spawnSync(process.execPath, [join(root, "scripts", "lockfile.mjs"), "--check"], {
+    encoding: "utf8",
+  });
+  if (complete.status !== 0) faults.push(complete.stderr.trim());
   const text = readFileSync(join(root, "package-lock.json"), "utf8");
   const lock = JSON.parse(text);
   expect(!text.includes('"resolved"'), "package-lock.json names where packages were downloaded from");
