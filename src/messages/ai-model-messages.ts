@@ -1,5 +1,5 @@
 import type { BuildContext } from "./create-codec.ts";
-import { mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
+import { mediaFromValue, mediaWords } from "./media.ts";
 import {
   argumentsValue,
   type MediaPart,
@@ -171,13 +171,15 @@ function writeOutput(part: ToolResultPart): unknown {
   const { content } = part;
   if (typeof content === "string")
     return { type: part.isError === true ? "error-text" : "text", value: content };
-  const value = content.map((piece) => {
-    if (piece.type === "text") return { type: "text", text: piece.text };
-    return piece.data === undefined
-      ? { type: "text", text: mediaUrl(piece) || mediaWords(piece) }
-      : { type: "media", data: piece.data, mediaType: piece.mediaType };
-  });
-  return { type: "content", value };
+  return { type: "content", value: content.map(writePiece) };
+}
+
+function writePiece(piece: TextPart | MediaPart): unknown {
+  if (piece.type === "text") return { type: "text", text: piece.text };
+  const kind = piece.mediaType.startsWith("image/") ? "image" : "file";
+  if (piece.data !== undefined) return { type: `${kind}-data`, data: piece.data, mediaType: piece.mediaType };
+  if (piece.url !== undefined) return { type: `${kind}-url`, url: piece.url };
+  return { type: "text", text: mediaWords(piece) };
 }
 
 /** Model messages for neutral ones; adjacent results share one tool message. */
