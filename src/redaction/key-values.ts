@@ -64,7 +64,9 @@ function bareSecret(text: string, match: RegExpExecArray, valueStart: number): S
   const value = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;
-  return isBareSecret(value, contextOf(text, match, end)) ? { start, end } : undefined;
+  const context = contextOf(text, match, end);
+  const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
+  return isBareSecret(value, inScheme) ? { start, end } : undefined;
 }
 
 function contextOf(text: string, match: RegExpExecArray, end: number): ValueContext {

@@ -4,8 +4,8 @@ import { isPasswordName } from "./secret-names.ts";
 export interface ValueContext {
   /** The name that the value is given to, or its end. */
   readonly name: string;
-  /** `=` joins without spaces, `= ` with; `:` and `flag` (`--token value`) have a meaning of their own. */
-  readonly joint: "=" | "= " | ":" | "flag";
+  /** What joins name and value: `=` without spaces, `= ` with, a flag (`--token value`), a scheme (`Bearer value`). */
+  readonly joint: "=" | "= " | ":" | "flag" | "scheme";
   /** The name begins its line and the value ends it, as in YAML. */
   readonly ownLine: boolean;
   /** The character after the value; empty at the end. */
@@ -75,9 +75,13 @@ function isExpression(value: string): boolean {
 
 /** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
 function isChosenWord(value: string, context: ValueContext): boolean {
-  if (NAMES_A_SECRET.test(value) || value.startsWith("-")) return false;
-  if (context.joint === "=") return !/[,)]/.test(context.next) || value.length >= 24;
-  if (value.length >= 32) return true;
+  if (value.startsWith("-")) return false;
+  if (context.joint === "scheme") return value.length >= 8;
+  if (context.joint === "=") {
+    const code = NAMES_A_SECRET.test(value) ? /[,;:)\]}]/ : /[,)]/;
+    return !code.test(context.next) || value.length >= 24;
+  }
+  if (value.length >= 32 && !NAMES_A_SECRET.test(value)) return true;
   if (context.joint === "= ") return false;
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
