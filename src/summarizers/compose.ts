@@ -88,16 +88,16 @@ function readSelection(state: TaskState, maxTokens: number, options: ComposeOpti
   }
   lines.push(...readLines(state.conversation, longest));
   const index = gatherEvidence(state.conversation, lines);
-  const likely = neededLater(index, state.conversation.messages.length);
+  for (const fact of index.facts) fact.likely = neededLater(fact, state.conversation.messages.length);
   const wished = new Set(plainWords(options.instruction ?? ""));
-  return { lines, index, likely, shown: new Set(), wished, countText: options.countText };
+  return { lines, index, shown: new Set(), wished, countText: options.countText };
 }
 
 function sectionTexts(state: TaskState, selection: Selection, options: ComposeOptions): string[] {
   const { maxTokens, countText } = options;
   if (maxTokens < LITTLE) return [tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText)];
   const plan = STRATEGIES[options.strategy];
-  const identifiers = workedWith(state.conversation, selection.likely, state.earlier.identifiers);
+  const identifiers = workedWith(state.conversation, selection.index.facts, state.earlier.identifiers);
   const texts: string[] = [];
   let left = Math.floor(maxTokens * plan.sectionsShare);
   for (const [heading, share] of plan.sections) {

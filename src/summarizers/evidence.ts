@@ -1,5 +1,5 @@
 import type { Conversation } from "./conversation.ts";
-import { type FactKind, factsIn, pathKey } from "./facts.ts";
+import { type Fact, type FactKind, factsIn, factsOfRun, pathKey, runsIn } from "./facts.ts";
 import type { Line } from "./lines.ts";
 
 /** What is known about one fact after reading all lines. */
@@ -8,17 +8,18 @@ export interface Evidence {
   readonly kind: FactKind;
   /** How many messages have it. */
   messages: number;
-  first: number;
+  readonly first: number;
   last: number;
-  saidFirstByAssistant: boolean;
+  readonly saidFirstByAssistant: boolean;
   saidByUser: boolean;
   /** Calls that have it. */
   calls: number;
   /** Fewest different facts in one message that has it: few means that the message was about it. */
   company: number;
-  /** Share, 0 to 1, of the facts on its lines that the newest assistant messages have too. */
+  /** Other facts on its lines, and how many of those the newest assistant messages write too. */
+  beside: number;
   hotBeside: number;
-  /** Share, 0 to 1, of its messages that touch the files worked on last. */
+  /** How many of its messages touch the files worked on last. */
   nearWork: number;
   /** True when only out-of-date reads show it. */
   superseded: boolean;
@@ -26,6 +27,10 @@ export interface Evidence {
   inLastError: boolean;
   edited: boolean;
   fromSummary: boolean;
+  /** Chance to be needed again, 0 to 1; set by the scorer. */
+  likely: number;
+  /** Position of the last line that had it. */
+  line: number;
 }
 
 export interface EvidenceIndex {
@@ -43,20 +48,8 @@ const COMMON_SHARE = 0.25;
 /** Gathers the evidence; facts that stand in more than a quarter of the messages are left out. */
 export function gatherEvidence(conversation: Conversation, lines: readonly Line[]): EvidenceIndex {
   const byKey = new Map<string, Evidence>();
-  const ofMessage = new Map<number, Set<Evidence>>();
-  const found = lines.map((line) => {
-    const facts: Evidence[] = [];
-    for (const { key, kind } of factsIn(line.text)) {
-      let evidence = byKey.get(key);
-      if (evidence === undefined) {
-        evidence = newEvidence(key, kind, line);
-        byKey.set(key, evidence);
-      }
-      note(evidence, line, ofMessage);
-      facts.push(evidence);
-    }
-    return facts;
-  });
+  const ofMessage = new Map<number, Evidence[]>();
+  const found = readEvidence(lines, byKey, ofMessage);
   const limit = conversation.messages.length * COMMON_SHARE;
   const common = (fact: Evidence): boolean => fact.messages >= COMMON_FROM && fact.messages > limit;
   for (const [key, fact] of byKey) if (common(fact)) byKey.delete(key);
@@ -67,17 +60,49 @@ export function gatherEvidence(conversation: Conversation, lines: readonly Line[
   return { facts: [...byKey.values()], ofLine, byKey };
 }
 
-function newEvidence(key: string, kind: FactKind, line: Line): Evidence {
+function readEvidence(
+  lines: readonly Line[],
+  byKey: Map<string, Evidence>,
+  ofMessage: Map<number, Evidence[]>,
+): Evidence[][] {
+  // Most runs of a conversation come again and again: each is taken apart once.
+  const ofRun = new Map<string, Evidence[]>();
+  const factsOf = (run: string, line: Line): Evidence[] => {
+    const known = ofRun.get(run) ?? factsOfRun(run).map((fact) => knownFact(fact, line, byKey));
+    ofRun.set(run, known);
+    return known;
+  };
+  return lines.map((line, position) => {
+    const ofThis = ofMessage.get(line.message) ?? [];
+    ofMessage.set(line.message, ofThis);
+    const facts: Evidence[] = [];
+    for (const run of runsIn(line.text)) {
+      for (const fact of factsOf(run, line)) if (note(fact, line, position, ofThis)) facts.push(fact);
+    }
+    return facts;
+  });
+}
+
+function knownFact(fact: Fact, line: Line, byKey: Map<string, Evidence>): Evidence {
+  const known = byKey.get(fact.key);
+  if (known !== undefined) return known;
+  const evidence = newEvidence(fact, line);
+  byKey.set(fact.key, evidence);
+  return evidence;
+}
+
+function newEvidence({ key, kind }: Fact, line: Line): Evidence {
   return {
     key,
     kind,
     messages: 0,
     first: line.message,
-    last: line.message,
+    last: Number.NEGATIVE_INFINITY,
     saidFirstByAssistant: line.source === "assistant" || line.source === "call",
     saidByUser: false,
     calls: 0,
     company: Number.POSITIVE_INFINITY,
+    beside: 0,
     hotBeside: 0,
     nearWork: 0,
     superseded: true,
@@ -85,17 +110,17 @@ function newEvidence(key: string, kind: FactKind, line: Line): Evidence {
     inLastError: false,
     edited: false,
     fromSummary: false,
+    likely: 0,
+    line: -1,
   };
 }
 
-function note(fact: Evidence, line: Line, ofMessage: Map<number, Set<Evidence>>): void {
-  let facts = ofMessage.get(line.message);
-  if (facts === undefined) {
-    facts = new Set();
-    ofMessage.set(line.message, facts);
-  }
-  if (!facts.has(fact)) {
-    facts.add(fact);
+// Lines come in the order of their messages. False when the fact stood on this line before.
+function note(fact: Evidence, line: Line, position: number, ofMessage: Evidence[]): boolean {
+  if (fact.line === position) return false;
+  fact.line = position;
+  if (fact.last !== line.message) {
+    ofMessage.push(fact);
     fact.messages += 1;
     fact.last = line.message;
     if (line.source === "call") fact.calls += 1;
@@ -103,6 +128,7 @@ function note(fact: Evidence, line: Line, ofMessage: Map<number, Set<Evidence>>)
   if (line.source === "user") fact.saidByUser = true;
   if (line.source === "summary") fact.fromSummary = true;
   if (!line.superseded) fact.superseded = false;
+  return true;
 }
 
 /** The facts that the newest assistant messages themselves write. */
@@ -139,26 +165,25 @@ function workingSet(conversation: Conversation): Set<string> {
   return files;
 }
 
-function noteMessages(ofMessage: ReadonlyMap<number, Set<Evidence>>, working: ReadonlySet<string>): void {
+function noteMessages(ofMessage: ReadonlyMap<number, Evidence[]>, working: ReadonlySet<string>): void {
   for (const facts of ofMessage.values()) {
-    const touches = [...facts].some((fact) => working.has(fact.key)) ? 1 : 0;
+    const touches = facts.some((fact) => working.has(fact.key)) ? 1 : 0;
     for (const fact of facts) {
-      fact.company = Math.min(fact.company, facts.size);
-      fact.nearWork += touches / fact.messages;
+      fact.company = Math.min(fact.company, facts.length);
+      fact.nearWork += touches;
     }
   }
 }
 
 function noteNeighbours(ofLine: readonly (readonly Evidence[])[], hot: ReadonlySet<Evidence>): void {
-  const beside = new Map<Evidence, number>();
   for (const facts of ofLine) {
-    const heat = facts.filter((fact) => hot.has(fact)).length;
+    if (facts.length < 2) continue;
+    const heat = facts.reduce((sum, fact) => sum + (hot.has(fact) ? 1 : 0), 0);
     for (const fact of facts) {
-      fact.hotBeside += heat - (hot.has(fact) ? 1 : 0);
-      beside.set(fact, (beside.get(fact) ?? 0) + facts.length - 1);
+      fact.hotBeside += hot.has(fact) ? heat - 1 : heat;
+      fact.beside += facts.length - 1;
     }
   }
-  for (const [fact, others] of beside) if (others > 0) fact.hotBeside /= others;
 }
 
 function noteWork(conversation: Conversation, byKey: ReadonlyMap<string, Evidence>): void {

@@ -22,7 +22,8 @@ const EXTENSIONS =
   "ts tsx js jsx mjs cjs py go rs java kt rb php c h cc cpp hpp cs swift sh bash zsh sql md mdx txt json jsonl yaml yml toml ini cfg conf env lock html css scss vue svelte xml csv log proto ipynb rst mod sum tf gradle lua dart ex exs scala pl r";
 const FILE_EXTENSIONS: ReadonlySet<string> = new Set(EXTENSIONS.split(" "));
 const URL = /https?:\/\/[^\s"'`<>)\]}\\|]{4,300}/g;
-const RUN = /[\w@.+/~:#=?&%$-]+/g;
+const RUN = /[\w@.+/~:#=?&%$-]{3,}/g;
+const LOWER_WORD = /^[A-Z]?[a-z]{2,}[.:]?$/;
 const TRAILING = /[.,;:!?'"*_-]+$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const FLAG = /^--[a-z][a-z0-9-]+$/;
@@ -41,20 +42,31 @@ const LONGEST = 200;
 /** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
 export function factsIn(text: string): Fact[] {
   const found = new Map<string, Fact>();
-  const add = (key: string, kind: FactKind): void => {
-    if (key.length >= 3 && key.length <= LONGEST && !found.has(key)) found.set(key, { key, kind });
-  };
-  const rest = text.includes("://") ? text.replace(URL, (url) => takeUrl(url, add)) : text;
-  for (const [run] of rest.matchAll(RUN)) {
-    if (run.length < 3) continue;
-    for (const piece of run.split(/[:=?&%$]+/)) if (piece.length >= 3) classify(piece, add);
-  }
+  for (const run of runsIn(text)) for (const fact of factsOfRun(run)) found.set(fact.key, fact);
   return [...found.values()];
 }
 
-function takeUrl(url: string, add: (key: string, kind: FactKind) => void): string {
-  add(url.replace(TRAILING, ""), "url");
-  return " ";
+/** The pieces of a text that may hold facts: URLs whole, else runs without blanks, quotes and brackets. */
+export function runsIn(text: string): string[] {
+  if (!text.includes("://")) return text.match(RUN) ?? [];
+  const urls: string[] = [];
+  const rest = text.replace(URL, (url) => {
+    urls.push(url);
+    return " ";
+  });
+  return [...urls, ...(rest.match(RUN) ?? [])];
+}
+
+/** The facts in one run of `runsIn`. */
+export function factsOfRun(run: string): Fact[] {
+  if (LOWER_WORD.test(run)) return [];
+  const found: Fact[] = [];
+  const add = (key: string, kind: FactKind): void => {
+    if (key.length >= 3 && key.length <= LONGEST) found.push({ key, kind });
+  };
+  if (run.startsWith("http") && run.includes("://")) add(run.replace(TRAILING, ""), "url");
+  else for (const piece of run.split(/[:=?&%$]+/)) if (piece.length >= 3) classify(piece, add);
+  return found;
 }
 
 function classify(raw: string, add: (key: string, kind: FactKind) => void): void {

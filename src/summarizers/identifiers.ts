@@ -18,7 +18,7 @@ const MOST = 12;
 /** Branches, hosts with ports, environment variables, and the URLs, ids and tickets that somebody wrote (not only tools). */
 export function workedWith(
   conversation: Conversation,
-  likely: ReadonlyMap<Evidence, number>,
+  facts: readonly Evidence[],
   earlier: readonly string[],
 ): IdentifierList[] {
   const texts = [
@@ -28,8 +28,8 @@ export function workedWith(
   const outputs = conversation.calls.map((call) => call.result?.text.slice(0, 300) ?? "").reverse();
   const lists = [
     { label: "branches", names: matches([...texts, ...outputs], BRANCH) },
-    { label: "urls", names: written(likely, ["url"]) },
-    { label: "ids", names: written(likely, ["uuid", "hash", "ticket"]) },
+    { label: "urls", names: written(facts, ["url"]) },
+    { label: "ids", names: written(facts, ["uuid", "hash", "ticket"]) },
     { label: "hosts", names: matches(texts, HOST).filter((host) => !FILE_LINE.test(host)) },
     { label: "env", names: matches(texts, VARIABLE) },
   ];
@@ -53,15 +53,13 @@ function matches(texts: readonly string[], pattern: RegExp): string[] {
   return [...found];
 }
 
-function written(likely: ReadonlyMap<Evidence, number>, kinds: readonly string[]): string[] {
-  return [...likely]
-    .filter(
-      ([fact]) =>
-        kinds.includes(fact.kind) && (fact.saidByUser || fact.saidFirstByAssistant || fact.calls > 0),
-    )
-    .sort((left, right) => right[1] - left[1])
+function written(facts: readonly Evidence[], kinds: readonly string[]): string[] {
+  return facts
+    .filter((fact) => kinds.includes(fact.kind))
+    .filter((fact) => fact.saidByUser || fact.saidFirstByAssistant || fact.calls > 0)
+    .sort((left, right) => right.likely - left.likely)
     .slice(0, MOST)
-    .map(([fact]) => fact.key);
+    .map((fact) => fact.key);
 }
 
 function earlierNames(label: string, earlier: readonly string[]): string[] {

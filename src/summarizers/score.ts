@@ -1,14 +1,11 @@
-import type { Evidence, EvidenceIndex } from "./evidence.ts";
+import type { Evidence } from "./evidence.ts";
 
 /**
- * How likely each fact is to be written again by the agent, 0 to 1. The weights were set once by hand from a study
+ * How likely a fact is to be written again by the agent, 0 to 1. The weights were set once by hand from a study
  * of which facts of real agent sessions come back (spread over messages, small messages and own words speak for it).
  */
-export function neededLater(index: EvidenceIndex, messages: number): Map<Evidence, number> {
-  const likely = new Map<Evidence, number>();
-  const length = Math.max(1, messages);
-  for (const fact of index.facts) likely.set(fact, logistic(evidenceSum(fact, length)));
-  return likely;
+export function neededLater(fact: Evidence, messages: number): number {
+  return logistic(evidenceSum(fact, Math.max(1, messages)));
 }
 
 function logistic(sum: number): number {
@@ -26,8 +23,8 @@ function evidenceSum(fact: Evidence, length: number): number {
     0.5 * recency -
     0.45 * (Math.log(1 + fact.company) - 3) +
     0.4 * Math.log(1 + fact.calls) +
-    0.7 * fact.hotBeside +
-    0.6 * fact.nearWork +
+    0.7 * (fact.hotBeside / Math.max(1, fact.beside)) +
+    0.6 * (fact.nearWork / fact.messages) +
     when(fact.saidFirstByAssistant, 0.9) +
     when(fact.saidByUser, 0.5) +
     when(fact.superseded, -0.5) +

@@ -1,13 +1,11 @@
 import type { Evidence, EvidenceIndex } from "./evidence.ts";
 import { createMaxHeap } from "./heap.ts";
 import type { Line, LineSource } from "./lines.ts";
-import { guessTokens } from "./text.ts";
+import { type LineMeasure, measureLine } from "./text.ts";
 
 export interface Selection {
   readonly lines: readonly Line[];
   readonly index: EvidenceIndex;
-  /** Chance of each fact to be needed again, 0 to 1. */
-  readonly likely: ReadonlyMap<Evidence, number>;
   /** Keys of facts that the reader sees elsewhere in the summary already. */
   readonly shown: ReadonlySet<string>;
   /** Words of the person's wish, in lower case; lines that have them count more. */
@@ -47,7 +45,6 @@ const SPEECH: ReadonlySet<LineSource> = new Set(["assistant", "user", "summary"]
 const SPEECH_WORTH = 0.02;
 const MISFITS = 60;
 const GROUP_COST = 4;
-const PLAIN_WORD = /\p{L}{4,}/gu;
 
 /** Positions of the lines to keep so far, with the bookkeeping that keeps a line or its twin from being taken twice. */
 export interface Kept {
@@ -78,8 +75,11 @@ export function keepLine(position: number, selection: Selection, kept: Kept, pur
 
 /** Fills the purse with the lines that tell most for their tokens: greedy, values looked at again when they may have sunk. */
 export function selectLines(selection: Selection, kept: Kept, purse: Purse): void {
-  const telling = selection.lines.map((line) => Math.min(1, (line.text.match(PLAIN_WORD) ?? []).length / 8));
-  const weights = selection.lines.map((line) => lineWeight(line, selection.wished));
+  const measures = selection.lines.map((line) => measureLine(line.text));
+  const telling = measures.map(({ words }) => Math.min(1, words / 8));
+  const weights = selection.lines.map((line, position) =>
+    lineWeight(line, measures[position], selection.wished),
+  );
   const heap = createMaxHeap();
   const rate = (position: number): number =>
     worth(position, telling[position] ?? 0, selection, kept) * (weights[position] ?? 0);
@@ -106,7 +106,7 @@ function worth(position: number, telling: number, selection: Selection, kept: Ke
   if (line === undefined) return 0;
   let value = SPEECH.has(line.source) ? SPEECH_WORTH * telling : 0;
   for (const fact of selection.index.ofLine[position] ?? []) {
-    const likely = selection.likely.get(fact) ?? 0;
+    const { likely } = fact;
     const mentions = kept.mentions.get(fact) ?? 0;
     if (mentions === 0 && !selection.shown.has(fact.key)) value += likely - 0.05 * (1 - likely);
     value += 2.5 * likely * telling * (MENTIONS[mentions] ?? 0);
@@ -114,8 +114,8 @@ function worth(position: number, telling: number, selection: Selection, kept: Ke
   return value;
 }
 
-function lineWeight(line: Line, wished: ReadonlySet<string>): number {
-  const weight = SOURCE_WEIGHT[line.source] / guessTokens(line.text) ** 0.7;
+function lineWeight(line: Line, measure: LineMeasure | undefined, wished: ReadonlySet<string>): number {
+  const weight = SOURCE_WEIGHT[line.source] / ((measure?.tokens ?? 1) + GROUP_COST) ** 0.7;
   if (wished.size === 0) return weight;
   const text = line.text.toLowerCase();
   let shared = 0;
