@@ -13,6 +13,8 @@ export interface PlanInput {
   readonly budget: number;
   /** Aim; may be missed when what must stay is larger. Without it everything eligible is summarized. */
   readonly target?: number | undefined;
+  /** Below this the next compaction is far enough away: the keep counts are lowered until it is reached, or to their floor. */
+  readonly preferred?: number;
   readonly keep: KeepCounts;
   readonly clearToolResults: boolean;
   readonly onOverflow: "error" | "elide";
@@ -25,8 +27,10 @@ export interface PlanInput {
 export const SUMMARY_OVERHEAD = 28;
 /** Least room worth a summary. */
 export const MIN_SUMMARY_TOKENS = 64;
-/** Elided texts keep at least this much, in tokens; below it the message is summarized instead. */
-const ELIDE_FLOORS = [48, 8] as const;
+/** Elided texts keep at least this much, in tokens, before fewer messages are kept. */
+const ELIDE_FLOORS = [400, 48, 8] as const;
+/** Shares of the limit that kept messages beside the newest ask may take. */
+const KEPT_SHARES = [Number.POSITIVE_INFINITY, 0.5, 0] as const;
 
 /** What stays and what it costs, before it is told as a plan. */
 export interface Draft {
@@ -42,8 +46,24 @@ export interface Draft {
 /** Decides what stays. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(input: PlanInput, limit: number): Draft {
   const costs = input.messages.map((message) => input.counter.countMessage(message));
-  const draft = fitting(input, costs, limit) ?? overflowing(input, costs, limit);
-  return extend(input, draft, limit);
+  const preferred = Math.min(input.preferred ?? limit, limit);
+  const draft =
+    fitting(input, costs, preferred) ??
+    (preferred < limit ? atFloor(input, costs, limit) : undefined) ??
+    overflowing(input, costs, limit);
+  return restore(input, extend(input, draft, limit), limit);
+}
+
+/** The draft with the keep counts at their floor, where that is within the limit. */
+function atFloor(input: PlanInput, costs: readonly number[], limit: number): Draft | undefined {
+  const draft = floorDraft(input, costs);
+  return floorOf(input, draft) <= limit ? draft : undefined;
+}
+
+function floorDraft(input: PlanInput, costs: readonly number[]): Draft {
+  const counts = [...relaxations(input.keep)];
+  const keep = counts.at(-1) ?? input.keep;
+  return draftOf(partition(input.messages, keep), keep, counts.length - 1, costs);
 }
 
 /** The first partition, relaxing the keep counts, whose kept messages fit under `limit` with a summary. */
@@ -76,55 +96,61 @@ export function sum(indexes: Iterable<number>, costs: readonly number[]): number
 
 /** Even the floor of one turn and one pair is too large: elide, miss the aim, or give up. */
 function overflowing(input: PlanInput, costs: readonly number[], limit: number): Draft {
-  const floor = [...relaxations(input.keep)];
-  const keep = floor.at(-1) ?? input.keep;
-  const draft = draftOf(partition(input.messages, keep), keep, floor.length - 1, costs);
+  const draft = floorDraft(input, costs);
   const pinned = draft.partition.layers.flatMap((layer, index) => (layer === "pinned" ? [index] : []));
   const pinnedTokens = input.fixedTokens + sum(pinned, costs);
   if (pinnedTokens > input.budget) throw insufficientBudget("protected", pinnedTokens, input);
-  if (input.onOverflow === "elide") {
-    const elided =
-      elide(input, draft, limit) ?? (limit < input.budget ? elide(input, draft, input.budget) : undefined);
-    if (elided !== undefined) return elided;
-  }
+  const elided =
+    input.onOverflow === "elide" ? elideTowards(input, draft, { limit, pinnedTokens }) : undefined;
+  if (elided !== undefined) return elided;
   const least = floorOf(input, draft);
   if (least <= input.budget) return draft;
   throw insufficientBudget("floor", least, input);
 }
 
-/** Cuts the kept messages down until they fit; where that leaves too little, only the newest ask stays. */
+/** An aim below what is pinned is an aim for the rest; one that no eliding reaches grows until it is the budget. */
+function elideTowards(
+  input: PlanInput,
+  draft: Draft,
+  { limit, pinnedTokens }: { readonly limit: number; readonly pinnedTokens: number },
+): Draft | undefined {
+  let aim = pinnedTokens >= limit ? pinnedTokens + limit : limit;
+  for (;;) {
+    const elided = elide(input, draft, Math.min(aim, input.budget));
+    if (elided !== undefined || aim >= input.budget) return elided;
+    aim = pinnedTokens + (aim - pinnedTokens) * 1.5;
+  }
+}
+
+/** Cuts what is kept until it fits: rather fewer messages than cuts that leave little of each. */
 function elide(input: PlanInput, draft: Draft, limit: number): Draft | undefined {
-  const askOnly = new Set([...draft.kept].filter((index) => draft.partition.layers[index] !== "toolPairs"));
-  const ask = input.messages.findLastIndex(
-    (_, index) => draft.partition.layers[index] === "recent" && isAsk(input, index),
-  );
-  const least = new Set(
-    [...draft.kept].filter((index) => draft.partition.layers[index] === "pinned" || index === ask),
-  );
   for (const floor of ELIDE_FLOORS) {
-    for (const kept of [draft.kept, askOnly, least]) {
-      const elided = elideKept(
-        input,
-        { ...draft, kept: wholeUnits(draft.partition, kept) },
-        { limit, floor },
-      );
+    for (const share of KEPT_SHARES) {
+      const kept = newestWithin(input, draft, limit * share);
+      const elided = elideKept(input, { ...draft, kept }, { limit, floor });
       if (elided !== undefined) return elided;
     }
   }
   return undefined;
 }
 
-function isAsk(input: PlanInput, index: number): boolean {
-  return input.messages[index]?.role === "user";
-}
-
-/** Only units of which every member is kept. */
-function wholeUnits(parts: Partition, kept: ReadonlySet<number>): Set<number> {
-  return new Set(
-    parts.units
-      .filter((unit) => unit.indexes.every((index) => kept.has(index)))
-      .flatMap((unit) => [...unit.indexes]),
+/** What is pinned, the newest ask, and of the rest the newest units that fit into so many tokens. */
+function newestWithin(input: PlanInput, draft: Draft, tokens: number): Set<number> {
+  const { layers, units } = draft.partition;
+  const ask = input.messages.findLastIndex(
+    (message, index) => message.role === "user" && layers[index] === "recent",
   );
+  const kept = new Set<number>();
+  let room = tokens;
+  for (const unit of units.toReversed()) {
+    const must = unit.indexes.some((index) => layers[index] === "pinned" || index === ask);
+    const eligible = unit.indexes.some((index) => draft.kept.has(index));
+    const cost = sum(unit.indexes, draft.costs);
+    if (!must && (!eligible || cost > room)) continue;
+    if (!must) room -= cost;
+    for (const index of unit.indexes) kept.add(index);
+  }
+  return kept;
 }
 
 /** Finds the largest cap per text under which the kept messages fit `limit`. */
@@ -194,6 +220,23 @@ function extend(input: PlanInput, draft: Draft, limit: number): Draft {
     }
   }
   return { ...draft, kept, edits, costs };
+}
+
+/** Gives tool results back, newest first, while there is room beside the summary's share. */
+function restore(input: PlanInput, draft: Draft, limit: number): Draft {
+  const free = limit - floorOf(input, draft);
+  let room = draft.kept.size === input.messages.length ? free : free - Math.min(input.maxSummaryTokens, free);
+  const edits = new Map(draft.edits);
+  const costs = [...draft.costs];
+  for (const [index, edit] of [...draft.edits].toSorted(([one], [other]) => other - one)) {
+    const message = input.messages[index];
+    const more = message === undefined ? 0 : input.counter.countMessage(message) - (costs[index] ?? 0);
+    if (edit.clear !== true || more > room) continue;
+    room -= more;
+    edits.delete(index);
+    costs[index] = (costs[index] ?? 0) + more;
+  }
+  return { ...draft, edits, costs };
 }
 
 function lightened(

@@ -27,6 +27,8 @@ import { createTurnQueue } from "./turn-queue.ts";
 
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
+/** An automatic compaction ends below this share of its trigger where it can: else the next one would follow at once. */
+const ROOM_TO_GROW = 0.75;
 /** Sessions kept in memory; the oldest is forgotten first and comes back from its stored state. */
 const MAX_SESSIONS = 256;
 
@@ -226,6 +228,8 @@ export class CompactManager {
       fixedTokens: seen.fixedTokens,
       budget: rawBudget(seen.session, this.#context),
       target: call.manual === undefined ? policy.targetContextTokens : call.manual.targetTokens,
+      preferred:
+        call.manual === undefined ? this.maxContextTokens * policy.triggerPct * ROOM_TO_GROW : undefined,
       maxSummaryTokens: summarizer.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
       note: call.manual?.note,
       signal: call.request.signal,

@@ -32,6 +32,8 @@ export interface RoundInput {
   /** Most tokens of the whole request, and what to aim for. */
   readonly budget: number;
   readonly target: number | undefined;
+  /** Tokens below which the next compaction is far enough away. */
+  readonly preferred: number | undefined;
   readonly maxSummaryTokens: number;
   readonly note: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -96,6 +98,7 @@ function planOrAnnounce(input: RoundInput, ports: RoundPorts): CompactionPlan {
       fixedTokens: input.fixedTokens,
       budget: input.budget,
       target: input.target,
+      ...(input.preferred === undefined ? {} : { preferred: input.preferred }),
       keep: input.config.policy,
       clearToolResults: input.config.policy.clearToolResults,
       onOverflow: input.config.policy.onOverflow,
