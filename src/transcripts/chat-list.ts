@@ -1,7 +1,8 @@
 import { codecFor } from "../messages/codecs.ts";
 import type { Format, Message } from "../messages/message.ts";
+import { decodeReadable } from "./decode.ts";
 import { readableEntries } from "./entries.ts";
-import { recordOf } from "./json.ts";
+import { isoTime, recordOf, stringOf } from "./json.ts";
 import { singleSegment, usageRecord, withMeta } from "./session.ts";
 import type { ReadLog, Segment, UsageRecord, UsageSource } from "./transcript.ts";
 
@@ -26,26 +27,28 @@ export interface ReadList {
 
 /** Reads a list with its codec and remembers which entry each message came from. */
 export function readList(list: EntryList, log: ReadLog): ReadList {
-  const codec = codecFor(list.format);
+  const { usage } = list;
   const entries = readableEntries(list.entries, list.path, log);
   const natives = entries.map((entry) => list.translate?.(entry) ?? entry);
   const origins = new Map(natives.map((native, index) => [native, entries[index]]));
-  const messages = codec.decode(natives).map((message, index) => dated(message, entries[index]));
-  const { usage } = list;
+  const decoded = decodeReadable(list.format, natives, list.path, log);
+  const messages = decoded.messages.map((message) => dated(message, origins.get(message.native)));
   const records = messages.flatMap((message, index) => {
     if (usage === undefined || message.role !== "assistant") return [];
-    const record = usageRecord(usage.source, usage.of(entries[index]), { segment: 0, index });
+    const record = usageRecord(usage.source, usage.of(origins.get(message.native)), { segment: 0, index });
     return record === undefined ? [] : [record];
   });
   return {
     segments: singleSegment(messages),
     usage: records,
-    encode: (kept) => codec.encode(kept).map((native) => origins.get(native) ?? native),
+    encode: (kept) =>
+      codecFor(list.format)
+        .encode(kept)
+        .map((native) => origins.get(native) ?? native),
   };
 }
 
 function dated(message: Message, entry: unknown): Message {
   const { timestamp, ts } = recordOf(entry);
-  if (typeof timestamp === "string") return withMeta(message, { timestamp });
-  return typeof ts === "number" ? withMeta(message, { timestamp: new Date(ts).toISOString() }) : message;
+  return withMeta(message, { timestamp: stringOf(timestamp) ?? isoTime(ts) });
 }

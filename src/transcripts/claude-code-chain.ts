@@ -1,5 +1,5 @@
-import { codecFor } from "../messages/codecs.ts";
 import type { Message } from "../messages/message.ts";
+import { decodeReadable } from "./decode.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, optional, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type { EarlierCompaction, ReadLog, Segment, UsageRecord } from "./transcript.ts";
@@ -47,7 +47,7 @@ export function claudeSegments(
   const included = new Set(stretches.flat());
   log.leaveOut("abandoned branch", all.filter((record) => isTurn(record) && !included.has(record)).length);
   const lastUuid = all.findLast((record) => !record.sidechain)?.uuid;
-  return { ...decodeStretches(stretches.map(groupRecords)), lastUuid };
+  return { ...decodeStretches(stretches.map(groupRecords), log), lastUuid };
 }
 
 function isTurn(record: ClaudeRecord): boolean {
@@ -185,14 +185,21 @@ function asBlocks(content: unknown): readonly unknown[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 
-function decodeStretches(stretches: readonly Stretch[]): {
+function decodeStretches(
+  all: readonly Stretch[],
+  log: ReadLog,
+): {
   segments: Segment[];
   usage: UsageRecord[];
   model: string | undefined;
 } {
-  const natives = stretches.flatMap((stretch) => stretch.groups.map((group) => group.native));
+  const natives = all.flatMap((stretch) => stretch.groups.map((group) => group.native));
   // Decoded as one list, so that ids stay unique over the whole session.
-  const messages = codecFor("anthropic").decode(natives);
+  const { messages, unreadable } = decodeReadable("anthropic", natives, "messages", log);
+  const stretches = all.map(({ boundary, groups }) => ({
+    boundary,
+    groups: groups.filter((group) => !unreadable.has(group.native)),
+  }));
   const segments: Segment[] = [];
   const usage: UsageRecord[] = [];
   const seen = new Set<unknown>();

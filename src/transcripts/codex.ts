@@ -1,6 +1,7 @@
 import { codecFor } from "../messages/codecs.ts";
 import type { Message } from "../messages/message.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { decodeReadable } from "./decode.ts";
+import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,
@@ -76,6 +77,7 @@ function openCodex(log: ReadLog): RecordReader {
           break;
         default:
           noteUsage(payload, current());
+          if (payload.type === "thread_rolled_back") rollBack(current(), payload.num_turns, log);
           log.leaveOut([record.type, payload.type].filter((word) => typeof word === "string").join(" "));
       }
     },
@@ -96,6 +98,22 @@ function noteUsage(payload: JsonRecord, stretch: Stretch): void {
   if (payload.type !== "token_count") return;
   const usage = recordOf(payload.info).last_token_usage;
   if (usage !== undefined) stretch.usage.push({ item: stretch.items.length - 1, usage });
+}
+
+/** The person went back: the last turns are no longer part of the conversation. */
+function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
+  const starts = stretch.items.flatMap((item, index) => (isTyped(item.native) ? [index] : []));
+  const start = starts.at(-Math.max(1, numberOf(turns) ?? 1)) ?? starts[0];
+  if (start === undefined) return;
+  log.leaveOut("abandoned branch", stretch.items.splice(start).length);
+  stretch.usage.splice(0, stretch.usage.length, ...stretch.usage.filter((one) => one.item < start));
+}
+
+/** A user message that a person typed; Codex puts its own context into user messages, each wrapped in a tag or headed. */
+function isTyped(native: JsonRecord): boolean {
+  if (native.type !== "message" || native.role !== "user") return false;
+  const first = stringOf(recordOf(listOf(native.content)[0]).text) ?? "";
+  return !/^\s*(<[a-z_]+>|# AGENTS\.md instructions)/.test(first);
 }
 
 /** What Codex continues with: the replacement it wrote down, or, in older files, instructions and user messages with the summary. */
@@ -130,9 +148,10 @@ interface Ending {
   readonly endsWithNewline: boolean;
 }
 
-function finish(stretches: readonly Stretch[], facts: Facts, { log, endsWithNewline }: Ending): Session {
-  const items = stretches.flatMap((stretch) => stretch.items);
-  const decoded = codecFor("openai-responses").decode(items.map((item) => item.native));
+function finish(all: readonly Stretch[], facts: Facts, { log, endsWithNewline }: Ending): Session {
+  const natives = all.flatMap((stretch) => stretch.items.map((item) => item.native));
+  const { messages: decoded, unreadable } = decodeReadable("openai-responses", natives, "response_item", log);
+  const stretches = all.map((stretch) => without(stretch, unreadable));
   const segments: Segment[] = [];
   const usage: UsageRecord[] = [];
   let start = 0;
@@ -156,6 +175,19 @@ function finish(stretches: readonly Stretch[], facts: Facts, { log, endsWithNewl
       mode: "append",
       chunks: writeCodex(compacted, ports, endsWithNewline),
     }),
+  };
+}
+
+/** The stretch without these items; what counts items is moved along. */
+function without(stretch: Stretch, unreadable: ReadonlySet<unknown>): Stretch {
+  if (unreadable.size === 0) return stretch;
+  const readable = (item: Item): boolean => !unreadable.has(item.native);
+  const before = (end: number): number => stretch.items.slice(0, end).filter(readable).length;
+  return {
+    ...stretch,
+    items: stretch.items.filter(readable),
+    carried: before(stretch.carried),
+    usage: stretch.usage.map(({ item, usage }) => ({ item: before(item + 1) - 1, usage })),
   };
 }
 

@@ -26,6 +26,12 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
+/** ISO 8601 for milliseconds since 1970; undefined for anything that is no time. */
+export function isoTime(value: unknown): string | undefined {
+  const date = new Date(numberOf(value) ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
 /** Text as it stands; other values as JSON text; nothing as an empty string. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
@@ -42,7 +48,7 @@ export function optional<Key extends string, Value>(
 
 /** True when the value nests deeper than `MAX_DEPTH`. */
 export function isTooDeep(value: unknown): boolean {
-  let level = childrenOf([value]);
+  let level = childrenOf([[value]]);
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH) return true;
     level = childrenOf(level);

@@ -18,12 +18,13 @@ import {
   textParts,
   textPartsOf,
 } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf, textOf } from "./json.ts";
-import { singleSegment, usageRecord } from "./session.ts";
+import { isoTime, isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,
   DocumentFormat,
   ReadLog,
+  Segment,
   Session,
   UsageRecord,
   WritePorts,
@@ -42,14 +43,14 @@ export const opencode: DocumentFormat = {
 function readOpencode(container: JsonRecord, text: string, log: ReadLog): Session {
   const entries = readableEntries(listOf(container.messages), "messages", log).map(recordOf);
   const messages = messagesFrom(entries.flatMap((entry) => readEntry(entry, log)));
-  const segments = singleSegment(messages);
-  const live = segments[0]?.messages ?? [];
+  const segments = segmentsOf(messages);
+  const live = segments.at(-1)?.messages ?? [];
   const info = recordOf(container.info);
   const layout = layoutOf(text);
   return {
     format: "opencode",
     segments,
-    usage: usageOf(live),
+    usage: segments.flatMap(usageOf),
     leftOut: log.leftOut(),
     ...optional(
       "model",
@@ -76,9 +77,8 @@ function modelOf(entry: JsonRecord): string | undefined {
 function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
   const info = recordOf(entry.info);
   const role = info.role === "assistant" ? "assistant" : "user";
-  const created = numberOf(recordOf(info.time).created);
   const meta = {
-    timestamp: created === undefined ? undefined : new Date(created).toISOString(),
+    timestamp: isoTime(recordOf(info.time).created),
     model: role === "assistant" ? modelOf(entry) : undefined,
   };
   const parts: Part[] = [];
@@ -168,11 +168,32 @@ function resultOf(part: JsonRecord, id: string): Part[] {
   ];
 }
 
-function usageOf(messages: readonly Message[]): UsageRecord[] {
+/** After a summary OpenCode sends it, with the request for it, and what follows. */
+function segmentsOf(all: readonly Message[]): readonly Segment[] {
+  const messages = all.map(withSummaryVersion);
+  const segments: Segment[] = [];
+  let start = 0;
+  let carried = 0;
+  messages.forEach((message, index) => {
+    if (message.role !== "assistant" || recordOf(recordOf(message.native).info).summary !== true) return;
+    const request = messages[index - 1];
+    const begin = request !== undefined && asksForSummary(request) ? index - 1 : index;
+    endSegment(segments, { messages: messages.slice(start, begin), carried }, { kind: "summary" });
+    start = begin;
+    carried = index + 1 - begin;
+  });
+  return [...segments, { messages: messages.slice(start), carried }];
+}
+
+function asksForSummary(message: Message): boolean {
+  return partsOf(recordOf(message.native)).some((part) => part.type === "compaction");
+}
+
+function usageOf({ messages }: Segment, segment: number): UsageRecord[] {
   return messages.flatMap((message, index) => {
     if (message.role !== "assistant") return [];
     const tokens = recordOf(recordOf(message.native).info).tokens;
-    const record = usageRecord("opencode", tokens, { segment: 0, index });
+    const record = usageRecord("opencode", tokens, { segment, index });
     return record === undefined ? [] : [record];
   });
 }

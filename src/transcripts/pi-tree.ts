@@ -1,5 +1,5 @@
-import { codecFor } from "../messages/codecs.ts";
 import type { Message } from "../messages/message.ts";
+import { decodeReadable } from "./decode.ts";
 import { type JsonRecord, numberOf, optional, recordOf, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type { ReadLog, Segment, UsageRecord } from "./transcript.ts";
@@ -45,9 +45,11 @@ export function piSegments(
     if (!live.has(entry)) log.leaveOut("abandoned branch");
     else if (nativeOf(entry) === undefined) log.leaveOut(kindOf(entry));
   }
-  const stretches = cut(path);
+  const all = cut(path);
+  const natives = all.flatMap((stretch) => stretch.steps.map((step) => step.native));
+  const { messages, unreadable } = decodeReadable("pi", natives, "entries", log);
+  const stretches = all.map((stretch) => without(stretch, unreadable));
   const steps = stretches.flatMap((stretch) => stretch.steps);
-  const messages = codecFor("pi").decode(steps.map((step) => step.native));
   const entryOf = new Map<unknown, PiEntry>();
   for (const { native, entry } of steps) if (entry.type !== "compaction") entryOf.set(native, entry);
   return { ...assemble(stretches, messages), model: lastModel(path), entryOf };
@@ -143,6 +145,12 @@ function cut(path: readonly PiEntry[]): Stretch[] {
 /** How many entries after a compaction of ours are copies of kept messages. */
 function copiesAfter(compaction: PiEntry | undefined): number {
   return numberOf(recordOf(compaction?.record.details).copies) ?? 0;
+}
+
+function without(stretch: Stretch, unreadable: ReadonlySet<unknown>): Stretch {
+  const readable = (step: Step): boolean => !unreadable.has(step.native);
+  const carried = stretch.steps.slice(0, stretch.carried).filter(readable).length;
+  return { ...stretch, steps: stretch.steps.filter(readable), carried };
 }
 
 function keptBy(compaction: PiEntry, before: readonly PiEntry[]): readonly PiEntry[] {

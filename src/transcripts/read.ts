@@ -74,26 +74,38 @@ async function readSession(source: Source): Promise<Session> {
   return readWhole(layout, source);
 }
 
+interface Line {
+  readonly text: string;
+  /** 1-based. */
+  readonly number: number;
+  /** The file ends in this line, without a newline. */
+  readonly cutOff: boolean;
+}
+
 /** The lines of the file, the head first. */
-async function* linesOf({ head, cursor }: Source): AsyncGenerator<{ text: string; number: number }> {
+async function* linesOf({ head, cursor }: Source): AsyncGenerator<Line> {
   let number = 0;
-  for (const text of head) {
-    number += 1;
-    yield { text, number };
+  let before: string | undefined;
+  async function* texts(): AsyncGenerator<string> {
+    yield* head;
+    for (let text = await cursor.next(); text !== undefined; text = await cursor.next()) yield text;
   }
-  for (let text = await cursor.next(); text !== undefined; text = await cursor.next()) {
+  for await (const text of texts()) {
+    if (before !== undefined) yield { text: before, number, cutOff: false };
     number += 1;
-    yield { text, number };
+    before = text;
   }
+  if (before !== undefined) yield { text: before, number, cutOff: !cursor.endedWithNewline() };
 }
 
 /** Every JSON value of the file with its line; what cannot be read is reported. */
 async function* valuesOf(source: Source): AsyncGenerator<{ value: unknown; line: SourceLine }> {
-  for await (const { text, number } of linesOf(source)) {
-    if (text.trim() === "") continue;
-    const { values, rest } = parseLine(text);
+  for await (const line of linesOf(source)) {
+    if (line.text.trim() === "") continue;
+    const { number } = line;
+    const { values, rest } = parseLine(line.text);
     const whole = values.length === 1 && rest === "";
-    reportLine({ values: values.length, rest, number }, source);
+    reportLine(line, { values: values.length, rest }, source.log);
     for (const value of values) {
       if (isTooDeep(value)) {
         source.log.problem({ line: number, message: "nests too deep to be read; left out" });
@@ -103,20 +115,17 @@ async function* valuesOf(source: Source): AsyncGenerator<{ value: unknown; line:
   }
 }
 
-interface LineReport {
-  readonly values: number;
-  readonly rest: string;
-  readonly number: number;
-}
-
-function reportLine({ values, rest, number }: LineReport, { cursor, log }: Source): void {
+function reportLine(
+  { number, cutOff }: Line,
+  { values, rest }: { readonly values: number; readonly rest: string },
+  log: ReadLog,
+): void {
   if (values > 1) log.problem({ line: number, message: `${values} records on one line; all were read` });
   if (rest === "") return;
-  const cutOff = !cursor.endedWithNewline();
   const kept = values > 0 ? "; the record before it was read" : "";
   log.problem({
     line: number,
-    message: cutOff ? `the last line is cut off${kept}` : `not JSON, left out${kept}`,
+    message: `${cutOff ? "the last line is cut off" : "not JSON, left out"}${kept}`,
   });
   log.leaveOut("broken line");
 }
