@@ -280,7 +280,7 @@ describe("createRedactor", () => {
       createRedactor({ patterns: [pattern] });
   });
 
-  it("RED-3 switched off changes nothing and says so", () => {
+  it("switched off changes nothing and says so", () => {
     const warnings: string[] = [];
     const redactor = createRedactor({ enabled: false, onWarning: (warning) => warnings.push(warning) });
     expect(redactor.enabled).toBe(false);
