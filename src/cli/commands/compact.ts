@@ -1,0 +1,137 @@
+import { relative } from "node:path";
+import { CompactError } from "../../errors.ts";
+import { writeTranscript } from "../../transcripts/write.ts";
+import { openArchive } from "../archive.ts";
+import type { Command, Invocation } from "../command.ts";
+import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
+import { readSource } from "../files/read.ts";
+import type { Source } from "../files/source.ts";
+import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
+import { createProgress } from "../progress.ts";
+import { oneLine } from "../render/safe.ts";
+import { openTranscript } from "../sessions/discover.ts";
+import { earlySettings, settingsFor } from "../settings.ts";
+import { compactionView, untouchedView } from "../views/compaction.ts";
+import { headline, problemLines } from "../views/headline.ts";
+import { compactionJson } from "../views/machine.ts";
+import { chooseSession } from "./sessions.ts";
+
+export const compactCommand: Command = {
+  usage: "<transcript>",
+  summary: "compacts a session: before and after, what was kept, where the rest is",
+  flags: [
+    ...(["model", "window", "target", "format", "strategy", "on-overflow", "summarizer"] as const),
+    ...(["config", "archive", "output", "force", "json"] as const),
+  ],
+  notes: [
+    "<transcript> is a file, or the number or id of a session that `compact` alone lists.",
+    "The window is --window, else the configuration's, else the model's, else 128,000.",
+    "The aim is --target, else the configuration's, else a quarter of what there is.",
+  ],
+  mostWords: 1,
+  run: async (invocation) => {
+    const [word] = invocation.words;
+    if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
+    refuseWithoutTranscript(invocation);
+    const source = await chooseSession(invocation);
+    return source === undefined ? 0 : compactSource(invocation, source);
+  },
+};
+
+function opened({ ports }: Invocation, word: string): Promise<Source> {
+  return openTranscript(word, ports);
+}
+
+/** Without a transcript a person is asked for one, which a machine's output has no room for. */
+function refuseWithoutTranscript({ flags }: Invocation): void {
+  const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
+  if (given === undefined) return;
+  throw new CompactError("InvalidUsage", `--${given} needs a transcript`, {
+    place: `--${given}`,
+    hint: `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`,
+  });
+}
+
+/** The main job on one session; the exit code. */
+export async function compactSource(invocation: Invocation, source: Source): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const warn = (text: string): void => terminal.warn(text);
+  const early = earlySettings({ flags, ports, warn });
+  const destination =
+    flags.output === undefined
+      ? undefined
+      : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
+  const progress = createProgress(ports);
+  const transcript = await readSource(source, flags.format, progress);
+  const settings = settingsFor(transcript, early, flags);
+  const archive = openArchive(early.config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const job: Job = { transcript, settings, archive, progress, ports };
+  const outcome = await runJob(job);
+  if (destination !== undefined) await write(job, outcome, { destination, source });
+  if (flags.json === true) {
+    terminal.printJson(compactionJson(transcript, outcome, { settings, output: destination?.path }));
+    return 0;
+  }
+  const { compacted } = outcome.result.report;
+  terminal.print([
+    ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
+    ...(compacted ? compactionView(outcome, settings, terminal) : untouchedView(settings)),
+    ...whereLines(invocation, outcome, { source, destination }),
+  ]);
+  return 0;
+}
+
+async function write(
+  { transcript, ports }: Job,
+  outcome: Outcome,
+  { destination, source }: { readonly destination: Destination; readonly source: Source },
+): Promise<void> {
+  const compacted = compactedSession(outcome);
+  if (compacted === undefined) {
+    if (!destination.isInput) await writeOutput(destination, undefined, source);
+    return;
+  }
+  const written = writeTranscript(transcript, compacted, {
+    newId: ports.newId,
+    now: () => ports.now().toISOString(),
+  });
+  await writeOutput(destination, written, source);
+}
+
+/** Where everything is now, and what to type next. */
+export function whereLines(
+  { ports, terminal }: Pick<Invocation, "ports" | "terminal">,
+  { result, sessionId }: Outcome,
+  { source, destination }: { readonly source: Source; readonly destination: Destination | undefined },
+): string[] {
+  const { archive, compacted } = result.report;
+  const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
+  const lines: string[] = [];
+  if (archive !== undefined) {
+    lines.push(
+      `${label("Archive")}${oneLine(shortPath(archive.location, ports.cwd))}`,
+      `${label("")}${terminal.paint("faint", `every original; read it with: compact archive show ${shellWord(sessionId)} ${archive.step}`)}`,
+    );
+  }
+  if (destination !== undefined) {
+    const same = !compacted && destination.isInput ? " (unchanged)" : "";
+    lines.push(`${label("Written")}${oneLine(destination.name)}${same}`);
+  } else if (compacted) {
+    lines.push(
+      `${label("Output")}nothing written yet; to keep it: compact ${shellWord(source.name)} -o FILE`,
+    );
+  }
+  return [...lines, ""];
+}
+
+function shortPath(path: string, cwd: string): string {
+  const near = relative(cwd, path);
+  return near.startsWith("..") || near === "" ? path : near;
+}
+
+/** Text that can be pasted into a shell as one word. */
+function shellWord(text: string): string {
+  const safe = oneLine(text);
+  return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,19 @@
+import type { Command } from "../command.ts";
+import { archiveCommand } from "./archive.ts";
+import { configCommand } from "./config.ts";
+import { demoCommand } from "./demo.ts";
+import { diffCommand } from "./diff.ts";
+import { inspectCommand } from "./inspect.ts";
+import { planCommand } from "./plan.ts";
+import { replayCommand } from "./replay.ts";
+
+/** Every command but the main job, which has no name, and help, in the order of the help. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  inspect: inspectCommand,
+  plan: planCommand,
+  replay: replayCommand,
+  diff: diffCommand,
+  archive: archiveCommand,
+  config: configCommand,
+  demo: demoCommand,
+};

@@ -1,0 +1,42 @@
+import { resolve } from "node:path";
+import type { CompactConfig } from "../../compaction/config.ts";
+import { readDocument } from "../../config/document.ts";
+import type { Environment } from "../../config/environment.ts";
+import { findConfig, readConfigFile } from "../../config/find-config.ts";
+import { valueAt } from "../../config/layer.ts";
+import { loadConfig } from "../../config/load.ts";
+import { escapeControl } from "../../tracing/escape.ts";
+
+export interface CliConfig {
+  readonly config: CompactConfig;
+  /** The file that was read, if any. */
+  readonly path: string | undefined;
+  /** Whether somebody set `policy.on_overflow`: here its default is another than the library's. */
+  readonly setsOverflow: boolean;
+}
+
+export interface ConfigRequest {
+  /** `--config`. */
+  readonly file: string | undefined;
+  readonly cwd: string;
+  readonly env: Environment;
+  warn(text: string): void;
+}
+
+const OVERFLOW_VARIABLES = ["COMPACT_ON_OVERFLOW", "COMPACT_POLICY_ON_OVERFLOW"] as const;
+
+/** Settings from `--config`, `COMPACT_CONFIG` or compact.yaml here, with the environment over them. */
+export function readConfig({ file, cwd, env, warn }: ConfigRequest): CliConfig {
+  const found = file === undefined && env.COMPACT_CONFIG === undefined ? findConfig(cwd) : undefined;
+  const path = file ?? env.COMPACT_CONFIG ?? found;
+  const text = path === undefined ? undefined : readConfigFile(resolve(cwd, path));
+  const { config, warnings } = loadConfig({
+    env,
+    ...(path === undefined || text === undefined ? {} : { path, text, found: found !== undefined }),
+  });
+  for (const warning of warnings) warn(escapeControl(warning));
+  const inFile =
+    text === undefined ? undefined : valueAt(readDocument(text, path ?? "").value, ["policy", "on_overflow"]);
+  const inEnvironment = OVERFLOW_VARIABLES.some((name) => env[name] !== undefined);
+  return { config, path, setsOverflow: inFile !== undefined || inEnvironment };
+}

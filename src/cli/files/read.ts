@@ -1,0 +1,53 @@
+import { closest } from "../../config/names.ts";
+import { CompactError } from "../../errors.ts";
+import { TRANSCRIPT_FORMATS } from "../../transcripts/formats.ts";
+import { readTranscript } from "../../transcripts/read.ts";
+import type { Transcript, TranscriptFormat } from "../../transcripts/transcript.ts";
+import type { Progress } from "../progress.ts";
+import type { Source } from "./source.ts";
+
+/** Reads a source piece by piece; throws when it is no transcript or holds no message. */
+export async function readSource(
+  source: Source,
+  format: string | undefined,
+  progress?: Progress,
+): Promise<Transcript> {
+  const known = format === undefined ? undefined : transcriptFormat(format);
+  const chunks = source.chunks((bytes) => {
+    progress?.show(`reading ${source.name}`, source.bytes > 0 ? bytes / source.bytes : undefined);
+  });
+  try {
+    const transcript = await readTranscript(chunks, {
+      name: source.name,
+      ...(known === undefined ? {} : { format: known }),
+    });
+    if (transcript.messages.length > 0) return transcript;
+  } catch (error) {
+    throw error instanceof RangeError ? tooLarge(source, error) : error;
+  } finally {
+    progress?.end();
+  }
+  throw new CompactError("InvalidTranscript", `${source.name} holds no messages`, {
+    place: source.name,
+    hint: "Check that it is the session itself, or name its format with --format.",
+  });
+}
+
+function transcriptFormat(name: string): TranscriptFormat {
+  const known = TRANSCRIPT_FORMATS.find((one) => one === name);
+  if (known !== undefined) return known;
+  const near = closest(name, TRANSCRIPT_FORMATS);
+  throw new CompactError("InvalidUsage", `--format ${name}: there is no such format`, {
+    place: "--format",
+    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Known are ${TRANSCRIPT_FORMATS.join(", ")}.`,
+  });
+}
+
+/** A file of one JSON document must fit into one string, which has a limit; files of lines need not. */
+function tooLarge(source: Source, error: RangeError): CompactError {
+  return new CompactError("InvalidTranscript", `${source.name} is too large to be read as one document`, {
+    place: source.name,
+    hint: "Export the session as JSON lines: files of lines may have any size.",
+    cause: error,
+  });
+}

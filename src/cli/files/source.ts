@@ -1,0 +1,90 @@
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { CompactError } from "../../errors.ts";
+
+/** A transcript that can be read: a file, or a session that its tool keeps in many. */
+export interface Source {
+  /** What errors and screens call it. */
+  readonly name: string;
+  /** The file itself; absent where the session is put together from many. */
+  readonly path?: string;
+  /** Bytes, for progress; 0 where not known. */
+  readonly bytes: number;
+  /** Its text in pieces; `onBytes` hears how many were read so far. */
+  chunks(onBytes?: (bytes: number) => void): AsyncIterable<string>;
+}
+
+const CHUNK_BYTES = 1 << 20;
+const HEAD_BYTES = 4096;
+
+/** A file as a source; throws `NotFound` or `InvalidTranscript` for what can be no transcript. */
+export async function openFile(name: string, cwd: string): Promise<Source> {
+  const path = resolve(cwd, name);
+  const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw unreadable(name, error);
+  });
+  if (facts.isDirectory()) throw refused(name, "is a folder", "Name the session file in it.");
+  if (!facts.isFile()) throw refused(name, "is no regular file", "Copy its content to a file first.");
+  if (facts.size === 0) {
+    throw refused(name, "is empty", "Check that the session was saved; export it again if need be.");
+  }
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    throw unreadable(name, error);
+  });
+  try {
+    await refuseBinary(file, name);
+  } finally {
+    await file.close();
+  }
+  return { name, path, bytes: facts.size, chunks: (onBytes) => fileChunks(path, onBytes) };
+}
+
+/** What a session is called after its file when it says nothing itself. */
+export function stemOf(name: string): string {
+  return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
+}
+
+async function* fileChunks(path: string, onBytes?: (bytes: number) => void): AsyncGenerator<string> {
+  const stream = createReadStream(path, { encoding: "utf8", highWaterMark: CHUNK_BYTES });
+  for await (const chunk of stream) {
+    onBytes?.(stream.bytesRead);
+    yield chunk as string;
+  }
+}
+
+async function refuseBinary(file: FileHandle, name: string): Promise<void> {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+  const head = buffer.subarray(0, bytesRead);
+  if (head[0] === 0xff && head[1] === 0xfe) {
+    throw refused(name, "is UTF-16 text", "Save it as UTF-8 first.");
+  }
+  if (!head.includes(0) && !(head[0] === 0x1f && head[1] === 0x8b)) {
+    if (head.toString("utf8").trim() !== "" || bytesRead === HEAD_BYTES) return;
+    throw refused(name, "holds nothing but white space", "Check that the session was saved.");
+  }
+  throw refused(
+    name,
+    "is a binary file",
+    "Transcripts are JSON, JSON lines or Markdown; unpack it if it is compressed.",
+  );
+}
+
+function refused(name: string, problem: string, hint: string): CompactError {
+  return new CompactError("InvalidTranscript", `${name} ${problem}`, { place: name, hint });
+}
+
+function unreadable(name: string, error: NodeJS.ErrnoException): CompactError {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") {
+    return new CompactError("NotFound", `there is no file ${name}`, {
+      place: name,
+      hint: "Check the path; `compact` alone lists the newest sessions on this computer.",
+    });
+  }
+  const reason = error.code === "EACCES" ? "you may not read it" : (error.code ?? error.message);
+  return new CompactError("NotFound", `${name} cannot be read: ${reason}`, {
+    place: name,
+    hint: "Check the permissions of the file and its folders.",
+    cause: error,
+  });
+}

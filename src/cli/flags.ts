@@ -1,0 +1,38 @@
+/** One flag of the command line. */
+export interface FlagSpec {
+  /** What its value is called in help; absent for a switch. */
+  readonly value?: string;
+  readonly short?: string;
+  readonly help: string;
+}
+
+/** Every flag there is; each command names those that it takes. */
+export const FLAGS = {
+  model: { value: "NAME", help: "the model that will read on: decides window and tokenizer" },
+  window: { value: "N", help: "the model's limit in tokens, such as 200k" },
+  target: { value: "N", help: "tokens to aim for: 20000, 20k, or 25% of what it has now" },
+  format: { value: "NAME", help: "the transcript's format; detected when left out" },
+  strategy: {
+    value: "NAME",
+    help: "what the summary is for: task_state, decision_log, code_delta, brief, step_ledger, requirements_ledger",
+  },
+  "on-overflow": {
+    value: "elide|error",
+    help: "when what must stay is too large: cut it in the middle (elide), or give up (error)",
+  },
+  summarizer: { value: "builtin", help: "who writes the summary; builtin needs no model" },
+  config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
+  archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
+  output: { value: "FILE", short: "o", help: "write the compacted transcript here, in its own format" },
+  force: { help: "let -o replace a file that is there already" },
+  json: { help: "machine output on stdout, everything else on stderr" },
+  all: { help: "show every message, long runs not folded" },
+  help: { short: "h", help: "this text" },
+} as const satisfies Record<string, FlagSpec>;
+
+export type FlagName = keyof typeof FLAGS;
+
+/** The flags that were given: text for those with a value, true for switches. */
+export type Flags = {
+  readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
+};

@@ -1,0 +1,157 @@
+import { compact } from "../compaction/one-shot.ts";
+import type { CompactionResult, LayerSizes } from "../compaction/report.ts";
+import type { Format, Message } from "../messages/message.ts";
+import type { Archive } from "../storage/archive.ts";
+import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
+import { sessionArchive } from "./archive.ts";
+import { stemOf } from "./files/source.ts";
+import { layersOf, sizesOf } from "./layers.ts";
+import type { CliPorts } from "./ports.ts";
+import type { Progress } from "./progress.ts";
+import type { Settings } from "./settings.ts";
+
+export interface Job {
+  readonly transcript: Transcript;
+  readonly settings: Settings;
+  readonly archive: Archive;
+  readonly progress: Progress;
+  readonly ports: CliPorts;
+}
+
+/** A transcript that was compacted, or one that was small enough already. */
+export interface Outcome {
+  readonly result: CompactionResult<Message>;
+  readonly sessionId: string;
+  readonly layersBefore: LayerSizes;
+  readonly layersAfter: LayerSizes;
+  /** Milliseconds from the read transcript to the archived, compacted list. */
+  readonly elapsedMs: number;
+}
+
+/** What the archive calls the session: its own id, or its file's name. */
+export function sessionIdOf(transcript: Transcript): string {
+  return transcript.sessionId ?? stemOf(transcript.name ?? "session");
+}
+
+/** Archives and compacts; throws as `compact` does. */
+export async function runJob({ transcript, settings, archive, progress, ports }: Job): Promise<Outcome> {
+  const started = ports.clock();
+  const sessionId = sessionIdOf(transcript);
+  const { config, counter, strategy } = settings;
+  const saver = sessionArchive(archive, sessionId);
+  progress.show("planning");
+  try {
+    const result = await compact<Message>(transcript.messages, {
+      ...requestOf(transcript, settings),
+      strategy,
+      clock: ports.clock,
+      archive: {
+        archiveId: saver.archiveId,
+        save: async (messages) => {
+          progress.show("archiving the originals");
+          const saved = await saver.save(messages);
+          progress.show("writing the summary");
+          return saved;
+        },
+      },
+    });
+    const { report } = result;
+    const before = report.compacted
+      ? report.layers.before
+      : sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
+    await saveSummary(archive, { sessionId, settings, result, at: ports.now().toISOString() });
+    return {
+      result: { ...result, messages: userFirst(result.messages, transcript.list) },
+      sessionId,
+      layersBefore: before,
+      layersAfter: report.compacted ? report.layers.after : before,
+      elapsedMs: ports.clock() - started,
+    };
+  } finally {
+    progress.end();
+  }
+}
+
+/** What planning and compacting are told alike. */
+export function requestOf(
+  transcript: Transcript,
+  settings: Settings,
+): Pick<Settings, "onOverflow"> & {
+  maxTokens: number;
+  targetTokens: number;
+  policy: Settings["config"]["policy"];
+  model?: string;
+  system?: string;
+  tools?: readonly unknown[];
+  maxSummaryTokens?: number;
+} {
+  const { config, budget, target, model, onOverflow } = settings;
+  const { maxSummaryTokens } = config.summarizer;
+  return {
+    maxTokens: budget,
+    targetTokens: target,
+    policy: config.policy,
+    onOverflow,
+    ...(model === undefined ? {} : { model }),
+    ...(transcript.system === undefined ? {} : { system: transcript.system }),
+    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
+    ...(maxSummaryTokens === undefined ? {} : { maxSummaryTokens }),
+  };
+}
+
+/** What a writer needs; undefined where nothing was done. */
+export function compactedSession({ result }: Outcome): CompactedSession | undefined {
+  const { report, summary } = result;
+  if (!report.compacted) return undefined;
+  return {
+    messages: result.messages,
+    tokensBefore: report.tokensBefore,
+    tokensAfter: report.tokensAfter,
+    ...(summary === undefined || report.summaryVersion === undefined
+      ? {}
+      : { summary: { text: summary, version: report.summaryVersion } }),
+  };
+}
+
+async function saveSummary(
+  archive: Archive,
+  more: {
+    readonly sessionId: string;
+    readonly settings: Settings;
+    readonly result: CompactionResult<Message>;
+    readonly at: string;
+  },
+): Promise<void> {
+  const { report, summary } = more.result;
+  if (summary === undefined || report.archive === undefined) return;
+  await archive.saveSummary(more.sessionId, report.archive.step, {
+    version: report.summaryVersion,
+    text: summary,
+    strategy: more.settings.strategy,
+    summarizer: report.summarizer ?? "none",
+    at: more.at,
+    tokens: report.summaryTokens,
+    tokensBefore: report.tokensBefore,
+    tokensAfter: report.tokensAfter,
+  });
+}
+
+/** Formats whose providers refuse a conversation that begins with the assistant. */
+const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
+  "anthropic",
+  "gemini",
+  "ai-sdk",
+  "langchain",
+  "pi",
+]);
+
+/** A summary that comes before anything else was said speaks as the user where the provider wants that. */
+function userFirst(messages: readonly Message[], list: Format | undefined): Message[] {
+  const first = messages.findIndex((message) => message.role !== "system" && message.role !== "developer");
+  if (!USER_FIRST.has(list)) return [...messages];
+  return messages.map((message, index) =>
+    index === first && message.role === "assistant" && message.meta?.summaryVersion !== undefined
+      ? { ...message, role: "user" }
+      : message,
+  );
+}

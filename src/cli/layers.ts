@@ -1,0 +1,49 @@
+import { markSummaries } from "../compaction/assemble.ts";
+import type { LayerName, LayerSizes } from "../compaction/report.ts";
+import type { Message } from "../messages/message.ts";
+import { type KeepCounts, partition } from "../policy/partition.ts";
+import type { TokenCounter } from "../tokens/counter.ts";
+
+/** The layers as people call them, in the order of a prompt. */
+export const LAYER_LABELS: Readonly<Record<LayerName, string>> = {
+  pinned: "pinned",
+  summary: "summary",
+  recent: "recent",
+  toolPairs: "tool pairs",
+  remainder: "remainder",
+};
+
+export const LAYER_NAMES: readonly LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
+
+/** The layer of each message; a summary of ours is its own layer. */
+export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
+  const marked = markSummaries(messages);
+  const { layers } = partition(marked, keep);
+  return marked.map((message, index) =>
+    message.meta?.summaryVersion === undefined ? (layers[index] ?? "remainder") : "summary",
+  );
+}
+
+/** Messages and tokens of each layer. */
+export function sizesOf(
+  messages: readonly Message[],
+  layers: readonly LayerName[],
+  counter: TokenCounter,
+): LayerSizes {
+  const sizes = Object.fromEntries(LAYER_NAMES.map((name) => [name, { messages: 0, tokens: 0 }])) as Record<
+    LayerName,
+    { messages: number; tokens: number }
+  >;
+  messages.forEach((message, index) => {
+    const size = sizes[layers[index] ?? "remainder"];
+    size.messages += 1;
+    size.tokens += counter.countMessage(message);
+  });
+  return sizes;
+}
+
+/** Layer sizes under the names that machine output uses. */
+export function snakeLayers(sizes: LayerSizes): Record<string, LayerSizes[LayerName]> {
+  const { toolPairs, ...rest } = sizes;
+  return { ...rest, tool_pairs: toolPairs };
+}

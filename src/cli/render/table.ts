@@ -1,0 +1,61 @@
+import type { Paint, Style } from "./palette.ts";
+import { displayWidth, padEnd, padStart, truncate } from "./width.ts";
+
+export interface Cell {
+  readonly text: string;
+  readonly style?: Style;
+}
+
+export interface Column {
+  readonly align?: "left" | "right";
+  /** Gives way first when the table is too wide for the screen. */
+  readonly flexible?: boolean;
+}
+
+export interface TableOptions {
+  readonly columns: readonly Column[];
+  /** Cells of the whole screen. */
+  readonly width: number;
+  readonly paint: Paint;
+  readonly indent?: number;
+}
+
+const GAP = "  ";
+
+/** Rows in columns as wide as their longest cell; flexible ones are cut so that each line fits the screen. */
+export function table(rows: readonly (readonly (Cell | string)[])[], options: TableOptions): string[] {
+  const { columns, paint, indent = 2 } = options;
+  const cells = rows.map((row) => columns.map((_, index) => asCell(row[index] ?? "")));
+  const widths = fitted(
+    columns,
+    columns.map((_, index) => Math.max(0, ...cells.map((row) => displayWidth(row[index]?.text ?? "")))),
+    options.width - indent,
+  );
+  return cells.map((row) => {
+    const shown = row.map((cell, index) => layOut(cell, columns[index] ?? {}, widths[index] ?? 0, paint));
+    return `${" ".repeat(indent)}${shown.join(GAP)}`.trimEnd();
+  });
+}
+
+function asCell(cell: Cell | string): Cell {
+  return typeof cell === "string" ? { text: cell } : cell;
+}
+
+function fitted(columns: readonly Column[], widths: readonly number[], room: number): number[] {
+  const total = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+  let excess = total - room;
+  return widths.map((width, index) => {
+    if (excess <= 0 || columns[index]?.flexible !== true) return width;
+    const less = Math.min(excess, Math.max(0, width - 8));
+    excess -= less;
+    return width - less;
+  });
+}
+
+function layOut(cell: Cell, column: Column, width: number, paint: Paint): string {
+  const text = truncate(cell.text, width);
+  const filled = column.align === "right" ? padStart(text, width) : padEnd(text, width);
+  if (cell.style === undefined) return filled;
+  const painted = paint(cell.style, text);
+  return filled.replace(text, () => painted);
+}

@@ -1,0 +1,51 @@
+import { CompactError } from "../../errors.ts";
+import { openFile, type Source } from "../files/source.ts";
+import { opencodeSessions } from "./opencode.ts";
+import type { FoundSession, Places } from "./session.ts";
+import { FILE_TOOLS, sessionsOf } from "./tools.ts";
+
+/** Every session that known tools left on this computer, the newest first. */
+export async function discoverSessions(places: Places): Promise<FoundSession[]> {
+  const found = await Promise.all([
+    ...FILE_TOOLS.map((tool) => sessionsOf(tool, places)),
+    opencodeSessions(places),
+  ]);
+  return found.flat().toSorted((a, b) => b.changed - a.changed || a.id.localeCompare(b.id));
+}
+
+/**
+ * The transcript that a word means: a file, the number of a session in the list, or the beginning of a
+ * session's id. Throws `NotFound`, or `InvalidUsage` when several sessions are meant.
+ */
+export async function openTranscript(
+  word: string,
+  places: Places & { readonly cwd: string },
+): Promise<Source> {
+  try {
+    return await openFile(word, places.cwd);
+  } catch (error) {
+    const missing = CompactError.isInstance(error) && error.code === "NotFound";
+    if (!missing || /[/\\.]/.test(word)) throw error;
+    const session = pick(await discoverSessions(places), word);
+    if (session === undefined) throw error;
+    return session.open();
+  }
+}
+
+function pick(sessions: readonly FoundSession[], word: string): FoundSession | undefined {
+  if (/^\d{1,4}$/.test(word)) {
+    const session = sessions[Number(word) - 1];
+    if (session !== undefined) return session;
+    throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
+      hint: "`compact` alone lists them.",
+    });
+  }
+  const meant = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
+  if (meant.length <= 1) return meant[0];
+  throw new CompactError("InvalidUsage", `${word} is the beginning of ${meant.length} sessions`, {
+    hint: `Give more of the id: ${meant
+      .slice(0, 4)
+      .map((session) => session.id)
+      .join(", ")}.`,
+  });
+}

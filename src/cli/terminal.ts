@@ -1,0 +1,31 @@
+import type { CliPorts } from "./ports.ts";
+import { createPaint, type Paint } from "./render/palette.ts";
+
+/** Prints lines for a person. */
+export interface Terminal {
+  /** Cells to lay things out for: 50 to 120. */
+  readonly width: number;
+  readonly paint: Paint;
+  print(lines: readonly string[]): void;
+  /** The machine output: one JSON document. */
+  printJson(value: unknown): void;
+  /** To stderr: something the reader should know beside the result. */
+  warn(text: string): void;
+}
+
+const NARROWEST = 50;
+const WIDEST = 120;
+
+/** A terminal over stdout and stderr; as wide as it is, 80 where it has no width. */
+export function createTerminal(ports: CliPorts): Terminal {
+  const asked = Number(ports.env.COLUMNS);
+  const columns = ports.stdout.columns ?? (Number.isInteger(asked) && asked > 0 ? asked : 80);
+  const warnPaint = createPaint(ports.stderr.isTerminal, ports.env);
+  return {
+    width: Math.min(WIDEST, Math.max(NARROWEST, columns)),
+    paint: createPaint(ports.stdout.isTerminal, ports.env),
+    print: (lines) => ports.stdout.write(`${lines.join("\n")}\n`),
+    printJson: (value) => ports.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`),
+    warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${text}\n`),
+  };
+}

@@ -1,0 +1,159 @@
+import type { Inspection, Share } from "../inspection.ts";
+import { bar } from "../render/bar.ts";
+import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { oneLine } from "../render/safe.ts";
+import { type Cell, table } from "../render/table.ts";
+import { truncate } from "../render/width.ts";
+import type { Terminal } from "../terminal.ts";
+import { headline } from "./headline.ts";
+import { barTable, layerTable } from "./layer-table.ts";
+import { callNames, messageGist } from "./message-line.ts";
+
+const TOOLS_SHOWN = 8;
+const PROBLEMS_SHOWN = 12;
+
+/** What a person sees of `compact inspect`. */
+export function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
+  const { transcript, settings } = inspection;
+  const whole = settings.tokensBefore;
+  return [
+    ...headline(transcript, settings, terminal),
+    ...fullness(inspection, terminal),
+    ...heading("By layer", terminal),
+    ...layerTable({ layers: inspection.layers, fixedTokens: settings.fixedTokens, tokens: whole }, terminal),
+    ...heading("By role", terminal),
+    ...shares(inspection.roles, whole, terminal),
+    ...(inspection.tools.length === 0 ? [] : heading("By tool", terminal)),
+    ...shares(folded(inspection.tools), whole, terminal),
+    ...heading("Largest messages", terminal),
+    ...largest(inspection, terminal),
+    "",
+    ...facts(inspection, terminal),
+    "",
+  ];
+}
+
+function heading(text: string, terminal: Terminal): string[] {
+  return ["", `  ${terminal.paint("strong", text)}`];
+}
+
+function fullness({ settings, decision, transcript }: Inspection, terminal: Terminal): string[] {
+  const { tokensBefore, window, budget, config } = settings;
+  const cells = Math.min(60, terminal.width - 20);
+  const style = fullnessStyle(tokensBefore, budget, decision.triggered);
+  const drawn = bar(Math.min(tokensBefore, window), window, cells);
+  const rest = terminal.paint("faint", "░".repeat(Math.max(0, cells - drawn.length)));
+  const range = settings.counter.range(tokensBefore);
+  const spread = range.exact ? "exact" : `${formatShort(range.low)} to ${formatShort(range.high)}`;
+  return [
+    `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,
+    `  ${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`,
+    `  ${verdict(tokensBefore, budget, decision.triggered)} (trigger: ${formatCount(window * config.policy.triggerPct)}, most: ${formatCount(budget)})`,
+  ];
+}
+
+function fullnessStyle(tokens: number, budget: number, triggered: boolean): Style {
+  if (tokens > budget) return "bad";
+  return triggered ? "warn" : "good";
+}
+
+function verdict(tokens: number, budget: number, triggered: boolean): string {
+  if (tokens > budget) return "It does not fit: the next call would be refused.";
+  return triggered ? "The next call would start a compaction." : "No compaction would start.";
+}
+
+function folded(all: readonly Share[]): readonly Share[] {
+  if (all.length <= TOOLS_SHOWN + 1) return all;
+  const rest = all.slice(TOOLS_SHOWN);
+  return [
+    ...all.slice(0, TOOLS_SHOWN),
+    {
+      name: `${rest.length} others`,
+      tokens: rest.reduce((total, share) => total + share.tokens, 0),
+      messages: rest.reduce((total, share) => total + share.messages, 0),
+    },
+  ];
+}
+
+function shares(of: readonly Share[], whole: number, terminal: Terminal): string[] {
+  if (of.length === 0) return [];
+  const entries = of.map((share) => ({
+    label: truncate(oneLine(share.name), 24),
+    style: "remainder" as Style,
+    tokens: share.tokens,
+    messages: formatCount(share.messages),
+  }));
+  return barTable(entries, whole, terminal);
+}
+
+function largest({ largest: all, settings, transcript }: Inspection, terminal: Terminal): string[] {
+  const names = callNames(transcript.messages);
+  return table(
+    all.map(({ index, message, tokens }): (Cell | string)[] => [
+      { text: `#${index + 1}`, style: "faint" },
+      message.role,
+      formatCount(tokens),
+      { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
+      messageGist(message, names),
+    ]),
+    {
+      columns: [{ align: "right" }, {}, { align: "right" }, { align: "right" }, { flexible: true }],
+      width: terminal.width,
+      paint: terminal.paint,
+    },
+  );
+}
+
+function facts(inspection: Inspection, terminal: Terminal): string[] {
+  const { transcript, callsWithoutResult, parallelBatches, usage } = inspection;
+  const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "parallel batch", "parallel batches")}`;
+  const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
+  const rows: string[][] = [
+    ["tool calls", calls],
+    ...(usage === undefined ? [] : [["provider", usageText(usage)]]),
+    ...(transcript.compactions.length === 0
+      ? []
+      : [
+          [
+            "compactions",
+            `${plural(transcript.compactions.length, "time")} in the file itself; shown is what came after the last`,
+          ],
+        ]),
+    ...(leftOut.length === 0 ? [] : [["not context", oneLine(leftOut.join(", "))]]),
+  ];
+  return [
+    ...table(
+      rows.map(([label = "", text = ""]) => [{ text: label, style: "strong" as Style }, text]),
+      { columns: [{}, { flexible: true }], width: terminal.width, paint: terminal.paint },
+    ),
+    ...problems(inspection, terminal),
+  ];
+}
+
+function usageText({ record, reported, counted }: NonNullable<Inspection["usage"]>): string {
+  const off = ((counted - reported) / reported) * 100;
+  const sign = off > 0 ? "+" : "−";
+  return `reported ${formatCount(reported)} tokens for message #${record.index + 1}; counted ${formatCount(counted)} (${sign}${Math.abs(off).toFixed(1)}%)`;
+}
+
+function problems({ transcript, faults }: Inspection, terminal: Terminal): string[] {
+  const all = [
+    ...transcript.problems.map(
+      ({ line, place, message }) => `${line === undefined ? (place ?? "file") : `line ${line}`}: ${message}`,
+    ),
+    ...faults.map((fault) => `message #${fault.index + 1}: ${fault.explanation}`),
+  ];
+  if (all.length === 0) return [];
+  const shown = all
+    .slice(0, PROBLEMS_SHOWN)
+    .map((text) => `  ${terminal.paint("warn", "!")} ${truncate(oneLine(text), terminal.width - 4)}`);
+  const more = all.length - shown.length;
+  return [
+    ...heading("Problems", terminal),
+    ...shown,
+    ...(more > 0
+      ? [`  ${terminal.paint("warn", "!")} and ${formatCount(more)} more (all of them with --json)`]
+      : []),
+  ];
+}

@@ -1,0 +1,139 @@
+import type { LayerName, LayerSizes } from "../../compaction/report.ts";
+import { LAYER_LABELS, LAYER_NAMES } from "../layers.ts";
+import { bar } from "../render/bar.ts";
+import { formatCount, formatPercent } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { type Cell, table } from "../render/table.ts";
+import { padEnd, padStart } from "../render/width.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** One state of a session, by layer, with what stands beside the messages. */
+export interface LayerState {
+  readonly layers: LayerSizes;
+  readonly fixedTokens: number;
+  readonly tokens: number;
+}
+
+interface Row {
+  readonly label: string;
+  readonly style: Style;
+  readonly before: number;
+  readonly after: number;
+  readonly messages: string;
+}
+
+const LABEL = 14;
+const NUMBER = 9;
+const PERCENT = 6;
+
+/** Two bars to one scale: the whole before, the whole after. */
+export function totalBars(before: number, after: number, terminal: Terminal): string[] {
+  const room = terminal.width - 2 - 8 - NUMBER - 8 - 2;
+  const saved = before === 0 ? "" : `−${formatPercent(Math.max(0, before - after), before)}`;
+  const line = (label: string, tokens: number, style: Style): string =>
+    `  ${padEnd(label, 8)}${terminal.paint(style, bar(tokens, before, room))}${" ".repeat(room - barCells(tokens, before, room))} ${padStart(formatCount(tokens), NUMBER)} tokens`;
+  return [
+    line("before", before, "remainder"),
+    `${line("after", after, "good")}`,
+    terminal.paint("good", padStart(saved, terminal.width - 1)),
+  ];
+}
+
+function barCells(value: number, most: number, width: number): number {
+  return bar(value, most, width).length;
+}
+
+/** Before and after by layer: tokens, share of the whole, a bar each, messages. */
+export function layerComparison(before: LayerState, after: LayerState, terminal: Terminal): string[] {
+  const rows = rowsOf(before, after);
+  const most = Math.max(1, ...rows.flatMap((row) => [row.before, row.after]));
+  const messages = Math.max(...rows.map((row) => row.messages.length), "messages".length);
+  const room = terminal.width - 2 - LABEL - 2 * (NUMBER + 1 + PERCENT + 2) - messages - 2;
+  const cells = room >= 12 ? Math.floor(room / 2) - 1 : 0;
+  const side = (tokens: number, whole: number, style: Style): string => {
+    const drawn = bar(tokens, most, cells);
+    const blank = " ".repeat(cells - drawn.length);
+    const share = padStart(formatPercent(tokens, whole), PERCENT);
+    return `${padStart(formatCount(tokens), NUMBER)} ${terminal.paint("faint", share)} ${terminal.paint(style, drawn)}${blank} `;
+  };
+  const sideWidth = NUMBER + 1 + PERCENT + 1 + cells + 1;
+  const header = `  ${" ".repeat(LABEL)}${padEnd(padStart("before", NUMBER), sideWidth)}${padEnd(padStart("after", NUMBER), sideWidth)}${padStart("messages", messages)}`;
+  return [
+    terminal.paint("faint", header),
+    ...rows.map(
+      (row) =>
+        `  ${padEnd(row.label, LABEL)}${side(row.before, before.tokens, row.style)}${side(row.after, after.tokens, row.style)}${padStart(row.messages, messages)}`,
+    ),
+  ];
+}
+
+function rowsOf(before: LayerState, after: LayerState): Row[] {
+  const layers = LAYER_NAMES.map(
+    (name): Row => ({
+      label: LAYER_LABELS[name],
+      style: name,
+      before: before.layers[name].tokens,
+      after: after.layers[name].tokens,
+      messages: arrow(before.layers[name].messages, after.layers[name].messages),
+    }),
+  );
+  if (before.fixedTokens + after.fixedTokens === 0) return layers;
+  const fixed: Row = {
+    label: "system, tools",
+    style: "faint",
+    before: before.fixedTokens,
+    after: after.fixedTokens,
+    messages: "",
+  };
+  return [fixed, ...layers];
+}
+
+function arrow(before: number, after: number): string {
+  if (before === 0 && after === 0) return "–";
+  return `${formatCount(before)} → ${formatCount(after)}`;
+}
+
+/** One state by layer: tokens, share, bar, messages. */
+export function layerTable(state: LayerState, terminal: Terminal): string[] {
+  const names: readonly LayerName[] = LAYER_NAMES.filter(
+    (name) => name !== "summary" || state.layers.summary.messages > 0,
+  );
+  const entries = [
+    ...(state.fixedTokens > 0
+      ? [{ label: "system, tools", style: "faint" as Style, tokens: state.fixedTokens, messages: "" }]
+      : []),
+    ...names.map((name) => ({
+      label: LAYER_LABELS[name],
+      style: name as Style,
+      tokens: state.layers[name].tokens,
+      messages: formatCount(state.layers[name].messages),
+    })),
+  ];
+  return barTable(entries, state.tokens, terminal);
+}
+
+export interface BarEntry {
+  readonly label: string;
+  readonly style: Style;
+  readonly tokens: number;
+  readonly messages: string;
+}
+
+/** Labelled token counts with their share of a whole, a bar, and how many messages they are of. */
+export function barTable(entries: readonly BarEntry[], whole: number, terminal: Terminal): string[] {
+  const most = Math.max(1, ...entries.map((entry) => entry.tokens));
+  const cells = Math.max(8, Math.min(40, terminal.width - 54));
+  const rows = entries.map((entry): (Cell | string)[] => [
+    entry.label,
+    formatCount(entry.tokens),
+    { text: formatPercent(entry.tokens, whole), style: "faint" },
+    { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
+    entry.messages,
+  ]);
+  const header = ["", "tokens", "", "", "messages"].map((text): Cell => ({ text, style: "faint" }));
+  return table([header, ...rows], {
+    columns: [{ flexible: true }, { align: "right" }, { align: "right" }, {}, { align: "right" }],
+    width: terminal.width,
+    paint: terminal.paint,
+  });
+}
