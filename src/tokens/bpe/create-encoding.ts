@@ -7,7 +7,7 @@ import { type PackedVocabulary, unpackVocabulary } from "./vocabulary.ts";
 export type Splitter = (text: Uint8Array, length: number, ends: Int32Array) => number;
 
 // UTF-16 units read at a time: text, piece ends and the busy part of the tables then stay in the processor's cache.
-const WINDOW = 1 << 14;
+const WINDOW = 1 << 16;
 // A single piece longer than this is cut: the cost per unit stays bounded, and so does memory.
 const LONGEST_WINDOW = 1 << 20;
 // No pattern looks further than this many bytes behind the piece that follows; the longest contraction has 3.

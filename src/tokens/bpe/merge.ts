@@ -8,7 +8,7 @@ const SCAN_LIMIT = 48;
 // A pass over all parts pays when it joins at least one pair in this many parts: runs of one character, rules, blanks.
 const SWEEP_SHARE = 16;
 // What is kept from one call to the next; longer pieces get arrays of their own.
-const KEPT_LENGTH = 1 << 12;
+const KEPT_LENGTH = 1 << 14;
 const POSITIONS = 2 ** 32;
 
 interface Parts {
