@@ -151,6 +151,32 @@ describe("Claude Code sessions", () => {
     expect(transcript.problems[0]?.message).toContain("follows 002");
   });
 
+  it("streamed by the command line follow one another, sub-agents aside", async () => {
+    const streamed = (
+      uuid: string,
+      role: string,
+      content: unknown,
+      parent: string | null = null,
+    ): Fields => ({
+      type: role,
+      uuid,
+      session_id: "s",
+      parent_tool_use_id: parent,
+      message: { role, content },
+    });
+    const transcript = await readTranscript(
+      file([
+        streamed("1", "user", "hello"),
+        streamed("2", "assistant", [call("t1")]),
+        streamed("3", "user", "the sub-agent's task", "t1"),
+        streamed("4", "user", result("t1")),
+        streamed("5", "assistant", [text("done")]),
+      ]),
+    );
+    expect(outline(transcript)).toEqual(["hello", "call t1", "result t1", "done"]);
+    expect(transcript.leftOut).toEqual({ sidechain: 1 });
+  });
+
   it("begin anew after a compaction of Claude Code's own", async () => {
     const boundary = record("008", null, {
       type: "system",

@@ -52,10 +52,12 @@ function openClaudeCode(log: ReadLog): RecordReader {
 
   /** A record that others may hang on; what it carries is kept with it. */
   function place(record: JsonRecord, uuid: string, kept: Kept): void {
-    const sidechain = record.isSidechain === true;
+    const sidechain = isSidechain(record);
+    // What the command line streams has no parents: every record follows the one before it.
+    const parent = "parentUuid" in record ? stringOf(record.parentUuid) : last;
     records.set(uuid, {
       uuid,
-      parent: stringOf(record.parentUuid) ?? null,
+      parent: parent ?? null,
       sidechain,
       previous: last,
       ...optional("logicalParent", stringOf(record.logicalParentUuid)),
@@ -109,7 +111,7 @@ type Kept = Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp"> |
 
 function keep(record: JsonRecord): Kept {
   const type = record.type;
-  if (record.isSidechain === true) return "sidechain";
+  if (isSidechain(record)) return "sidechain";
   if (type === "system" && record.subtype === "compact_boundary") {
     return { kind: "boundary", message: recordOf(record.compactMetadata), ...stamp(record) };
   }
@@ -124,6 +126,11 @@ function keep(record: JsonRecord): Kept {
   }
   const subtype = stringOf(record.subtype);
   return `${String(type)}${subtype === undefined ? "" : ` ${subtype}`}`;
+}
+
+/** Work of a sub-agent, which the agent itself does not see. */
+function isSidechain(record: JsonRecord): boolean {
+  return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
 
 function stamp(record: JsonRecord): { timestamp?: string } {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../errors.ts";
 import { messageText } from "../messages/message.ts";
@@ -116,6 +117,8 @@ describe("reading records", () => {
     expect(error.message).toContain("tale.txt");
     expect(error.hint).toContain("claude-code");
     expect((await failure("")).code).toBe("UnknownFormat");
+    const pi = await failure(lines(HEADER, said("one")), { name: "a.jsonl", format: "anthropic" });
+    expect(pi.message).toBe("a.jsonl is a pi file, not anthropic");
     expect((await failure("{}", { format: "nonsense" as never })).code).toBe("UnknownFormat");
   });
 
@@ -123,6 +126,47 @@ describe("reading records", () => {
     const error = await failure('[\n {"role":"user","content":"a"},\n {"role":"as', { name: "cut.json" });
     expect(error.code).toBe("InvalidTranscript");
     expect(error.message).toContain("cut.json is no valid JSON");
+  });
+});
+
+describe("written text", () => {
+  const words = fc
+    .array(fc.constantFrom("a", '"', "\\", "\n", "\u0000", "\u2028", "\ud83d", "\ude00", "\u001b", "é"))
+    .map((all) => all.join(""));
+  const overTheWire = (text: string): string => new TextDecoder().decode(new TextEncoder().encode(text));
+
+  it("brings back any content through bytes, whether appended or in a new file", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 4 }), words, async (contents, summary) => {
+        const chat = await readTranscript(
+          JSON.stringify(contents.map((content) => ({ role: "user", content }))),
+          { format: "openai-chat" },
+        );
+        const rewrittenChat = await readTranscript(overTheWire(rewritten(chat)), { format: "openai-chat" });
+        expect(texts(rewrittenChat)).toEqual(texts(chat));
+
+        const original = lines(HEADER, ...contents.map(said));
+        const pi = await readTranscript(original);
+        const session = {
+          messages: pi.messages,
+          summary: { text: summary, version: 1 },
+          tokensBefore: 1,
+          tokensAfter: 1,
+        };
+        const appended = overTheWire(original + [...writeTranscript(pi, session, PORTS).chunks].join(""));
+        const again = await readTranscript(appended);
+        expect(again.problems).toEqual([]);
+        expect(again.messages[0]?.native).toMatchObject({ role: "compactionSummary", summary });
+        expect(texts(again).slice(1)).toEqual(contents);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("keeps what stands around the list, however deep", async () => {
+    const deep = `${"[".repeat(4000)}${"]".repeat(4000)}`;
+    const text = `{"messages":[{"role":"user","content":"hi"}],"extra":${deep},"__proto__":{"a":1}}`;
+    expect(rewritten(await readTranscript(text))).toBe(text);
   });
 });
 

@@ -71,6 +71,7 @@ async function readSession(source: Source): Promise<Session> {
   if (layout.kind === "records" && (source.format === undefined || source.format === layout.format.format)) {
     return readRecords(layout.format, source);
   }
+  if (layout.kind === "records") throw otherFormat(layout.format.format, source);
   return readWhole(layout, source);
 }
 
@@ -192,6 +193,14 @@ function brokenJson(text: string, source: Source): CompactError {
   return new CompactError("InvalidTranscript", `${source.name ?? "transcript"} is no valid JSON: ${reason}`, {
     ...(source.name === undefined ? {} : { place: source.name }),
     hint: "The file may be cut off; export it again, or repair the end by hand.",
+  });
+}
+
+function otherFormat(found: TranscriptFormat, source: Source): CompactError {
+  const name = source.name ?? "transcript";
+  return new CompactError("UnknownFormat", `${name} is a ${found} file, not ${source.format}`, {
+    place: name,
+    hint: `Name the format ${found}, or leave it out to have it detected.`,
   });
 }
 

@@ -39,7 +39,7 @@ export function splitAtSummary(compacted: CompactedSession): {
 
 function isSummary(message: Message, summary: CompactedSession["summary"]): boolean {
   if (message.meta?.summaryVersion !== undefined) return true;
-  return summary !== undefined && textsOf(message) === summary.text;
+  return message.native === undefined && summary !== undefined && textsOf(message) === summary.text;
 }
 
 function textsOf(message: Message | undefined): string {

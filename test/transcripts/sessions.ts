@@ -44,7 +44,18 @@ export function textOf(file: string): string {
   return readFileSync(join(ROOT, file), "utf8");
 }
 
+const transcripts = new Map<string, Promise<Transcript>>();
+
+/** The file as a transcript, in chunks that end in the middle of lines; read once. */
 export function read(file: string): Promise<Transcript> {
+  const known = transcripts.get(file);
+  if (known !== undefined) return known;
+  const transcript = readFile(file);
+  transcripts.set(file, transcript);
+  return transcript;
+}
+
+function readFile(file: string): Promise<Transcript> {
   return readTranscript(createReadStream(join(ROOT, file), { encoding: "utf8", highWaterMark: 10_007 }), {
     name: file,
   });
