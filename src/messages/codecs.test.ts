@@ -35,6 +35,12 @@ describe("the registry", () => {
     expect(detectListFormat([])).toBeUndefined();
     expect(detectListFormat([1, "two"])).toBeUndefined();
     expect(detectListFormat([{ name: "no message" }])).toBeUndefined();
+    expect(detectListFormat([{ role: "constructor", content: "x" }])).toBeUndefined();
+  });
+
+  it("refuses what is no list", () => {
+    const text = "[]" as unknown as unknown[];
+    expect(() => decode(text, "pi")).toThrow(/messages must be an array, not a string/);
   });
 
   it("names the formats when asked for another", () => {

@@ -2,7 +2,7 @@ import type { Codec } from "./codec.ts";
 import { contentHash } from "./content-hash.ts";
 import { type Vote, weighVotes } from "./detection.ts";
 import type { Format, Message, Part } from "./message.ts";
-import { type NativeObject, objectAt } from "./native.ts";
+import { arrayAt, type NativeObject, objectAt } from "./native.ts";
 import { createPairing, type Pairing } from "./pairing.ts";
 import { partsOf, type Reading } from "./slots.ts";
 
@@ -39,7 +39,7 @@ export function createCodec(spec: CodecSpec): Codec {
 function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonly Message[]): Message[] {
   const uniqueId = createIds(previous);
   const pairing = createPairing(previous);
-  return list.map((native, index) => {
+  return arrayAt(list, "messages").map((native, index) => {
     const place = `messages[${previous.length + index}]`;
     const reading = spec.read(objectAt(native, place), place);
     return toMessage({ spec, native, reading }, uniqueId, pairing);
@@ -66,10 +66,29 @@ function toMessage(entry: ReadEntry, uniqueId: (base: string) => string, pairing
   };
 }
 
+interface TakenIds {
+  readonly ids: Set<string>;
+  /** How many messages of the list are in `ids`. */
+  upTo: number;
+}
+
+/** A conversation only grows, and its end is decoded before every call: its ids are collected once. */
+const takenByList = new WeakMap<readonly Message[], TakenIds>();
+
+function idsOf(previous: readonly Message[]): ReadonlySet<string> {
+  let taken = takenByList.get(previous);
+  if (taken === undefined || taken.upTo > previous.length) {
+    taken = { ids: new Set(), upTo: 0 };
+    takenByList.set(previous, taken);
+  }
+  for (; taken.upTo < previous.length; taken.upTo++) taken.ids.add(previous[taken.upTo]?.id ?? "");
+  return taken.ids;
+}
+
 /** Turns wished ids into unique ones: the first keeps its own, later ones get `-2`, `-3`. */
 function createIds(previous: readonly Message[]): (base: string) => string {
+  const before = idsOf(previous);
   const taken = new Set<string>();
-  for (const message of previous) taken.add(message.id);
   const lastNumber = new Map<string, number>();
   return (base) => {
     let number = lastNumber.get(base) ?? 0;
@@ -77,7 +96,7 @@ function createIds(previous: readonly Message[]): (base: string) => string {
     do {
       number++;
       id = number === 1 ? base : `${base}-${number}`;
-    } while (taken.has(id));
+    } while (taken.has(id) || before.has(id));
     lastNumber.set(base, number);
     taken.add(id);
     return id;

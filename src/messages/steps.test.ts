@@ -33,7 +33,7 @@ function answeredLater(messages: readonly Message[], id: string): boolean {
 }
 
 describe("toSteps", () => {
-  it("PRT-5 keeps every call and result once, and each answered call right before its results", () => {
+  it("keeps every call and result once, and each answered call right before its results", () => {
     fc.assert(
       fc.property(scrambled, (messages) => {
         const steps = toSteps(messages);

@@ -28,7 +28,7 @@ export const checkIds: CodecCheck = (codec, list) => {
   const problems = new Set(ids).size === ids.length ? [] : ["ids are not unique"];
   if (ids.some((id) => id === "")) problems.push("an id is empty");
   for (const cut of cutsOf(list.length)) {
-    const prefix = codec.decode(list.slice(0, cut));
+    const prefix = codec.decode(list.slice(0, cut).map(copyOf));
     if (prefix.some((message, index) => message.id !== ids[index])) problems.push(`ids change at cut ${cut}`);
   }
   return problems;
@@ -43,7 +43,12 @@ export const checkSuffixes: CodecCheck = (codec, list) => {
   });
 };
 
-/** Every result has a call before it, unless the list itself lacks it: `orphans` says how many do. */
+function copyOf(entry: unknown): unknown {
+  if (typeof entry !== "object" || entry === null) return entry;
+  return Object.assign(Object.create(Object.getPrototypeOf(entry) as object | null) as object, entry);
+}
+
+/** The ids of results that have no call before them. */
 export function orphanResults(messages: readonly Message[]): string[] {
   const called = new Set<string>();
   return messages.flatMap((message) =>

@@ -73,7 +73,7 @@ describe("ai-sdk", () => {
     expect(codec.encode([summary])).toEqual([{ role: "assistant", content: "So far" }]);
   });
 
-  it("PRT-5 splits a UI message into steps for providers that want results between", () => {
+  it("splits a UI message into steps for providers that want results between", () => {
     const roles = openaiChatCodec.encode(codec.decode(ui)).map((entry) => (entry as { role: string }).role);
     expect(roles).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
   });

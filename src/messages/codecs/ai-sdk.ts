@@ -31,7 +31,7 @@ const FOREIGN_FIELDS = ["type", "tool_calls", "tool_call_id", "lc", "getType", "
 
 function vote(entry: NativeObject): Vote {
   const role = String(entry.role);
-  if (!(role in MODEL_ROLES) || FOREIGN_FIELDS.some((field) => field in entry)) return -1;
+  if (!Object.hasOwn(MODEL_ROLES, role) || FOREIGN_FIELDS.some((field) => field in entry)) return -1;
   if (isUi(entry)) return voteOnBlocks(entry.parts, (_part, type) => (type === "" ? -1 : 1)) || 0.4;
   if (role === "tool" && !Array.isArray(entry.content)) return -1;
   const blocks = voteOnBlocks(entry.content, blockVote);

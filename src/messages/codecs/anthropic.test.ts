@@ -58,7 +58,7 @@ describe("anthropic", () => {
     expect(copy?.content[2]).toBe(native.content[2]);
   });
 
-  it("PRT-5 puts all results of one step into the next user message, whatever order they came in", () => {
+  it("puts all results of one step into the next user message, whatever order they came in", () => {
     const call = (id: string) => ({ type: "toolCall", id, name: "look", arguments: '{"n":1}' }) as const;
     const result = (id: string) => ({ type: "toolResult", id, content: `found ${id}` }) as const;
     const list = codec.encode([

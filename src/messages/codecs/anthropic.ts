@@ -238,7 +238,8 @@ const FOREIGN_FIELDS = ["tool_calls", "parts", "getType", "_getType"];
 
 function vote(entry: NativeObject): Vote {
   const { role, type } = entry;
-  if (typeof role !== "string" || !(role in ROLES) || (type !== undefined && type !== "message")) return -1;
+  if (typeof role !== "string" || !Object.hasOwn(ROLES, role) || (type !== undefined && type !== "message"))
+    return -1;
   if (FOREIGN_FIELDS.some((field) => field in entry)) return -1;
   const blocks = voteOnBlocks(entry.content, blockVote);
   return blocks < 0 ? -1 : Math.max(blocks, type === "message" ? 0.45 : 0.4);

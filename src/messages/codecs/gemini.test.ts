@@ -5,7 +5,7 @@ import { geminiCodec as codec } from "./gemini.ts";
 const response = (name: string, output: unknown) => ({ functionResponse: { name, response: { output } } });
 
 describe("gemini", () => {
-  it("PRT-5 pairs calls without ids by name and order", () => {
+  it("pairs calls without ids by name and order", () => {
     const messages = codec.decode([
       { role: "user", parts: [{ text: "go" }] },
       {

@@ -226,7 +226,7 @@ function buildStep(step: Step, context: BuildContext): unknown {
 function vote(entry: NativeObject): Vote {
   if (!Array.isArray(entry.parts) || "content" in entry) return -1;
   const { role } = entry;
-  if (role !== undefined && !(typeof role === "string" && role in ROLES)) return -1;
+  if (role !== undefined && !(typeof role === "string" && Object.hasOwn(ROLES, role))) return -1;
   const blocks = voteOnBlocks(entry.parts, (block, type) => (type === "" && !("type" in block) ? 1 : -1));
   return blocks === 0 ? 0.5 : blocks;
 }

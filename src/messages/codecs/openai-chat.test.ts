@@ -9,7 +9,7 @@ const call = (id: string | null, name: string) => ({
 });
 
 describe("openai-chat", () => {
-  it("PRT-5 pairs results without ids with the calls before them, by order and name", () => {
+  it("pairs results without ids with the calls before them, by order and name", () => {
     const list = [
       { role: "user", content: "go" },
       { role: "assistant", content: null, tool_calls: [call(null, "a"), call(null, "b")] },

@@ -292,7 +292,8 @@ const OWN_BLOCKS = new Set(["image_url", "input_audio", "refusal", "video_url"])
 
 function vote(entry: NativeObject): Vote {
   const role = entry.role;
-  if (typeof role !== "string" || !(role in ROLES) || "type" in entry || "parts" in entry) return -1;
+  if (typeof role !== "string" || !Object.hasOwn(ROLES, role) || "type" in entry || "parts" in entry)
+    return -1;
   if (firstHas(entry.tool_calls, "name", "args") || typeof entry.getType === "function") return -1;
   const blocks = voteOnBlocks(entry.content, (block, type) => {
     if (OWN_BLOCKS.has(type)) return 0.9;

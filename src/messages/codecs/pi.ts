@@ -139,7 +139,8 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
       content: writeResult(result.content),
       isError: result.isError ?? native.isError,
     });
-  if (!(String(native.role) in ROLES) && native.content === undefined) return rewriteCustom(native, parts);
+  if (!Object.hasOwn(ROLES, String(native.role)) && native.content === undefined)
+    return rewriteCustom(native, parts);
   const blocks = rewriteBlocks(contentSlots(native.content, "content"), parts, { patch, build });
   const only = blocks.length === 1 ? blocks[0] : undefined;
   const wasText = typeof native.content === "string";
@@ -250,6 +251,6 @@ function vote(entry: NativeObject): Vote {
   });
   if (blocks < 0) return -1;
   const timed = typeof entry.timestamp === "number";
-  if (!(role in ROLES)) return timed ? 0.8 : -1;
+  if (!Object.hasOwn(ROLES, role)) return timed ? 0.8 : -1;
   return Math.max(blocks, timed ? ("stopReason" in entry ? 1 : 0.8) : 0.15);
 }
