@@ -7,7 +7,7 @@ import { normalizeUsage } from "../tokens/usage.ts";
 import type { CompactConfig } from "./config.ts";
 import { type ListCodec, listCodec } from "./list-codec.ts";
 import type { PreflightRequest } from "./ports.ts";
-import { knows, type LiveSession, look, type SessionPorts } from "./session.ts";
+import { knownSource, type LiveSession, look, type SessionPorts } from "./session.ts";
 
 /** What every look at a list needs and does not change. */
 export interface LookContext {
@@ -35,8 +35,8 @@ export function lookAt(
   context: LookContext,
 ): Look {
   const { counter, config } = context;
-  const known = session.codec !== undefined && knows(session, messages) ? session.codec : undefined;
-  const codec = known ?? listCodec(messages, request.format);
+  const known = session.codec === undefined ? undefined : knownSource(session, messages);
+  const codec = (known && session.codec) ?? listCodec(messages, request.format);
   session.codec = codec;
   const ports: SessionPorts = {
     counter,
@@ -46,7 +46,7 @@ export function lookAt(
     count: (message) => counter.countMessage(message),
     edit: { countText: (text) => counter.countText(text), archiveId },
   };
-  look(session, messages, ports);
+  look(session, messages, { known, ports });
   const breakdown = breakdownOf(session, request, counter);
   const tokens = breakdown.system + breakdown.developer + breakdown.tools_schema + breakdown.messages;
   learn(session, request.usage, counter);
@@ -56,11 +56,7 @@ export function lookAt(
 }
 
 function breakdownOf(session: LiveSession, request: PreflightRequest, counter: TokenCounter): TokenBreakdown {
-  const listed = { system: 0, developer: 0 };
-  for (const { message } of session.entries) {
-    if (message.role === "system" || message.role === "developer")
-      listed[message.role] += counter.countMessage(message);
-  }
+  const { listed } = session;
   const input = request.input === undefined ? 0 : counter.countText(request.input);
   return {
     system: listed.system + counter.countSystem(request.system),

@@ -21,6 +21,7 @@ import type {
 import { type CompactionReport, type CompactionResult, untouched } from "./report.ts";
 import { compactSession, type RoundInput } from "./round.ts";
 import { type LiveSession, newSession } from "./session.ts";
+import type { SessionState } from "./state.ts";
 import { openStore, type Store } from "./store.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createTurnQueue } from "./turn-queue.ts";
@@ -204,8 +205,15 @@ export class CompactManager {
         announce,
         now: () => this.#now().toISOString(),
         clock: () => this.#clock(),
-        save: async (session, state) =>
-          (await store.states.save(session.id, state, session.storedVersion)).version,
+        save: async (session, state) => {
+          const safe = this.#redactor.redactValue(state.summary) as SessionState["summary"];
+          const saved = await store.states.save(
+            session.id,
+            { ...state, summary: safe },
+            session.storedVersion,
+          );
+          return saved.version;
+        },
       });
     } catch (error) {
       const archiveFailed = CompactError.isInstance(error) && error.code === "StorageFailed";

@@ -1,10 +1,18 @@
 import { contentHash } from "../messages/content-hash.ts";
 import { afterCompaction } from "../tokens/calibration.ts";
 import type { Applied } from "./apply.ts";
+import type { LiveSummary } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 import type { LiveSession } from "./session.ts";
-import type { KeptMessage, LoggedMessage, SessionState, ViewEntry } from "./state.ts";
+import {
+  fingerprintOf,
+  type KeptMessage,
+  type LoggedMessage,
+  type SessionState,
+  type StoredSummary,
+  type ViewEntry,
+} from "./state.ts";
 
 export interface NextStateInput {
   readonly session: LiveSession;
@@ -41,9 +49,7 @@ export function nextState(input: NextStateInput): {
     log,
     kept: entries.flatMap((entry) => keptMessage(entry, log)),
     summary:
-      applied.summary === undefined
-        ? undefined
-        : { ...applied.summary, at: input.at, tokens: applied.summaryTokens },
+      applied.summary === undefined ? undefined : stored(applied.summary, applied.summaryTokens, input.at),
     summaryCount: previous.summaryCount + (applied.summary === undefined ? 0 : 1),
     summarizedMessageIds:
       applied.summary === undefined ? [] : [...previous.summarizedMessageIds, ...summarized],
@@ -52,6 +58,10 @@ export function nextState(input: NextStateInput): {
     calibration: afterCompaction(previous.calibration),
   };
   return { state, entries };
+}
+
+function stored(summary: LiveSummary, tokens: number, at: string): StoredSummary {
+  return { ...summary, fingerprint: fingerprintOf(summary.text), at, tokens };
 }
 
 function keptEntry(entry: ViewEntry, fate: PlannedMessage | undefined, context: EditContext): ViewEntry {

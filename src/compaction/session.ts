@@ -14,9 +14,11 @@ import {
 } from "./state.ts";
 
 /** A native list that is known to stand for the session's view, with its decoded messages. */
-interface Source {
+export interface Source {
   readonly natives: unknown[];
   readonly messages: Message[];
+  /** The list itself is the view: it can go back to the caller as it is. */
+  readonly isView: boolean;
 }
 
 /** One session in memory: its stored state and the view that was made from it last. */
@@ -33,6 +35,8 @@ export interface LiveSession {
   view: Message[];
   /** Tokens of the view's messages. */
   tokens: number;
+  /** Those of them in system and developer messages. */
+  listed: { system: number; developer: number };
   /** Our count of the newest whole request, before any calibration; 0 before the first. */
   estimate: number;
   /** The caller's list is the view: nothing has to be projected. */
@@ -53,6 +57,7 @@ export function newSession(id: string, counter: string): LiveSession {
     log: [],
     view: [],
     tokens: 0,
+    listed: { system: 0, developer: 0 },
     estimate: 0,
     asGiven: true,
     reset: false,
@@ -65,21 +70,25 @@ export interface SessionPorts extends ProjectionPorts {
   readonly shape: SummaryShape;
 }
 
-/**
- * Brings the session's view up to date with a list. A list that only grew behind one that is known
- * costs as much as its new messages; any other is projected as a whole.
- */
-export function look(session: LiveSession, list: readonly unknown[], ports: SessionPorts): void {
-  const source = session.sources.find((known) => startsWith(list, known.natives));
-  if (source !== undefined && grow(session, list.slice(source.natives.length), { source, ports })) return;
-  const messages = markSummaries(ports.codec.decode(list));
-  show(session, project(messages, session.state, ports), ports);
-  session.sources = [{ natives: [...list], messages }];
+/** The list among those seen before that this one begins with, object by object. */
+export function knownSource(session: LiveSession, list: readonly unknown[]): Source | undefined {
+  return session.sources.find((source) => startsWith(list, source.natives));
 }
 
-/** True for a list that begins with one that was seen before, object by object. */
-export function knows(session: LiveSession, list: readonly unknown[]): boolean {
-  return session.sources.some((source) => startsWith(list, source.natives));
+/**
+ * Brings the session's view up to date with a list. A list that only grew behind a known one costs as
+ * much as its new messages; any other is projected as a whole.
+ */
+export function look(
+  session: LiveSession,
+  list: readonly unknown[],
+  { known, ports }: { readonly known: Source | undefined; readonly ports: SessionPorts },
+): void {
+  if (known !== undefined && grow(session, list, { known, ports })) return;
+  const messages = markSummaries(ports.codec.decode(list));
+  const projection = project(messages, session.state, ports);
+  show(session, projection, ports);
+  session.sources = [{ natives: [...list], messages, isView: projection.asGiven }];
 }
 
 function startsWith(list: readonly unknown[], natives: readonly unknown[]): boolean {
@@ -92,25 +101,37 @@ function startsWith(list: readonly unknown[], natives: readonly unknown[]): bool
 /** Adds new messages to everything that is known; false when one of them is a summary of ours. */
 function grow(
   session: LiveSession,
-  added: readonly unknown[],
-  { source, ports }: { readonly source: Source; readonly ports: SessionPorts },
+  list: readonly unknown[],
+  { known, ports }: { readonly known: Source; readonly ports: SessionPorts },
 ): boolean {
-  if (added.length === 0) return true;
-  const messages = markSummaries(ports.codec.decode(added, source.messages));
+  const added = list.slice(known.natives.length);
+  const messages = added.length === 0 ? [] : markSummaries(ports.codec.decode(added, known.messages));
   if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
+  session.asGiven = known.isView;
   for (const message of messages) {
     const pinned = ports.isPinned(message);
-    const tokens = ports.counter.countMessage(message);
-    const at = pinned ? undefined : session.log.push([contentHash(message), tokens]) - 1;
+    const at = pinned ? undefined : session.log.push([contentHash(message), ports.count(message)]) - 1;
     session.entries.push({ message, pinned, at, edit: undefined });
     session.view.push(message);
-    session.tokens += tokens;
+    addTokens(session, message, ports.count(message));
   }
-  for (const known of session.sources) {
-    known.natives.push(...added);
-    known.messages.push(...messages);
+  for (const source of session.sources) {
+    source.natives.push(...added);
+    source.messages.push(...messages);
   }
   return true;
+}
+
+function addTokens(session: LiveSession, message: Message, tokens: number): void {
+  session.tokens += tokens;
+  if (message.role === "system" || message.role === "developer") session.listed[message.role] += tokens;
+}
+
+function setView(session: LiveSession, view: readonly Message[], count: (message: Message) => number): void {
+  session.view = [...view];
+  session.tokens = 0;
+  session.listed = { system: 0, developer: 0 };
+  for (const message of view) addTokens(session, message, count(message));
 }
 
 /** Makes a projection the session's view. */
@@ -119,8 +140,7 @@ function show(session: LiveSession, projection: Projection, ports: SessionPorts)
   session.log = [...projection.log];
   session.asGiven = projection.asGiven;
   session.reset = projection.reset;
-  session.view = assemble(projection.kept, projection.summary, ports.shape);
-  session.tokens = session.view.reduce((total, message) => total + ports.counter.countMessage(message), 0);
+  setView(session, assemble(projection.kept, projection.summary, ports.shape), ports.count);
 }
 
 /** Takes over the view that a compaction left behind: raw list and output both stand for it from now on. */
@@ -137,11 +157,10 @@ export function settle(
   session.state = outcome.state;
   session.entries = [...outcome.entries];
   session.log = [...outcome.state.log];
-  session.view = [...outcome.view];
-  session.tokens = outcome.view.reduce((total, message) => total + counter.countMessage(message), 0);
+  setView(session, outcome.view, (message) => counter.countMessage(message));
   session.asGiven = false;
   session.sources = [
-    ...session.sources.slice(0, 1),
-    { natives: [...outcome.natives], messages: [...outcome.view] },
+    ...session.sources.slice(0, 1).map((source) => ({ ...source, isView: false })),
+    { natives: [...outcome.natives], messages: [...outcome.view], isView: true },
   ];
 }

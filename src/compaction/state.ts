@@ -7,6 +7,14 @@ import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 /** One unpinned message that has been seen: content hash and tokens. */
 export type LoggedMessage = readonly [hash: string, tokens: number];
 
+export interface StoredSummary extends LiveSummary {
+  /** Fingerprint of the text as it stands in the list: what is stored has secrets taken out. */
+  readonly fingerprint: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly tokens: number;
+}
+
 export interface KeptMessage {
   /** Index into the log. */
   readonly at: number;
@@ -24,7 +32,7 @@ export interface SessionState {
   readonly log: readonly LoggedMessage[];
   /** Those of the log that are still in the view, ascending. */
   readonly kept: readonly KeptMessage[];
-  readonly summary: (LiveSummary & { readonly at: string; readonly tokens: number }) | undefined;
+  readonly summary: StoredSummary | undefined;
   readonly summaryCount: number;
   /** Ids of all messages that went into summaries, oldest first. */
   readonly summarizedMessageIds: readonly string[];
@@ -100,7 +108,13 @@ export function project(
 
 function isLiveSummary(message: Message, state: SessionState): boolean {
   if (state.summary === undefined || message.meta?.summaryVersion !== state.summary.version) return false;
-  return summaryOf(message)?.text === state.summary.text;
+  const text = summaryOf(message)?.text;
+  return text !== undefined && fingerprintOf(text) === state.summary.fingerprint;
+}
+
+/** Recognises a summary by its text. */
+export function fingerprintOf(text: string): string {
+  return contentHash({ role: "assistant", parts: [{ type: "text", text }] });
 }
 
 function fresh(messages: readonly Message[], ports: ProjectionPorts, reset: boolean): Projection {

@@ -1,0 +1,102 @@
+// The cost of the check before each model call: a session of 1,000 turns and about 580,000 tokens in which only the
+// newest turn is new, and the same session resumed in a fresh process from its stored state. Wall clock, medians.
+// Beside it, in the same run: counting the whole list anew, warm, with tiktoken and with gpt-tokenizer.
+import { writeFileSync } from "node:fs";
+import { get_encoding } from "tiktoken";
+import { countTokens as gptCount } from "gpt-tokenizer/encoding/o200k_base";
+import { CompactManager } from "../dist/compaction/manager.js";
+import { createMemoryDriver } from "../dist/storage/drivers/memory.js";
+
+const TURNS = 1000;
+
+function words(seed, count) {
+  let state = seed * 2654435761 + 1;
+  const list = [];
+  for (let index = 0; index < count; index += 1) {
+    state = (state * 1103515245 + 12345) & 0x7fffffff;
+    list.push(["const", "return", "error", "src/manager.ts", "value", "the", "of", "budget", "=>", `n${state % 10_000}`][state % 10]);
+  }
+  return list.join(" ");
+}
+
+/** One turn: an ask, a call with its result, an answer; about 580 tokens. */
+function turn(number) {
+  return [
+    { role: "user", content: `step ${number}: ${words(number, 20)}` },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        { id: `call_${number}`, type: "function", function: { name: "read_file", arguments: JSON.stringify({ path: `src/f${number}.ts` }) } },
+      ],
+    },
+    { role: "tool", tool_call_id: `call_${number}`, content: words(number + 7, 190) },
+    { role: "assistant", content: `done ${number}: ${words(number + 3, 60)}` },
+  ];
+}
+
+const config = { model: "gpt-4.1", maxContextTokens: 1_047_576, storage: { kind: "memory" }, policy: { triggerPct: 0.95 } };
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+const percentile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)];
+
+async function steadyState() {
+  const manager = new CompactManager(config, { onWarning: () => {} });
+  const list = Array.from({ length: TURNS }, (_, number) => turn(number)).flat();
+  await manager.preflight("session", list);
+  const times = [];
+  for (let number = TURNS; number < TURNS + 400; number += 1) {
+    list.push(...turn(number));
+    const started = performance.now();
+    await manager.preflight("session", list);
+    times.push((performance.now() - started) * 1000);
+    // A real host waits for its model here; the events of this check are handed over meanwhile.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const warm = times.slice(100);
+  return { tokens: manager.getState("session").totalTokens, median: median(warm), p95: percentile(warm, 0.95), max: Math.max(...warm) };
+}
+
+async function resumed() {
+  const storage = createMemoryDriver();
+  const list = Array.from({ length: TURNS }, (_, number) => turn(number)).flat();
+  const small = { ...config, maxContextTokens: 1_047_576 };
+  const first = new CompactManager(small, { storage, onWarning: () => {} });
+  await first.manualCompact("session", list);
+  const times = [];
+  for (let round = 0; round < 20; round += 1) {
+    const again = structuredClone(list);
+    const manager = new CompactManager(small, { storage, onWarning: () => {} });
+    const started = performance.now();
+    await manager.preflight("session", again);
+    times.push(performance.now() - started);
+  }
+  return { median: median(times), max: Math.max(...times) };
+}
+
+function recounted() {
+  const list = Array.from({ length: TURNS }, (_, number) => turn(number)).flat();
+  const texts = list.map((message) => message.content ?? JSON.stringify(message.tool_calls));
+  const tiktoken = get_encoding("o200k_base");
+  const time = (count) => {
+    const runs = [];
+    for (let round = 0; round < 3; round += 1) {
+      const started = performance.now();
+      for (const text of texts) count(text);
+      runs.push(performance.now() - started);
+    }
+    return median(runs);
+  };
+  return { tiktoken: time((text) => tiktoken.encode_ordinary(text).length), gptTokenizer: time((text) => gptCount(text)) };
+}
+
+const steady = await steadyState();
+const cold = await resumed();
+const naive = recounted();
+const report = { steady, cold, naive };
+console.log(`preflight, ${TURNS} turns, ${steady.tokens.toLocaleString("en")} tokens`);
+console.log(`  one new turn    median ${steady.median.toFixed(1)} µs   p95 ${steady.p95.toFixed(1)} µs   max ${steady.max.toFixed(0)} µs`);
+console.log(`  resumed cold    median ${cold.median.toFixed(2)} ms   max ${cold.max.toFixed(2)} ms`);
+console.log(`  counted anew    tiktoken ${naive.tiktoken.toFixed(0)} ms   gpt-tokenizer ${naive.gptTokenizer.toFixed(0)} ms`);
+console.log(`  ratio           ${Math.round((naive.tiktoken * 1000) / steady.median)} x tiktoken   ${Math.round((naive.gptTokenizer * 1000) / steady.median)} x gpt-tokenizer`);
+const out = process.argv.indexOf("--json");
+if (out > 0) writeFileSync(process.argv[out + 1], JSON.stringify(report, undefined, 2));
