@@ -104,7 +104,7 @@ describe("planted violations", () => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
     plantAll(folder);
     planted = await cruise(folder);
-  }, 60_000);
+  }, 120_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const found = ([rule, from, target]: Plant): boolean => {
@@ -149,7 +149,7 @@ describe("the source", () => {
   beforeAll(async () => {
     real = await cruise(root);
     modules = new Map(real.modules.map((module) => [module.source, module]));
-  }, 60_000);
+  }, 120_000);
 
   it("is seen at all", () => {
     // A cruiser that cannot read TypeScript finds nothing and reports success.
