@@ -45,27 +45,42 @@ function identityFaults(messages: readonly Message[]): Malformation[] {
 
 function pairingFaults(messages: readonly Message[]): Malformation[] {
   const found: Malformation[] = [];
-  const providerIds = new Set(providerCallIds(messages));
-  const open = new Set<string>();
-  const answered = new Set<string>(providerIds);
+  const calls: SeenCalls = {
+    open: new Set(),
+    answered: new Set(),
+    byProvider: new Set(providerCallIds(messages)),
+  };
   messages.forEach((message, index) => {
-    for (const call of clientCalls(message)) {
-      if (open.has(call.id)) {
-        found.push({ kind: "duplicate call", index, explanation: `call id "${call.id}" is open already` });
+    for (const { id } of clientCalls(message)) {
+      if (calls.open.has(id)) {
+        found.push({ kind: "duplicate call", index, explanation: `call id "${id}" is open already` });
       }
-      open.add(call.id);
-      answered.delete(call.id);
+      calls.open.add(id);
+      calls.answered.delete(id);
     }
     for (const { id } of toolResults(message)) {
-      if (open.delete(id)) answered.add(id);
-      else if (!answered.has(id)) {
-        found.push({ kind: "orphan result", index, explanation: `no call before it has the id "${id}"` });
-      } else if (!providerIds.has(id)) {
-        found.push({ kind: "duplicate result", index, explanation: `call "${id}" is answered twice` });
-      }
+      const fault = resultFault(id, calls);
+      if (fault !== undefined) found.push({ ...fault, index });
     }
   });
   return found;
+}
+
+interface SeenCalls {
+  readonly open: Set<string>;
+  readonly answered: Set<string>;
+  readonly byProvider: ReadonlySet<string>;
+}
+
+function resultFault(id: string, calls: SeenCalls): Omit<Malformation, "index"> | undefined {
+  if (calls.open.delete(id)) {
+    calls.answered.add(id);
+    return undefined;
+  }
+  if (calls.byProvider.has(id)) return undefined;
+  if (calls.answered.has(id))
+    return { kind: "duplicate result", explanation: `call "${id}" is answered twice` };
+  return { kind: "orphan result", explanation: `no call before it has the id "${id}"` };
 }
 
 /** Calls without a result; those of the unit that ends the list are still under way and no fault. */
