@@ -203,10 +203,7 @@ describe("built-in summarizer", () => {
         text(`Looked at module${index}Part in src/area${index}/file${index}.ts for a while.`),
       ),
     );
-    const target = message(
-      "assistant",
-      text("The zebraCache in src/zebra/cache.ts is flushed twice on shutdown."),
-    );
+    const target = message("tool", result("z", "zebraCache flushed twice"));
     const messages = [
       user("Look around in this project and tell me."),
       ...filler.slice(0, 20),
@@ -396,7 +393,8 @@ const everything = (messages: readonly Message[]): string =>
       one.id,
       ...one.parts.map((part) => {
         if (part.type === "text") return part.text;
-        if (part.type === "toolCall") return `${part.name} ${callText(part)}`;
+        if (part.type === "toolCall")
+          return `${part.name} ${callText(part).replace(/\s+/g, " ")} ${callText(part)}`;
         return part.type === "toolResult" ? String(part.content) : "";
       }),
     ])

@@ -25,11 +25,11 @@ export interface ComposeOptions {
   readonly countText: (text: string) => number;
 }
 
-const TINY = 60;
+const TINY = 48;
 const LITTLE = 240;
 const ROOMY = 1500;
 /** Below `LITTLE` tokens there are no sections: the request may take this share, telling lines the rest. */
-const LITTLE_SHARE = 0.3;
+const LITTLE_SHARE = 0.25;
 const LEAST_REQUEST = 60;
 const LEAST_SECTION = 24;
 /** `brief` stays short whatever it is given. */

@@ -7,6 +7,7 @@ import {
 } from "../messages/message.ts";
 import { isRecord } from "./calls.ts";
 import type { Call, Conversation } from "./conversation.ts";
+import { oneLine } from "./text.ts";
 
 /** Who a line comes from; `read` is tool output that shows a file, `summary` the summary so far. */
 export type LineSource = "user" | "assistant" | "call" | "read" | "output" | "note" | "summary";
@@ -65,14 +66,18 @@ function partOrigin(
 
 /** Adds the lines of one text; all share source, message and part. */
 export function addLines(lines: Line[], origin: Line, longest: number): void {
-  for (const raw of origin.text.split("\n")) {
-    const line = (
-      origin.source === "read" || origin.source === "output" ? raw.replace(NUMBERED, "") : raw
-    ).trim();
+  for (const line of rawLines(origin)) {
     if (line.length < 2) continue;
     if (line.length <= longest) lines.push({ ...origin, text: line });
     else for (const piece of pieces(line, longest)) lines.push({ ...origin, text: piece });
   }
+}
+
+function rawLines(origin: Line): string[] {
+  // A call's text flows on: one line of an edit alone says too little about the names in it.
+  if (origin.source === "call") return [oneLine(origin.text)];
+  const numbered = origin.source === "read" || origin.source === "output";
+  return origin.text.split("\n").map((line) => (numbered ? line.replace(NUMBERED, "") : line).trim());
 }
 
 function textSource(message: Message): LineSource {

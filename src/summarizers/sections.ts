@@ -94,7 +94,9 @@ const ROOT_FROM = 3;
 // Absolute paths of one project are printed under their common folder.
 function fileBlocks(files: readonly FileEntry[]): Block[] {
   const changed = files.filter((file) => file.effect !== "read");
-  const root = commonFolder((changed.length > 0 ? changed : files).map((file) => file.path));
+  // A relative path beside a root would be read as one under it in the next round.
+  const rooted = files.every((file) => file.path.startsWith("/"));
+  const root = rooted ? commonFolder((changed.length > 0 ? changed : files).map((file) => file.path)) : "";
   const short = (file: FileEntry): string =>
     root !== "" && file.path.startsWith(root) ? file.path.slice(root.length) : file.path;
   const list = (effect: FileEntry["effect"]): Block[] => {

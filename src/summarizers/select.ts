@@ -43,6 +43,7 @@ const SOURCE_WEIGHT: Readonly<Record<LineSource, number>> = {
 const MENTIONS = [1, 0.6, 0.4];
 const SPEECH: ReadonlySet<LineSource> = new Set(["assistant", "user", "summary"]);
 const SPEECH_WORTH = 0.02;
+const WISH_WORTH = 1.5;
 const MISFITS = 60;
 const GROUP_COST = 4;
 
@@ -77,12 +78,12 @@ export function keepLine(position: number, selection: Selection, kept: Kept, pur
 export function selectLines(selection: Selection, kept: Kept, purse: Purse): void {
   const measures = selection.lines.map((line) => measureLine(line.text));
   const telling = measures.map(({ words }) => Math.min(1, words / 8));
-  const weights = selection.lines.map((line, position) =>
-    lineWeight(line, measures[position], selection.wished),
-  );
+  const weights = selection.lines.map((line, position) => lineWeight(line, measures[position]));
+  const wishes = selection.lines.map((line) => wishWorth(line, selection.wished));
   const heap = createMaxHeap();
   const rate = (position: number): number =>
-    worth(position, telling[position] ?? 0, selection, kept) * (weights[position] ?? 0);
+    (worth(position, telling[position] ?? 0, selection, kept) + (wishes[position] ?? 0)) *
+    (weights[position] ?? 0);
   selection.lines.forEach((_, position) => {
     const value = kept.positions.has(position) ? 0 : rate(position);
     if (value > 0) heap.push(position, value);
@@ -114,11 +115,15 @@ function worth(position: number, telling: number, selection: Selection, kept: Ke
   return value;
 }
 
-function lineWeight(line: Line, measure: LineMeasure | undefined, wished: ReadonlySet<string>): number {
-  const weight = SOURCE_WEIGHT[line.source] / ((measure?.tokens ?? 1) + GROUP_COST) ** 0.7;
-  if (wished.size === 0) return weight;
+function lineWeight(line: Line, measure: LineMeasure | undefined): number {
+  return SOURCE_WEIGHT[line.source] / ((measure?.tokens ?? 1) + GROUP_COST) ** 0.7;
+}
+
+// What a person asked for counts whoever said it.
+function wishWorth(line: Line, wished: ReadonlySet<string>): number {
+  if (wished.size === 0) return 0;
   const text = line.text.toLowerCase();
   let shared = 0;
   for (const word of wished) if (text.includes(word)) shared += 1;
-  return shared === 0 ? weight : weight * (1 + 1.5 * Math.min(3, shared));
+  return (WISH_WORTH * Math.min(3, shared)) / SOURCE_WEIGHT[line.source];
 }
