@@ -75,6 +75,15 @@ describe("Codex rollouts", () => {
     expect(transcript.compactions[0]?.kind).toBe("summary");
   });
 
+  it("leave out items that no provider would take, and keep the usage with its answer", async () => {
+    const odd = item({ type: "message", role: "narrator", content: [] });
+    const transcript = await readTranscript(HEAD + odd + TURN);
+    expect(transcript.problems.map((problem) => problem.place)).toEqual(["response_item[0]"]);
+    expect(transcript.leftOut["unreadable message"]).toBe(1);
+    expect(transcript.messages).toHaveLength(5);
+    expect(transcript.usage.map((one) => one.index)).toEqual([2]);
+  });
+
   it("take back the turns that were rolled back", async () => {
     const rollback = line("event_msg", { type: "thread_rolled_back", num_turns: 1 });
     const transcript = await readTranscript(

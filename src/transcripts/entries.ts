@@ -32,7 +32,7 @@ export function messagesFrom(readings: readonly Reading[]): Message[] {
 }
 
 /** Makes the entry for messages that come from one entry (`original`, some of it changed or missing) or from none. */
-export type EntryBuilder = (group: readonly Message[], original: JsonRecord | undefined) => unknown;
+type EntryBuilder = (group: readonly Message[], original: JsonRecord | undefined) => unknown;
 
 /** The list of entries for the compacted messages: untouched entries are the file's own objects. */
 export function rebuildEntries(

@@ -67,7 +67,7 @@ function childrenOf(values: readonly unknown[]): object[] {
   return children;
 }
 
-export interface ParsedLine {
+interface ParsedLine {
   readonly values: readonly unknown[];
   /** What follows the last value that could be read. */
   readonly rest: string;

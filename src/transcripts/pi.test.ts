@@ -134,6 +134,31 @@ describe("pi sessions", () => {
     }
   });
 
+  it("tell calls and results that are kept before the summary", async () => {
+    const answer = {
+      role: "assistant",
+      content: [{ type: "toolCall", id: "c", name: "read", arguments: { path: "a" } }],
+      timestamp: 1,
+    };
+    const output = {
+      role: "toolResult",
+      toolCallId: "c",
+      toolName: "read",
+      content: [
+        { type: "text", text: "no such file" },
+        { type: "image", data: "AAAA", mimeType: "image/png" },
+      ],
+      isError: true,
+      timestamp: 1,
+    };
+    const of = (message: object): object => ({ type: "message", timestamp: STAMP, message });
+    const v1 = await readTranscript(lines([V1, of(answer), of(output), flat("c")]));
+    const [call, result, last] = v1.messages;
+    const [entry] = written(v1, [call!, result!, summary, last!]);
+    expect(entry?.summary).toContain('[call read] {"path":"a"}');
+    expect(entry?.summary).toContain("[result, error] no such file");
+  });
+
   it("say what is kept before the summary even when no summary was made", async () => {
     const v1 = await readTranscript(lines([V1, flat("a"), flat("b")]));
     const [entry] = [

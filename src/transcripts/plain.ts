@@ -20,7 +20,7 @@ function bodyOf(value: unknown): Body | undefined {
 }
 
 /** The codec format of a list or request body. */
-export function detectPlainFormat(value: unknown): Format | undefined {
+function detectPlainFormat(value: unknown): Format | undefined {
   const body = bodyOf(value);
   if (body === undefined) return undefined;
   const container = recordOf(value);
