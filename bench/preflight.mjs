@@ -2,8 +2,8 @@
 // newest turn is new, and the same session resumed in a fresh process from its stored state. Wall clock, medians.
 // Beside it, in the same run: counting the whole list anew, warm, with tiktoken and with gpt-tokenizer.
 import { writeFileSync } from "node:fs";
-import { get_encoding } from "tiktoken";
 import { countTokens as gptCount } from "gpt-tokenizer/encoding/o200k_base";
+import { get_encoding } from "tiktoken";
 import { CompactManager } from "../dist/compaction/manager.js";
 import { createMemoryDriver } from "../dist/storage/drivers/memory.js";
 
@@ -14,7 +14,20 @@ function words(seed, count) {
   const list = [];
   for (let index = 0; index < count; index += 1) {
     state = (state * 1103515245 + 12345) & 0x7fffffff;
-    list.push(["const", "return", "error", "src/manager.ts", "value", "the", "of", "budget", "=>", `n${state % 10_000}`][state % 10]);
+    list.push(
+      [
+        "const",
+        "return",
+        "error",
+        "src/manager.ts",
+        "value",
+        "the",
+        "of",
+        "budget",
+        "=>",
+        `n${state % 10_000}`,
+      ][state % 10],
+    );
   }
   return list.join(" ");
 }
@@ -27,7 +40,11 @@ function turn(number) {
       role: "assistant",
       content: null,
       tool_calls: [
-        { id: `call_${number}`, type: "function", function: { name: "read_file", arguments: JSON.stringify({ path: `src/f${number}.ts` }) } },
+        {
+          id: `call_${number}`,
+          type: "function",
+          function: { name: "read_file", arguments: JSON.stringify({ path: `src/f${number}.ts` }) },
+        },
       ],
     },
     { role: "tool", tool_call_id: `call_${number}`, content: words(number + 7, 190) },
@@ -35,7 +52,12 @@ function turn(number) {
   ];
 }
 
-const config = { model: "gpt-4.1", maxContextTokens: 1_047_576, storage: { kind: "memory" }, policy: { triggerPct: 0.95 } };
+const config = {
+  model: "gpt-4.1",
+  maxContextTokens: 1_047_576,
+  storage: { kind: "memory" },
+  policy: { triggerPct: 0.95 },
+};
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const percentile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)];
 
@@ -53,7 +75,12 @@ async function steadyState() {
     await new Promise((resolve) => setImmediate(resolve));
   }
   const warm = times.slice(100);
-  return { tokens: manager.getState("session").totalTokens, median: median(warm), p95: percentile(warm, 0.95), max: Math.max(...warm) };
+  return {
+    tokens: manager.getState("session").totalTokens,
+    median: median(warm),
+    p95: percentile(warm, 0.95),
+    max: Math.max(...warm),
+  };
 }
 
 async function resumed() {
@@ -86,7 +113,10 @@ function recounted() {
     }
     return median(runs);
   };
-  return { tiktoken: time((text) => tiktoken.encode_ordinary(text).length), gptTokenizer: time((text) => gptCount(text)) };
+  return {
+    tiktoken: time((text) => tiktoken.encode_ordinary(text).length),
+    gptTokenizer: time((text) => gptCount(text)),
+  };
 }
 
 const steady = await steadyState();
@@ -94,9 +124,15 @@ const cold = await resumed();
 const naive = recounted();
 const report = { steady, cold, naive };
 console.log(`preflight, ${TURNS} turns, ${steady.tokens.toLocaleString("en")} tokens`);
-console.log(`  one new turn    median ${steady.median.toFixed(1)} µs   p95 ${steady.p95.toFixed(1)} µs   max ${steady.max.toFixed(0)} µs`);
+console.log(
+  `  one new turn    median ${steady.median.toFixed(1)} µs   p95 ${steady.p95.toFixed(1)} µs   max ${steady.max.toFixed(0)} µs`,
+);
 console.log(`  resumed cold    median ${cold.median.toFixed(2)} ms   max ${cold.max.toFixed(2)} ms`);
-console.log(`  counted anew    tiktoken ${naive.tiktoken.toFixed(0)} ms   gpt-tokenizer ${naive.gptTokenizer.toFixed(0)} ms`);
-console.log(`  ratio           ${Math.round((naive.tiktoken * 1000) / steady.median)} x tiktoken   ${Math.round((naive.gptTokenizer * 1000) / steady.median)} x gpt-tokenizer`);
+console.log(
+  `  counted anew    tiktoken ${naive.tiktoken.toFixed(0)} ms   gpt-tokenizer ${naive.gptTokenizer.toFixed(0)} ms`,
+);
+console.log(
+  `  ratio           ${Math.round((naive.tiktoken * 1000) / steady.median)} x tiktoken   ${Math.round((naive.gptTokenizer * 1000) / steady.median)} x gpt-tokenizer`,
+);
 const out = process.argv.indexOf("--json");
 if (out > 0) writeFileSync(process.argv[out + 1], JSON.stringify(report, undefined, 2));

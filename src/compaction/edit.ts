@@ -5,6 +5,7 @@ import {
   resultText,
   type ToolCallPart,
   type ToolResultPart,
+  toolCalls,
 } from "../messages/message.ts";
 
 /** What happens to a kept message; stored with the session so that the same bytes come out each time. */
@@ -25,8 +26,10 @@ export interface EditContext {
 export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
   if (edit === undefined) return message;
   const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
+  const byProvider = providerCallIds(message);
   let changed = false;
   const parts = message.parts.map((part) => {
+    if (part.type === "toolResult" && byProvider.has(part.id)) return part;
     const cleared =
       edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
     const cut =
@@ -35,6 +38,15 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
     return cut;
   });
   return changed ? { ...message, parts, edited: true } : message;
+}
+
+/** Results that the provider made itself are taken back verbatim only. */
+function providerCallIds(message: Message): ReadonlySet<string> {
+  return new Set(
+    toolCalls(message)
+      .filter((call) => call.providerExecuted === true)
+      .map((call) => call.id),
+  );
 }
 
 /** A stub is about 20 tokens: shorter results stay as they are. */

@@ -3,6 +3,7 @@ import type { Message } from "../messages/message.ts";
 import { type KeepCounts, type Partition, partition } from "../policy/partition.ts";
 import { relaxations } from "../policy/relax.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
+import { summaryMessage } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 
 /** What a plan is made from; counts are tokens of `counter`. */
@@ -23,8 +24,14 @@ export interface PlanInput {
   readonly archiveId?: (message: Message) => string;
 }
 
-/** Tokens of the summary message beside its text: tag, framing, per-message overhead. */
-export const SUMMARY_OVERHEAD = 28;
+/** A summary message without its text; a constant, so that it is counted once. */
+const EMPTY_SUMMARY = summaryMessage({ version: 99, text: "" }, "assistant");
+
+/** Tokens of a summary message beside its text: tags, role, per-message overhead, two for how texts join. */
+export function summaryOverhead(counter: TokenCounter): number {
+  return counter.countMessage(EMPTY_SUMMARY) + 2;
+}
+
 /** Least room worth a summary. */
 export const MIN_SUMMARY_TOKENS = 64;
 /** Elided texts keep at least this much, in tokens, before fewer messages are kept. */
@@ -84,7 +91,8 @@ function draftOf(parts: Partition, keep: KeepCounts, relaxed: number, costs: rea
 
 /** Least tokens of the result: all that is kept, and a small summary where something goes. */
 export function floorOf(input: PlanInput, draft: Draft): number {
-  const summary = draft.kept.size === input.messages.length ? 0 : MIN_SUMMARY_TOKENS + SUMMARY_OVERHEAD;
+  const summary =
+    draft.kept.size === input.messages.length ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(input.counter);
   return input.fixedTokens + sum(draft.kept, draft.costs) + summary;
 }
 

@@ -2,7 +2,8 @@ import { isPinned } from "../policy/partition.ts";
 import { budgetOf, decideTrigger, type TriggerDecision } from "../policy/trigger.ts";
 import { archiveId } from "../storage/archive-line.ts";
 import { afterCompaction, calibrated, observeUsage, runningRatio } from "../tokens/calibration.ts";
-import type { RequestCount, TokenBreakdown, TokenCounter } from "../tokens/counter.ts";
+import type { RequestCount, TokenBreakdown } from "../tokens/counter.ts";
+import type { RequestCounter } from "../tokens/token-counter.ts";
 import { normalizeUsage } from "../tokens/usage.ts";
 import type { CompactConfig } from "./config.ts";
 import { type ListCodec, listCodec } from "./list-codec.ts";
@@ -12,7 +13,7 @@ import { knownSource, type LiveSession, look, type SessionPorts } from "./sessio
 /** What every look at a list needs and does not change. */
 export interface LookContext {
   readonly config: CompactConfig;
-  readonly counter: TokenCounter;
+  readonly counter: RequestCounter;
   readonly maxContextTokens: number;
 }
 
@@ -55,19 +56,23 @@ export function lookAt(
   return { session, codec, ports, usage: { ...usage, breakdown }, fixedTokens: tokens - session.tokens };
 }
 
-function breakdownOf(session: LiveSession, request: PreflightRequest, counter: TokenCounter): TokenBreakdown {
+function breakdownOf(
+  session: LiveSession,
+  request: PreflightRequest,
+  counter: RequestCounter,
+): TokenBreakdown {
   const { listed } = session;
   const input = request.input === undefined ? 0 : counter.countText(request.input);
   return {
     system: listed.system + counter.countSystem(request.system),
     developer: listed.developer,
     tools_schema: counter.countTools(request.tools),
-    messages: session.tokens - listed.system - listed.developer + input,
+    messages: session.tokens - listed.system - listed.developer + input + counter.perRequest,
   };
 }
 
 /** The provider's own figure for the request of the last look becomes the anchor of the next estimates. */
-function learn(session: LiveSession, usage: unknown, counter: TokenCounter): void {
+function learn(session: LiveSession, usage: unknown, counter: RequestCounter): void {
   if (usage === undefined || session.estimate === 0) return;
   const reported = normalizeUsage(usage);
   if (reported === undefined) return;

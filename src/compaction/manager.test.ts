@@ -114,9 +114,7 @@ describe("CompactManager.preflight", () => {
     const summarized = manager.getRunningSummary("s")?.summarizedMessageIds ?? [];
     expect(manager.getState("s").summaryCount).toBeGreaterThan(2);
     expect(new Set(summarized).size).toBe(summarized.length);
-    const read = named("compact.summary_created").map(
-      (event) => event.properties["input_messages"] as number,
-    );
+    const read = named("compact.summary_created").map((event) => Number(event.properties.input_messages));
     const rounds = read.length;
     expect(read.reduce((total, count) => total + count, 0)).toBe(summarized.length + rounds - 1);
   });

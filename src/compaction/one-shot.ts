@@ -3,8 +3,7 @@ import type { Format, Message } from "../messages/message.ts";
 import { isPinned } from "../policy/partition.ts";
 import { builtinSummarizer } from "../summarizers/builtin.ts";
 import type { Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
-import type { TokenCounter } from "../tokens/counter.ts";
-import { createTokenCounter } from "../tokens/token-counter.ts";
+import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
 import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
 import { type CompactPolicy, defaultConfig } from "./config.ts";
@@ -120,7 +119,7 @@ export function nextVersion(view: readonly Message[]): number {
 interface Prepared {
   readonly view: readonly Message[];
   readonly codec: ReturnType<typeof listCodec>;
-  readonly counter: TokenCounter;
+  readonly counter: RequestCounter;
   readonly fixedTokens: number;
 }
 
@@ -142,7 +141,7 @@ function prepare(messages: readonly unknown[], options: PlanOptions): Prepared {
     view: markSummaries(codec.decode(messages)),
     codec,
     counter,
-    fixedTokens: counter.countSystem(options.system) + counter.countTools(options.tools),
+    fixedTokens: counter.perRequest + counter.countSystem(options.system) + counter.countTools(options.tools),
   };
 }
 

@@ -7,8 +7,8 @@ import {
   floorOf,
   MIN_SUMMARY_TOKENS,
   type PlanInput,
-  SUMMARY_OVERHEAD,
   sum,
+  summaryOverhead,
 } from "./fit.ts";
 
 export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
@@ -62,7 +62,7 @@ function summaryRoom(input: PlanInput, draft: Draft, limit: number): number {
     dropped,
     input.messages.map((message) => input.counter.countMessage(message)),
   );
-  const free = limit - input.fixedTokens - sum(draft.kept, draft.costs) - SUMMARY_OVERHEAD;
+  const free = limit - input.fixedTokens - sum(draft.kept, draft.costs) - summaryOverhead(input.counter);
   return Math.max(
     1,
     Math.floor(Math.min(free, input.maxSummaryTokens, Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2))),
@@ -80,7 +80,10 @@ function finish(input: PlanInput, draft: Draft, limit: number): CompactionPlan {
     target: limit,
     fixedTokens: input.fixedTokens,
     tokensBefore: input.fixedTokens + entries.reduce((total, entry) => total + entry.tokens, 0),
-    tokensAfter: input.fixedTokens + keptTokens + (summaryTokens > 0 ? summaryTokens + SUMMARY_OVERHEAD : 0),
+    tokensAfter:
+      input.fixedTokens +
+      keptTokens +
+      (summaryTokens > 0 ? summaryTokens + summaryOverhead(input.counter) : 0),
     summaryTokens,
     keep: draft.keep,
     relaxed: draft.relaxed,

@@ -1,0 +1,37 @@
+import { REPLAY_WINDOW, type SessionRow } from "./run-session.ts";
+
+const number = (value: number): string => value.toLocaleString("en");
+
+/** The outcome of every recorded session as a page of Markdown. */
+export function renderRows(rows: readonly SessionRow[]): string {
+  const calls = rows.reduce((total, row) => total + row.replay.calls, 0);
+  const rounds = rows.reduce((total, row) => total + row.replay.rounds, 0);
+  const lines = rows.map((row) => {
+    const [quarter, tenth] = row.compactions.map(
+      (done) =>
+        `${number(done.tokens)}${done.tokens > done.target ? " *" : ""} · ${done.messages} · ${done.pruned}/${done.cleared}/${done.elided}`,
+    );
+    const { replay } = row;
+    return `| ${shortName(row.name)} | ${row.format} | ${row.messages} | ${number(row.tokens)} | ${quarter} | ${tenth} | ${number(replay.tokens)} | ${replay.calls} | ${replay.rounds} | ${number(replay.largest)} |`;
+  });
+  return `# Recorded sessions
+
+${rows.length} real agent sessions of ${new Set(rows.map((row) => row.format)).size} formats, none of which is part of this repository. Each is read, planned,
+compacted to 25 % and to 10 % of its tokens, and replayed call by call in a window of ${number(REPLAY_WINDOW)} tokens. No run failed,
+no request was over its budget, and no result had a fault that the session did not have before: ${number(calls)} replayed calls,
+${number(rounds)} compactions. Made by \`npm run sessions\`.
+
+The live part of a session (after its own last compaction) is compacted; the replay plays all of it. Cells of the two
+compactions: tokens after · messages after · pruned/cleared/elided. \`*\`: the aim is smaller than the system prompt and
+what else must stay, so it was missed.
+
+| session | format | messages | tokens | to 25 % | to 10 % | replayed tokens | calls | rounds | largest request |
+|---|---|---|---|---|---|---|---|---|---|
+${lines.join("\n")}
+`;
+}
+
+function shortName(name: string): string {
+  const [folder, file = ""] = name.split("/");
+  return `${folder}/${file.length > 24 ? `${file.slice(0, 12)}…${file.slice(-8)}` : file}`;
+}

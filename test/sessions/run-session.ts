@@ -1,0 +1,131 @@
+import { countTokens } from "../../src/compaction/count-list.ts";
+import { CompactManager } from "../../src/compaction/manager.ts";
+import { type CompactOptions, compact, planCompaction } from "../../src/compaction/one-shot.ts";
+import type { Message } from "../../src/messages/message.ts";
+import { findMalformations } from "../../src/messages/well-formed.ts";
+import { readTranscript } from "../../src/transcripts/read.ts";
+import type { Transcript } from "../../src/transcripts/transcript.ts";
+
+/** Shares of the tokens before to which a session is compacted. */
+export const SHARES = [0.25, 0.1] as const;
+export const REPLAY_WINDOW = 32_000;
+/** What of the window a replayed call may use. */
+export const REPLAY_BUDGET = REPLAY_WINDOW - 1500;
+
+export interface CompactionRow {
+  readonly share: number;
+  readonly target: number;
+  readonly tokens: number;
+  readonly planned: number;
+  readonly messages: number;
+  /** Malformations that the session did not have before. */
+  readonly newFaults: number;
+  readonly pruned: number;
+  readonly cleared: number;
+  readonly elided: number;
+}
+
+export interface ReplayRow {
+  readonly tokens: number;
+  readonly calls: number;
+  readonly rounds: number;
+  /** Largest request that was sent. */
+  readonly largest: number;
+  readonly newFaults: number;
+}
+
+export interface SessionRow {
+  readonly name: string;
+  readonly format: string;
+  readonly messages: number;
+  readonly tokens: number;
+  /** System prompt, tools and pinned messages, which no compaction touches. */
+  readonly pinned: number;
+  readonly compactions: readonly CompactionRow[];
+  readonly replay: ReplayRow;
+}
+
+type RequestOptions = Pick<CompactOptions, "format" | "model" | "system" | "tools">;
+
+/** What one recorded session goes through: read, planned, compacted to two sizes, replayed in a small window. */
+export async function runSession(name: string, text: string): Promise<SessionRow> {
+  const transcript = await readTranscript(text, { name });
+  const options = requestOptions(transcript);
+  const tokens = countTokens(transcript.messages, options).tokens;
+  const pinned = transcript.messages.filter(({ role }) => role === "system" || role === "developer");
+  const compactions: CompactionRow[] = [];
+  for (const share of SHARES) compactions.push(await compactTo(share, tokens, { transcript, options }));
+  return {
+    name,
+    format: transcript.format,
+    messages: transcript.messages.length,
+    tokens,
+    pinned: countTokens(pinned, options).tokens,
+    compactions,
+    replay: await replay(transcript, options),
+  };
+}
+
+function requestOptions({ list, model, system, tools }: Transcript): RequestOptions {
+  return {
+    ...(list === undefined ? {} : { format: list }),
+    ...(model === undefined ? {} : { model }),
+    ...(system === undefined ? {} : { system }),
+    ...(tools === undefined ? {} : { tools }),
+  };
+}
+
+async function compactTo(
+  share: number,
+  tokens: number,
+  { transcript, options }: { transcript: Transcript; options: RequestOptions },
+): Promise<CompactionRow> {
+  const target = Math.max(1, Math.ceil(tokens * share));
+  const limits = { ...options, maxTokens: tokens, targetTokens: target, onOverflow: "elide" as const };
+  const before = findMalformations(transcript.messages).length;
+  const plan = planCompaction(transcript.messages, limits);
+  const { messages, report } = await compact<Message>(transcript.messages, limits);
+  return {
+    share,
+    target,
+    tokens: countTokens(messages, options).tokens,
+    planned: plan.tokensAfter,
+    messages: messages.length,
+    newFaults: Math.max(0, findMalformations(messages).length - before),
+    pruned: report.prunedCount,
+    cleared: report.clearedCount,
+    elided: report.elidedCount,
+  };
+}
+
+/** Plays every stretch of the session as a live agent would: a preflight with the raw list before each answer. */
+async function replay(transcript: Transcript, { model, ...options }: RequestOptions): Promise<ReplayRow> {
+  const manager = new CompactManager(
+    {
+      ...(model === undefined ? {} : { model }),
+      maxContextTokens: REPLAY_WINDOW,
+      policy: { onOverflow: "elide" },
+      storage: { kind: "memory" },
+    },
+    { onWarning: () => undefined },
+  );
+  const row = { tokens: 0, calls: 0, rounds: 0, largest: 0, newFaults: 0 };
+  for (const [number, segment] of transcript.segments.entries()) {
+    const session = `segment-${number}`;
+    const list: Message[] = [];
+    for (const message of segment.messages) {
+      if (message.role === "assistant" && list.length > 0) {
+        const { messages, report } = await manager.preflight<Message>(session, list, options);
+        row.calls += 1;
+        row.largest = Math.max(row.largest, manager.getState(session).totalTokens);
+        if (report.compacted) {
+          row.rounds += 1;
+          row.newFaults += Math.max(0, findMalformations(messages).length - findMalformations(list).length);
+        }
+      }
+      list.push(message);
+    }
+    row.tokens += countTokens(list, { ...options, ...(model === undefined ? {} : { model }) }).tokens;
+  }
+  return row;
+}
