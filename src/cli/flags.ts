@@ -6,8 +6,24 @@ export interface FlagSpec {
   readonly help: string;
 }
 
+/** Flags without a value. */
+type SwitchName = "force" | "json" | "all" | "help";
+
+export type FlagName =
+  | SwitchName
+  | "model"
+  | "window"
+  | "target"
+  | "format"
+  | "strategy"
+  | "on-overflow"
+  | "summarizer"
+  | "config"
+  | "archive"
+  | "output";
+
 /** Every flag there is; each command names those that it takes. */
-export const FLAGS = {
+export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   model: { value: "NAME", help: "the model that will read on: decides window and tokenizer" },
   window: { value: "N", help: "the model's limit in tokens, such as 200k" },
   target: { value: "N", help: "tokens to aim for: 20000, 20k, or 25% of what it has now" },
@@ -28,11 +44,9 @@ export const FLAGS = {
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "show every message, long runs not folded" },
   help: { short: "h", help: "this text" },
-} as const satisfies Record<string, FlagSpec>;
-
-export type FlagName = keyof typeof FLAGS;
+};
 
 /** The flags that were given: text for those with a value, true for switches. */
 export type Flags = {
-  readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
+  readonly [Name in FlagName]?: Name extends SwitchName ? true : string;
 };

@@ -62,7 +62,7 @@ export function commandHelp(name: string, command: Command, terminal: Terminal):
   ];
 }
 
-const LEFT = 26;
+const LEFT = 28;
 
 function entry(left: string, right: string, terminal: Terminal): string[] {
   const lines = right === "" ? [""] : wrap(right, terminal.width - LEFT - 4);

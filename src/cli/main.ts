@@ -22,37 +22,47 @@ async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
   const terminal = createTerminal(ports);
   const [first = "", ...rest] = argv;
   if (["--version", "-V", "version"].includes(first)) terminal.print([await versionText()]);
-  else if (["help", "--help", "-h"].includes(first)) printHelp(rest, terminal);
-  else return runCommand(argv, ports, terminal);
+  else if (["help", "--help", "-h"].includes(first)) terminal.print(helpFor(rest[0], terminal));
+  else return runCommand(choose(argv), ports, terminal);
   return 0;
 }
 
-function printHelp([name]: readonly string[], terminal: Terminal): void {
-  const command = name === undefined ? undefined : commandNamed(name);
-  if (name === undefined) terminal.print(generalHelp(compactCommand, COMMANDS, terminal));
-  else if (command === undefined) throw noCommand(name);
-  else terminal.print(commandHelp(name, command, terminal));
+function helpFor(name: string | undefined, terminal: Terminal): string[] {
+  if (name === undefined) return generalHelp(compactCommand, COMMANDS, terminal);
+  const command = commandNamed(name);
+  if (command === undefined) throw noCommand(name);
+  return commandHelp(name, command, terminal);
+}
+
+interface Choice {
+  /** Undefined for the main job, which has no name. */
+  readonly name: string | undefined;
+  readonly command: Command;
+  /** The words after the name. */
+  readonly rest: readonly string[];
 }
 
 /** The command is the first word; everything that names none is the main job. */
-async function runCommand(argv: readonly string[], ports: CliPorts, terminal: Terminal): Promise<number> {
-  const [first = ""] = argv;
-  const named = commandNamed(first);
-  const command = named ?? compactCommand;
-  const { positionals, flags } = parseArguments(named === undefined ? argv : argv.slice(1), command.flags);
+function choose(argv: readonly string[]): Choice {
+  const [name = "", ...rest] = argv;
+  const command = commandNamed(name);
+  return command === undefined
+    ? { name: undefined, command: compactCommand, rest: argv }
+    : { name, command, rest };
+}
+
+async function runCommand(choice: Choice, ports: CliPorts, terminal: Terminal): Promise<number> {
+  const { name, command, rest } = choice;
+  const { positionals: words, flags } = parseArguments(rest, command.flags);
   if (flags.help === true) {
-    if (named === undefined) terminal.print(generalHelp(compactCommand, COMMANDS, terminal));
-    else terminal.print(commandHelp(first, named, terminal));
+    terminal.print(helpFor(name, terminal));
     return 0;
   }
-  const [word = ""] = positionals;
-  if (positionals.length > command.mostWords) {
-    throw named === undefined ? noCommand(word) : tooMany(positionals, first, command);
-  }
+  if (words.length > command.mostWords) throw tooMany(words, choice);
   try {
-    return await command.run({ words: positionals, flags, ports, terminal });
+    return await command.run({ words, flags, ports, terminal });
   } catch (error) {
-    throw named === undefined ? perhapsCommand(error, word) : error;
+    throw name === undefined ? perhapsCommand(error, words[0] ?? "") : error;
   }
 }
 
@@ -77,8 +87,11 @@ function noCommand(word: string): CompactError {
   });
 }
 
-function tooMany(words: readonly string[], name: string, command: Command): CompactError {
+function tooMany(words: readonly string[], { name, command }: Choice): CompactError {
+  const [first = ""] = words;
+  if (name === undefined && !/[./\\]/.test(first)) return noCommand(first);
+  const usage = ["compact", name, command.usage].filter((word) => word !== undefined);
   return new CompactError("InvalidUsage", `${words[command.mostWords] ?? ""} is one word too many`, {
-    hint: `Usage: compact ${name} ${command.usage}`,
+    hint: `Usage: ${usage.join(" ")}`,
   });
 }

@@ -9,7 +9,7 @@ import { plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import type { Terminal } from "../terminal.ts";
-import { messageGist } from "../views/message-line.ts";
+import { callNames, messageGist } from "../views/message-line.ts";
 
 type Action = (archive: Archive, words: readonly string[], invocation: Invocation) => Promise<void>;
 
@@ -121,11 +121,12 @@ async function showStep(
     terminal.printJson({ session, step, messages, problems });
     return;
   }
+  const names = callNames(messages.map((archived) => archived.message));
   const rows = messages.map(({ n, archiveId, message }): (Cell | string)[] => [
     { text: String(n), style: "faint" },
     archiveId,
     message.role,
-    messageGist(message),
+    messageGist(message, names),
   ]);
   terminal.print([
     "",

@@ -100,18 +100,19 @@ async function write(
 }
 
 /** Where everything is now, and what to type next. */
-export function whereLines(
-  { ports, terminal }: Pick<Invocation, "ports" | "terminal">,
+function whereLines(
+  { ports, terminal }: Invocation,
   { result, sessionId }: Outcome,
   { source, destination }: { readonly source: Source; readonly destination: Destination | undefined },
 ): string[] {
   const { archive, compacted } = result.report;
   const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
+  const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
   const lines: string[] = [];
   if (archive !== undefined) {
     lines.push(
-      `${label("Archive")}${oneLine(shortPath(archive.location, ports.cwd))}`,
-      `${label("")}${terminal.paint("faint", `every original; read it with: compact archive show ${shellWord(sessionId)} ${archive.step}`)}`,
+      `${label("Archive")}every original is in ${oneLine(shortPath(archive.location, ports.cwd))}`,
+      command(`compact archive show ${shellWord(sessionId)}`),
     );
   }
   if (destination !== undefined) {
@@ -119,7 +120,8 @@ export function whereLines(
     lines.push(`${label("Written")}${oneLine(destination.name)}${same}`);
   } else if (compacted) {
     lines.push(
-      `${label("Output")}nothing written yet; to keep it: compact ${shellWord(source.name)} -o FILE`,
+      `${label("Output")}nothing is written yet; to keep the result:`,
+      command(`compact ${shellWord(source.name)} -o FILE`),
     );
   }
   return [...lines, ""];

@@ -62,6 +62,7 @@ export function diffView(comparison: Comparison, { terminal, settings, all }: Vi
       paint: terminal.paint,
     }),
     "",
+    ...(rows.length < changes.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
   ];
 }
 
@@ -115,11 +116,5 @@ function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: 
     const message = now ?? old;
     return total + (message === undefined ? 0 : counter.countMessage(message));
   }, 0);
-  return [
-    { text: sign, style },
-    "⋮",
-    `${run.length} more`,
-    formatCount(tokens),
-    { text: "(--all shows them)", style: "faint" },
-  ];
+  return [{ text: sign, style }, "⋮", `${run.length} more`, formatCount(tokens)];
 }

@@ -4,7 +4,7 @@ import { formatCount, formatPercent, formatShort, plural } from "../render/numbe
 import type { Style } from "../render/palette.ts";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { truncate } from "../render/width.ts";
+import { padEnd, truncate, wrap } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
 import { headline } from "./headline.ts";
 import { barTable, layerTable } from "./layer-table.ts";
@@ -123,9 +123,10 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
     ...(leftOut.length === 0 ? [] : [["not context", oneLine(leftOut.join(", "))]]),
   ];
   return [
-    ...table(
-      rows.map(([label = "", text = ""]) => [{ text: label, style: "strong" as Style }, text]),
-      { columns: [{}, { flexible: true }], width: terminal.width, paint: terminal.paint },
+    ...rows.flatMap(([label = "", text = ""]) =>
+      wrap(text, terminal.width - 15).map(
+        (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 13))}${line}`,
+      ),
     ),
     ...problems(inspection, terminal),
   ];

@@ -25,22 +25,19 @@ interface Row {
 const LABEL = 14;
 const NUMBER = 9;
 const PERCENT = 6;
+/** Room behind the bars for what was saved. */
+const SAVED = 8;
 
-/** Two bars to one scale: the whole before, the whole after. */
+/** Two bars to one scale, the whole before and the whole after, with what was saved. */
 export function totalBars(before: number, after: number, terminal: Terminal): string[] {
-  const room = terminal.width - 2 - 8 - NUMBER - 8 - 2;
-  const saved = before === 0 ? "" : `−${formatPercent(Math.max(0, before - after), before)}`;
-  const line = (label: string, tokens: number, style: Style): string =>
-    `  ${padEnd(label, 8)}${terminal.paint(style, bar(tokens, before, room))}${" ".repeat(room - barCells(tokens, before, room))} ${padStart(formatCount(tokens), NUMBER)} tokens`;
-  return [
-    line("before", before, "remainder"),
-    `${line("after", after, "good")}`,
-    terminal.paint("good", padStart(saved, terminal.width - 1)),
-  ];
-}
-
-function barCells(value: number, most: number, width: number): number {
-  return bar(value, most, width).length;
+  const saved = before === 0 ? "" : ` −${formatPercent(Math.max(0, before - after), before)}`;
+  const cells = terminal.width - 2 - 8 - SAVED - NUMBER - " tokens".length;
+  const line = (label: string, tokens: number, style: Style, note: string): string => {
+    const drawn = bar(tokens, Math.max(before, after), cells);
+    const filled = padEnd(note, cells + SAVED - drawn.length);
+    return `  ${padEnd(label, 8)}${terminal.paint(style, drawn)}${terminal.paint("good", filled)}${padStart(formatCount(tokens), NUMBER)} tokens`;
+  };
+  return [line("before", before, "remainder", ""), line("after", after, "good", saved), ""];
 }
 
 /** Before and after by layer: tokens, share of the whole, a bar each, messages. */

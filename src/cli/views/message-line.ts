@@ -21,7 +21,8 @@ function partGist(part: Part, names: ReadonlyMap<string, string>): string {
       return `${firstWords(part.name)} ${firstWords(argumentsText(part), 200)}`;
     case "toolResult": {
       const name = firstWords(part.name ?? names.get(part.id) ?? "");
-      return `${part.isError === true ? "error" : "→"} ${name} ${firstWords(resultText(part), 200)}`;
+      const words = [part.isError === true ? "error" : "→", name, firstWords(resultText(part), 200)];
+      return words.filter((word) => word !== "").join(" ");
     }
     case "reasoning":
       return firstWords(part.text) || "(hidden reasoning)";

@@ -13,7 +13,15 @@ const ACTIONS: Readonly<Record<PlannedAction, { readonly word: string; readonly 
   summarize: { word: "summarized", style: "faint" },
 };
 
-/** A run of the same action for the same reason longer than this is folded in the middle. */
+/** What happens and why in a few words, where the screen is too narrow for the plan's own sentence. */
+const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
+  pinned: "protected",
+  recent: "recent turn",
+  toolPairs: "newest calls",
+  remainder: "still fits",
+};
+
+/** A run of messages that share a fate is folded in the middle from this length on. */
 const FOLD_FROM = 7;
 const SHOWN_OF_RUN = 2;
 
@@ -24,63 +32,76 @@ export function planView(
   { terminal, all }: { readonly terminal: Terminal; readonly all: boolean },
 ): string[] {
   const names = callNames(messages);
-  const rows = runsOf(plan.entries).flatMap((run) => {
-    const first = run[0];
-    if (all || run.length < FOLD_FROM || first === undefined)
-      return run.map((entry) => rowOf(entry, messages, names));
-    const middle = run.slice(SHOWN_OF_RUN, run.length - SHOWN_OF_RUN);
+  const row = (entry: PlannedMessage): (Cell | string)[] => {
+    const message = messages[entry.index];
+    const { style } = ACTIONS[entry.action];
     return [
-      ...run.slice(0, SHOWN_OF_RUN).map((entry) => rowOf(entry, messages, names)),
-      foldedRow(middle),
-      ...run.slice(-SHOWN_OF_RUN).map((entry) => rowOf(entry, messages, names)),
+      { text: String(entry.index + 1), style: "faint" },
+      entry.role,
+      tokensOf(entry),
+      { text: shortReason(entry), style },
+      { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
     ];
+  };
+  const rows = runsOf(plan.entries).flatMap((run) => {
+    if (all || run.length < FOLD_FROM) return run.map(row);
+    const middle = run.slice(SHOWN_OF_RUN, run.length - SHOWN_OF_RUN);
+    return [...run.slice(0, SHOWN_OF_RUN).map(row), foldedRow(middle), ...run.slice(-SHOWN_OF_RUN).map(row)];
   });
-  const header = ["", "role", "tokens", "", "why", ""].map((text): Cell => ({ text, style: "faint" }));
+  const header = ["", "role", "tokens", "what", ""].map((text): Cell => ({ text, style: "faint" }));
   return [
     ...table([header, ...rows], {
-      columns: [
-        { align: "right" },
-        {},
-        { align: "right" },
-        {},
-        { flexible: terminal.width < 100 },
-        { flexible: true },
-      ],
+      columns: [{ align: "right" }, {}, { align: "right" }, {}, { flexible: true }],
       width: terminal.width,
       paint: terminal.paint,
     }),
+    "",
+    ...(rows.length < plan.entries.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
+    ...legend(plan, terminal),
     "",
     ...totals(plan),
     "",
   ];
 }
 
+/** What the short words stand for: how many messages, how many tokens, and the plan's own reason. */
+function legend(plan: CompactionPlan, terminal: Terminal): string[] {
+  const groups = new Map<string, PlannedMessage[]>();
+  for (const entry of plan.entries) {
+    const group = groups.get(shortReason(entry));
+    if (group === undefined) groups.set(shortReason(entry), [entry]);
+    else group.push(entry);
+  }
+  const rows = [...groups].map(([word, entries]): (Cell | string)[] => [
+    { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
+    plural(entries.length, "message"),
+    `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
+    { text: entries[0]?.reason ?? "", style: "faint" },
+  ]);
+  return table(rows, {
+    columns: [{}, { align: "right" }, { align: "right" }, { flexible: true }],
+    width: terminal.width,
+    paint: terminal.paint,
+  });
+}
+
+/** Neighbours of one layer that all go, or all stay: what is cleared among what is kept does not end a run. */
 function runsOf(entries: readonly PlannedMessage[]): PlannedMessage[][] {
   const runs: PlannedMessage[][] = [];
+  const fate = ({ action, layer }: PlannedMessage): string =>
+    action === "summarize" || action === "elide" ? action : layer;
   for (const entry of entries) {
     const run = runs.at(-1);
-    const last = run?.at(-1);
-    if (run !== undefined && last?.action === entry.action && last.reason === entry.reason) run.push(entry);
+    if (run?.[0] !== undefined && fate(run[0]) === fate(entry)) run.push(entry);
     else runs.push([entry]);
   }
   return runs;
 }
 
-function rowOf(
-  entry: PlannedMessage,
-  messages: readonly Message[],
-  names: ReadonlyMap<string, string>,
-): (Cell | string)[] {
-  const message = messages[entry.index];
-  const { word, style } = ACTIONS[entry.action];
-  return [
-    { text: String(entry.index + 1), style: "faint" },
-    entry.role,
-    tokensOf(entry),
-    { text: word, style },
-    entry.reason,
-    { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
-  ];
+function shortReason({ action, layer }: PlannedMessage): string {
+  if (action === "summarize") return "summarized";
+  if (action === "elide") return "cut: too large";
+  return action === "clear" ? "output emptied" : `kept: ${SHORT_REASONS[layer]}`;
 }
 
 function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
@@ -89,28 +110,37 @@ function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
 }
 
 function foldedRow(run: readonly PlannedMessage[]): (Cell | string)[] {
-  const tokens = run.reduce((total, entry) => total + entry.tokens, 0);
-  const action = run[0]?.action ?? "keep";
+  const before = run.reduce((total, entry) => total + entry.tokens, 0);
+  const after = run.reduce((total, entry) => total + entry.tokensAfter, 0);
+  const gone = run[0]?.action === "summarize";
+  const changed = !gone && before !== after;
   return [
     { text: "⋮", style: "faint" },
     { text: `${formatCount(run.length)} more`, style: "faint" },
-    formatCount(tokens),
-    { text: ACTIONS[action].word, style: ACTIONS[action].style },
-    { text: "(--all shows them)", style: "faint" },
-    "",
+    changed ? `${formatCount(before)} → ${formatCount(after)}` : formatCount(before),
+    { text: actionsOf(run).join(", "), style: "faint" },
   ];
 }
 
+function actionsOf(entries: readonly PlannedMessage[]): string[] {
+  const present = (Object.keys(ACTIONS) as PlannedAction[]).filter((action) =>
+    entries.some((entry) => entry.action === action),
+  );
+  if (present.length === 1) return present.map((action) => ACTIONS[action].word);
+  return countsOf(entries);
+}
+
+function countsOf(entries: readonly PlannedMessage[]): string[] {
+  return (Object.keys(ACTIONS) as PlannedAction[]).flatMap((action) => {
+    const count = entries.filter((entry) => entry.action === action).length;
+    return count === 0 ? [] : [`${formatCount(count)} ${ACTIONS[action].word}`];
+  });
+}
+
 function totals(plan: CompactionPlan): string[] {
-  const count = (action: PlannedAction): number =>
-    plan.entries.filter((entry) => entry.action === action).length;
-  const parts = (Object.keys(ACTIONS) as PlannedAction[])
-    .filter((action) => count(action) > 0)
-    .map((action) => `${formatCount(count(action))} ${ACTIONS[action].word}`);
   const saved = plan.tokensBefore - plan.tokensAfter;
   return [
-    `  ${parts.join(", ")}, of ${plural(plan.entries.length, "message")}.`,
-    `  ${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), up to ${formatCount(plan.summaryTokens)} of them the summary's.`,
+    `  ${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), the summary up to ${formatCount(plan.summaryTokens)} of them.`,
     "  Nothing was changed: this is what compact would do.",
   ];
 }
