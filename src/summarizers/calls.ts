@@ -1,10 +1,6 @@
 import { argumentsValue, type ToolCallPart } from "../messages/message.ts";
+import type { FileEffect } from "./file-effect.ts";
 import { shellEffects } from "./shell.ts";
-
-export interface FileEffect {
-  readonly path: string;
-  readonly effect: "edited" | "created" | "deleted" | "read";
-}
 
 /** What a tool call does, as far as its name and arguments tell. */
 export interface Action {

@@ -1,4 +1,4 @@
-import type { FileEffect } from "./calls.ts";
+import type { FileEffect } from "./file-effect.ts";
 
 const WORD = /"[^"\n]*"|'[^'\n]*'|>{1,2}|[|;&\n]+|[^\s"'|;&<>]+|<+/g;
 const LONGEST = 20_000;

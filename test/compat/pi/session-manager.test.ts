@@ -2,11 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isUserSpeech } from "../../src/messages/turns.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
-import type { CompactedSession, Transcript } from "../../src/transcripts/transcript.ts";
-import { writeTranscript } from "../../src/transcripts/write.ts";
-import { compactSimply, fileText, manifest, ports, present, read, SUMMARY, textOf } from "./sessions.ts";
+import { isUserSpeech } from "../../../src/messages/turns.ts";
+import { readTranscript } from "../../../src/transcripts/read.ts";
+import type { CompactedSession, Transcript } from "../../../src/transcripts/transcript.ts";
+import { writeTranscript } from "../../../src/transcripts/write.ts";
+import {
+  compactSimply,
+  fileText,
+  manifest,
+  ports,
+  present,
+  read,
+  SUMMARY,
+  textOf,
+} from "../../transcripts/sessions.ts";
 
 interface Manager {
   buildSessionContext(): { messages: { role: string; summary?: string }[] };
