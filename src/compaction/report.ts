@@ -61,7 +61,7 @@ export interface CompactionResult<T = unknown> {
 const LAYERS: readonly LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
 
 /** Sizes by layer of the planned messages, by what they cost before or after. */
-export function layerSizes(
+function layerSizes(
   entries: readonly PlannedMessage[],
   cost: (entry: PlannedMessage) => number | undefined,
   summary: LayerSize = { messages: 0, tokens: 0 },

@@ -142,7 +142,7 @@ function withoutUnanswered(step: Step & { type: "assistant" }, answers: readonly
 }
 
 /** The text pieces of a content. */
-export function textsOf(content: readonly Content[]): string[] {
+function textsOf(content: readonly Content[]): string[] {
   return content.flatMap((part) => (part.type === "text" ? [part.text] : []));
 }
 

@@ -3,7 +3,7 @@ import { isQuotedSecret } from "./secret-values.ts";
 import { isPair } from "./token-shapes.ts";
 
 /** What stands in place of a value nested too deep, which is not looked into. */
-export const TOO_DEEP = "<REDACTED:too-deep>";
+const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
 

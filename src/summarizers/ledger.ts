@@ -1,5 +1,5 @@
-import type { FileEffect } from "./calls.ts";
 import type { Call, Conversation } from "./conversation.ts";
+import type { FileEffect } from "./file-effect.ts";
 import { commandKey } from "./shell.ts";
 import { clipEnd, oneLine } from "./text.ts";
 

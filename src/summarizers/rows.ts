@@ -1,7 +1,8 @@
 import { argumentsValue, messageText } from "../messages/message.ts";
-import { type FileEffect, isRecord } from "./calls.ts";
+import { isRecord } from "./calls.ts";
 import type { Call } from "./conversation.ts";
 import { callName, type Decision, groupByMessage } from "./decisions.ts";
+import type { FileEffect } from "./file-effect.ts";
 import { outcomeOf } from "./ledger.ts";
 import type { TaskState } from "./state.ts";
 import { clipEnd, oneLine, sentences } from "./text.ts";

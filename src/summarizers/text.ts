@@ -14,7 +14,7 @@ export function clipEnd(text: string, characters: number): string {
 }
 
 /** Head and tail of a text with ` … ` between them, each ending at a whole word where one is near. */
-export function clipMiddle(text: string, characters: number): string {
+function clipMiddle(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const room = Math.max(0, characters - 3);
   const head = wordHead(text, Math.ceil(room * 0.65));

@@ -41,7 +41,7 @@ export type Utterance =
     };
 
 /** Numbers in [0, 1) that only depend on the seed (mulberry32, public domain). */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

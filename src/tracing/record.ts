@@ -12,7 +12,7 @@ export interface EventRecord {
 }
 
 /** The record of an event, as in `events.jsonl`. */
-export function eventRecord(event: CompactEvent): EventRecord {
+function eventRecord(event: CompactEvent): EventRecord {
   return {
     name: event.name,
     session_id: event.sessionId,

@@ -7,7 +7,7 @@ import { readTranscript } from "../../src/transcripts/read.ts";
 import type { Transcript } from "../../src/transcripts/transcript.ts";
 
 /** Shares of the tokens before to which a session is compacted. */
-export const SHARES = [0.25, 0.1] as const;
+const SHARES = [0.25, 0.1] as const;
 export const REPLAY_WINDOW = 32_000;
 /** What of the window a replayed call may use. */
 export const REPLAY_BUDGET = REPLAY_WINDOW - 1500;
