@@ -61,6 +61,9 @@ function clearResult(part: ToolResultPart, pointer: string, context: EditContext
   return { ...part, content: `[tool output cleared: ${what}${pointer}]` };
 }
 
+/** What an image costs where its size is not known; a smaller cap leaves no room for one. */
+const MEDIA_TOKENS = 1500;
+
 interface Elision {
   readonly cap: number;
   readonly pointer: string;
@@ -71,6 +74,9 @@ function elidePart(part: Part, elision: Elision): Part {
   if (part.type === "text") {
     const text = elideText(part.text, elision);
     return text === part.text ? part : { ...part, text };
+  }
+  if (part.type === "media" && elision.cap < MEDIA_TOKENS) {
+    return { type: "text", text: `[${part.mediaType} elided${elision.pointer}]` };
   }
   if (part.type === "toolResult") return elideResult(part, elision);
   if (part.type === "toolCall") return elideArguments(part, elision);

@@ -1,3 +1,4 @@
+import type { Format } from "../messages/message.ts";
 import { isPinned } from "../policy/partition.ts";
 import { budgetOf, decideTrigger, type TriggerDecision } from "../policy/trigger.ts";
 import { archiveId } from "../storage/archive-line.ts";
@@ -13,7 +14,8 @@ import { knownSource, type LiveSession, look, type SessionPorts } from "./sessio
 /** What every look at a list needs and does not change. */
 export interface LookContext {
   readonly config: CompactConfig;
-  readonly counter: RequestCounter;
+  /** Counts for the model; where none is named, as lists of this format are usually counted. */
+  counterFor(format: Format | undefined): RequestCounter;
   readonly maxContextTokens: number;
 }
 
@@ -35,10 +37,11 @@ export function lookAt(
   request: PreflightRequest,
   context: LookContext,
 ): Look {
-  const { counter, config } = context;
+  const { config } = context;
   const known = session.codec === undefined ? undefined : knownSource(session, messages);
   const codec = (known && session.codec) ?? listCodec(messages, request.format);
   session.codec = codec;
+  const counter = context.counterFor(codec.format);
   const ports: SessionPorts = {
     counter,
     codec,
@@ -103,9 +106,9 @@ export function decide({ session, usage }: Look, manual: boolean, context: LookC
 }
 
 /** The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. */
-export function rawBudget(session: LiveSession, context: LookContext): number {
+export function rawBudget({ session, ports }: Look, context: LookContext): number {
   const budget = budgetOf(context.maxContextTokens, context.config.policy);
   const learnt = afterCompaction(session.state.calibration);
-  if (learnt.counterId !== context.counter.id) return budget;
+  if (learnt.counterId !== ports.counter.id) return budget;
   return Math.max(1, Math.floor((budget - learnt.offset) / runningRatio(learnt)));
 }

@@ -3,11 +3,11 @@ import { budgetOf, type TriggerDecision } from "../policy/trigger.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
-import { createTokenCounter } from "../tokens/token-counter.ts";
 import { tokenEstimate, warning } from "../tracing/events.ts";
 import { type Announce, decisionEvent } from "./announce.ts";
 import { checkConfigObject } from "./check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config.ts";
+import { createCounters } from "./counters.ts";
 import { decide, type Look, type LookContext, lookAt, rawBudget } from "./look.ts";
 import { summarizersOf } from "./one-shot.ts";
 import type {
@@ -72,7 +72,7 @@ export class CompactManager {
     this.#context = {
       config: this.config,
       maxContextTokens: this.maxContextTokens,
-      counter: createTokenCounter({ models, ...(model === undefined ? {} : { model }), onWarning: warn }),
+      counterFor: createCounters({ models, ...(model === undefined ? {} : { model }), onWarning: warn }),
     };
     this.#redactor = createRedactor(this.config.redaction);
     this.#telling = createTelling({
@@ -234,7 +234,7 @@ export class CompactManager {
       config: this.config,
       decision,
       fixedTokens: seen.fixedTokens,
-      budget: rawBudget(seen.session, this.#context),
+      budget: rawBudget(seen, this.#context),
       target: call.manual === undefined ? policy.targetContextTokens : call.manual.targetTokens,
       preferred:
         call.manual === undefined ? this.maxContextTokens * policy.triggerPct * ROOM_TO_GROW : undefined,
@@ -279,7 +279,7 @@ export class CompactManager {
   }
 
   async #load(sessionId: string): Promise<LiveSession> {
-    const session = newSession(sessionId, this.#context.counter.id);
+    const session = newSession(sessionId);
     const stored = await (await this.#open()).states.load(sessionId);
     if (stored !== undefined) {
       session.state = stored.value;

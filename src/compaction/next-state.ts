@@ -45,7 +45,6 @@ export function nextState(input: NextStateInput): {
   const previous = session.state;
   const state: SessionState = {
     format: 1,
-    counter: previous.counter,
     log,
     kept: entries.flatMap((entry) => keptMessage(entry, log)),
     summary:

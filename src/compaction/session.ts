@@ -46,10 +46,10 @@ export interface LiveSession {
 }
 
 /** A session that has seen nothing yet. */
-export function newSession(id: string, counter: string): LiveSession {
+export function newSession(id: string): LiveSession {
   return {
     id,
-    state: emptyState(counter),
+    state: emptyState(),
     storedVersion: null,
     sources: [],
     codec: undefined,

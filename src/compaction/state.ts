@@ -26,8 +26,6 @@ export interface KeptMessage {
 /** What outlives a call and a process: how the raw list maps to the view. Plain JSON. */
 export interface SessionState {
   readonly format: 1;
-  /** Counter that made the token counts. */
-  readonly counter: string;
   /** Every unpinned message of the raw list up to the newest compaction, in order. */
   readonly log: readonly LoggedMessage[];
   /** Those of the log that are still in the view, ascending. */
@@ -45,10 +43,9 @@ export interface SessionState {
 }
 
 /** A session that has never been compacted. */
-export function emptyState(counter: string): SessionState {
+export function emptyState(): SessionState {
   return {
     format: 1,
-    counter,
     log: [],
     kept: [],
     summary: undefined,

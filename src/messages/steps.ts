@@ -141,11 +141,6 @@ function withoutUnanswered(step: Step & { type: "assistant" }, answers: readonly
   };
 }
 
-/** The text pieces of a content. */
-function textsOf(content: readonly Content[]): string[] {
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : []));
-}
-
 /** A result's content as pieces. */
 export function piecesOf(content: ToolResultPart["content"]): readonly Content[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { countTokens } from "../../src/compaction/count-list.ts";
+import { CompactManager } from "../../src/compaction/manager.ts";
+import { compact } from "../../src/compaction/one-shot.ts";
+import { CompactError } from "../../src/errors.ts";
+import { decode, FORMATS } from "../../src/messages/codecs.ts";
+import type { Format, Message } from "../../src/messages/message.ts";
+import { messageText } from "../../src/messages/message.ts";
+import { newestAsk } from "../../src/messages/turns.ts";
+import { findMalformations } from "../../src/messages/well-formed.ts";
+import { generateNativeList } from "../../src/testing/native-lists.ts";
+
+const SESSIONS_PER_FORMAT = 20;
+const OPTIONS = { turns: 9, parallelCalls: 3, media: true, reasoning: true, protect: true, system: true };
+const seeds = Array.from({ length: SESSIONS_PER_FORMAT }, (_, index) => index * 7919 + 13);
+
+const summaries = (messages: readonly Message[]) =>
+  messages.filter((message) => messageText(message).startsWith("<COMPACT-SUMMARY v"));
+const pinned = (messages: readonly Message[]) =>
+  messages.filter(({ role, meta }) => meta?.protected === true || role === "system" || role === "developer");
+const faults = (messages: readonly Message[]) =>
+  findMalformations(messages).filter(({ kind }) => kind !== "duplicate id").length;
+
+/** A budget between all of it and little more than what is pinned. */
+function budgetFor(list: readonly unknown[], format: Format, seed: number): number {
+  const total = countTokens(list, { format }).tokens;
+  const natives = pinned(decode(list, format)).map((message) => message.native);
+  const floor = natives.length === 0 ? 0 : countTokens(natives, { format }).tokens;
+  return Math.max(floor + 120, Math.floor(total * (0.15 + ((seed % 13) / 13) * 0.7)));
+}
+
+describe.each(FORMATS)("%s", (format) => {
+  it.each(seeds)("TST-2 PRT-1 PRT-5 PRT-6 FIT-6 INT-4 session %i: one compaction", async (seed) => {
+    const list = generateNativeList(format, seed, OPTIONS);
+    const copy = structuredClone(list);
+    const messages = decode(list, format);
+    const maxTokens = budgetFor(list, format, seed);
+    const result = await compact(list, { format, maxTokens, onOverflow: "elide" }).catch(
+      (error: unknown) => error,
+    );
+    if (CompactError.isInstance(result)) {
+      expect(result.code).toBe("InsufficientBudget");
+      return;
+    }
+    const { messages: natives, report } = result as Awaited<ReturnType<typeof compact>>;
+    const after = decode(natives, format);
+    // At or under the budget, by a count made from nothing.
+    expect(countTokens(natives, { format }).tokens).toBeLessThanOrEqual(maxTokens);
+    // What came in was not touched.
+    expect(list).toEqual(copy);
+    // Pinned and protected messages are the caller's own objects, whatever happens around them.
+    for (const message of pinned(messages)) expect(natives).toContain(message.native);
+    // Kept messages are the caller's own objects in their order; only edited ones and the summary are new.
+    const places = natives.map((native) => list.indexOf(native)).filter((place) => place >= 0);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(natives.length - places.length).toBeLessThanOrEqual(report.clearedCount + report.elidedCount + 1);
+    // Still well formed, and with at most one summary.
+    expect(faults(after)).toBeLessThanOrEqual(faults(messages));
+    expect(summaries(after).length).toBeLessThanOrEqual(1);
+    // The newest ask is there, verbatim unless it alone was too large.
+    const ask = messages[newestAsk(messages)];
+    if (ask !== undefined && report.elidedCount === 0) expect(natives).toContain(ask.native);
+  });
+
+  it("TST-2 FIT-6 SUM-1 five compactions in a row stay in budget and well formed", async () => {
+    for (const seed of seeds.slice(0, 4)) {
+      let list = generateNativeList(format, seed, OPTIONS);
+      let version = 0;
+      for (let round = 0; round < 5; round += 1) {
+        const before = decode(list, format);
+        const maxTokens = Math.max(900, budgetFor(list, format, seed + round));
+        const { messages: natives, report } = await compact(list, { format, maxTokens, onOverflow: "elide" });
+        const after = decode(natives, format);
+        expect(countTokens(natives, { format }).tokens).toBeLessThanOrEqual(maxTokens);
+        expect(faults(after)).toBeLessThanOrEqual(faults(before));
+        expect(summaries(after).length).toBeLessThanOrEqual(1);
+        if (report.summaryVersion !== undefined) {
+          expect(report.summaryVersion).toBe(version + 1);
+          version = report.summaryVersion;
+        }
+        const more = generateNativeList(format, seed + 1000 + round, {
+          ...OPTIONS,
+          system: false,
+          protect: false,
+        });
+        list = [...natives, ...more];
+      }
+      expect(version).toBeGreaterThan(1);
+    }
+  });
+
+  it("FIT-6 the manager keeps every call of a growing session within its budget, raw list each time", async () => {
+    const manager = new CompactManager({
+      maxContextTokens: 3000,
+      policy: { hardCapBuffer: 200, onOverflow: "elide" },
+      storage: { kind: "memory" },
+    });
+    const list: unknown[] = [];
+    for (let turn = 0; turn < 12; turn += 1) {
+      list.push(
+        ...generateNativeList(format, turn * 31 + 5, {
+          turns: 2,
+          parallelCalls: 3,
+          reasoning: true,
+          system: false,
+        }),
+      );
+      const { messages, report } = await manager.preflight("s", structuredClone(list), { format });
+      expect(countTokens(messages, { format }).tokens).toBeLessThanOrEqual(2800);
+      expect(report.tokensAfter).toBeLessThanOrEqual(2800);
+      expect(faults(decode(messages, format))).toBeLessThanOrEqual(faults(decode(list, format)));
+    }
+    expect(manager.getState("s").summaryCount).toBeGreaterThan(0);
+  });
+});
