@@ -62,8 +62,11 @@ export async function applyPlan(
     (total, entry) => total + options.counter.countMessage(entry.message),
     plan.fixedTokens,
   );
+  const frame: Frame = { plan, keptTokens, kept };
   const written =
-    plan.summaryTokens > 0 ? await writeSummary(dropped, { plan, keptTokens, kept }, options) : undefined;
+    plan.summaryTokens > 0
+      ? ((await writeSummary(dropped, frame, options)) ?? earlierSummary(dropped, frame, options))
+      : undefined;
   return {
     messages: assemble(kept, written?.summary, options.shape),
     summary: written?.summary,
@@ -79,7 +82,8 @@ interface Written {
   readonly summary: LiveSummary;
   readonly tokens: number;
   readonly messagesRead: number;
-  readonly summarizer: string;
+  /** None for a summary that was there before. */
+  readonly summarizer: string | undefined;
 }
 
 interface Frame {
@@ -127,6 +131,19 @@ async function summarizeWithin(
     room = Math.min(room, made.tokens) - Math.max(excess, 1);
   }
   return undefined;
+}
+
+/** Where no summarizer made a new one, the summary that was there stays, if it still fits. */
+function earlierSummary(
+  dropped: readonly Message[],
+  frame: Frame,
+  options: ApplyOptions,
+): Written | undefined {
+  const summary = dropped.map(summaryOf).findLast((candidate) => candidate !== undefined);
+  if (summary === undefined) return undefined;
+  const tokens = summaryCost(summary, frame, options);
+  const fits = frame.keptTokens + tokens <= frame.plan.budget;
+  return fits ? { summary, tokens, messagesRead: 0, summarizer: undefined } : undefined;
 }
 
 function requestOf(dropped: readonly Message[], options: ApplyOptions): Omit<SummarizeOptions, "maxTokens"> {

@@ -1,9 +1,6 @@
 import type { Format } from "../messages/message.ts";
-import {
-  createTokenCounter,
-  type RequestCounter,
-  type TokenCounterOptions,
-} from "../tokens/token-counter.ts";
+import type { TokenCounterOptions } from "../tokens/counting-plan.ts";
+import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
 
 /** One counter for the named model; where none is named, one per format, made when it is first asked for. */
 export function createCounters(options: TokenCounterOptions): (format: Format | undefined) => RequestCounter {

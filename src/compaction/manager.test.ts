@@ -151,6 +151,47 @@ describe("CompactManager.preflight", () => {
     expect(resumed.messages).toEqual(first.messages);
   });
 
+  it("TOK-5 resumes a session that was never compacted without counting it again", async () => {
+    const storage = createMemoryDriver();
+    const list = turns(0, 10);
+    const first = setUp({ maxContextTokens: 100_000 }, { storage }).manager;
+    await first.preflight("s", list);
+    await first.flush();
+    const log = (await storage.get("s/state.json"))?.value ?? "";
+    // Counts that nobody would come to: whoever counts again gets other figures.
+    const forged = log.replace(/(\["[0-9a-z]+",)\d+\]/g, "$1777]");
+    expect(forged).not.toBe(log);
+    await storage.put("s/state.json", forged);
+    const resumed = setUp({ maxContextTokens: 100_000 }, { storage }).manager;
+    const result = await resumed.preflight("s", structuredClone(list));
+    expect(result.report.compacted).toBe(false);
+    expect(resumed.getState("s").totalTokens).toBeGreaterThanOrEqual(20 * 777);
+  });
+
+  it("keeps cleared results cleared when nothing else was compacted", async () => {
+    const call = (n: number): Chat[] => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: `c${n}`, content: words(n, 250) },
+    ];
+    const list = [say("user", "look"), ...Array.from({ length: 14 }, (_, n) => call(n)).flat()];
+    const { manager } = setUp({ policy: { targetContextTokens: 5000 } });
+    const first = await manager.preflight("s", list);
+    expect(first.report).toMatchObject({ compacted: true, prunedCount: 0 });
+    expect(first.report.clearedCount).toBeGreaterThan(0);
+    const again = await manager.preflight("s", structuredClone([...list, say("assistant", "seen")]));
+    expect(again.report.compacted).toBe(false);
+    expect(again.messages).toEqual([...first.messages, say("assistant", "seen")]);
+    const fromOutput = await manager.preflight(
+      "s",
+      structuredClone([...first.messages, say("assistant", "seen")]),
+    );
+    expect(fromOutput.messages).toEqual(again.messages);
+  });
+
   it("FIT-6 brings a session of three windows through many rounds without an error", async () => {
     const { manager } = setUp();
     const raw: Chat[] = [say("system", "be brief")];

@@ -4,11 +4,12 @@ import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { tokenEstimate, warning } from "../tracing/events.ts";
-import { type Announce, decisionEvent } from "./announce.ts";
+import { type Announce, decisionEvent, messageOf } from "./announce.ts";
 import { checkConfigObject } from "./check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config.ts";
 import { createCounters } from "./counters.ts";
 import { decide, type Look, type LookContext, lookAt, rawBudget } from "./look.ts";
+import { currentState } from "./next-state.ts";
 import { summarizersOf } from "./one-shot.ts";
 import type {
   CompactionNotice,
@@ -140,9 +141,33 @@ export class CompactManager {
     };
   }
 
-  /** Resolves when all events so far stand beside the archive and the exporters had their time (2 s at most). */
-  flush(): Promise<void> {
-    return this.#telling.flush();
+  /**
+   * Resolves when every session's state and all events so far are stored, and the exporters had their time
+   * (2 s at most). A later process then resumes without counting or summarizing anything again.
+   */
+  async flush(): Promise<void> {
+    for (const session of this.#sessions.values()) {
+      await this.#inTurn(session.id, () => this.#keep(session));
+    }
+    await this.#telling.flush();
+  }
+
+  async #keep(session: LiveSession): Promise<void> {
+    if (session.log.length === session.state.log.length) return;
+    const state = currentState(session);
+    try {
+      session.storedVersion = await this.#save(session, state);
+      session.state = state;
+    } catch (error) {
+      this.#warn(`the state of session ${session.id} could not be stored: ${messageOf(error)}`);
+    }
+  }
+
+  /** The stored summary has secrets taken out; the one in memory is what the list holds. */
+  async #save(session: LiveSession, state: SessionState): Promise<string> {
+    const { states } = await this.#open();
+    const summary = this.#redactor.redactValue(state.summary) as SessionState["summary"];
+    return (await states.save(session.id, { ...state, summary }, session.storedVersion)).version;
   }
 
   #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
@@ -205,15 +230,7 @@ export class CompactManager {
         announce,
         now: () => this.#now().toISOString(),
         clock: () => this.#clock(),
-        save: async (session, state) => {
-          const safe = this.#redactor.redactValue(state.summary) as SessionState["summary"];
-          const saved = await store.states.save(
-            session.id,
-            { ...state, summary: safe },
-            session.storedVersion,
-          );
-          return saved.version;
-        },
+        save: (session, state) => this.#save(session, state),
       });
     } catch (error) {
       const archiveFailed = CompactError.isInstance(error) && error.code === "StorageFailed";

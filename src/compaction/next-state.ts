@@ -4,6 +4,7 @@ import type { Applied } from "./apply.ts";
 import type { LiveSummary } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
+import type { ViewEntry } from "./project.ts";
 import type { LiveSession } from "./session.ts";
 import {
   fingerprintOf,
@@ -11,8 +12,13 @@ import {
   type LoggedMessage,
   type SessionState,
   type StoredSummary,
-  type ViewEntry,
 } from "./state.ts";
+
+/** The state of a session as it stands, its newest messages logged: what a later process resumes from. */
+export function currentState(session: LiveSession): SessionState {
+  const log: LoggedMessage[] = [...session.log];
+  return { ...session.state, log, kept: session.entries.flatMap((entry) => keptMessage(entry, log)) };
+}
 
 export interface NextStateInput {
   readonly session: LiveSession;
@@ -67,6 +73,7 @@ function keptEntry(entry: ViewEntry, fate: PlannedMessage | undefined, context: 
   if (fate?.edit === undefined) return entry;
   return {
     ...entry,
+    tokens: fate.tokensAfter,
     message: applyEdit(entry.message, fate.edit, context),
     edit: joined(entry.edit, fate.edit),
   };

@@ -1,17 +1,9 @@
-import { contentHash } from "../messages/content-hash.ts";
-import type { Message } from "../messages/message.ts";
+import type { Message, Role } from "../messages/message.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { assemble, markSummaries, type SummaryShape } from "./assemble.ts";
 import type { ListCodec } from "./list-codec.ts";
-import {
-  emptyState,
-  type LoggedMessage,
-  type Projection,
-  type ProjectionPorts,
-  project,
-  type SessionState,
-  type ViewEntry,
-} from "./state.ts";
+import { logged, type Projection, type ProjectionPorts, project, type ViewEntry } from "./project.ts";
+import { emptyState, type LoggedMessage, type SessionState } from "./state.ts";
 
 /** A native list that is known to stand for the session's view, with its decoded messages. */
 export interface Source {
@@ -109,11 +101,12 @@ function grow(
   if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
   session.asGiven = known.isView;
   for (const message of messages) {
-    const pinned = ports.isPinned(message);
-    const at = pinned ? undefined : session.log.push([contentHash(message), ports.count(message)]) - 1;
-    session.entries.push({ message, pinned, at, edit: undefined });
+    const entry: ViewEntry = ports.isPinned(message)
+      ? { message, pinned: true, at: undefined, edit: undefined, tokens: ports.count(message) }
+      : logged(session.log, message, ports);
+    session.entries.push(entry);
     session.view.push(message);
-    addTokens(session, message, ports.count(message));
+    addTokens(session, message.role, entry.tokens);
   }
   for (const source of session.sources) {
     source.natives.push(...added);
@@ -122,25 +115,37 @@ function grow(
   return true;
 }
 
-function addTokens(session: LiveSession, message: Message, tokens: number): void {
+function addTokens(session: LiveSession, role: Role, tokens: number): void {
   session.tokens += tokens;
-  if (message.role === "system" || message.role === "developer") session.listed[message.role] += tokens;
+  if (role === "system" || role === "developer") session.listed[role] += tokens;
 }
 
-function setView(session: LiveSession, view: readonly Message[], count: (message: Message) => number): void {
+function setView(
+  session: LiveSession,
+  view: readonly Message[],
+  { entries, count }: { readonly entries: readonly ViewEntry[]; count(message: Message): number },
+): void {
+  session.entries = [...entries];
   session.view = [...view];
   session.tokens = 0;
   session.listed = { system: 0, developer: 0 };
-  for (const message of view) addTokens(session, message, count(message));
+  for (const entry of entries) addTokens(session, entry.message.role, entry.tokens);
+  const summary =
+    view.length > entries.length
+      ? view.find((message) => message.meta?.summaryVersion !== undefined)
+      : undefined;
+  if (summary !== undefined) addTokens(session, "assistant", count(summary));
 }
 
 /** Makes a projection the session's view. */
 function show(session: LiveSession, projection: Projection, ports: SessionPorts): void {
-  session.entries = [...projection.kept];
   session.log = [...projection.log];
   session.asGiven = projection.asGiven;
   session.reset = projection.reset;
-  setView(session, assemble(projection.kept, projection.summary, ports.shape), ports.count);
+  setView(session, assemble(projection.kept, projection.summary, ports.shape), {
+    entries: projection.kept,
+    count: ports.count,
+  });
 }
 
 /** Takes over the view that a compaction left behind: raw list and output both stand for it from now on. */
@@ -155,9 +160,11 @@ export function settle(
   counter: TokenCounter,
 ): void {
   session.state = outcome.state;
-  session.entries = [...outcome.entries];
   session.log = [...outcome.state.log];
-  setView(session, outcome.view, (message) => counter.countMessage(message));
+  setView(session, outcome.view, {
+    entries: outcome.entries,
+    count: (message) => counter.countMessage(message),
+  });
   session.asGiven = false;
   session.sources = [
     ...session.sources.slice(0, 1).map((source) => ({ ...source, isView: false })),
