@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import type { Command } from "./command.ts";
 import { FLAGS, type FlagName, type FlagSpec } from "./flags.ts";
-import { padEnd, wrap } from "./render/width.ts";
+import { padEnd, paragraph, wrap } from "./render/width.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `compact-context 1.2.3`, from the package's own description. */
@@ -40,8 +40,8 @@ export function generalHelp(
     terminal.paint("strong", "  Flags of the main job"),
     ...flagLines(main.flags, terminal),
     "",
-    ...paragraph(`Reads and writes: ${TRANSCRIPT_FORMATS.join(", ")}.`, terminal),
-    ...paragraph("Exit codes: 0 done, 1 the work failed, 2 wrong use.", terminal),
+    ...paragraph(`Reads and writes: ${TRANSCRIPT_FORMATS.join(", ")}.`, terminal.width),
+    ...paragraph("Exit codes: 0 done, 1 the work failed, 2 wrong use.", terminal.width),
     "",
   ];
 }
@@ -52,12 +52,12 @@ export function commandHelp(name: string, command: Command, terminal: Terminal):
   return [
     "",
     `  ${terminal.paint("strong", words.join(" "))}`,
-    ...paragraph(command.summary, terminal),
+    ...paragraph(command.summary, terminal.width),
     "",
     ...flagLines(command.flags, terminal),
     ...(command.notes === undefined
       ? []
-      : ["", ...command.notes.flatMap((note) => paragraph(note, terminal))]),
+      : ["", ...command.notes.flatMap((note) => paragraph(note, terminal.width))]),
     "",
   ];
 }
@@ -81,8 +81,4 @@ function flagLines(names: readonly FlagName[], terminal: Terminal): string[] {
     const value = spec.value === undefined ? "" : ` ${spec.value}`;
     return entry(`${short}--${name}${value}`, spec.help, terminal);
   });
-}
-
-function paragraph(text: string, terminal: Terminal): string[] {
-  return wrap(text, terminal.width - 4).map((line) => `  ${line}`);
 }

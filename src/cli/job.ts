@@ -22,6 +22,8 @@ export interface Job {
 export interface Outcome {
   readonly result: CompactionResult<Message>;
   readonly sessionId: string;
+  /** False where the list is small enough already, or all of it must stay. */
+  readonly changed: boolean;
   readonly layersBefore: LayerSizes;
   readonly layersAfter: LayerSizes;
   /** Milliseconds from the read transcript to the archived, compacted list. */
@@ -63,6 +65,7 @@ export async function runJob({ transcript, settings, archive, progress, ports }:
     return {
       result: { ...result, messages: userFirst(result.messages, transcript.list) },
       sessionId,
+      changed: report.plan?.entries.some((entry) => entry.action !== "keep") === true,
       layersBefore: before,
       layersAfter: report.compacted ? report.layers.after : before,
       elapsedMs: ports.clock() - started,
@@ -100,9 +103,9 @@ export function requestOf(
 }
 
 /** What a writer needs; undefined where nothing was done. */
-export function compactedSession({ result }: Outcome): CompactedSession | undefined {
+export function compactedSession({ result, changed }: Outcome): CompactedSession | undefined {
   const { report, summary } = result;
-  if (!report.compacted) return undefined;
+  if (!changed) return undefined;
   return {
     messages: result.messages,
     tokensBefore: report.tokensBefore,

@@ -26,13 +26,3 @@ export function parseTokensOrShare(text: string, flag: string, whole: number): n
     hint: `Write it as ${flag} 25%, the share of the tokens before.`,
   });
 }
-
-/** A whole number above zero; throws `InvalidUsage` naming the flag. */
-export function parseWhole(text: string, flag: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number > 0) return number;
-  throw new CompactError("InvalidUsage", `${flag} ${text}: not a whole number above zero`, {
-    place: flag,
-    hint: `Write it as ${flag} 10.`,
-  });
-}

@@ -18,7 +18,7 @@ export interface Settings {
   readonly model: string | undefined;
   /** The model's limit, and where that number comes from. */
   readonly window: number;
-  readonly windowFrom: "--window" | "configuration" | "model" | "default";
+  readonly windowFrom: "--window" | "configuration" | "model" | "default" | "command";
   /** Most tokens of a request: the window less the buffer. */
   readonly budget: number;
   readonly counter: RequestCounter;
@@ -41,6 +41,8 @@ const STRATEGIES: readonly SummaryStrategy[] = [
 
 /** Without a target a compaction aims for this share of what there is. */
 const DEFAULT_SHARE = 0.25;
+/** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
+const LEAST_TARGET = 100;
 
 interface Outside {
   readonly flags: Flags;
@@ -106,7 +108,7 @@ function oneOf<T extends string>(
 export function settingsFor(transcript: Transcript, early: EarlySettings, flags: Flags): Settings {
   const { config } = early;
   const model = flags.model ?? config.model ?? transcript.model;
-  const { window, windowFrom } = windowOf(model, early);
+  const { window, windowFrom } = windowOf(model, early, flags.window === undefined ? "command" : "--window");
   const budget = budgetOf(window, config.policy);
   if (budget <= 0) {
     throw new CompactError(
@@ -138,8 +140,9 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
 function windowOf(
   model: string | undefined,
   { window, config }: EarlySettings,
+  setBy: "--window" | "command",
 ): Pick<Settings, "window" | "windowFrom"> {
-  if (window !== undefined) return { window, windowFrom: "--window" };
+  if (window !== undefined) return { window, windowFrom: setBy };
   if (config.maxContextTokens !== undefined) {
     return { window: config.maxContextTokens, windowFrom: "configuration" };
   }
@@ -151,7 +154,7 @@ function targetOf(
   flag: string | undefined,
   { config, budget, tokensBefore }: Pick<Settings, "config" | "budget" | "tokensBefore">,
 ): number {
-  const share = Math.max(1, Math.floor(tokensBefore * DEFAULT_SHARE));
+  const share = Math.max(LEAST_TARGET, Math.floor(tokensBefore * DEFAULT_SHARE));
   if (flag === undefined) return Math.min(budget, config.policy.targetContextTokens ?? share);
   const target = parseTokensOrShare(flag, "--target", tokensBefore);
   if (target <= budget || flag.trim().endsWith("%")) return Math.min(target, budget);

@@ -3,7 +3,7 @@ import { createPaint, type Paint } from "./render/palette.ts";
 
 /** Prints lines for a person. */
 export interface Terminal {
-  /** Cells to lay things out for: 50 to 120. */
+  /** Cells to lay things out for: 60 to 120. */
   readonly width: number;
   readonly paint: Paint;
   print(lines: readonly string[]): void;
@@ -13,7 +13,7 @@ export interface Terminal {
   warn(text: string): void;
 }
 
-const NARROWEST = 50;
+const NARROWEST = 60;
 const WIDEST = 120;
 
 /** A terminal over stdout and stderr; as wide as it is, 80 where it has no width. */

@@ -2,12 +2,14 @@ import { closest } from "../../config/names.ts";
 import { CompactError } from "../../errors.ts";
 import { argumentsText, type Message, resultText } from "../../messages/message.ts";
 import type { Archive } from "../../storage/archive.ts";
+import type { SearchHit } from "../../storage/archive-search.ts";
 import { openArchive } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import { plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
+import { truncate } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "../views/message-line.ts";
 
@@ -175,29 +177,27 @@ async function search(
     terminal.printJson({ hits, problems });
     return;
   }
-  const rows = hits.map((hit): (Cell | string)[] => [
-    truncatedId(hit.sessionId),
-    { text: `step ${hit.step}`, style: "faint" },
-    hit.archiveId,
-    hit.message.role,
-    firstWords(hit.snippet),
-  ]);
   terminal.print([
     "",
-    ...(rows.length === 0
-      ? [`  Nothing in the archive holds ${oneLine(text)}.`]
-      : table(rows, {
-          columns: [{}, {}, {}, {}, { flexible: true }],
-          width: terminal.width,
-          paint: terminal.paint,
-        })),
-    "",
+    ...(hits.length === 0 ? [`  Nothing in the archive holds ${oneLine(text)}.`, ""] : []),
+    ...hits.flatMap((hit) => hitLines(hit, text, terminal)),
   ]);
   for (const { sessionId, step, line, problem } of problems) {
     terminal.warn(oneLine(`${sessionId} step ${step} line ${line}: ${problem}`));
   }
 }
 
-function truncatedId(id: string): string {
-  return oneLine(id).slice(0, 36);
+/** Cells of the snippet before the text that was found. */
+const BEFORE_HIT = 24;
+
+function hitLines(hit: SearchHit, text: string, terminal: Terminal): string[] {
+  const at = hit.snippet.toLowerCase().indexOf(text.toLowerCase());
+  const from = Math.max(0, at - BEFORE_HIT);
+  const words = `${from > 0 ? "…" : ""}${firstWords(hit.snippet.slice(from))}`;
+  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${hit.archiveId}`;
+  return [
+    `  ${terminal.paint("strong", hit.message.role)}  ${terminal.paint("faint", where)}`,
+    `    ${truncate(words, terminal.width - 4)}`,
+    "",
+  ];
 }

@@ -72,11 +72,10 @@ export async function compactSource(invocation: Invocation, source: Source): Pro
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: destination?.path }));
     return 0;
   }
-  const { compacted } = outcome.result.report;
   terminal.print([
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
-    ...(compacted ? compactionView(outcome, settings, terminal) : untouchedView(settings)),
+    ...(outcome.changed ? compactionView(outcome, settings, terminal) : untouchedView(settings, terminal)),
     ...whereLines(invocation, outcome, { source, destination }),
   ]);
   return 0;
@@ -102,23 +101,23 @@ async function write(
 /** Where everything is now, and what to type next. */
 function whereLines(
   { ports, terminal }: Invocation,
-  { result, sessionId }: Outcome,
+  { result, sessionId, changed }: Outcome,
   { source, destination }: { readonly source: Source; readonly destination: Destination | undefined },
 ): string[] {
-  const { archive, compacted } = result.report;
+  const { archive } = result.report;
   const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
   const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
   const lines: string[] = [];
-  if (archive !== undefined) {
+  if (archive !== undefined && changed) {
     lines.push(
       `${label("Archive")}every original is in ${oneLine(shortPath(archive.location, ports.cwd))}`,
       command(`compact archive show ${shellWord(sessionId)}`),
     );
   }
   if (destination !== undefined) {
-    const same = !compacted && destination.isInput ? " (unchanged)" : "";
+    const same = !changed && destination.isInput ? " (unchanged)" : "";
     lines.push(`${label("Written")}${oneLine(destination.name)}${same}`);
-  } else if (compacted) {
+  } else if (changed) {
     lines.push(
       `${label("Output")}nothing is written yet; to keep the result:`,
       command(`compact ${shellWord(source.name)} -o FILE`),

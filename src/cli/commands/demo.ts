@@ -2,17 +2,19 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { planCompaction } from "../../compaction/one-shot.ts";
 import { CompactError } from "../../errors.ts";
+import type { Transcript } from "../../transcripts/transcript.ts";
 import { openArchive } from "../archive.ts";
 import type { Command } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { openFile } from "../files/source.ts";
-import { runJob } from "../job.ts";
+import { requestOf, runJob } from "../job.ts";
 import { createProgress } from "../progress.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";
-import { earlySettings, settingsFor } from "../settings.ts";
+import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import { compactionView } from "../views/compaction.ts";
 import { headline } from "../views/headline.ts";
 import { compactionJson } from "../views/machine.ts";
@@ -35,7 +37,7 @@ export const demoCommand: Command = {
     const early = earlySettings(outside);
     const { tokensBefore } = settingsFor(transcript, early, {});
     const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
-    const settings = settingsFor(transcript, { ...early, window }, flags);
+    const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, flags));
     const folder = await mkdtemp(join(tmpdir(), "compact-demo-"));
     const archive = openArchive(early.config, { flag: folder, cwd: ports.cwd, warn });
     const outcome = await runJob({ transcript, settings, archive, progress, ports });
@@ -69,6 +71,17 @@ export const demoCommand: Command = {
     return 0;
   },
 };
+
+/** The same settings, aiming so low that emptying tool output is not enough and the summary is seen. */
+function summarizing(transcript: Transcript, settings: Settings): Settings {
+  let lower = settings;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
+    if (plan.entries.some((entry) => entry.action === "summarize")) return lower;
+    lower = { ...lower, target: Math.ceil(lower.target / 2) };
+  }
+  return lower;
+}
 
 /** The session beside the package's own files, two folders above the compiled commands. */
 async function demoSource(): Promise<Awaited<ReturnType<typeof openFile>>> {

@@ -21,10 +21,9 @@ export const planCommand: Command = {
     const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
     const transcript = await readSource(source, flags.format, createProgress(ports));
     const settings = settingsFor(transcript, early, flags);
-    const plan =
-      settings.tokensBefore <= settings.target
-        ? undefined
-        : planCompaction(transcript.messages, requestOf(transcript, settings));
+    const small = settings.tokensBefore <= settings.target;
+    const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
+    const plan = planned?.entries.some((entry) => entry.action !== "keep") === true ? planned : undefined;
     if (flags.json === true) {
       terminal.printJson(planJson(plan, settings));
       return 0;
@@ -32,7 +31,7 @@ export const planCommand: Command = {
     terminal.print([
       ...headline(transcript, settings, terminal),
       ...(plan === undefined
-        ? untouchedView(settings)
+        ? untouchedView(settings, terminal)
         : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
     ]);
     return 0;

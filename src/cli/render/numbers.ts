@@ -8,7 +8,7 @@ export function formatCount(count: number): string {
 /** `840`, `12.3k`, `1.2M`: three figures, for tight places. */
 export function formatShort(count: number): string {
   if (count < 1000) return formatCount(count);
-  const [value, unit] = count < 999_950 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
+  const [value, unit] = count < 999_500 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
   return `${value < 100 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
 }
 

@@ -57,6 +57,11 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** A sentence as indented lines that fit a screen of `width` cells. */
+export function paragraph(text: string, width: number): string[] {
+  return wrap(text, width - 4).map((line) => `  ${line}`);
+}
+
 function pieces(word: string, width: number): string[] {
   if (displayWidth(word) <= width) return [word];
   const parts: string[] = [];

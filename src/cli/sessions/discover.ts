@@ -33,14 +33,15 @@ export async function openTranscript(
 }
 
 function pick(sessions: readonly FoundSession[], word: string): FoundSession | undefined {
-  if (/^\d{1,4}$/.test(word)) {
-    const session = sessions[Number(word) - 1];
-    if (session !== undefined) return session;
+  const isNumber = /^\d{1,4}$/.test(word);
+  const numbered = isNumber ? sessions[Number(word) - 1] : undefined;
+  if (numbered !== undefined) return numbered;
+  const meant = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
+  if (meant.length === 0 && isNumber) {
     throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
       hint: "`compact` alone lists them.",
     });
   }
-  const meant = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
   if (meant.length <= 1) return meant[0];
   throw new CompactError("InvalidUsage", `${word} is the beginning of ${meant.length} sessions`, {
     hint: `Give more of the id: ${meant

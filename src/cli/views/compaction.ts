@@ -4,7 +4,7 @@ import type { Outcome } from "../job.ts";
 import { formatCount, formatDuration, plural } from "../render/numbers.ts";
 import { safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { truncate } from "../render/width.ts";
+import { paragraph, truncate } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { layerComparison, totalBars } from "./layer-table.ts";
@@ -24,8 +24,9 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ),
     "",
     ...fatesOf(report, terminal),
-    ...relaxedNote(report, settings),
-    ...rangeNote(report, settings),
+    ...[...relaxedNote(report, settings), ...rangeNote(report, settings)].flatMap((note) =>
+      paragraph(note, terminal.width),
+    ),
     "",
     ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
     `  ${terminal.paint("faint", `done in ${formatDuration(outcome.elapsedMs)}`)}`,
@@ -66,19 +67,19 @@ function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[]
   if (plan === undefined || plan.relaxed === 0) return [];
   const { keepRecentTurns, keepToolIoPairs } = plan.keep;
   return [
-    `  To fit, ${plural(keepRecentTurns, "turn")} and ${plural(keepToolIoPairs, "tool pair")} are kept, not ${config.policy.keepRecentTurns} and ${config.policy.keepToolIoPairs}.`,
+    `To fit, ${plural(keepRecentTurns, "turn")} and ${plural(keepToolIoPairs, "tool pair")} are kept, not ${config.policy.keepRecentTurns} and ${config.policy.keepToolIoPairs}.`,
   ];
 }
 
 function rangeNote({ range, tokensAfter, plan }: CompactionReport, { target, counter }: Settings): string[] {
   const missed =
     plan !== undefined && tokensAfter > target
-      ? [`  The aim was ${formatCount(target)} tokens; what must stay is more than that.`]
+      ? [`The aim was ${formatCount(target)} tokens; what must stay is more than that.`]
       : [];
   if (counter.exact) return missed;
   return [
     ...missed,
-    `  Counts are estimates: the model will see ${formatCount(range.low)} to ${formatCount(range.high)} tokens.`,
+    `Counts are estimates: the model will see ${formatCount(range.low)} to ${formatCount(range.high)} tokens.`,
   ];
 }
 
@@ -104,10 +105,11 @@ function noSummary(report: CompactionReport, terminal: Terminal): string[] {
   ];
 }
 
-/** What a person sees when there is nothing to do. */
-export function untouchedView({ tokensBefore, target }: Settings): string[] {
-  return [
-    `  Nothing to do: the session has ${formatCount(tokensBefore)} tokens, the aim is ${formatCount(target)}.`,
-    "",
-  ];
+/** What a person sees when nothing was changed, and why. */
+export function untouchedView({ tokensBefore, target }: Settings, terminal: Terminal): string[] {
+  const why =
+    tokensBefore <= target
+      ? `the session has ${formatCount(tokensBefore)} tokens, the aim is ${formatCount(target)}`
+      : `all of its ${formatCount(tokensBefore)} tokens must stay`;
+  return [...paragraph(`Nothing to do: ${why}.`, terminal.width), ""];
 }

@@ -27,7 +27,7 @@ export function headline(transcript: Transcript, settings: Settings, terminal: T
 }
 
 function windowNote({ windowFrom, model }: Settings): string {
-  if (windowFrom === "model") return "";
+  if (windowFrom === "model" || windowFrom === "command") return "";
   if (windowFrom !== "default") return ` (${windowFrom})`;
   return model === undefined ? " (assumed; --model or --window say otherwise)" : " (assumed: unknown model)";
 }

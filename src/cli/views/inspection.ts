@@ -4,7 +4,7 @@ import { formatCount, formatPercent, formatShort, plural } from "../render/numbe
 import type { Style } from "../render/palette.ts";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { padEnd, truncate, wrap } from "../render/width.ts";
+import { padEnd, paragraph, truncate, wrap } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
 import { headline } from "./headline.ts";
 import { barTable, layerTable } from "./layer-table.ts";
@@ -46,10 +46,11 @@ function fullness({ settings, decision, transcript }: Inspection, terminal: Term
   const rest = terminal.paint("faint", "░".repeat(Math.max(0, cells - drawn.length)));
   const range = settings.counter.range(tokensBefore);
   const spread = range.exact ? "exact" : `${formatShort(range.low)} to ${formatShort(range.high)}`;
+  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`;
+  const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (trigger: ${formatCount(window * config.policy.triggerPct)}, most: ${formatCount(budget)})`;
   return [
     `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,
-    `  ${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`,
-    `  ${verdict(tokensBefore, budget, decision.triggered)} (trigger: ${formatCount(window * config.policy.triggerPct)}, most: ${formatCount(budget)})`,
+    ...[size, outlook].flatMap((text) => paragraph(text, terminal.width)),
   ];
 }
 

@@ -27,6 +27,8 @@ const NUMBER = 9;
 const PERCENT = 6;
 /** Room behind the bars for what was saved. */
 const SAVED = 8;
+/** Cells from which on there is room for shares beside the counts. */
+const WITH_SHARES = 72;
 
 /** Two bars to one scale, the whole before and the whole after, with what was saved. */
 export function totalBars(before: number, after: number, terminal: Terminal): string[] {
@@ -45,22 +47,24 @@ export function layerComparison(before: LayerState, after: LayerState, terminal:
   const rows = rowsOf(before, after);
   const most = Math.max(1, ...rows.flatMap((row) => [row.before, row.after]));
   const messages = Math.max(...rows.map((row) => row.messages.length), "messages".length);
-  const room = terminal.width - 2 - LABEL - 2 * (NUMBER + 1 + PERCENT + 2) - messages - 2;
+  const percent = terminal.width < WITH_SHARES ? 0 : PERCENT + 1;
+  const room = terminal.width - 2 - LABEL - 2 * (NUMBER + percent + 2) - messages - 2;
   const cells = room >= 12 ? Math.floor(room / 2) - 1 : 0;
   const side = (tokens: number, whole: number, style: Style): string => {
     const drawn = bar(tokens, most, cells);
     const blank = " ".repeat(cells - drawn.length);
-    const share = padStart(formatPercent(tokens, whole), PERCENT);
-    return `${padStart(formatCount(tokens), NUMBER)} ${terminal.paint("faint", share)} ${terminal.paint(style, drawn)}${blank} `;
+    const share = percent === 0 ? "" : padStart(formatPercent(tokens, whole), percent);
+    return `${padStart(formatCount(tokens), NUMBER)}${terminal.paint("faint", share)} ${terminal.paint(style, drawn)}${blank} `;
   };
-  const sideWidth = NUMBER + 1 + PERCENT + 1 + cells + 1;
+  const sideWidth = NUMBER + percent + 1 + cells + 1;
   const header = `  ${" ".repeat(LABEL)}${padEnd(padStart("before", NUMBER), sideWidth)}${padEnd(padStart("after", NUMBER), sideWidth)}${padStart("messages", messages)}`;
   return [
     terminal.paint("faint", header),
-    ...rows.map(
-      (row) =>
-        `  ${padEnd(row.label, LABEL)}${side(row.before, before.tokens, row.style)}${side(row.after, after.tokens, row.style)}${padStart(row.messages, messages)}`,
-    ),
+    ...rows.map((row) => {
+      const left = side(row.before, before.tokens, row.style);
+      const right = side(row.after, after.tokens, row.style);
+      return `  ${padEnd(row.label, LABEL)}${left}${right}${padStart(row.messages, messages)}`.trimEnd();
+    }),
   ];
 }
 

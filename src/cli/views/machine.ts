@@ -32,7 +32,7 @@ export function compactionJson(
     budget: settings.budget,
     target: settings.target,
     range: report.range,
-    compacted: report.compacted,
+    compacted: outcome.changed,
     reason: report.reason,
     session_id: outcome.sessionId,
     archive_step: report.archive?.step ?? null,

@@ -3,6 +3,7 @@ import type { Message } from "../../messages/message.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";
 import { type Cell, table } from "../render/table.ts";
+import { paragraph } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "./message-line.ts";
 
@@ -59,7 +60,7 @@ export function planView(
     ...(rows.length < plan.entries.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
     ...legend(plan, terminal),
     "",
-    ...totals(plan),
+    ...totals(plan).flatMap((text) => paragraph(text, terminal.width)),
     "",
   ];
 }
@@ -140,7 +141,7 @@ function countsOf(entries: readonly PlannedMessage[]): string[] {
 function totals(plan: CompactionPlan): string[] {
   const saved = plan.tokensBefore - plan.tokensAfter;
   return [
-    `  ${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), the summary up to ${formatCount(plan.summaryTokens)} of them.`,
-    "  Nothing was changed: this is what compact would do.",
+    `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), the summary up to ${formatCount(plan.summaryTokens)} of them.`,
+    "Nothing was changed: this is what compact would do.",
   ];
 }

@@ -2,7 +2,7 @@ import { bar } from "../render/bar.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";
 import { type Cell, table } from "../render/table.ts";
-import { padEnd } from "../render/width.ts";
+import { padEnd, paragraph, wrap } from "../render/width.ts";
 import type { Replay, Round } from "../replay.ts";
 import type { Settings } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
@@ -13,7 +13,7 @@ const ROUNDS_SHOWN = 12;
 export function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const calls = `${plural(replay.calls, "model call")} over ${plural(replay.messages, "message")}`;
   return [
-    `  ${calls}, budget ${formatCount(settings.budget)} tokens a call`,
+    ...paragraph(`${calls}, budget ${formatCount(settings.budget)} tokens a call`, terminal.width),
     "",
     ...comparison(replay, settings, terminal),
     "",
@@ -25,13 +25,13 @@ export function replayView(replay: Replay, settings: Settings, terminal: Termina
 
 function comparison(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const most = Math.max(replay.mostRaw, settings.budget);
-  const cells = Math.max(10, Math.min(40, terminal.width - 60));
+  const cells = Math.max(4, Math.min(40, terminal.width - 58));
   const row = (label: string, tokens: number, over: number, style: Style): (Cell | string)[] => [
     label,
     formatCount(tokens),
     { text: padEnd(bar(tokens, most, cells), cells), style },
     {
-      text: over === 0 ? "every call fits" : `${plural(over, "call")} would not fit`,
+      text: over === 0 ? "every call fits" : `${plural(over, "call")} too large`,
       style: over === 0 ? "good" : "bad",
     },
   ];
@@ -48,7 +48,7 @@ function comparison(replay: Replay, settings: Settings, terminal: Terminal): str
 
 function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): string[] {
   if (all.length === 0) return ["  No compaction was needed.", ""];
-  const cells = Math.max(8, Math.min(30, Math.floor((terminal.width - 60) / 2)));
+  const cells = Math.max(4, Math.min(30, terminal.width - 66));
   const rows = all
     .slice(0, ROUNDS_SHOWN)
     .map((round, index): (Cell | string)[] => [
@@ -59,7 +59,7 @@ function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): 
       `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
       formatDuration(round.elapsedMs),
     ]);
-  const header: Cell[] = ["", "round", "tokens", "of the window", "messages", "took"].map((text) => ({
+  const header: Cell[] = ["", "round", "tokens", "window", "messages", "took"].map((text) => ({
     text,
     style: "faint",
   }));
@@ -98,8 +98,9 @@ function costs(replay: Replay, terminal: Terminal): string[] {
     ],
     ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
   ];
-  return table(
-    rows.map(([label, text]) => [{ text: label, style: "strong" as Style }, text]),
-    { columns: [{}, { flexible: true }], width: terminal.width, paint: terminal.paint },
+  return rows.flatMap(([label, text]) =>
+    wrap(text, terminal.width - 15).map(
+      (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 12))}${line}`,
+    ),
   );
 }

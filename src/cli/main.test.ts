@@ -1,0 +1,499 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "./main.ts";
+import type { CliPorts } from "./ports.ts";
+import { displayWidth } from "./render/width.ts";
+
+const NOW = new Date("2026-03-01T12:00:00.000Z");
+const EVIL = "\u001b]52;c;aGk=\u0007\u009b31m\rfake\b\u202etxt";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "compact-cli-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(
+  argv: string[],
+  more: Partial<CliPorts> & { readonly columns?: number } = {},
+): Promise<Run> {
+  let out = "";
+  let err = "";
+  let ids = 0;
+  const terminal = more.columns !== undefined;
+  const code = await main(argv, {
+    stdout: {
+      write: (text) => {
+        out += text;
+      },
+      isTerminal: terminal,
+      columns: more.columns,
+    },
+    stderr: {
+      write: (text) => {
+        err += text;
+      },
+      isTerminal: false,
+      columns: undefined,
+    },
+    env: {},
+    cwd: folder,
+    home: folder,
+    now: () => NOW,
+    clock: () => performance.now(),
+    newId: () => {
+      ids += 1;
+      return `id-${ids}`;
+    },
+    ...more,
+  });
+  return { code, out, err };
+}
+
+/** An Anthropic request body of `steps` tool calls, about 400 tokens each. */
+function body(steps: number, words = "Port the parser"): string {
+  const output = (step: number) =>
+    Array.from({ length: 30 }, (_, line) => `${line}: const value_${step}_${line} = ${step * line};`).join(
+      "\n",
+    );
+  const messages = [
+    { role: "user", content: `${words}. Never change the public API of src/parse.ts.` },
+    ...Array.from({ length: steps }, (_, step) => [
+      {
+        role: "assistant",
+        content: [
+          {
+            type: "text",
+            text: `Step ${step}: I look at file ${step}, because the parser needs its constants.`,
+          },
+          { type: "tool_use", id: `call_${step}`, name: "Read", input: { path: `src/file${step}.ts` } },
+        ],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: `call_${step}`, content: output(step) }],
+      },
+    ]).flat(),
+    { role: "assistant", content: "Done, but two tests fail." },
+    { role: "user", content: "Then mend them." },
+  ];
+  return JSON.stringify({ model: "claude-sonnet-4-5", system: "You are a coding agent.", messages });
+}
+
+function session(name = "session.json", text = body(40)): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const PAINT = /\u001b\[\d+m/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/;
+
+describe("the main job", () => {
+  it("prints exactly the promised names first with --json, and nothing else on stdout", async () => {
+    const { code, out, err } = await run([session(), "--json"]);
+    expect(code).toBe(0);
+    expect(err).toBe("");
+    const report = JSON.parse(out) as Record<string, unknown>;
+    expect(Object.keys(report).slice(0, 15)).toEqual([
+      ...["format", "model", "window", "tokens_before", "tokens_after", "messages_before", "messages_after"],
+      ...[
+        "layers",
+        "summary",
+        "strategy",
+        "summarizer",
+        "archive",
+        "pruned_count",
+        "cleared_count",
+        "elapsed_ms",
+      ],
+    ]);
+    expect(report).toMatchObject({ format: "anthropic", model: "claude-sonnet-4-5", messages_before: 83 });
+    expect(report.tokens_after).toBeLessThanOrEqual(Math.floor(Number(report.tokens_before) * 0.25));
+    const layers = Object.values(report.layers as Record<string, { tokens: number; messages: number }>);
+    expect(layers.reduce((sum, layer) => sum + layer.messages, 0)).toBe(report.messages_after);
+    expect(layers.reduce((sum, layer) => sum + layer.tokens, Number(report.fixed_tokens))).toBe(
+      report.tokens_after,
+    );
+  });
+
+  it("archives every message before anything is dropped, and the same list only once", async () => {
+    const file = session();
+    const first = JSON.parse((await run([file, "--json"])).out) as { archive: string };
+    const again = JSON.parse((await run([file, "--json"])).out) as { archive: string };
+    expect(again.archive).toBe(first.archive);
+    expect(readFileSync(first.archive, "utf8").trimEnd().split("\n")).toHaveLength(83);
+    session("session.json", body(41));
+    const grown = JSON.parse((await run([file, "--json"])).out) as { archive: string };
+    expect(grown.archive).toMatch(/transcript-pre-compact-002\.jsonl$/);
+    expect(readFileSync(first.archive, "utf8").trimEnd().split("\n")).toHaveLength(83);
+  });
+
+  it.each([60, 80, 120])("fits a screen of %d cells, painted", async (columns) => {
+    session("wide.json", body(40, "日本語のパーサーを移植する 🚀 ".repeat(10)));
+    const runs = await Promise.all([
+      run(["wide.json"], { columns }),
+      run(["inspect", "wide.json"], { columns }),
+      run(["plan", "wide.json", "--all"], { columns }),
+      run(["replay", "wide.json", "--window", "9k"], { columns }),
+    ]);
+    for (const { code, out } of runs) {
+      expect(code).toBe(0);
+      expect(out).toMatch(PAINT);
+      const commands = /compact (?:archive|wide)|\.compact/;
+      for (const line of out.replace(PAINT, "").split("\n")) {
+        if (!commands.test(line)) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+      }
+    }
+  });
+
+  it("says before and after, what was kept, how the summary begins, where the archive is, what to type", async () => {
+    const { out } = await run([session(), "--target", "1500"]);
+    expect(out).not.toMatch(PAINT);
+    for (const text of [
+      "Port the parser.",
+      "anthropic · claude-sonnet-4-5 · window ",
+      "before  █",
+      "tool pairs",
+      "remainder",
+      "kept as it is",
+      "into the summary",
+      "Summary, version 1",
+      "every original is in .compact/archive/session/transcript-pre-compact-001.jsonl",
+      "compact session.json -o FILE",
+    ]) {
+      expect(out).toContain(text);
+    }
+  });
+
+  it("leaves a session alone that is small enough", async () => {
+    const { code, out } = await run([session("small.json", body(1)), "--target", "100k"]);
+    expect(code).toBe(0);
+    expect(out).toContain("Nothing to do");
+    expect(readdirSync(folder)).toEqual(["small.json"]);
+  });
+
+  it("text of transcripts never reaches the screen unescaped (OSC 52, C1, carriage return, bidi)", async () => {
+    session("evil.json", body(12, EVIL).replaceAll("const value_", JSON.stringify(EVIL).slice(1, -1)));
+    const commands = [
+      ["evil.json", "--target", "900"],
+      ["inspect", "evil.json"],
+      ["plan", "evil.json", "--all"],
+      ["archive", "show", "evil"],
+      ["archive", "search", "fake"],
+      ["diff", "evil.json", "evil.json", "--all"],
+      [`nosuch${EVIL}`],
+      ["archive", "show", EVIL],
+    ];
+    for (const argv of commands) {
+      const { out, err } = await run(argv);
+      expect(`${out}${err}`.replaceAll("\n", ""), argv.join(" ")).not.toMatch(CONTROLS);
+      expect(out + err).toContain("\\x");
+    }
+  });
+
+  it("with --on-overflow error gives up where the newest step is too large, by default cuts it", async () => {
+    const huge = JSON.stringify({
+      messages: [
+        { role: "user", content: "Read it." },
+        { role: "assistant", content: [{ type: "tool_use", id: "c", name: "Read", input: {} }] },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "c", content: "word ".repeat(20_000) }],
+        },
+      ],
+    });
+    session("huge.json", huge);
+    const cut = await run(["huge.json", "--window", "8k", "--json"]);
+    const report = JSON.parse(cut.out) as Record<string, number>;
+    expect(report.elided_count).toBeGreaterThan(0);
+    expect(report.tokens_after).toBeLessThanOrEqual(6_500);
+    const error = await run(["huge.json", "--window", "8k", "--on-overflow", "error"]);
+    expect(error.code).toBe(1);
+    expect(error.err).toContain("InsufficientBudget");
+    writeFileSync(join(folder, "compact.yaml"), "policy:\n  on_overflow: error\n");
+    expect((await run(["huge.json", "--window", "8k"])).code).toBe(1);
+  });
+
+  it("CFG-2 takes window and policy from compact.yaml here, and the environment over it", async () => {
+    writeFileSync(
+      join(folder, "compact.yaml"),
+      "max_context_tokens: 9000\npolicy:\n  hard_cap_buffer: 500\n",
+    );
+    const file = JSON.parse((await run([session(), "--json"])).out) as Record<string, number>;
+    expect([file.window, file.budget]).toEqual([9000, 8500]);
+    const env = { COMPACT_MAX_CONTEXT_TOKENS: "8000" };
+    const environment = JSON.parse((await run([session(), "--json"], { env })).out) as Record<string, number>;
+    expect([environment.window, environment.budget]).toEqual([8000, 7500]);
+    const flag = JSON.parse((await run([session(), "--json", "--window", "7k"], { env })).out) as Record<
+      string,
+      number
+    >;
+    expect([flag.window, flag.budget]).toEqual([7000, 6500]);
+  });
+});
+
+describe("-o", () => {
+  it("writes the format it read, smaller, beginning with the user, and readable again", async () => {
+    await run([session(), "-o", "out.json", "--target", "1500"]);
+    const written = JSON.parse(readFileSync(join(folder, "out.json"), "utf8")) as {
+      system: string;
+      messages: { role: string; content: unknown }[];
+    };
+    expect(written.system).toBe("You are a coding agent.");
+    expect(written.messages.length).toBeLessThan(40);
+    expect(written.messages[0]?.role).toBe("user");
+    expect(JSON.stringify(written.messages)).toContain("<COMPACT-SUMMARY v1>");
+    const { out } = await run(["diff", "session.json", "out.json"]);
+    expect(out).toMatch(/\d+ kept, \d+ edited, \d+ gone, 1 new/);
+  });
+
+  it("refuses another file that is there, replaces it with --force", async () => {
+    writeFileSync(join(folder, "precious.json"), "mine");
+    const refused = await run([session(), "-o", "precious.json"]);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain("is there already");
+    expect(readFileSync(join(folder, "precious.json"), "utf8")).toBe("mine");
+    expect((await run(["session.json", "-o", "precious.json", "--force"])).code).toBe(0);
+    expect(readFileSync(join(folder, "precious.json"), "utf8")).not.toBe("mine");
+  });
+
+  it("replaces the input only when -o names it, and leaves no temporary file", async () => {
+    const file = session();
+    const before = readFileSync(join(folder, file), "utf8");
+    await run([file]);
+    expect(readFileSync(join(folder, file), "utf8")).toBe(before);
+    expect((await run([file, "-o", `./${file}`])).code).toBe(0);
+    expect(readFileSync(join(folder, file), "utf8").length).toBeLessThan(before.length);
+    expect(readdirSync(folder).sort()).toEqual([".compact", "session.json"]);
+  });
+
+  it("does not replace an input that its agent went on writing to", async () => {
+    const file = session();
+    const grown = body(60);
+    let steps = 0;
+    const { code, err } = await run([file, "-o", file], {
+      clock: () => {
+        steps += 1;
+        if (steps === 2) writeFileSync(join(folder, file), grown);
+        return steps;
+      },
+    });
+    expect(code).toBe(1);
+    expect(err).toContain("changed while it was compacted");
+    expect(readFileSync(join(folder, file), "utf8")).toBe(grown);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+});
+
+describe("sessions on this computer", () => {
+  const DAY = 86_400_000;
+
+  async function put(path: string, text: string, daysAgo: number): Promise<void> {
+    const file = join(folder, path);
+    await mkdir(join(file, ".."), { recursive: true });
+    await writeFile(file, text);
+    const time = new Date(NOW.getTime() - daysAgo * DAY);
+    await utimes(file, time, time);
+  }
+
+  async function putAll(): Promise<void> {
+    const claude = {
+      type: "user",
+      uuid: "u1",
+      parentUuid: null,
+      sessionId: "11111111-aaaa-4aaa-8aaa-111111111111",
+    };
+    const message = { role: "user", content: `Fix the ${EVIL} login` };
+    await put(
+      ".claude/projects/-home-me/11111111-aaaa-4aaa-8aaa-111111111111.jsonl",
+      `${JSON.stringify({ ...claude, message })}\n`,
+      3,
+    );
+    await put(".claude/projects/-home-me/agent-1234.jsonl", "{}\n", 0);
+    const meta = { type: "session_meta", payload: { id: "22222222-aaaa-4aaa-8aaa-222222222222" } };
+    const ask = {
+      type: "response_item",
+      payload: {
+        type: "message",
+        role: "user",
+        content: [{ type: "input_text", text: "Write the release notes" }],
+      },
+    };
+    await put(
+      ".codex/sessions/2026/02/28/rollout-2026-02-28T10-00-00-22222222-aaaa-4aaa-8aaa-222222222222.jsonl",
+      `${JSON.stringify(meta)}\n${JSON.stringify(ask)}\n`,
+      1,
+    );
+    await put(
+      ".gemini/tmp/abc/chats/session-2026-02-20-33333333.json",
+      JSON.stringify({
+        ...{
+          sessionId: "3",
+          projectHash: "abc",
+          startTime: "2026-02-20T10:00:00Z",
+          lastUpdated: "2026-02-20T10:00:00Z",
+        },
+        messages: [{ id: "1", timestamp: "2026-02-20T10:00:00Z", type: "user", content: "Colour the docs" }],
+      }),
+      9,
+    );
+    const info = { id: "ses_44", title: "Harden the worker", time: { updated: NOW.getTime() - 2 * DAY } };
+    await put(".local/share/opencode/storage/session/p1/ses_44.json", JSON.stringify(info), 2);
+    const user = { id: "msg_1", sessionID: "ses_44", role: "user", time: { created: 1 } };
+    await put(".local/share/opencode/storage/message/ses_44/msg_1.json", JSON.stringify(user), 2);
+    const part = { id: "prt_1", messageID: "msg_1", type: "text", text: "Harden the worker please" };
+    await put(".local/share/opencode/storage/part/msg_1/prt_1.json", JSON.stringify(part), 2);
+  }
+
+  it("are listed newest first with age, tool and first words, escaped, without those of sub-agents", async () => {
+    await putAll();
+    const { code, out } = await run([]);
+    expect(code).toBe(0);
+    const rows = out.split("\n").filter((line) => /^ +\d+ {2}/.test(line));
+    expect(rows).toHaveLength(4);
+    expect(rows[0]).toMatch(/ 1 +24 h ago +\d+ B {2}Codex +Write the release notes/);
+    expect(rows[1]).toMatch(/ 2 +2 days ago +.*OpenCode +Harden the worker/);
+    expect(rows[2]).toMatch(/ 3 +3 days ago .*Claude Code {2}Fix the \\x1b\]52/);
+    expect(rows[3]).toMatch(/ 4 +9 days ago .*Gemini CLI +Colour the docs/);
+    expect(out).toContain("compact 1");
+    expect(out.replaceAll("\n", "")).not.toMatch(CONTROLS);
+  });
+
+  it("are opened by number, by the beginning of their id, and by answering on a terminal", async () => {
+    await putAll();
+    const read = async (...argv: string[]) =>
+      JSON.parse((await run(["inspect", ...argv, "--json"])).out) as Record<string, unknown>;
+    expect(await read("1")).toMatchObject({ format: "codex", messages: 1 });
+    expect(await read("2")).toMatchObject({ format: "opencode", messages: 1 });
+    expect(await read("1111")).toMatchObject({ format: "claude-code", messages: 1 });
+    const asked = await run([], { ask: async () => "4", columns: 80 });
+    expect(asked.code).toBe(0);
+    expect(asked.out).toContain("gemini-cli");
+    const left = await run([], { ask: async () => "", columns: 80 });
+    expect(left.code).toBe(0);
+    const wrong = await run([], { ask: async () => "77", columns: 80 });
+    expect(wrong.code).toBe(2);
+    expect((await run(["9"])).err).toContain("4 were found");
+  });
+
+  it("a file of that name comes before a number of the list", async () => {
+    await putAll();
+    session("1");
+    expect(JSON.parse((await run(["inspect", "1", "--json"])).out)).toMatchObject({ format: "anthropic" });
+  });
+
+  it("where there are none the screen says what else to do", async () => {
+    const { code, out } = await run([]);
+    expect(code).toBe(0);
+    expect(out).toContain("No agent sessions were found");
+    expect(out).toContain("compact demo");
+  });
+});
+
+describe("replay", () => {
+  it("FIT-6 sends no request over the budget where the raw session would have", async () => {
+    const { code, out } = await run(["replay", session(), "--window", "9k", "--json"]);
+    const replay = JSON.parse(out) as Record<string, number> & { rounds: { tokens_after: number }[] };
+    expect(code).toBe(0);
+    expect(replay.calls).toBe(41);
+    expect(replay.calls_over_budget).toBe(0);
+    expect(replay.calls_over_budget_without).toBeGreaterThan(10);
+    expect(replay.most_tokens_sent).toBeLessThanOrEqual(7500);
+    expect(replay.rounds.length).toBeGreaterThan(1);
+    expect(replay.cached_share).toBeGreaterThan(0.5);
+    expect(replay.prompt_tokens).toBeLessThan(Number(replay.prompt_tokens_without));
+    expect(readdirSync(folder)).toEqual(["session.json"]);
+  });
+});
+
+describe("inspect", () => {
+  it("AGT-3 tells tokens by layer, role and tool, that all add up, and whether it would trigger", async () => {
+    const { out } = await run(["inspect", session(), "--window", "12k", "--json"]);
+    const seen = JSON.parse(out) as {
+      tokens: number;
+      fixed_tokens: number;
+      would_trigger: boolean;
+      layers: Record<string, { tokens: number }>;
+      roles: { tokens: number }[];
+      tools: { name: string }[];
+    };
+    const sum = (all: { tokens: number }[]) =>
+      all.reduce((total, one) => total + one.tokens, seen.fixed_tokens);
+    expect(sum(Object.values(seen.layers))).toBe(seen.tokens);
+    expect(sum(seen.roles)).toBe(seen.tokens);
+    expect(seen.tools.map((tool) => tool.name)).toEqual(["Read"]);
+    expect(seen.would_trigger).toBe(true);
+    expect((await run(["inspect", "session.json"])).out).toContain("No compaction would start.");
+  });
+});
+
+describe("plan", () => {
+  it("is what the main job then does, and touches nothing", async () => {
+    const plan = JSON.parse((await run(["plan", session(), "--json", "--target", "2500"])).out) as {
+      tokens_before: number;
+      messages: { action: string }[];
+    };
+    expect(readdirSync(folder)).toEqual(["session.json"]);
+    const done = JSON.parse((await run(["session.json", "--json", "--target", "2500"])).out) as Record<
+      string,
+      number
+    >;
+    expect(done.tokens_before).toBe(plan.tokens_before);
+    expect(plan.messages).toHaveLength(Number(done.messages_before));
+    const gone = plan.messages.filter((message) => message.action === "summarize").length;
+    // Stubs carry an archive id in the real run, so a step or two less may find room beside them.
+    expect(Math.abs(gone - Number(done.pruned_count))).toBeLessThanOrEqual(6);
+  });
+
+  it("folds long runs, and --all shows every message", async () => {
+    const folded = (await run(["plan", session()])).out;
+    const all = (await run(["plan", "session.json", "--all"])).out;
+    expect(folded).toContain("⋮");
+    expect(all).not.toContain("⋮");
+    expect(all.split("\n").filter((line) => /^ +\d+ {2}(?:user|assistant|tool) /.test(line))).toHaveLength(
+      83,
+    );
+  });
+});
+
+describe("archive", () => {
+  it("ARC-4 lists, shows and searches what was archived", async () => {
+    await run([session(), "--archive", "kept"]);
+    expect((await run(["archive", "--archive", "kept"])).out).toContain("session  1 step");
+    const listed = (await run(["archive", "show", "--archive", "kept"])).out;
+    const id = /^ +3 {2}(\w{10}) {2}tool/m.exec(listed)?.[1] ?? "";
+    const whole = await run(["archive", "show", "session", id, "--archive", "kept"]);
+    expect(whole.out).toContain("29: const value_0_29 = 0;");
+    expect((await run(["archive", "search", "value_7_3", "--archive", "kept"])).out).toContain(
+      "value_7_3 = 21",
+    );
+    const missing = await run(["archive", "show", "sesion", "--archive", "kept"]);
+    expect(missing.code).toBe(1);
+    expect(missing.err).toContain("Did you mean session?");
+  });
+});
+
+describe("config check", () => {
+  it("CFG-1 names file, place and what is wrong, and exits with 1", async () => {
+    writeFileSync(join(folder, "bad.yaml"), "policy:\n  trigger_pct: 7\n");
+    const bad = await run(["config", "check", "bad.yaml"]);
+    expect(bad.code).toBe(1);
+    expect(bad.err).toContain("bad.yaml:2");
+    expect(bad.err).toContain("policy.trigger_pct must be 0.0-1.0");
+    writeFileSync(join(folder, "good.yaml"), "policy:\n  trigger_pct: 0.8\n");
+    expect(await run(["config", "check", "good.yaml"])).toMatchObject({ code: 0, err: "" });
+  });
+});
