@@ -132,6 +132,8 @@ export function reportOf({
   };
 }
 
+const NOTHING: LayerSizes = layerSizes([], () => undefined);
+
 /** Tells that nothing was done. */
 export function untouched(input: {
   readonly reason: TriggerReason;
@@ -140,7 +142,6 @@ export function untouched(input: {
   readonly messages: number;
   readonly elapsedMs: number;
 }): CompactionReport {
-  const none = layerSizes([], () => undefined);
   return {
     compacted: false,
     reason: input.reason,
@@ -150,7 +151,7 @@ export function untouched(input: {
     range: input.range,
     messagesBefore: input.messages,
     messagesAfter: input.messages,
-    layers: { before: none, after: none },
+    layers: { before: NOTHING, after: NOTHING },
     prunedCount: 0,
     clearedCount: 0,
     elidedCount: 0,

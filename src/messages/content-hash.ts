@@ -1,14 +1,25 @@
-import type { Message, Part, ToolResultPart } from "./message.ts";
+import type { Message, Part, Role, ToolResultPart } from "./message.ts";
 import { jsonText } from "./native.ts";
 
 /**
  * A 62-bit fingerprint of role and content, 12 characters in base 36, equal for equal content in other objects.
  * Ids, call ids and meta do not count. The mixing is that of cyrb53 (bryc, public domain).
  */
-export function contentHash(message: Pick<Message, "role" | "parts">): string {
+export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): string {
+  const known = hashedParts.get(parts);
+  if (known?.role === role) return known.hash;
+  const hash = hashOf(role, parts);
+  hashedParts.set(parts, { role, hash });
+  return hash;
+}
+
+/** Parts are never changed in place, so that each list of them is hashed once. */
+const hashedParts = new WeakMap<readonly Part[], { readonly role: Role; readonly hash: string }>();
+
+function hashOf(role: Role, parts: readonly Part[]): string {
   const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
-  mix(state, message.role);
-  for (const part of message.parts) mixPart(state, part);
+  mix(state, role);
+  for (const part of parts) mixPart(state, part);
   return finish(state);
 }
 
