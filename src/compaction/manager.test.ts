@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
@@ -329,6 +332,30 @@ describe("CompactManager.preflight", () => {
     const usage = { prompt_tokens: reported, completion_tokens: 10, total_tokens: reported + 10 };
     await manager.preflight("s", [...list], { usage });
     expect(Math.abs(manager.getState("s").totalTokens - reported) / reported).toBeLessThan(0.05);
+  });
+
+  it("OBS-3 writes events to the file that the configuration names, one JSON record a line", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "compact-events-"));
+    const path = join(folder, "events.jsonl");
+    const manager = new CompactManager({
+      maxContextTokens: 8000,
+      storage: { kind: "memory" },
+      tracing: { jsonl: path },
+    });
+    await manager.preflight("s", turns(0, 40));
+    await manager.flush();
+    const names = readFileSync(path, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as CompactEvent).name);
+    rmSync(folder, { recursive: true });
+    expect(names).toEqual([
+      "compact.token_estimate",
+      "compact.archival",
+      "compact.trigger_decision",
+      "compact.summary_created",
+      "compact.pruned_messages",
+    ]);
   });
 
   it("FIT-3 goes on with the built-in summarizer when the given one fails, or with pruning alone", async () => {

@@ -23,7 +23,7 @@ import { type CompactionReport, type CompactionResult, untouched } from "./repor
 import { compactSession, type RoundInput } from "./round.ts";
 import { type LiveSession, newSession } from "./session.ts";
 import type { SessionState } from "./state.ts";
-import { openStore, type Store } from "./store.ts";
+import { configuredExporters, openStore, type Store } from "./store.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 
@@ -77,7 +77,7 @@ export class CompactManager {
     };
     this.#redactor = createRedactor(this.config.redaction);
     this.#telling = createTelling({
-      exporters: ports.exporters ?? [],
+      exporters: [...(ports.exporters ?? []), ...configuredExporters(this.config, warn)],
       redactor: this.#redactor,
       archive: async () => (await this.#open()).archive,
       now: () => this.#now(),

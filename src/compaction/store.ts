@@ -3,6 +3,9 @@ import { type Archive, createArchive } from "../storage/archive.ts";
 import type { StorageDriver } from "../storage/driver.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
 import { createStateStore, type StateStore } from "../storage/session-state.ts";
+import type { Exporter } from "../tracing/event.ts";
+import { createConsoleExporter } from "../tracing/exporters/console.ts";
+import { createJsonlExporter } from "../tracing/exporters/jsonl.ts";
 import type { CompactConfig } from "./config.ts";
 import type { SessionState } from "./state.ts";
 
@@ -31,13 +34,40 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 async function configuredDriver({ config, warn }: StoreOptions): Promise<StorageDriver> {
   if (config.storage.kind === "memory") return createMemoryDriver();
-  const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  if (process?.versions?.node !== undefined) {
-    const { createFsDriver } = await import("../storage/drivers/fs.ts");
-    return createFsDriver({ root: config.storage.root });
+  const driver = await fsDriver(config.storage.root);
+  if (driver === undefined) {
+    warn(
+      "There is no file system here: the archive is kept in memory and ends with the process. Pass `storage` to keep it.",
+    );
   }
-  warn(
-    "There is no file system here: the archive is kept in memory and ends with the process. Pass `storage` to keep it.",
-  );
-  return createMemoryDriver();
+  return driver ?? createMemoryDriver();
+}
+
+/** A driver for a folder, loaded when it is first needed; none where there is no Node. */
+async function fsDriver(root: string): Promise<StorageDriver | undefined> {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  if (process?.versions?.node === undefined) return undefined;
+  const { createFsDriver } = await import("../storage/drivers/fs.ts");
+  return createFsDriver({ root });
+}
+
+/** Events to the places that the configuration names: standard error, a file. */
+export function configuredExporters({ tracing }: CompactConfig, warn: (message: string) => void): Exporter[] {
+  const exporters: Exporter[] = [];
+  if (tracing.console) exporters.push(createConsoleExporter({ write: (line) => console.error(line) }));
+  if (tracing.jsonl !== undefined)
+    exporters.push(createJsonlExporter({ append: fileAppender(tracing.jsonl, warn) }));
+  return exporters;
+}
+
+function fileAppender(path: string, warn: (message: string) => void): (line: string) => Promise<void> {
+  const slash = path.lastIndexOf("/");
+  const folder = slash === -1 ? "." : path.slice(0, slash + 1);
+  let driver: Promise<StorageDriver | undefined> | undefined;
+  return async (line) => {
+    driver ??= fsDriver(folder);
+    const medium = await driver;
+    if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
+    else await medium.append(path.slice(slash + 1), line);
+  };
 }

@@ -1,0 +1,5 @@
+export { escapeControl } from "./escape.ts";
+export type { CompactEvent, CompactEventName, Exporter } from "./event.ts";
+export { createCallbackExporter } from "./exporters/callback.ts";
+export { createConsoleExporter } from "./exporters/console.ts";
+export { createJsonlExporter } from "./exporters/jsonl.ts";
