@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { createProgress } from "./progress.ts";
+
+function setUp(isTerminal: boolean) {
+  let written = "";
+  let now = 0;
+  const screen = {
+    write: (text: string) => {
+      written += text;
+    },
+    isTerminal,
+    columns: 40,
+  };
+  const progress = createProgress({ stderr: screen, clock: () => now });
+  return {
+    progress,
+    written: () => written,
+    at: (milliseconds: number) => {
+      now = milliseconds;
+    },
+  };
+}
+
+describe("progress", () => {
+  it("says nothing in the first second, then one line with a bar, and takes it away", () => {
+    const { progress, written, at } = setUp(true);
+    progress.show("reading", 0.1);
+    expect(written()).toBe("");
+    at(1500);
+    progress.show("reading", 0.5);
+    expect(written()).toBe(`\rreading ${"█".repeat(10)}${"░".repeat(10)}\u001b[K`);
+    at(1520);
+    progress.show("reading", 0.51);
+    expect(written().split("\r")).toHaveLength(2);
+    progress.end();
+    expect(written().endsWith("\r\u001b[K")).toBe(true);
+  });
+
+  it("never wraps a line, whatever the file is called", () => {
+    const { progress, written, at } = setUp(true);
+    at(2000);
+    progress.show(`reading ${"x".repeat(300)}`, 0.5);
+    expect(written().replace("\r", "").replace("\u001b[K", "").length).toBeLessThan(40);
+  });
+
+  it("is silent where stderr is no terminal", () => {
+    const { progress, written, at } = setUp(false);
+    at(5000);
+    progress.show("reading", 0.5);
+    progress.end();
+    expect(written()).toBe("");
+  });
+});
