@@ -110,6 +110,11 @@ describe("the demo session", () => {
       .filter((call) => call.name === "write_file");
     expect(written.length).toBeGreaterThan(0);
     for (const call of written) expect(argumentsText(call)).not.toContain(FORMER_NAME);
+    const search = messages
+      .flatMap(toolCalls)
+      .findLast((call) => call.name === "search" && argumentsText(call).includes(FORMER_NAME));
+    const found = messages.flatMap(toolResults).find((result) => result.id === search?.id);
+    expect(found?.content).toBe("No matches.");
   });
 
   it("ends with an ask that nobody has answered", () => {

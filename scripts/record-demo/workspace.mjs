@@ -20,7 +20,7 @@ export const PLACE = "/workspace/compact-context";
 const COMMAND_LIMIT = 300_000;
 
 export function createWorkspace(root, commit) {
-  const scratch = realpathSync(mkdtempSync(join(tmpdir(), "compact-demo-")));
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), "compact-record-")));
   const folder = join(scratch, "compact-context");
   mkdirSync(folder);
   copyCommit(root, commit, folder);
@@ -53,9 +53,13 @@ export function createWorkspace(root, commit) {
   };
 }
 
+/** The recording itself, which must not find itself in the copy. */
+const OWN = ["demo", "scripts/record-demo", "scripts/record-demo.mjs", "test/demo.test.ts"];
+
 function copyCommit(root, commit, folder) {
   const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1 << 28 });
   execFileSync("tar", ["x", "-C", folder], { input: archive });
+  for (const path of OWN) rmSync(join(folder, path), { recursive: true, force: true });
 }
 
 /** Links package by package: caches of the tools then stay in the copy. */

@@ -5,8 +5,8 @@ async function triggerAndPartition({ user, act, answer, place }) {
 
 Ground rules for all we do here, please keep to them until I say otherwise:
 - Never touch package.json or package-lock.json, and add no dependency.
-- Names follow the words that the code uses already (trigger, threshold, budget, turn, exchange, tool pair). No abbreviations.
-- Tests go beside the source, as src/policy/policy.test.ts does it.`);
+- Always name things by the words that the code uses already (trigger, threshold, budget, turn, exchange, tool pair), without abbreviations.
+- Always put tests beside the source, as src/policy/policy.test.ts is.`);
   await act(
     "I begin with the layout and the linter's limits.",
     list("src"),
