@@ -171,7 +171,8 @@ describe("the main job", () => {
       "kept as it is",
       "into the summary",
       "Summary, version 1",
-      "every original is in .compact/archive/session/transcript-pre-compact-001.jsonl",
+      "every original is in",
+      " .compact/archive/session/transcript-pre-compact-001.jsonl\n",
       "compact session.json -o FILE",
     ]) {
       expect(out).toContain(text);

@@ -61,11 +61,15 @@ function screenOf(stream: NodeJS.WriteStream): Screen {
   };
 }
 
-/** The answer; empty when the reader closes the input instead. */
+/** The answer; empty when the reader closes the input (Ctrl-D) or gives up (Ctrl-C). */
 async function ask(question: string): Promise<string> {
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   const closed = new Promise<string>((resolve) => {
     prompt.once("close", () => resolve(""));
+    prompt.once("SIGINT", () => {
+      process.stdout.write("\n");
+      prompt.close();
+    });
   });
   try {
     return await Promise.race([prompt.question(question), closed]);

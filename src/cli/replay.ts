@@ -47,7 +47,7 @@ export interface ReplayPorts {
 }
 
 /** Every message in the order of the session, copies that its own compactions made left out. */
-export function wholeHistory({ segments }: Transcript): Message[] {
+function wholeHistory({ segments }: Transcript): Message[] {
   return segments.flatMap((segment, index) =>
     index === 0 ? segment.messages : segment.messages.slice(segment.carried),
   );

@@ -218,4 +218,13 @@ describe.skipIf(!recorded)("the command on recorded sessions", () => {
     expect(replay.rounds.length).toBeGreaterThan(3);
     expect(replay.most_tokens_sent).toBeLessThanOrEqual(58_500);
   });
+
+  it("replays also what the session's own compactions had replaced", async () => {
+    const file = join(transcripts, "claude-code-entireio/4f8c1176-7025-4530-a860-c6fc4c63a150.jsonl");
+    const live = JSON.parse((await compact("inspect", file, "--json")).out) as Record<string, number>;
+    const replay = JSON.parse((await compact("replay", file, "--json")).out) as Record<string, number>;
+    expect(live.messages).toBeLessThan(10);
+    expect(replay.messages).toBeGreaterThan(100);
+    expect(replay.calls_over_budget).toBe(0);
+  });
 });

@@ -53,7 +53,7 @@ function refuseWithoutTranscript({ flags }: Invocation): void {
 }
 
 /** The main job on one session; the exit code. */
-export async function compactSource(invocation: Invocation, source: Source): Promise<number> {
+async function compactSource(invocation: Invocation, source: Source): Promise<number> {
   const { flags, ports, terminal } = invocation;
   const warn = (text: string): void => terminal.warn(text);
   const early = earlySettings({ flags, ports, warn });
@@ -109,8 +109,11 @@ function whereLines(
   const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
   const lines: string[] = [];
   if (archive !== undefined && changed) {
+    const place = oneLine(shortPath(archive.location, ports.cwd));
+    const fits = place.length + "  Archive  every original is in ".length <= terminal.width;
     lines.push(
-      `${label("Archive")}every original is in ${oneLine(shortPath(archive.location, ports.cwd))}`,
+      `${label("Archive")}every original is in${fits ? ` ${place}` : ""}`,
+      ...(fits ? [] : [`${label("")}${place}`]),
       command(`compact archive show ${shellWord(sessionId)}`),
     );
   }
@@ -120,7 +123,7 @@ function whereLines(
   } else if (changed) {
     lines.push(
       `${label("Output")}nothing is written yet; to keep the result:`,
-      command(`compact ${shellWord(source.name)} -o FILE`),
+      command(`compact ${shellWord(source.word ?? source.name)} -o FILE`),
     );
   }
   return [...lines, ""];

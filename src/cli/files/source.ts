@@ -7,6 +7,8 @@ import { CompactError } from "../../errors.ts";
 export interface Source {
   /** What errors and screens call it. */
   readonly name: string;
+  /** How the command line finds it again, where that is not by its name. */
+  readonly word?: string;
   /** The file itself; absent where the session is put together from many. */
   readonly path?: string;
   /** Bytes, for progress; 0 where not known. */

@@ -6,7 +6,7 @@ import { entriesOf, filesBelow } from "./folders.ts";
 import type { FoundSession, Places } from "./session.ts";
 
 /** `storage/session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`. */
-export function opencodeFolder({ home, env }: Places): string {
+function opencodeFolder({ home, env }: Places): string {
   return join(env.XDG_DATA_HOME ?? join(home, ".local", "share"), "opencode");
 }
 
@@ -35,6 +35,7 @@ export async function opencodeSessions(places: Places): Promise<FoundSession[]> 
         title: async () => stringOf(info.title),
         open: async () => ({
           name: `OpenCode session ${id}`,
+          word: id,
           bytes: 0,
           chunks: () => exportChunks(storage, id, info),
         }),

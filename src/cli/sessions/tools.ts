@@ -65,13 +65,14 @@ export async function sessionsOf(tool: FileTool, places: Places): Promise<FoundS
 }
 
 function sessionOf(tool: FileTool, { path, bytes, changed }: FoundFile): FoundSession {
+  const id = tool.idOf(basename(path));
   return {
     tool: tool.name,
-    id: tool.idOf(basename(path)),
+    id,
     bytes,
     changed,
     title: () => tool.titleOf(path),
-    open: () => openFile(path, "/"),
+    open: async () => ({ ...(await openFile(path, "/")), word: id }),
   };
 }
 
