@@ -120,7 +120,7 @@ describe.skipIf(!built)(
       ["help nonsense", 2, "no command nonsense"],
     ];
 
-    it.each(cases)("compact %s exits with %d", async (line, code, ...words) => {
+    it.concurrent.each(cases)("compact %s exits with %d", async (line, code, ...words) => {
       const result = await compact(...line.split(" "));
       expect(result.out).toBe("");
       for (const word of words) expect(result.err).toContain(word);
@@ -189,7 +189,7 @@ describe.skipIf(!recorded)("the command on recorded sessions", () => {
     "who-and-when/Hand-Crafted-44.json",
   ];
 
-  it.each(samples)("compacts and writes %s back, readable and smaller", async (sample) => {
+  it.concurrent.each(samples)("compacts and writes %s back, readable and smaller", async (sample) => {
     const file = join(transcripts, sample);
     const name = `${sample.replaceAll("/", "-")}.out`;
     const { code, out, err } = await compact(file, "-o", name, "--json", "--archive", "kept");
