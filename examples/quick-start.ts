@@ -1,7 +1,7 @@
 // The quick start of the README: a session that keeps growing, checked before every model call. Needs no key.
 import { CompactManager } from "../src/index.ts";
 
-const manager = new CompactManager({ model: "gpt-4o", maxContextTokens: 16_000 });
+const manager = new CompactManager({ model: "gpt-4o", maxContextTokens: 8_000 });
 manager.onCompaction(({ report }) =>
   console.log(
     `compacted: ${report.tokensBefore} -> ${report.tokensAfter} tokens, archive ${report.archive?.location}`,

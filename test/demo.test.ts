@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { countTokens } from "../src/compaction/count-list.ts";
+import { CompactManager } from "../src/compaction/manager.ts";
 import { decode } from "../src/messages/codecs.ts";
 import { argumentsText, type Message, messageText, toolCalls, toolResults } from "../src/messages/message.ts";
 import { newestAsk, turnStarts } from "../src/messages/turns.ts";
@@ -120,6 +121,16 @@ describe("the demo session", () => {
   it("ends with an ask that nobody has answered", () => {
     expect(newestAsk(messages)).toBe(messages.length - 1);
     expect(turnStarts(messages).at(-1)).toBe(messages.length - 1);
+  });
+
+  it("TST-4 is made at least two fifths smaller by a compaction on demand, its last ask kept as it is", async () => {
+    const manager = new CompactManager({ model: session.model, storage: { kind: "memory" } });
+    const { messages: left, report } = await manager.manualCompact("demo", session.messages, {
+      system: session.system,
+      tools: session.tools,
+    });
+    expect(report.tokensAfter).toBeLessThanOrEqual(report.tokensBefore * 0.6);
+    expect(left.at(-1)).toBe(session.messages.at(-1));
   });
 
   it("names no place of a machine and no host", () => {

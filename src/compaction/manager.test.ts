@@ -47,7 +47,7 @@ describe("CompactManager.preflight", () => {
     expect(result.report).toMatchObject({ compacted: false, reason: "below_trigger" });
   });
 
-  it("TRG-2 and OBS-1..3: says every estimate and decision, and what a compaction did", async () => {
+  it("TRG-2, OBS-1, OBS-2 and OBS-3: says every estimate and decision, and what a compaction did", async () => {
     const { manager, named } = setUp({ model: "gpt-4o" });
     await manager.preflight("s", turns(0, 5));
     await manager.preflight("s", [say("system", "be brief"), ...turns(0, 40)]);
