@@ -102,6 +102,7 @@ async function writeSummary(
       const written = await summarizeWithin(dropped, frame, summarizer, options);
       if (written !== undefined) return written;
     } catch (error) {
+      if (options.signal?.aborted === true) throw error;
       const next = options.summarizers[rung + 1]?.name ?? "pruning-only";
       options.onFailure?.({ summarizer: summarizer.name, error, fallback: next });
     }

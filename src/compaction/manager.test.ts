@@ -374,6 +374,16 @@ describe("CompactManager.preflight", () => {
     expect(pruned.report.rungs).toEqual(["pruning-only"]);
   });
 
+  it("leaves the session as it was when the caller aborts", async () => {
+    const { manager, storage } = setUp();
+    const list = turns(0, 40);
+    const signal = AbortSignal.abort();
+    await expect(manager.preflight("s", list, { signal })).rejects.toMatchObject({ code: "Aborted" });
+    expect(manager.getState("s").summaryCount).toBe(0);
+    expect(await storage.get("s/state.json")).toBeUndefined();
+    expect((await manager.preflight("s", list)).report.compacted).toBe(true);
+  });
+
   it("runs calls for one session one after the other", async () => {
     const { manager } = setUp();
     const raw = turns(0, 40);

@@ -303,7 +303,10 @@ export class CompactManager {
       session.storedVersion = stored.version;
     }
     const oldest = this.#sessions.keys().next();
-    if (this.#sessions.size >= MAX_SESSIONS && oldest.done !== true) this.#sessions.delete(oldest.value);
+    if (this.#sessions.size >= MAX_SESSIONS && oldest.done !== true) {
+      this.#sessions.delete(oldest.value);
+      this.#tokens.delete(oldest.value);
+    }
     this.#sessions.set(sessionId, session);
     return session;
   }
