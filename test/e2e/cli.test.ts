@@ -120,7 +120,8 @@ describe.skipIf(!built)(
       ["help nonsense", 2, "no command nonsense"],
     ];
 
-    it.concurrent.each(cases)("compact %s exits with %d", async (line, code, ...words) => {
+    const named = cases.map(([line, code, ...words]) => ({ line, code, words }));
+    it.concurrent.each(named)("compact $line exits with $code", async ({ line, code, words }) => {
       const result = await compact(...line.split(" "));
       expect(result.out).toBe("");
       for (const word of words) expect(result.err).toContain(word);
