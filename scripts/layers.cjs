@@ -5,7 +5,7 @@
 const layers = [
   ["errors.ts", "model.ts"],
   ["messages"],
-  ["tokens", "tracing", "redaction", "transcripts"],
+  ["tokens", "tracing", "redaction", "transcripts", "lint"],
   ["policy", "summarizers", "storage"],
   ["compaction"],
   ["memory"],
@@ -23,6 +23,7 @@ const portable = [
   "tokens",
   "redaction",
   "transcripts",
+  "lint",
   "policy",
   "summarizers",
   "compaction",

@@ -1,0 +1,138 @@
+import { codecFor } from "../messages/codecs.ts";
+import type { Format } from "../messages/message.ts";
+import { copyWith } from "../messages/native.ts";
+import { blockField, type Cell } from "./cells.ts";
+import type { Entry, ReadList } from "./entries.ts";
+import { replaceBlocks } from "./ids.ts";
+import { wordsOf } from "./rule.ts";
+import type { LintOptions, Mend } from "./violation.ts";
+
+/** An entry on its way to the repaired list. */
+export interface Working {
+  readonly native: unknown;
+  /** Index in the list that came in; of the entry that caused it, for one that was added. */
+  readonly index: number;
+}
+
+/** What a step of the repair looks at. */
+export interface Workbench {
+  readonly list: ReadList;
+  /** By position in `list`. */
+  readonly working: readonly Working[];
+  readonly options: LintOptions;
+}
+
+export interface Change {
+  readonly working: readonly Working[];
+  readonly mends: readonly Mend[];
+}
+
+/** One step of the repair; undefined when it finds nothing to mend. */
+export type Step = (bench: Workbench) => Change | undefined;
+
+/** Collects what a step does to a list: entries are replaced, dropped, or put in behind others. */
+export interface Editor {
+  readonly mends: Mend[];
+  /** The index that an entry had in the list that came in. */
+  indexAt(position: number): number;
+  replace(position: number, native: unknown): void;
+  drop(position: number): void;
+  /** Behind `position`, after what was put there before; -1 is the beginning. */
+  insertAfter(position: number, working: Working): void;
+  /** The entry as it is now, for moving it. */
+  at(position: number): Working;
+  finish(): Change | undefined;
+}
+
+export function createEditor({ working }: Workbench): Editor {
+  const replaced = new Map<number, unknown>();
+  const dropped = new Set<number>();
+  const inserted = new Map<number, Working[]>();
+  const mends: Mend[] = [];
+  const indexAt = (position: number): number => working[position]?.index ?? 0;
+  const at = (position: number): Working => {
+    const native = replaced.has(position) ? replaced.get(position) : working[position]?.native;
+    return { native, index: indexAt(position) };
+  };
+  return {
+    mends,
+    indexAt,
+    at,
+    replace: (position, native) => replaced.set(position, native),
+    drop: (position) => dropped.add(position),
+    insertAfter(position, one) {
+      inserted.set(position, [...(inserted.get(position) ?? []), one]);
+    },
+    finish() {
+      if (mends.length === 0) return undefined;
+      const result = [...(inserted.get(-1) ?? [])];
+      working.forEach((one, position) => {
+        if (!dropped.has(position)) result.push(replaced.has(position) ? at(position) : one);
+        result.push(...(inserted.get(position) ?? []));
+      });
+      return { working: result, mends };
+    },
+  };
+}
+
+/** Which cells go, with the rule that says so and the reason. */
+export interface Removal {
+  readonly entry: Entry;
+  readonly cell: Cell;
+  readonly rule: string;
+  readonly explanation: string;
+}
+
+/** Takes cells out of their entries; an entry of which nothing is left goes too. */
+export function removeCells(bench: Workbench, removals: readonly Removal[]): Change | undefined {
+  const editor = createEditor(bench);
+  const gone = new Set(removals.map((removal) => removal.cell));
+  for (const { entry, cell, rule, explanation } of removals) {
+    const removed = wordsOf(cell.parts);
+    editor.mends.push({
+      rule,
+      index: editor.indexAt(entry.position),
+      action: "dropped",
+      explanation,
+      removed,
+    });
+  }
+  for (const entry of new Set(removals.map((removal) => removal.entry))) {
+    const kept = entry.cells.filter((cell) => !gone.has(cell));
+    keepCells(editor, bench.list.format, entry, kept);
+  }
+  return editor.finish();
+}
+
+/** Leaves an entry with these cells only, or drops it when there are none. */
+export function keepCells(editor: Editor, format: Format, entry: Entry, cells: readonly Cell[]): void {
+  const native = cells.length === 0 ? undefined : entryWith(format, entry, cells);
+  if (native === undefined) editor.drop(entry.position);
+  else editor.replace(entry.position, native);
+}
+
+/** A copy of the entry that holds these cells. */
+export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
+  const field = blockField(format, entry.native);
+  if (field === undefined) {
+    const parts = cells.flatMap((cell) => cell.parts);
+    return codecFor(format).encode([{ ...entry.message, parts, edited: true }])[0];
+  }
+  const blocks = cells.map((cell) => (typeof cell.value === "string" ? textBlock(cell.value) : cell.value));
+  return copyWith(entry.native, { [field]: blocks });
+}
+
+/** The formats that write a whole content as text and also keep blocks call a text block the same. */
+function textBlock(text: string): unknown {
+  return { type: "text", text };
+}
+
+/** Puts other blocks into the places of old ones. */
+export function replaceCells(
+  editor: Editor,
+  format: Format,
+  entry: Entry,
+  replaced: ReadonlyMap<unknown, unknown>,
+): void {
+  editor.replace(entry.position, replaceBlocks(format, entry.native, replaced));
+}

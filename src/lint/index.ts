@@ -1,0 +1,4 @@
+export { lint } from "./lint.ts";
+export { repair } from "./repair.ts";
+export { describeRules } from "./rules.ts";
+export type { LintOptions, Mend, Repaired, RuleInfo, Severity, Violation } from "./violation.ts";

@@ -1,0 +1,21 @@
+import { codecFor } from "../messages/codecs.ts";
+import type { Format } from "../messages/message.ts";
+import { readEntries } from "./entries.ts";
+import { rulesFor } from "./rules.ts";
+import type { LintOptions, Violation } from "./violation.ts";
+
+/**
+ * Every rule of the format that the list breaks, in order of place. Entries of the wrong shape are violations too;
+ * throws `UnknownFormat` only for a format that does not exist.
+ */
+export function lint(list: readonly unknown[], format: Format, options: LintOptions = {}): Violation[] {
+  codecFor(format);
+  const read = readEntries(list, format);
+  return rulesFor(format)
+    .flatMap(({ id, severity, explanation, link, check }) =>
+      check(read, options).map(({ position, path, problem }): Violation => {
+        return { rule: id, severity, index: position, path, explanation: problem ?? explanation, link };
+      }),
+    )
+    .toSorted((a, b) => a.index - b.index);
+}

@@ -1,0 +1,143 @@
+import { answerBlock, answerEntry, emptyHost, failedUiCall, NO_RESULT } from "../answers.ts";
+import type { Cell } from "../cells.ts";
+import {
+  createEditor,
+  type Editor,
+  entryWith,
+  keepCells,
+  type Removal,
+  removeCells,
+  replaceCells,
+  type Step,
+  type Workbench,
+} from "../edit.ts";
+import type { Entry } from "../entries.ts";
+import { type PlacedCall, type PlacedResult, pairCalls } from "../pairs.ts";
+import { batchesOf, isInPlace } from "../placement.ts";
+import { typeOf, wordsOf } from "../rule.ts";
+
+/** Drops results without a call, results of answered calls, and calls with the id of an open one. */
+export const dropPartnerless: Step = (bench) => {
+  const { orphans, duplicates, doubles } = pairCalls(bench.list);
+  const removal = (rule: string, explanation: string) => {
+    return ({ entry, cell }: { entry: Entry; cell: Cell }): Removal => ({ entry, cell, rule, explanation });
+  };
+  return removeCells(bench, [
+    ...orphans.map(removal("generic/orphan-result", "a result without its call")),
+    ...duplicates.map(removal("generic/duplicate-result", "a second result of one call")),
+    ...doubles.map(removal("generic/duplicate-call", "a second call of one id")),
+  ]);
+};
+
+/** True for a call that the conversation left behind without a result. */
+export function isDead(call: PlacedCall, { options }: Workbench): boolean {
+  if (call.result !== undefined || call.excused) return false;
+  return !(call.pending && options.pendingAllowed !== false);
+}
+
+/** Records that a result was moved. */
+export function noteMoved(editor: Editor, rule: string, { entry, part }: PlacedResult): void {
+  const explanation = `the result of call "${part.id}" stands behind its call now`;
+  editor.mends.push({ rule, index: editor.indexAt(entry.position), action: "moved", explanation });
+}
+
+/** Records that a call was answered by us. */
+export function noteAnswered(editor: Editor, call: PlacedCall, added: unknown): void {
+  editor.mends.push({
+    rule: "generic/dead-call",
+    index: editor.indexAt(call.entry.position),
+    action: "answered",
+    explanation: `call "${call.part.id}" (${call.part.name}): ${NO_RESULT}`,
+    added,
+  });
+}
+
+const MISPLACED: Partial<Record<Workbench["list"]["format"], string>> = {
+  "openai-chat": "openai-chat/results-follow-call",
+  "ai-sdk": "ai-sdk/results-before-next-ask",
+};
+
+/** For formats whose results are entries: moves them behind their calls and answers dead calls. */
+export const placeResultEntries: Step = (bench) => {
+  const { list } = bench;
+  const editor = createEditor(bench);
+  if (list.format === "anthropic" || list.format === "gemini") return undefined;
+  const inPlace = new Map(
+    batchesOf(list).flatMap((batch) => batch.calls.map((call) => [call, batch] as const)),
+  );
+  for (const call of pairCalls(list).calls) {
+    const { result } = call;
+    const batch = inPlace.get(call);
+    const isAstray = call.early || (batch !== undefined && !isInPlace(batch, call));
+    if (isDead(call, bench)) answer(bench, editor, call);
+    else if (result !== undefined && !call.excused && isAstray)
+      moveResult(bench, editor, { ...call, result });
+  }
+  return editor.finish();
+};
+
+/** Behind the calls made together and the results that follow them already. */
+function anchorOf({ list }: Workbench, caller: Entry): number {
+  let index = list.entries.indexOf(caller);
+  const isItem = list.format === "openai-responses" || list.format === "openai-agents";
+  const follows = (entry: Entry | undefined): boolean => {
+    if (entry === undefined) return false;
+    return entry.message.role === "tool" || (isItem && typeOf(entry.native).endsWith("_call"));
+  };
+  while (follows(list.entries[index + 1])) index++;
+  return list.entries[index]?.position ?? caller.position;
+}
+
+function moveResult(bench: Workbench, editor: Editor, call: PlacedCall & { result: PlacedResult }): void {
+  const { list } = bench;
+  const { entry, cell } = call.result;
+  noteMoved(editor, call.early ? "generic/result-before-call" : (MISPLACED[list.format] ?? ""), call.result);
+  const anchor = anchorOf(bench, call.entry);
+  if (entry.cells.length === 1) {
+    editor.drop(entry.position);
+    editor.insertAfter(anchor, editor.at(entry.position));
+    return;
+  }
+  const rest = entry.cells.filter((one) => one !== cell);
+  keepCells(editor, list.format, entry, rest);
+  const host = { ...entry, native: emptyHost(list.format) };
+  editor.insertAfter(anchor, {
+    native: entryWith(list.format, host, [cell]),
+    index: editor.indexAt(entry.position),
+  });
+}
+
+function answer(bench: Workbench, editor: Editor, call: PlacedCall): void {
+  const { format } = bench.list;
+  const { entry, cell } = call;
+  if (format === "ai-sdk" && Array.isArray(entry.native.parts)) {
+    const failed = failedUiCall(cell.value);
+    noteAnswered(editor, call, failed);
+    const dead = entry.cells.filter((one) => isDeadCell(bench, one)).map((one) => one.value);
+    replaceCells(editor, format, entry, new Map(dead.map((value) => [value, failedUiCall(value)])));
+    return;
+  }
+  const native =
+    format === "ai-sdk"
+      ? { ...emptyHost(format), content: [answerBlock(format, call)] }
+      : answerEntry(format, call);
+  if (native === undefined) {
+    const removed = wordsOf(cell.parts);
+    const explanation = "a call without a result that nobody can make up";
+    const index = editor.indexAt(entry.position);
+    editor.mends.push({ rule: "generic/dead-call", index, action: "dropped", explanation, removed });
+    keepCells(
+      editor,
+      format,
+      entry,
+      entry.cells.filter((one) => one !== cell),
+    );
+    return;
+  }
+  noteAnswered(editor, call, native);
+  editor.insertAfter(anchorOf(bench, entry), { native, index: editor.indexAt(entry.position) });
+}
+
+function isDeadCell(bench: Workbench, cell: Cell): boolean {
+  return pairCalls(bench.list).calls.some((call) => call.cell === cell && isDead(call, bench));
+}

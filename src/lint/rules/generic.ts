@@ -1,0 +1,158 @@
+import { FORMATS } from "../../messages/codecs.ts";
+import type { Format } from "../../messages/message.ts";
+import { isObject } from "../../messages/native.ts";
+import { fieldsOf } from "../cells.ts";
+import type { Entry, ReadList } from "../entries.ts";
+import { lacksCallId, lacksResultId } from "../ids.ts";
+import { pairCalls } from "../pairs.ts";
+import { at, atEntry, badCells, type Rule } from "../rule.ts";
+
+const PAIRING = "Every provider: the answer to a tool call names the call it answers";
+
+const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-agents", "langchain", "pi"];
+
+/** What makes a list invalid whoever reads it. */
+export const GENERIC_RULES: readonly Rule[] = [
+  {
+    id: "generic/unreadable-entry",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "An entry is not of the format: no object, or a field that every entry needs is missing.",
+    link: "The message types of the format's own SDK",
+    mend: "The block is dropped, or the whole entry; what it held is in `removed`.",
+    check: ({ faults }) =>
+      faults
+        .filter(({ path }) => !path.endsWith(".role"))
+        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+  },
+  {
+    id: "generic/unknown-role",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "The format has no such role.",
+    link: "The message types of the format's own SDK",
+    mend: "The entry is dropped; what it held is in `removed`.",
+    check: ({ faults }) =>
+      faults
+        .filter(({ path }) => path.endsWith(".role"))
+        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+  },
+  {
+    id: "generic/empty-list",
+    formats: ["openai-chat", "anthropic", "gemini", "ai-sdk"],
+    severity: "error",
+    explanation: "A list without messages is refused.",
+    link: "The request reference of the provider: messages must not be empty",
+    check: ({ length }) => (length === 0 ? [{ position: 0, path: "messages" }] : []),
+  },
+  {
+    id: "generic/orphan-result",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "A tool result answers a call that is not in the list.",
+    link: PAIRING,
+    mend: "The result is dropped; its text is in `removed`.",
+    check: (list) =>
+      pairCalls(list).orphans.map(({ entry, cell, part }) =>
+        at(entry, cell.path, `the result answers call "${part.id}", which is not in the list`),
+      ),
+  },
+  {
+    id: "generic/duplicate-result",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "A call is answered more than once.",
+    link: PAIRING,
+    mend: "The first result stays; the text of the others is in `removed`.",
+    check: (list) =>
+      pairCalls(list).duplicates.map(({ entry, cell, part }) =>
+        at(entry, cell.path, `call "${part.id}" is answered already`),
+      ),
+  },
+  {
+    id: "generic/duplicate-call",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "A call has the id of another one that is still open.",
+    link: PAIRING,
+    mend: "The second call is dropped; its text is in `removed`.",
+    check: (list) => pairCalls(list).doubles.map(({ entry, cell }) => at(entry, cell.path)),
+  },
+  {
+    id: "generic/result-before-call",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "A result stands before the call that it answers.",
+    link: PAIRING,
+    mend: "The result is moved behind its call.",
+    check: (list) =>
+      pairCalls(list).calls.flatMap(({ early, result, part }) =>
+        early && result !== undefined
+          ? [at(result.entry, result.cell.path, `the result of call "${part.id}" stands before the call`)]
+          : [],
+      ),
+  },
+  {
+    id: "generic/dead-call",
+    formats: FORMATS,
+    severity: "error",
+    explanation: "A call has no result although the conversation went on.",
+    link: PAIRING,
+    mend: "A synthetic error result says that none was recorded.",
+    check: (list, { pendingAllowed = true }) =>
+      pairCalls(list)
+        .calls.filter(
+          (call) => call.result === undefined && !call.excused && !(pendingAllowed && call.pending),
+        )
+        .map(({ entry, cell, part }) =>
+          at(entry, cell.path, `call "${part.id}" (${part.name}) has no result`),
+        ),
+  },
+  {
+    id: "generic/call-without-id",
+    formats: BY_ID,
+    severity: "error",
+    explanation: "A call has no id that a result could name.",
+    link: PAIRING,
+    mend: "It gets the id that its result names, or a made-up one; an item without either is dropped.",
+    check: (list) => badCells(list, (cell) => lacksCallId(list.format, cell)),
+  },
+  {
+    id: "generic/result-without-id",
+    formats: BY_ID,
+    severity: "error",
+    explanation: "A result does not say which call it answers.",
+    link: PAIRING,
+    mend: "It gets the id of the first open call; a result without one is dropped.",
+    check: (list) =>
+      list.entries.filter((entry) => lacksResultId(list.format, entry)).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "generic/duplicate-entry-id",
+    formats: ["openai-responses", "openai-agents", "langchain", "ai-sdk"],
+    severity: "error",
+    explanation: "Two entries have the same id: the provider refuses them, or one replaces the other.",
+    link: 'OpenAI: "Duplicate item found with id"; LangGraph: messages with one id replace each other',
+    mend: "An equal copy is dropped; any other later entry loses its id.",
+    check: (list) => repeatedIds(list).map((entry) => atEntry(entry, `the id "${entryId(entry)}" is taken`)),
+  },
+];
+
+/** Entries whose own id an entry before them has. */
+export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
+  if (!/^openai-(responses|agents)|langchain|ai-sdk/.test(format)) return [];
+  const start = removals.at(-1)?.position ?? -1;
+  const taken = new Set<string>();
+  return entries.filter((entry) => {
+    const id = entry.position > start ? entryId(entry) : undefined;
+    const repeated = id !== undefined && taken.has(id);
+    if (id !== undefined) taken.add(id);
+    return repeated;
+  });
+}
+
+/** The id that the wire itself gives an entry. */
+export function entryId({ native }: Entry): string | undefined {
+  const { id } = isObject(native) ? fieldsOf(native) : { id: undefined };
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
