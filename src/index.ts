@@ -1,3 +1,4 @@
+export type { SummarizerFailure } from "./compaction/apply.ts";
 export {
   type CompactConfig,
   type CompactConfigInput,

@@ -28,7 +28,6 @@ export function openArchive(
 /** Saves a list as the next step of its session, or finds that the newest step is this very list. */
 export function sessionArchive(archive: Archive, sessionId: string): OneShotArchive {
   return {
-    archiveId,
     save: async (messages) => {
       const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
       const same = newest > 0 && (await holdsExactly(archive, { sessionId, step: newest, messages }));

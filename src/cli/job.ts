@@ -2,6 +2,7 @@ import { compact } from "../compaction/one-shot.ts";
 import type { CompactionResult, LayerSizes } from "../compaction/report.ts";
 import type { Format, Message } from "../messages/message.ts";
 import type { Archive } from "../storage/archive.ts";
+import { archiveId } from "../storage/archive-line.ts";
 import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
@@ -48,7 +49,6 @@ export async function runJob({ transcript, settings, archive, progress, ports }:
       strategy,
       clock: ports.clock,
       archive: {
-        archiveId: saver.archiveId,
         save: async (messages) => {
           progress.show("archiving the originals");
           const saved = await saver.save(messages);
@@ -63,7 +63,7 @@ export async function runJob({ transcript, settings, archive, progress, ports }:
       : sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
     await saveSummary(archive, { sessionId, settings, result, at: ports.now().toISOString() });
     return {
-      result: { ...result, messages: userFirst(result.messages, transcript.list) },
+      result,
       sessionId,
       changed: report.plan?.entries.some((entry) => entry.action !== "keep") === true,
       layersBefore: before,
@@ -83,6 +83,9 @@ export function requestOf(
   maxTokens: number;
   targetTokens: number;
   policy: Settings["config"]["policy"];
+  models: Settings["config"]["models"];
+  archiveId(message: Message): string;
+  format?: Format;
   model?: string;
   system?: string;
   tools?: readonly unknown[];
@@ -95,6 +98,9 @@ export function requestOf(
     targetTokens: target,
     policy: config.policy,
     onOverflow,
+    models: config.models,
+    archiveId,
+    ...(transcript.list === undefined ? {} : { format: transcript.list }),
     ...(model === undefined ? {} : { model }),
     ...(transcript.system === undefined ? {} : { system: transcript.system }),
     ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
@@ -137,24 +143,4 @@ async function saveSummary(
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
   });
-}
-
-/** Formats whose providers refuse a conversation that begins with the assistant. */
-const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
-  "anthropic",
-  "gemini",
-  "ai-sdk",
-  "langchain",
-  "pi",
-]);
-
-/** A summary that comes before anything else was said speaks as the user where the provider wants that. */
-function userFirst(messages: readonly Message[], list: Format | undefined): Message[] {
-  const first = messages.findIndex((message) => message.role !== "system" && message.role !== "developer");
-  if (!USER_FIRST.has(list)) return [...messages];
-  return messages.map((message, index) =>
-    index === first && message.role === "assistant" && message.meta?.summaryVersion !== undefined
-      ? { ...message, role: "user" }
-      : message,
-  );
 }

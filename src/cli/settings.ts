@@ -122,12 +122,13 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
   }
   const counter = createTokenCounter({
     models: config.models,
+    ...(transcript.list === undefined ? {} : { format: transcript.list }),
     ...(model === undefined ? {} : { model }),
   });
   const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
   const tokensBefore = transcript.messages.reduce(
     (total, message) => total + counter.countMessage(message),
-    fixedTokens,
+    fixedTokens + counter.perRequest,
   );
   const { strategy, onOverflow } = early;
   const target = targetOf(flags.target, { config, budget, tokensBefore });

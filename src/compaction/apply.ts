@@ -19,12 +19,16 @@ export interface ApplyOptions {
   readonly version: number;
   readonly archiveId?: (message: Message) => string;
   readonly signal?: AbortSignal | undefined;
-  /** Hears of each summarizer that failed and of what came next. */
-  onFailure?(failure: {
-    readonly summarizer: string;
-    readonly error: unknown;
-    readonly fallback: string;
-  }): void;
+  /** Hears of each summarizer that failed, as it happens. */
+  onFailure?(failure: SummarizerFailure): void;
+}
+
+/** A summarizer that could not be used, and what was done instead. */
+export interface SummarizerFailure {
+  readonly summarizer: string;
+  readonly error: unknown;
+  /** The next summarizer's name, or `pruning-only`. */
+  readonly fallback: string;
 }
 
 export interface Applied {
@@ -39,6 +43,7 @@ export interface Applied {
   /** How many messages the summarizer read. */
   readonly messagesRead: number;
   readonly summarizer: string | undefined;
+  readonly failures: readonly SummarizerFailure[];
 }
 
 /** Makes a plan happen on the list that it was made for; the result is at or under the plan's budget. */
@@ -62,7 +67,8 @@ export async function applyPlan(
     (total, entry) => total + options.counter.countMessage(entry.message),
     plan.fixedTokens,
   );
-  const frame: Frame = { plan, keptTokens, kept };
+  const failures: SummarizerFailure[] = [];
+  const frame: Frame = { plan, keptTokens, kept, failures };
   const written =
     plan.summaryTokens > 0
       ? ((await writeSummary(dropped, frame, options)) ?? earlierSummary(dropped, frame, options))
@@ -75,6 +81,7 @@ export async function applyPlan(
     rungs: rungsOf(plan, written?.summarizer),
     messagesRead: written?.messagesRead ?? 0,
     summarizer: written?.summarizer,
+    failures,
   };
 }
 
@@ -90,6 +97,7 @@ interface Frame {
   readonly plan: CompactionPlan;
   readonly keptTokens: number;
   readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
+  readonly failures: SummarizerFailure[];
 }
 
 async function writeSummary(
@@ -103,8 +111,10 @@ async function writeSummary(
       if (written !== undefined) return written;
     } catch (error) {
       if (options.signal?.aborted === true) throw error;
-      const next = options.summarizers[rung + 1]?.name ?? "pruning-only";
-      options.onFailure?.({ summarizer: summarizer.name, error, fallback: next });
+      const fallback = options.summarizers[rung + 1]?.name ?? "pruning-only";
+      const failure: SummarizerFailure = { summarizer: summarizer.name, error, fallback };
+      frame.failures.push(failure);
+      options.onFailure?.(failure);
     }
   }
   return undefined;

@@ -14,6 +14,8 @@ export interface Edit {
   readonly clear?: true;
   /** Texts longer than this many tokens keep their head and tail. */
   readonly elideTo?: number;
+  /** Signed reasoning is left out: it was bound to a prefix that is no longer there. */
+  readonly stripReasoning?: true;
 }
 
 export interface EditContext {
@@ -27,8 +29,9 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   if (edit === undefined) return message;
   const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
   const byProvider = providerCallIds(message);
-  let changed = false;
-  const parts = message.parts.map((part) => {
+  const stays = edit.stripReasoning === true ? message.parts.filter((part) => !isBound(part)) : message.parts;
+  let changed = stays.length < message.parts.length;
+  const parts = stays.map((part) => {
     if (part.type === "toolResult" && byProvider.has(part.id)) return part;
     const cleared =
       edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
@@ -40,6 +43,16 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   return changed ? { ...message, parts, edited: true } : message;
 }
 
+/** Reasoning that its provider takes back only behind the very messages it was made for. */
+function isBound(part: Part): boolean {
+  return part.type === "reasoning" && part.signed === true;
+}
+
+/** True for a message with reasoning that is bound to what stands before it. */
+export function hasBoundReasoning(message: Message): boolean {
+  return message.parts.some(isBound);
+}
+
 /** Results that the provider made itself are taken back verbatim only. */
 function providerCallIds(message: Message): ReadonlySet<string> {
   return new Set(
@@ -49,14 +62,14 @@ function providerCallIds(message: Message): ReadonlySet<string> {
   );
 }
 
-/** A stub is about 20 tokens: shorter results stay as they are. */
-const STUB_TOKENS = 24;
+/** A stub is 20 to 40 tokens: results that are little longer stay as they are. */
+const WORTH_CLEARING = 64;
 
 function clearResult(part: ToolResultPart, pointer: string, context: EditContext): ToolResultPart {
   const text = resultText(part);
   const hasMedia = typeof part.content !== "string" && part.content.some((piece) => piece.type === "media");
   const tokens = context.countText(text);
-  if (tokens <= STUB_TOKENS && !hasMedia) return part;
+  if (tokens <= WORTH_CLEARING && !hasMedia) return part;
   const what = hasMedia ? `${tokens} tokens and media` : `${tokens} tokens`;
   return { ...part, content: `[tool output cleared: ${what}${pointer}]` };
 }

@@ -4,7 +4,7 @@ import { type KeepCounts, type Partition, partition } from "../policy/partition.
 import { relaxations } from "../policy/relax.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { summaryMessage } from "./assemble.ts";
-import { applyEdit, type Edit, type EditContext } from "./edit.ts";
+import { applyEdit, type Edit, type EditContext, hasBoundReasoning } from "./edit.ts";
 
 /** What a plan is made from; counts are tokens of `counter`. */
 export interface PlanInput {
@@ -19,6 +19,8 @@ export interface PlanInput {
   readonly keep: KeepCounts;
   readonly clearToolResults: boolean;
   readonly onOverflow: "error" | "elide";
+  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  readonly reasoningBound?: boolean;
   /** Most tokens of the summary's text. */
   readonly maxSummaryTokens: number;
   readonly archiveId?: (message: Message) => string;
@@ -58,7 +60,25 @@ export function fitToLimit(input: PlanInput, limit: number): Draft {
     fitting(input, costs, preferred) ??
     (preferred < limit ? atFloor(input, costs, limit) : undefined) ??
     overflowing(input, costs, limit);
-  return restore(input, extend(input, draft, limit), limit);
+  return releaseReasoning(input, restore(input, extend(input, draft, limit), limit));
+}
+
+/** Behind the first message that goes or changes, bound reasoning can't stay: the provider would reject or drop it. */
+function releaseReasoning(input: PlanInput, draft: Draft): Draft {
+  const untouched = draft.kept.size === input.messages.length && draft.edits.size === 0;
+  if (input.reasoningBound !== true || untouched) return draft;
+  const edits = new Map(draft.edits);
+  const costs = [...draft.costs];
+  const context = editContext(input);
+  for (const index of draft.kept) {
+    const message = input.messages[index];
+    if (message === undefined || draft.partition.layers[index] === "pinned" || !hasBoundReasoning(message))
+      continue;
+    const edit: Edit = { ...edits.get(index), stripReasoning: true };
+    edits.set(index, edit);
+    costs[index] = input.counter.countMessage(applyEdit(message, edit, context));
+  }
+  return { ...draft, edits, costs };
 }
 
 /** The draft with the keep counts at their floor, where that is within the limit. */

@@ -256,6 +256,7 @@ export class CompactManager {
       preferred:
         call.manual === undefined ? this.maxContextTokens * policy.triggerPct * ROOM_TO_GROW : undefined,
       maxSummaryTokens: summarizer.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+      reasoningBound: lookUpModel(this.config.model ?? "", this.config.models).thinking === "bound",
       note: call.manual?.note,
       signal: call.request.signal,
     };

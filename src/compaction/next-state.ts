@@ -85,7 +85,12 @@ function joined(before: Edit | undefined, now: Edit): Edit {
     now.elideTo ?? Number.POSITIVE_INFINITY,
   );
   const clear = before?.clear === true || now.clear === true;
-  return { ...(clear ? { clear: true as const } : {}), ...(Number.isFinite(elideTo) ? { elideTo } : {}) };
+  const strip = before?.stripReasoning === true || now.stripReasoning === true;
+  return {
+    ...(clear ? { clear: true as const } : {}),
+    ...(Number.isFinite(elideTo) ? { elideTo } : {}),
+    ...(strip ? { stripReasoning: true as const } : {}),
+  };
 }
 
 function keptMessage(entry: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {

@@ -185,3 +185,41 @@ describe("compact", () => {
     await expect(compact([], { maxTokens: Number.NaN })).rejects.toMatchObject({ code: "InvalidArgument" });
   });
 });
+
+describe("reasoning that is bound to its prefix", () => {
+  const step = (n: number) => [
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: `step ${n}`, signature: "c2lnbmVk" },
+        { type: "tool_use", id: `t${n}`, name: "read", input: { path: `f${n}.ts` } },
+      ],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: `t${n}`, content: lorem(n, 300) }] },
+  ];
+  const list = [
+    { role: "user", content: "look at every file" },
+    ...Array.from({ length: 20 }, (_, n) => step(n)).flat(),
+  ];
+  const thinking = (messages: unknown[]) => JSON.stringify(messages).split('"thinking"').length - 1;
+
+  it("leaves the list when something before it does, for models that bind it, and is counted", async () => {
+    const { messages, report } = await compact(list, { maxTokens: 5000, model: "claude-fable-5-1" });
+    expect(thinking(messages)).toBe(0);
+    expect(report.reasoningDropped).toBeGreaterThan(0);
+    expect(findMalformations(decode(messages, "anthropic"))).toEqual([]);
+  });
+
+  it("stays, the caller's own objects, for models that do not", async () => {
+    const { messages, report } = await compact(list, { maxTokens: 5000, model: "claude-sonnet-4-5" });
+    expect(thinking(messages)).toBeGreaterThan(0);
+    expect(report.reasoningDropped).toBe(0);
+  });
+});
+
+it("tells which summarizer failed and what was done instead", async () => {
+  const broken = { name: "broken", summarize: () => Promise.reject(new Error("no quota")) };
+  const { report } = await compact(turns(40), { maxTokens: 3000, summarizer: broken });
+  expect(report.failures).toMatchObject([{ summarizer: "broken", fallback: "builtin" }]);
+  expect(report.summarizer).toBe("builtin");
+});

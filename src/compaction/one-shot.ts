@@ -3,6 +3,7 @@ import type { Format, Message } from "../messages/message.ts";
 import { isPinned } from "../policy/partition.ts";
 import { builtinSummarizer } from "../summarizers/builtin.ts";
 import type { Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
+import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
 import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
@@ -21,6 +22,8 @@ export interface PlanOptions {
   /** The model that will read the list: decides how tokens are counted. */
   readonly model?: string;
   readonly encoding?: "cl100k_base" | "o200k_base";
+  /** The caller's own facts about models, by name. */
+  readonly models?: ModelOverrides;
   /** The system prompt that travels beside the messages. */
   readonly system?: string;
   readonly tools?: readonly unknown[];
@@ -29,6 +32,8 @@ export interface PlanOptions {
   readonly onOverflow?: "error" | "elide";
   /** Most tokens of the summary's text; 8,192 or half of what it replaces when left out. */
   readonly maxSummaryTokens?: number;
+  /** The id under which an archive holds a message; cleared and cut texts then name it. */
+  archiveId?(message: Message): string;
 }
 
 export interface CompactOptions extends PlanOptions {
@@ -38,15 +43,15 @@ export interface CompactOptions extends PlanOptions {
   /** What the summary should look after, in a person's words. */
   readonly instruction?: string;
   readonly signal?: AbortSignal;
-  /** Keeps the originals before anything is dropped; what it rejects with stops the compaction. */
+  /** Keeps the originals before anything is dropped. */
   readonly archive?: OneShotArchive;
   /** Milliseconds of a steady clock, for `elapsedMs`. */
   readonly clock?: () => number;
 }
 
 export interface OneShotArchive {
+  /** Resolves when the messages are safe; what it rejects with stops the compaction. */
   save(messages: readonly Message[]): Promise<ArchiveReceipt>;
-  archiveId(message: Message): string;
 }
 
 /** Most tokens of a summary, whatever room there is: beyond it, verbatim messages serve better. */
@@ -76,7 +81,7 @@ export async function compact<T = unknown>(
     });
     return { messages: messages as T[], summary: undefined, report };
   }
-  const plan = planPrepared(prepared, options, options.archive?.archiveId);
+  const plan = planPrepared(prepared, options);
   const archive = await options.archive?.save(view);
   const applied = await applyPlan(view, plan, {
     counter,
@@ -87,7 +92,7 @@ export async function compact<T = unknown>(
     isPinned: (message) => isPinned(message, { ...defaultConfig.policy, ...options.policy }),
     version: nextVersion(view),
     signal: options.signal,
-    ...(options.archive === undefined ? {} : { archiveId: options.archive.archiveId }),
+    ...(options.archiveId === undefined ? {} : { archiveId: options.archiveId }),
   });
   const report = reportOf({
     plan,
@@ -113,7 +118,7 @@ export function summarizersOf(summarizer: Summarizer | undefined): Summarizer[] 
 
 /** One more than the newest summary in the list. */
 export function nextVersion(view: readonly Message[]): number {
-  return Math.max(0, ...view.map((message) => message.meta?.summaryVersion ?? 0)) + 1;
+  return view.reduce((newest, message) => Math.max(newest, message.meta?.summaryVersion ?? 0), 0) + 1;
 }
 
 interface Prepared {
@@ -135,6 +140,7 @@ function prepare(messages: readonly unknown[], options: PlanOptions): Prepared {
   const counter = createTokenCounter({
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
+    ...(options.models === undefined ? {} : { models: options.models }),
     ...(codec.format === undefined ? {} : { format: codec.format }),
   });
   return {
@@ -154,11 +160,7 @@ function requirePositive(name: string, value: number | undefined, required: bool
   });
 }
 
-function planPrepared(
-  { view, counter, fixedTokens }: Prepared,
-  options: PlanOptions,
-  archiveId?: (message: Message) => string,
-): CompactionPlan {
+function planPrepared({ view, counter, fixedTokens }: Prepared, options: PlanOptions): CompactionPlan {
   const policy = { ...defaultConfig.policy, ...options.policy };
   return planView({
     messages: view,
@@ -169,7 +171,9 @@ function planPrepared(
     keep: policy,
     clearToolResults: policy.clearToolResults,
     onOverflow: options.onOverflow ?? policy.onOverflow,
+    reasoningBound:
+      options.model !== undefined && lookUpModel(options.model, options.models).thinking === "bound",
     maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
-    ...(archiveId === undefined ? {} : { archiveId }),
+    ...(options.archiveId === undefined ? {} : { archiveId: options.archiveId }),
   });
 }

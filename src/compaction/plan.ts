@@ -109,9 +109,11 @@ function planned(
     ...(edit === undefined ? {} : { edit }),
     tokens,
     tokensAfter: action === "summarize" ? 0 : (draft.costs[index] ?? tokens),
-    reason: reasonFor(layer, action, message),
+    reason: edit?.stripReasoning === true ? BOUND : reasonFor(layer, action, message),
   };
 }
+
+const BOUND = "kept without its reasoning, which was bound to what left";
 
 function reasonFor(layer: Layer, action: PlannedAction, message: Message): string {
   if (action === "elide") return "must stay but is too large: keeps its head and tail";
@@ -130,6 +132,6 @@ function reasonFor(layer: Layer, action: PlannedAction, message: Message): strin
 
 function actionOf(kept: boolean, edit: Edit | undefined): PlannedAction {
   if (!kept) return "summarize";
-  if (edit === undefined) return "keep";
-  return edit.clear === true ? "clear" : "elide";
+  if (edit?.clear === true) return "clear";
+  return edit?.elideTo === undefined ? "keep" : "elide";
 }

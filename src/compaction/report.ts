@@ -1,7 +1,7 @@
 import type { Format } from "../messages/message.ts";
 import type { TriggerReason } from "../policy/trigger.ts";
 import type { TokenCount } from "../tokens/counter.ts";
-import type { Applied } from "./apply.ts";
+import type { Applied, SummarizerFailure } from "./apply.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 
 export interface LayerSize {
@@ -37,10 +37,14 @@ export interface CompactionReport {
   readonly prunedCount: number;
   readonly clearedCount: number;
   readonly elidedCount: number;
+  /** Kept messages whose signed reasoning had to go, because the model binds it to an unchanged prefix. */
+  readonly reasoningDropped: number;
   readonly summaryVersion: number | undefined;
   readonly summaryTokens: number;
   /** The summarizer that wrote the summary. */
   readonly summarizer: string | undefined;
+  /** Summarizers that failed, and what was done instead. */
+  readonly failures: readonly SummarizerFailure[];
   /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
   readonly rungs: readonly string[];
   readonly archive: ArchiveReceipt | undefined;
@@ -122,9 +126,11 @@ export function reportOf({
     prunedCount: count("summarize"),
     clearedCount: count("clear"),
     elidedCount: count("elide"),
+    reasoningDropped: plan.entries.filter((entry) => entry.edit?.stripReasoning === true).length,
     summaryVersion: applied.summary?.version,
     summaryTokens: applied.summaryTokens,
     summarizer: applied.summarizer,
+    failures: applied.failures,
     rungs: applied.rungs,
     archive,
     elapsedMs,
@@ -155,9 +161,11 @@ export function untouched(input: {
     prunedCount: 0,
     clearedCount: 0,
     elidedCount: 0,
+    reasoningDropped: 0,
     summaryVersion: undefined,
     summaryTokens: 0,
     summarizer: undefined,
+    failures: [],
     rungs: [],
     archive: undefined,
     elapsedMs: input.elapsedMs,

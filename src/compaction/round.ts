@@ -35,6 +35,8 @@ export interface RoundInput {
   /** Tokens below which the next compaction is far enough away. */
   readonly preferred: number | undefined;
   readonly maxSummaryTokens: number;
+  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  readonly reasoningBound: boolean;
   readonly note: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -102,6 +104,7 @@ function planOrAnnounce(input: RoundInput, ports: RoundPorts): CompactionPlan {
       keep: input.config.policy,
       clearToolResults: input.config.policy.clearToolResults,
       onOverflow: input.config.policy.onOverflow,
+      reasoningBound: input.reasoningBound,
       maxSummaryTokens: input.maxSummaryTokens,
       archiveId,
     });
