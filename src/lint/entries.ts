@@ -31,6 +31,9 @@ export interface ReadList {
   readonly length: number;
 }
 
+/** The id by which LangGraph removes every message. */
+export const REMOVE_ALL = "__remove_all__";
+
 /** Reads a list entry by entry; what cannot be read becomes a fault. */
 export function readEntries(list: readonly unknown[], format: Format): ReadList {
   const whole = decodeWhole(list, format);
@@ -55,11 +58,7 @@ function readOneByOne(list: readonly unknown[], format: Format): ReadList {
   const entries: Entry[] = [];
   const faults: Fault[] = [];
   const removals: { position: number; id: unknown }[] = [];
-  list.forEach((native, position) => {
-    if (format === "langchain" && isRemoval(native)) {
-      removals.push({ position, id: fieldsOf(native).id });
-      return;
-    }
+  const add = (native: unknown, position: number): void => {
     try {
       const [message] = codec.decode([native], previous);
       if (message === undefined) return;
@@ -68,6 +67,16 @@ function readOneByOne(list: readonly unknown[], format: Format): ReadList {
     } catch (error) {
       faults.push(toFault(native, position, error, `messages[${previous.length}]`));
     }
+  };
+  const remove = (native: NativeObject, position: number): void => {
+    const { id } = fieldsOf(native);
+    removals.push({ position, id });
+    // What stands before is gone: the list that counts begins here.
+    if (id === REMOVE_ALL) for (const before of [previous, entries, faults]) before.length = 0;
+  };
+  list.forEach((native, position) => {
+    if (format === "langchain" && isRemoval(native)) remove(native, position);
+    else add(native, position);
   });
   return { format, entries, faults, removals, length: list.length };
 }

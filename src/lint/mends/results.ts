@@ -62,19 +62,23 @@ export const placeResultEntries: Step = (bench) => {
   const { list } = bench;
   const editor = createEditor(bench);
   if (list.format === "anthropic" || list.format === "gemini") return undefined;
-  const inPlace = new Map(
+  const batches = new Map(
     batchesOf(list).flatMap((batch) => batch.calls.map((call) => [call, batch] as const)),
   );
+  const astray = new Map<Entry, Astray[]>();
   for (const call of pairCalls(list).calls) {
     const { result } = call;
-    const batch = inPlace.get(call);
+    const batch = batches.get(call);
     const isAstray = call.early || (batch !== undefined && !isInPlace(batch, call));
     if (isDead(call, bench)) answer(bench, editor, call);
     else if (result !== undefined && !call.excused && isAstray)
-      moveResult(bench, editor, { ...call, result });
+      astray.set(result.entry, [...(astray.get(result.entry) ?? []), { ...call, result }]);
   }
+  for (const [entry, calls] of astray) moveResults(bench, editor, entry, calls);
   return editor.finish();
 };
+
+type Astray = PlacedCall & { readonly result: PlacedResult };
 
 /** Behind the calls made together and the results that follow them already. */
 function anchorOf({ list }: Workbench, caller: Entry): number {
@@ -88,23 +92,22 @@ function anchorOf({ list }: Workbench, caller: Entry): number {
   return list.entries[index]?.position ?? caller.position;
 }
 
-function moveResult(bench: Workbench, editor: Editor, call: PlacedCall & { result: PlacedResult }): void {
-  const { list } = bench;
-  const { entry, cell } = call.result;
-  noteMoved(editor, call.early ? "generic/result-before-call" : (MISPLACED[list.format] ?? ""), call.result);
-  const anchor = anchorOf(bench, call.entry);
-  if (entry.cells.length === 1) {
-    editor.drop(entry.position);
-    editor.insertAfter(anchor, editor.at(entry.position));
-    return;
+/** Moves the entry as it is when all it holds belongs to one caller, else the blocks that stand wrong. */
+function moveResults(bench: Workbench, editor: Editor, entry: Entry, calls: readonly Astray[]): void {
+  const { format } = bench.list;
+  for (const call of calls)
+    noteMoved(editor, call.early ? "generic/result-before-call" : (MISPLACED[format] ?? ""), call.result);
+  const moved = new Set(calls.map((call) => call.result.cell));
+  const rest = entry.cells.filter((cell) => !moved.has(cell));
+  const callers = new Set(calls.map((call) => call.entry));
+  if (rest.length > 0) keepCells(editor, format, entry, rest);
+  else editor.drop(entry.position);
+  for (const caller of callers) {
+    const own = calls.filter((call) => call.entry === caller).map((call) => call.result.cell);
+    const isWhole = callers.size === 1 && rest.length === 0;
+    const native = isWhole ? entry.native : entryWith(format, { ...entry, native: emptyHost(format) }, own);
+    editor.insertAfter(anchorOf(bench, caller), { native, index: editor.indexAt(entry.position) });
   }
-  const rest = entry.cells.filter((one) => one !== cell);
-  keepCells(editor, list.format, entry, rest);
-  const host = { ...entry, native: emptyHost(list.format) };
-  editor.insertAfter(anchor, {
-    native: entryWith(list.format, host, [cell]),
-    index: editor.indexAt(entry.position),
-  });
 }
 
 function answer(bench: Workbench, editor: Editor, call: PlacedCall): void {

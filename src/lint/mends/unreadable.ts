@@ -1,4 +1,4 @@
-import { copyWith, isObject, jsonText } from "../../messages/native.ts";
+import { copyWith, filled, isObject, jsonText } from "../../messages/native.ts";
 import { type Change, createEditor, type Step, type Workbench } from "../edit.ts";
 import type { Fault } from "../entries.ts";
 
@@ -29,9 +29,12 @@ function withoutBlock({
   const [, field, index] = /^messages\[\d+\]\.(content|parts|tool_calls)\[(\d+)\]/.exec(path) ?? [];
   if (field === undefined || !isObject(native)) return undefined;
   const blocks = native[field];
-  if (!Array.isArray(blocks) || blocks.length < 2) return undefined;
+  if (!Array.isArray(blocks)) return undefined;
+  const rest = blocks.toSpliced(Number(index), 1);
+  const isSpoken = field === "tool_calls" && filled(native.content) !== undefined;
+  if (rest.length === 0 && !isSpoken) return undefined;
   return {
-    native: copyWith(native, { [field]: blocks.toSpliced(Number(index), 1) }),
+    native: copyWith(native, { [field]: rest.length === 0 ? undefined : rest }),
     block: blocks[Number(index)],
   };
 }

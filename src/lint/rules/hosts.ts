@@ -1,13 +1,12 @@
 import { filled } from "../../messages/native.ts";
 import type { Cell } from "../cells.ts";
-import type { Entry, ReadList } from "../entries.ts";
+import { type Entry, REMOVE_ALL, type ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
 import { at, atEntry, badCells, objectOf, type Rule, typeOf } from "../rule.ts";
 import { misplacedResults } from "./openai-chat.ts";
 
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';
 const AI_SDK_APPROVAL = 'AI SDK: "Tool Calling", tool approval';
-const REMOVE_ALL = "__remove_all__";
 
 /** The AI SDK, both for the model and for the interface. */
 export const AI_SDK_RULES: readonly Rule[] = [

@@ -1,0 +1,98 @@
+import type { Format } from "../../src/messages/message.ts";
+import type { ConversationOptions } from "../../src/testing/generated-lists.ts";
+import { generateNativeList } from "../../src/testing/native-lists.ts";
+
+type Entry = Record<string, unknown>;
+
+/** A generated list that the provider accepts: system text lifted out where it is, at most four cache marks. */
+export function validList(format: Format, seed: number, options: ConversationOptions = {}): unknown[] {
+  const lifted = format === "anthropic" || format === "gemini";
+  const list = generateNativeList(format, seed, { ...options, ...(lifted ? { system: false } : {}) });
+  if (format !== "anthropic") return list;
+  const marked = list.flatMap((entry) => {
+    const { content } = entry as { content: unknown };
+    return Array.isArray(content) ? content.filter((block: object) => "cache_control" in block) : [];
+  });
+  for (const block of marked.slice(0, -4)) delete block.cache_control;
+  return list;
+}
+
+const ID_FIELDS = ["id", "call_id", "callId", "tool_call_id", "tool_use_id", "toolCallId"];
+
+/** Every object inside of a value, itself included. */
+function objectsIn(value: unknown): Entry[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [...(Array.isArray(value) ? [] : [value as Entry]), ...Object.values(value).flatMap(objectsIn)];
+}
+
+type Mutation = (list: unknown[], pick: (length: number) => number) => void;
+
+const remove: Mutation = (list, pick) => void list.splice(pick(list.length), 1);
+
+const swap: Mutation = (list, pick) => {
+  const [one, other] = [pick(list.length), pick(list.length)];
+  [list[one], list[other]] = [list[other], list[one]];
+};
+
+const duplicate: Mutation = (list, pick) => {
+  const from = pick(list.length);
+  list.splice(pick(list.length + 1), 0, structuredClone(list[from]));
+};
+
+const dropId: Mutation = (list, pick) => {
+  const holders = objectsIn(list).filter((one) => ID_FIELDS.some((field) => field in one));
+  const holder = holders[pick(holders.length)];
+  const field = ID_FIELDS.find((name) => holder !== undefined && name in holder);
+  if (holder !== undefined && field !== undefined) delete holder[field];
+};
+
+const emptyText: Mutation = (list, pick) => {
+  const holders = objectsIn(list).filter(
+    (one) => typeof one.text === "string" || typeof one.content === "string",
+  );
+  const holder = holders[pick(holders.length)];
+  if (holder !== undefined) holder["text" in holder ? "text" : "content"] = "";
+};
+
+const splitBlocks: Mutation = (list, pick) => {
+  const wide = list.flatMap((entry, index) => {
+    const { content, parts } = (entry ?? {}) as Entry;
+    const blocks = Array.isArray(content) ? content : parts;
+    return Array.isArray(blocks) && blocks.length > 1
+      ? [{ index, field: blocks === parts ? "parts" : "content", blocks }]
+      : [];
+  });
+  const chosen = wide[pick(wide.length)];
+  if (chosen === undefined) return remove(list, pick);
+  const { index, field, blocks } = chosen;
+  const entry = list[index] as Entry;
+  list.splice(index, 1, { ...entry, [field]: blocks.slice(0, 1) }, { ...entry, [field]: blocks.slice(1) });
+};
+
+const insertGarbage: Mutation = (list, pick) => {
+  const garbage = [null, "hello", 7, [], {}, { role: "narrator", content: "x" }, { role: "user" }];
+  list.splice(pick(list.length + 1), 0, garbage[pick(garbage.length)]);
+};
+
+const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
+
+const MUTATIONS = [remove, swap, duplicate, dropId, emptyText, splitBlocks, insertGarbage, truncate];
+
+/** Numbers in [0, 1) that only depend on the seed (the linear congruence of Numerical Recipes). */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A valid list with one to four things wrong; a deep copy, so that nothing is shared between lists. */
+export function breakList(seed: number, format: Format): unknown[] {
+  const random = seededRandom(seed);
+  const pick = (length: number): number => Math.floor(random() * Math.max(length, 1));
+  const list = structuredClone(validList(format, seed, { reasoning: true, media: seed % 2 === 0, turns: 3 }));
+  const count = 1 + pick(4);
+  for (let round = 0; round < count; round++) MUTATIONS[pick(MUTATIONS.length)]?.(list, pick);
+  return list;
+}
