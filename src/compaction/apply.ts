@@ -57,11 +57,12 @@ export async function applyPlan(
     ...(options.archiveId === undefined ? {} : { archiveId: options.archiveId }),
   };
   const kept: { message: Message; pinned: boolean }[] = [];
-  const dropped: Message[] = [];
+  const told: Message[] = [];
   view.forEach((message, index) => {
     const entry = plan.entries[index];
-    if (entry?.action === "summarize") dropped.push(message);
-    else kept.push({ message: applyEdit(message, entry?.edit, context), pinned: options.isPinned(message) });
+    if (entry?.action === "summarize" || entry?.action === "clear") told.push(message);
+    if (entry?.action !== "summarize")
+      kept.push({ message: applyEdit(message, entry?.edit, context), pinned: options.isPinned(message) });
   });
   const keptTokens = kept.reduce(
     (total, entry) => total + options.counter.countMessage(entry.message),
@@ -71,7 +72,7 @@ export async function applyPlan(
   const frame: Frame = { plan, keptTokens, kept, failures };
   const written =
     plan.summaryTokens > 0
-      ? ((await writeSummary(dropped, frame, options)) ?? earlierSummary(dropped, frame, options))
+      ? ((await writeSummary(told, frame, options)) ?? earlierSummary(told, frame, options))
       : undefined;
   return {
     messages: assemble(kept, written?.summary, options.shape),
@@ -101,13 +102,13 @@ interface Frame {
 }
 
 async function writeSummary(
-  dropped: readonly Message[],
+  told: readonly Message[],
   frame: Frame,
   options: ApplyOptions,
 ): Promise<Written | undefined> {
   for (const [rung, summarizer] of options.summarizers.entries()) {
     try {
-      const written = await summarizeWithin(dropped, frame, summarizer, options);
+      const written = await summarizeWithin(told, frame, summarizer, options);
       if (written !== undefined) return written;
     } catch (error) {
       if (options.signal?.aborted === true) throw error;
@@ -122,13 +123,13 @@ async function writeSummary(
 
 /** Asks again with less room while tag and framing push the summary over what is left of the budget. */
 async function summarizeWithin(
-  dropped: readonly Message[],
+  told: readonly Message[],
   frame: Frame,
   summarizer: Summarizer,
   options: ApplyOptions,
 ): Promise<Written | undefined> {
-  const input = dropped.filter((message) => message.meta?.summaryVersion === undefined);
-  const request = requestOf(dropped, options);
+  const input = told.filter((message) => message.meta?.summaryVersion === undefined);
+  const request = requestOf(told, options);
   const ceiling = Math.min(frame.plan.budget, Math.max(frame.plan.tokensAfter, frame.plan.target));
   let room = frame.plan.summaryTokens;
   for (let attempt = 0; attempt < 4 && room > 0; attempt += 1) {
@@ -145,20 +146,16 @@ async function summarizeWithin(
 }
 
 /** Where no summarizer made a new one, the summary that was there stays, if it still fits. */
-function earlierSummary(
-  dropped: readonly Message[],
-  frame: Frame,
-  options: ApplyOptions,
-): Written | undefined {
-  const summary = dropped.map(summaryOf).findLast((candidate) => candidate !== undefined);
+function earlierSummary(told: readonly Message[], frame: Frame, options: ApplyOptions): Written | undefined {
+  const summary = told.map(summaryOf).findLast((candidate) => candidate !== undefined);
   if (summary === undefined) return undefined;
   const tokens = summaryCost(summary, frame, options);
   const fits = frame.keptTokens + tokens <= frame.plan.budget;
   return fits ? { summary, tokens, messagesRead: 0, summarizer: undefined } : undefined;
 }
 
-function requestOf(dropped: readonly Message[], options: ApplyOptions): Omit<SummarizeOptions, "maxTokens"> {
-  const previous = dropped.map(summaryOf).findLast((summary) => summary !== undefined);
+function requestOf(told: readonly Message[], options: ApplyOptions): Omit<SummarizeOptions, "maxTokens"> {
+  const previous = told.map(summaryOf).findLast((summary) => summary !== undefined);
   return {
     strategy: options.strategy,
     countText: (text) => options.counter.countText(text),

@@ -50,8 +50,11 @@ export function summaryMessage(summary: LiveSummary, role: Role): Message {
   };
 }
 
-/** The same list, with messages that carry a summary of ours marked as such; only whole-text messages count. */
-export function markSummaries(messages: readonly Message[]): Message[] {
+/** The very list where it carries no summary of ours; else a copy that marks them. Only whole-text messages count. */
+export function markSummaries<List extends readonly Message[]>(messages: List): List | Message[] {
+  const unmarked = (message: Message): boolean =>
+    message.meta?.summaryVersion === undefined && summaryOf(message) !== undefined;
+  if (!messages.some(unmarked)) return messages;
   return messages.map((message) => {
     if (message.meta?.summaryVersion !== undefined) return message;
     const summary = summaryOf(message);

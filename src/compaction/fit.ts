@@ -109,11 +109,16 @@ function draftOf(parts: Partition, keep: KeepCounts, relaxed: number, costs: rea
   return { partition: parts, keep, relaxed, edits: new Map(), kept, costs };
 }
 
-/** Least tokens of the result: all that is kept, and a small summary where something goes. */
+/** Least tokens of the result: all that is kept, and a small summary where something goes or is emptied. */
 export function floorOf(input: PlanInput, draft: Draft): number {
-  const summary =
-    draft.kept.size === input.messages.length ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(input.counter);
+  const summary = needsSummary(input, draft) ? MIN_SUMMARY_TOKENS + summaryOverhead(input.counter) : 0;
   return input.fixedTokens + sum(draft.kept, draft.costs) + summary;
+}
+
+/** A summary tells what was dropped, and what emptied tool results held. */
+export function needsSummary(input: PlanInput, draft: Draft): boolean {
+  if (draft.kept.size < input.messages.length) return true;
+  return [...draft.edits.values()].some((edit) => edit.clear === true);
 }
 
 export function sum(indexes: Iterable<number>, costs: readonly number[]): number {
@@ -253,7 +258,7 @@ function extend(input: PlanInput, draft: Draft, limit: number): Draft {
 /** Gives tool results back, newest first, while there is room beside the summary's share. */
 function restore(input: PlanInput, draft: Draft, limit: number): Draft {
   const free = limit - floorOf(input, draft);
-  let room = draft.kept.size === input.messages.length ? free : free - Math.min(input.maxSummaryTokens, free);
+  let room = Math.max(free - Math.min(input.maxSummaryTokens, free / 2), 0);
   const edits = new Map(draft.edits);
   const costs = [...draft.costs];
   for (const [index, edit] of [...draft.edits].toSorted(([one], [other]) => other - one)) {

@@ -15,7 +15,7 @@ export interface ListCodec {
 const neutralCodec = (format: Format | undefined): ListCodec => ({
   format,
   neutral: true,
-  decode: (list) => list as Message[],
+  decode: (list) => [...(list as readonly Message[])],
   encode: (messages) => [...messages],
 });
 

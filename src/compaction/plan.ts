@@ -6,6 +6,7 @@ import {
   fitToLimit,
   floorOf,
   MIN_SUMMARY_TOKENS,
+  needsSummary,
   type PlanInput,
   sum,
   summaryOverhead,
@@ -56,17 +57,15 @@ export function planView(input: PlanInput): CompactionPlan {
 
 /** A summary takes at most half of what it replaces: it must be worth the exchange. */
 function summaryRoom(input: PlanInput, draft: Draft, limit: number): number {
-  const dropped = input.messages.flatMap((_, index) => (draft.kept.has(index) ? [] : [index]));
-  if (dropped.length === 0) return 0;
-  const replaced = sum(
-    dropped,
-    input.messages.map((message) => input.counter.countMessage(message)),
-  );
+  if (!needsSummary(input, draft)) return 0;
+  const replaced = input.messages.reduce((total, message, index) => {
+    const before = input.counter.countMessage(message);
+    if (!draft.kept.has(index)) return total + before;
+    return draft.edits.get(index)?.clear === true ? total + before - (draft.costs[index] ?? 0) : total;
+  }, 0);
   const free = limit - input.fixedTokens - sum(draft.kept, draft.costs) - summaryOverhead(input.counter);
-  return Math.max(
-    1,
-    Math.floor(Math.min(free, input.maxSummaryTokens, Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2))),
-  );
+  const worth = Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2);
+  return Math.max(1, Math.floor(Math.min(free, input.maxSummaryTokens, worth)));
 }
 
 function finish(input: PlanInput, draft: Draft, limit: number): CompactionPlan {

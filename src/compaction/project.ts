@@ -1,4 +1,4 @@
-import { contentHash } from "../messages/content-hash.ts";
+import { contentHash, hashesOf } from "../messages/content-hash.ts";
 import type { Message } from "../messages/message.ts";
 import { type LiveSummary, summaryOf } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
@@ -69,9 +69,12 @@ function isLiveSummary(message: Message, state: SessionState): boolean {
 
 /** The newest place in the log that is dropped or edited in the view; -1 for none. */
 function lastChanged(state: SessionState): number {
-  const untouched = new Set(state.kept.filter((entry) => entry.edit === undefined).map((entry) => entry.at));
-  for (let at = state.log.length - 1; at >= 0; at -= 1) if (!untouched.has(at)) return at;
-  return -1;
+  let at = state.log.length - 1;
+  for (let index = state.kept.length - 1; index >= 0; index -= 1, at -= 1) {
+    const entry = state.kept[index];
+    if (entry?.at !== at || entry.edit !== undefined) return at;
+  }
+  return at;
 }
 
 /** The list is the view; messages that were counted before, at the same place, are not counted again. */
@@ -81,18 +84,22 @@ function asItIs(
   { ports, reset }: { readonly ports: ProjectionPorts; readonly reset: boolean },
 ): Projection {
   const log: LoggedMessage[] = [];
-  const kept = messages.map((message): ViewEntry => {
+  const hashOf = hashesOf(messages);
+  const kept = messages.map((message, index): ViewEntry => {
     const pinned = ports.isPinned(message);
     if (pinned || message.meta?.summaryVersion !== undefined) return unlogged(message, pinned, ports);
-    const hash = contentHash(message);
+    const hash = hashOf(index, message);
     const before = counted[log.length];
-    const tokens = before?.[0] === hash ? before[1] : ports.count(message);
-    return { message, pinned, at: log.push([hash, tokens]) - 1, edit: undefined, tokens };
+    if (before?.[0] !== hash) return logged(log, message, { hash, ports });
+    return { message, pinned, at: log.push(before) - 1, edit: undefined, tokens: before[1] };
   });
   return { kept, summary: undefined, asGiven: true, log, reset };
 }
 
-function unlogged(message: Message, pinned: boolean, ports: ProjectionPorts): ViewEntry {
+type Counting = Pick<ProjectionPorts, "count">;
+
+/** A message that is no part of the log. */
+export function unlogged(message: Message, pinned: boolean, ports: Counting): ViewEntry {
   return { message, pinned, at: undefined, edit: undefined, tokens: ports.count(message) };
 }
 
@@ -100,10 +107,10 @@ function unlogged(message: Message, pinned: boolean, ports: ProjectionPorts): Vi
 export function logged(
   log: LoggedMessage[],
   message: Message,
-  ports: Pick<ProjectionPorts, "count">,
+  { hash, ports }: { readonly hash: string; readonly ports: Counting },
 ): ViewEntry {
   const tokens = ports.count(message);
-  const at = log.push([contentHash(message), tokens]) - 1;
+  const at = log.push([hash, tokens]) - 1;
   return { message, pinned: false, at, edit: undefined, tokens };
 }
 
@@ -117,15 +124,17 @@ function edited(message: Message, entry: KeptMessage, { state, ports }: Known): 
 /** The raw list: its unpinned messages must begin with the log, at least as far as anything was changed. */
 function projectRaw(messages: readonly Message[], changed: number, known: Known): Projection | undefined {
   const { state, ports } = known;
-  const matched = matchingLength(messages, state, ports);
+  const hashOf = hashesOf(messages);
+  const matched = matchingLength(messages, known, hashOf);
   if (matched <= changed) return undefined;
   const keptAt = new Map(state.kept.map((entry) => [entry.at, entry]));
   const log: LoggedMessage[] = state.log.slice(0, matched);
   const kept: ViewEntry[] = [];
   let position = 0;
-  for (const message of messages) {
+  for (const [index, message] of messages.entries()) {
     if (ports.isPinned(message)) kept.push(unlogged(message, true, ports));
-    else if (position >= matched) kept.push(logged(log, message, ports));
+    else if (position >= matched)
+      kept.push(logged(log, message, { hash: hashOf(index, message), ports }));
     else {
       const entry = keptAt.get(position);
       if (entry !== undefined) kept.push(edited(message, entry, known));
@@ -135,11 +144,15 @@ function projectRaw(messages: readonly Message[], changed: number, known: Known)
   return { kept, summary: state.summary, asGiven: false, log, reset: false };
 }
 
-function matchingLength(messages: readonly Message[], state: SessionState, ports: ProjectionPorts): number {
+function matchingLength(
+  messages: readonly Message[],
+  { state, ports }: Known,
+  hashOf: ReturnType<typeof hashesOf>,
+): number {
   let position = 0;
-  for (const message of messages) {
+  for (const [index, message] of messages.entries()) {
     if (ports.isPinned(message)) continue;
-    if (position >= state.log.length || state.log[position]?.[0] !== contentHash(message)) break;
+    if (position >= state.log.length || state.log[position]?.[0] !== hashOf(index, message)) break;
     position += 1;
   }
   return position;
@@ -164,16 +177,17 @@ function projectOutput(messages: readonly Message[], own: number, { state, ports
   const log: LoggedMessage[] = [...state.log];
   const pending = [...state.kept];
   const kept: ViewEntry[] = [];
+  const hashOf = hashesOf(messages);
   messages.forEach((message, index) => {
     if (index === own) return;
     if (ports.isPinned(message)) {
       kept.push(unlogged(message, true, ports));
       return;
     }
-    const hash = contentHash(message);
+    const hash = hashOf(index, message);
     const found = pending.findIndex((entry) => shownHash(entry, state) === hash);
     const [known] = pending.splice(0, found + 1).slice(-1);
-    if (known === undefined) kept.push(logged(log, message, ports));
+    if (known === undefined) kept.push(logged(log, message, { hash, ports }));
     else kept.push({ message, pinned: false, at: known.at, edit: known.edit, tokens: ports.count(message) });
   });
   return { kept, summary: state.summary, asGiven: true, log, reset: false };

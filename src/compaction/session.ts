@@ -1,8 +1,9 @@
+import { hashesOf } from "../messages/content-hash.ts";
 import type { Message, Role } from "../messages/message.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { assemble, markSummaries, type SummaryShape } from "./assemble.ts";
 import type { ListCodec } from "./list-codec.ts";
-import { logged, type Projection, type ProjectionPorts, project, type ViewEntry } from "./project.ts";
+import { logged, type Projection, type ProjectionPorts, project, unlogged, type ViewEntry } from "./project.ts";
 import { emptyState, type LoggedMessage, type SessionState } from "./state.ts";
 
 /** A native list that is known to stand for the session's view, with its decoded messages. */
@@ -100,10 +101,11 @@ function grow(
   const messages = added.length === 0 ? [] : markSummaries(ports.codec.decode(added, known.messages));
   if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
   session.asGiven = known.isView;
-  for (const message of messages) {
-    const entry: ViewEntry = ports.isPinned(message)
-      ? { message, pinned: true, at: undefined, edit: undefined, tokens: ports.count(message) }
-      : logged(session.log, message, ports);
+  const hashOf = hashesOf(messages);
+  for (const [index, message] of messages.entries()) {
+    const entry = ports.isPinned(message)
+      ? unlogged(message, true, ports)
+      : logged(session.log, message, { hash: hashOf(index, message), ports });
     session.entries.push(entry);
     session.view.push(message);
     addTokens(session, message.role, entry.tokens);
