@@ -133,8 +133,7 @@ function projectRaw(messages: readonly Message[], changed: number, known: Known)
   let position = 0;
   for (const [index, message] of messages.entries()) {
     if (ports.isPinned(message)) kept.push(unlogged(message, true, ports));
-    else if (position >= matched)
-      kept.push(logged(log, message, { hash: hashOf(index, message), ports }));
+    else if (position >= matched) kept.push(logged(log, message, { hash: hashOf(index, message), ports }));
     else {
       const entry = keptAt.get(position);
       if (entry !== undefined) kept.push(edited(message, entry, known));

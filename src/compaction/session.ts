@@ -3,7 +3,14 @@ import type { Message, Role } from "../messages/message.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { assemble, markSummaries, type SummaryShape } from "./assemble.ts";
 import type { ListCodec } from "./list-codec.ts";
-import { logged, type Projection, type ProjectionPorts, project, unlogged, type ViewEntry } from "./project.ts";
+import {
+  logged,
+  type Projection,
+  type ProjectionPorts,
+  project,
+  unlogged,
+  type ViewEntry,
+} from "./project.ts";
 import { emptyState, type LoggedMessage, type SessionState } from "./state.ts";
 
 /** A native list that is known to stand for the session's view, with its decoded messages. */

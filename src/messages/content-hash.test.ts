@@ -28,6 +28,19 @@ describe("contentHash", () => {
     expect(new Set(texts.map((text) => hashOf({ type: "text", text }))).size).toBe(texts.length);
   });
 
+  it("differs for long texts that differ in one character, one that is not ASCII among them", () => {
+    const lengths = [63, 64, 65, 66, 67, 4095, 4096, 4097, 9000];
+    const hashes = lengths.flatMap((length) => {
+      const places = [0, 1, 2, 3, length >> 1, length - 3, length - 2, length - 1];
+      const text = "a".repeat(length);
+      const changed = places.flatMap((at) =>
+        ["b", "\0", "é", "\ud800", "\ud801"].map((one) => text.slice(0, at) + one + text.slice(at + 1)),
+      );
+      return [text, ...new Set(changed)].map((one) => hashOf({ type: "text", text: one }));
+    });
+    expect(new Set(hashes).size).toBe(hashes.length);
+  });
+
   it("is base 36 for any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) =>

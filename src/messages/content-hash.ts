@@ -1,26 +1,29 @@
-import type { Message, Part, Role, ToolResultPart } from "./message.ts";
+import type { Message, Part, ToolResultPart } from "./message.ts";
 import { jsonText } from "./native.ts";
 
 /**
  * A 62-bit fingerprint of role and content, 12 characters in base 36, equal for equal content in other objects.
- * Ids, call ids and meta do not count. The mixing is that of cyrb53 (bryc, public domain).
+ * Ids, call ids and meta do not count. The mixing follows cyrb53 (bryc, public domain).
  */
 export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): string {
-  const known = hashedParts.get(parts);
-  if (known?.role === role) return known.hash;
-  const hash = hashOf(role, parts);
-  hashedParts.set(parts, { role, hash });
-  return hash;
-}
-
-/** Parts are never changed in place, so that each list of them is hashed once. */
-const hashedParts = new WeakMap<readonly Part[], { readonly role: Role; readonly hash: string }>();
-
-function hashOf(role: Role, parts: readonly Part[]): string {
   const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
   mix(state, role);
   for (const part of parts) mixPart(state, part);
   return finish(state);
+}
+
+/** Hashes by list and not by message: thousands of entries in a WeakMap take longer than the hashing. */
+const hashesByList = new WeakMap<readonly Message[], readonly (string | undefined)[]>();
+
+/** Keeps the hashes of messages that were hashed when they were read, index by index, for `hashesOf` of this very list. */
+export function keepHashes(messages: readonly Message[], hashes: readonly (string | undefined)[]): void {
+  hashesByList.set(messages, hashes);
+}
+
+/** The content hash of the message at an index of the list. */
+export function hashesOf(messages: readonly Message[]): (index: number, message: Message) => string {
+  const kept = hashesByList.get(messages);
+  return (index, message) => kept?.[index] ?? contentHash(message);
 }
 
 interface HashState {
@@ -28,17 +31,61 @@ interface HashState {
   low: number;
 }
 
+/** Below this length the call of the encoder costs more than it saves. */
+const SHORT = 64;
+const PIECE = 4096;
+const encoder = new TextEncoder();
+const bytes = new Uint8Array(PIECE);
+const words = new DataView(bytes.buffer);
+
 function mix(state: HashState, text: string): void {
+  const { length } = text;
+  if (length < SHORT) mixCodes(state, text);
+  else if (length <= PIECE) mixPiece(state, text);
+  else for (let at = 0; at < length; at += PIECE) mixPiece(state, text.slice(at, at + PIECE));
+  // The length closes a field, so that "ab" + "c" and "a" + "bc" differ.
+  mixWord(state, length ^ 0x10000);
+}
+
+function mixWord(state: HashState, word: number): void {
+  state.high = Math.imul(((state.high << 15) | (state.high >>> 17)) ^ word, 2654435761);
+  state.low = Math.imul(((state.low << 13) | (state.low >>> 19)) ^ word, 1597334677);
+}
+
+/** ASCII goes in four characters at a time; anything else does not encode to one byte each and goes in by code unit. */
+function mixPiece(state: HashState, text: string): void {
+  const { written } = encoder.encodeInto(text, bytes);
+  if (written !== text.length) {
+    mixCodes(state, text);
+    return;
+  }
   let { high, low } = state;
-  const length = text.length;
+  for (let index = 0; index < written; index += 4) {
+    const word = index + 4 <= written ? words.getUint32(index, true) : lastWord(index, written);
+    high = Math.imul(((high << 15) | (high >>> 17)) ^ word, 2654435761);
+    low = Math.imul(((low << 13) | (low >>> 19)) ^ word, 1597334677);
+  }
+  state.high = high;
+  state.low = low;
+}
+
+/** The one to three bytes that are left, as a word. */
+function lastWord(from: number, end: number): number {
+  let word = 0;
+  for (let index = from; index < end; index++) word = (word << 8) | (bytes[index] ?? 0);
+  return word;
+}
+
+function mixCodes(state: HashState, text: string): void {
+  let { high, low } = state;
+  const { length } = text;
   for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index);
-    high = Math.imul(high ^ code, 2654435761);
-    low = Math.imul(low ^ code, 1597334677);
+    high = Math.imul(((high << 15) | (high >>> 17)) ^ code, 2654435761);
+    low = Math.imul(((low << 13) | (low >>> 19)) ^ code, 1597334677);
   }
-  // The length closes a field, so that "ab" + "c" and "a" + "bc" differ.
-  state.high = Math.imul(high ^ length ^ 0x10000, 2654435761);
-  state.low = Math.imul(low ^ length ^ 0x20000, 1597334677);
+  state.high = high;
+  state.low = low;
 }
 
 function finish({ high, low }: HashState): string {
@@ -49,17 +96,15 @@ function finish({ high, low }: HashState): string {
   return base36(second >>> 1) + base36(first >>> 1);
 }
 
-const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
+/** All pairs of digits: text is put together from three of them per number. */
+const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
+  pair.toString(36).padStart(2, "0"),
+);
 
 /** Six digits for 31 bits; `toString(36)` takes longer than all the rest on short messages. */
 function base36(bits: number): string {
-  let rest = bits;
-  let text = "";
-  for (let digit = 0; digit < 6; digit++) {
-    text = DIGITS.charAt(rest % 36) + text;
-    rest = Math.floor(rest / 36);
-  }
-  return text;
+  const upper = Math.floor(bits / 1296);
+  return `${PAIRS[Math.floor(upper / 1296)]}${PAIRS[upper % 1296]}${PAIRS[bits % 1296]}`;
 }
 
 function mixPart(state: HashState, part: Part): void {

@@ -1,9 +1,9 @@
 import type { Codec } from "./codec.ts";
-import { contentHash } from "./content-hash.ts";
+import { contentHash, keepHashes } from "./content-hash.ts";
 import { type Vote, weighVotes } from "./detection.ts";
 import type { Format, Message, Part } from "./message.ts";
 import { arrayAt, type NativeObject, objectAt } from "./native.ts";
-import { createPairing, type Pairing } from "./pairing.ts";
+import { createPairing } from "./pairing.ts";
 import { partsOf, type Reading } from "./slots.ts";
 
 /** What a codec may look at when it builds entries anew. */
@@ -39,31 +39,22 @@ export function createCodec(spec: CodecSpec): Codec {
 function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonly Message[]): Message[] {
   const uniqueId = createIds(previous);
   const pairing = createPairing(previous);
-  return arrayAt(list, "messages").map((native, index) => {
+  const hashes: (string | undefined)[] = [];
+  const messages = arrayAt(list, "messages").map((native, index): Message => {
     const place = `messages[${previous.length + index}]`;
-    const reading = spec.read(objectAt(native, place), place);
-    return toMessage({ spec, native, reading }, uniqueId, pairing);
+    const { role, slots, id: nativeId, meta } = spec.read(objectAt(native, place), place);
+    const read = partsOf(slots);
+    const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
+    hashes.push(hash);
+    const id = uniqueId(nativeId ?? hash ?? "");
+    const parts = pairing.identify(id, read);
+    const { format } = spec;
+    return meta === undefined
+      ? { id, role, parts, native, format }
+      : { id, role, parts, meta, native, format };
   });
-}
-
-interface ReadEntry {
-  readonly spec: CodecSpec;
-  readonly native: unknown;
-  readonly reading: Reading;
-}
-
-function toMessage(entry: ReadEntry, uniqueId: (base: string) => string, pairing: Pairing): Message {
-  const { role, slots, id: nativeId, meta } = entry.reading;
-  const parts = partsOf(slots);
-  const id = uniqueId(nativeId ?? contentHash({ role, parts }));
-  return {
-    id,
-    role,
-    parts: pairing.identify(id, parts),
-    ...(meta === undefined ? {} : { meta }),
-    native: entry.native,
-    format: entry.spec.format,
-  };
+  keepHashes(messages, hashes);
+  return messages;
 }
 
 interface TakenIds {

@@ -35,8 +35,9 @@ export function slot(block: unknown, part: Part): Slot {
 
 /** Every part of the slots, in order. */
 export function partsOf(slots: readonly Slot[]): Part[] {
-  const only = slots.length === 1 ? slots[0] : undefined;
-  return only === undefined ? slots.flatMap((one) => one.parts) : [...only.parts];
+  const parts: Part[] = [];
+  for (const one of slots) parts.push(...one.parts);
+  return parts;
 }
 
 /**
