@@ -54,8 +54,8 @@ function mixWord(state: HashState, word: number): void {
 
 /** ASCII goes in four characters at a time; anything else does not encode to one byte each and goes in by code unit. */
 function mixPiece(state: HashState, text: string): void {
-  const { written } = encoder.encodeInto(text, bytes);
-  if (written !== text.length) {
+  const { read, written } = encoder.encodeInto(text, bytes);
+  if (read !== text.length || written !== read) {
     mixCodes(state, text);
     return;
   }
