@@ -8,7 +8,7 @@ import { cl100kBase } from "../../src/tokens/encodings/cl100k-base.ts";
 import type { Encoding } from "../../src/tokens/encodings/encoding.ts";
 import { o200kBase } from "../../src/tokens/encodings/o200k-base.ts";
 
-// COMPACT_DIFFERENTIAL=full puts every code point into every context and runs each family 20,000 times: minutes, not seconds.
+// COMPACT_DIFFERENTIAL=full puts every code point into every context, sequences of 6 kinds, and runs each family 20,000 times: minutes, not seconds.
 const full = process.env.COMPACT_DIFFERENTIAL === "full";
 const transcripts = fileURLToPath(new URL("../../../shared/transcripts", import.meta.url));
 const transcriptsPresent = existsSync(transcripts);
@@ -155,6 +155,18 @@ const alphabets: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** One character of each kind that the patterns tell apart. */
+const kinds = ["a", "B", "s", "'", "1", " ", "\t", "\n", "\r", "/", "(", "é", "中", "\u0301", "\u3000", "½"];
+
+function* shortStrings(length: number): Generator<string> {
+  for (let i = 0; i < kinds.length ** length; i += 1) {
+    let text = "";
+    for (let rest = i; text.length < length; rest = Math.floor(rest / kinds.length))
+      text += kinds[rest % kinds.length];
+    yield text;
+  }
+}
+
 const families: Readonly<Record<string, fc.Arbitrary<string>>> = {
   "any unit": fc.string({
     unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
@@ -202,6 +214,19 @@ describe.each([o200kBase, cl100kBase])("$name against tiktoken", (encoding: Enco
 
   it("TOK-2 counts as tiktoken does around every code point", { timeout: 600_000 }, () => {
     expect(differing(everyCodePoint())).toEqual([]);
+  });
+
+  it("TOK-2 counts as tiktoken does: every short sequence of kinds", { timeout: 600_000 }, () => {
+    for (let length = 1; length <= (full ? 6 : 4); length += 1) {
+      expect(differing(shortStrings(length))).toEqual([]);
+    }
+  });
+
+  it("TOK-2 counts as tiktoken does: the text of every token", () => {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const tokens = reference.token_byte_values().map((bytes) => decoder.decode(Uint8Array.from(bytes)));
+    expect(tokens.length).toBeGreaterThan(100_000);
+    expect(differing(tokens)).toEqual([]);
   });
 
   it.each(Object.entries(families))(

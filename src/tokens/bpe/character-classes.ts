@@ -16,8 +16,12 @@ export const SPACE = 6;
 export const NEWLINE = 7;
 /** The byte behind the text. */
 export const END = 8;
-/** First byte of a character outside ASCII; only found in the byte table. */
+/** First byte of a character outside ASCII; only found in the byte tables. */
 export const HIGH = 9;
+// Characters that a pattern names; only found in the table of byte kinds.
+export const BLANK = 10;
+export const SLASH = 11;
+export const APOSTROPHE = 12;
 
 /** Never part of UTF-8, so it can stand behind the text and stop every loop. */
 export const END_BYTE = 0xff;

@@ -1,4 +1,6 @@
 import {
+  APOSTROPHE,
+  BLANK,
   byteClasses,
   codePointClasses,
   END,
@@ -8,17 +10,28 @@ import {
   NEWLINE,
   NUMBER,
   OTHER,
+  SLASH,
   SPACE,
 } from "./character-classes.ts";
 
 const byCodePoint = codePointClasses();
 const byByte = byteClasses(byCodePoint);
 
-const APOSTROPHE = 0x27;
-const BLANK = 0x20;
+const BLANK_BYTE = 0x20;
+const APOSTROPHE_BYTE = 0x27;
+const SLASH_BYTE = 0x2f;
+
+/** The class of each byte, where blank, slash and apostrophe have their own. */
+export function byteKinds(): Uint8Array {
+  const kinds = Uint8Array.from(byByte);
+  kinds[BLANK_BYTE] = BLANK;
+  kinds[APOSTROPHE_BYTE] = APOSTROPHE;
+  kinds[SLASH_BYTE] = SLASH;
+  return kinds;
+}
 
 /** The class of an ASCII character; HIGH for any other, END behind the text. */
-export function classOfByte(text: Uint8Array, at: number): number {
+function classOfByte(text: Uint8Array, at: number): number {
   return byByte[text[at] as number] as number;
 }
 
@@ -39,7 +52,7 @@ export function characterAt(text: Uint8Array, at: number): number {
 
 /** End of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`, or `at`; U+017F folds to `s`. */
 export function contractionEnd(text: Uint8Array, at: number): number {
-  if (text[at] !== APOSTROPHE) return at;
+  if (text[at] !== APOSTROPHE_BYTE) return at;
   const first = (text[at + 1] as number) | 0x20;
   if (first === 0x73 || first === 0x74 || first === 0x6d || first === 0x64) return at + 2;
   if (text[at + 1] === 0xc5 && text[at + 2] === 0xbf) return at + 3;
@@ -84,7 +97,7 @@ export function symbolsEnd(text: Uint8Array, at: number): number {
 
 function blanksEnd(text: Uint8Array, at: number): number {
   let end = at;
-  while (text[end] === BLANK) end += 1;
+  while (text[end] === BLANK_BYTE) end += 1;
   return end;
 }
 

@@ -1,10 +1,8 @@
 import type { Encoding } from "../encodings/encoding.ts";
 import { END_BYTE } from "./character-classes.ts";
 import { createPieceCounter, type PieceCounter, type TextBytes } from "./pieces.ts";
+import type { Splitter } from "./splitter.ts";
 import { type PackedVocabulary, unpackVocabulary } from "./vocabulary.ts";
-
-/** Cuts UTF-8 text of `length` bytes, END_BYTE behind it, into pieces; writes their ends and returns their number. */
-export type Splitter = (text: Uint8Array, length: number, ends: Int32Array) => number;
 
 // UTF-16 units read at a time: text, piece ends and the busy part of the tables then stay in the processor's cache.
 const WINDOW = 1 << 16;
@@ -18,9 +16,9 @@ interface Buffers extends TextBytes {
 }
 
 function buffersFor(units: number): Buffers {
-  // A unit takes at most 3 bytes; words are read up to 8 bytes from the last one.
+  // A unit takes at most 3 bytes; words are read up to 8 bytes behind the text, and ends written up to 2 behind the last.
   const bytes = new Uint8Array(units * 3 + 16);
-  return { bytes, view: new DataView(bytes.buffer), ends: new Int32Array(units * 3 + 1) };
+  return { bytes, view: new DataView(bytes.buffer), ends: new Int32Array(units * 3 + 2) };
 }
 
 /** UTF-16 units of well-formed UTF-8. */

@@ -105,20 +105,33 @@ function mergeByScan(parts: Parts, length: number, rankOf: RankOf): number {
   }
 }
 
+/** Looks a pair up only when it is not the one before; runs of one character ask for the same pair again and again. */
+function rememberLast(rankOf: RankOf): RankOf {
+  let lastLeft = NO_TOKEN;
+  let lastRight = NO_TOKEN;
+  let rank = NO_TOKEN;
+  return (left, right) => {
+    if (left !== lastLeft || right !== lastRight) rank = rankOf(left, right);
+    lastLeft = left;
+    lastRight = right;
+    return rank;
+  };
+}
+
 /** Joins every pair of one rank from left to right; returns how many parts are left. */
 function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankOf): number {
   let left = 0;
+  let before = NO_TOKEN;
   for (let i = 0; i < count; i += 1, left += 1) {
     const joins = ranks[i] === rank;
-    ids[left] = joins ? rank : (ids[i] as number);
+    const id = joins ? rank : (ids[i] as number);
     if (joins) i += 1;
+    // A token has one pair of halves only, so whatever has this id now is new.
+    if (left > 0 && (before === rank || id === rank)) ranks[left - 1] = rankOf(before, id);
+    ids[left] = id;
     ranks[left] = ranks[i] as number;
+    before = id;
   }
-  // A token has one pair of halves only, so whatever has this id now is new.
-  for (let i = 0; i + 1 < left; i += 1) {
-    if (ids[i] === rank || ids[i + 1] === rank) ranks[i] = rankOf(ids[i] as number, ids[i + 1] as number);
-  }
-  ranks[left - 1] = NO_TOKEN;
   return left;
 }
 
@@ -127,15 +140,22 @@ function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankO
  * no pair made on the way would have come first.
  */
 function mergeBySweeps(parts: Parts, length: number, rankOf: RankOf): number {
+  const { ranks } = parts;
+  const rankOfPair = rememberLast(rankOf);
   let count = length;
   for (;;) {
-    const at = lowestAt(parts.ranks, count);
-    if (at < 0) return count;
-    const lowest = parts.ranks[at] as number;
+    let lowest = NO_TOKEN;
     let pairs = 0;
-    for (let i = at; i < count; i += 1) if (parts.ranks[i] === lowest) pairs += 1;
-    if (pairs * SWEEP_SHARE < count) return count;
-    count = sweep(parts, count, lowest, rankOf);
+    for (let i = 0; i < count; i += 1) {
+      const rank = ranks[i] as number;
+      if (rank < lowest) {
+        lowest = rank;
+        pairs = 0;
+      }
+      if (rank === lowest) pairs += 1;
+    }
+    if (lowest === NO_TOKEN || pairs * SWEEP_SHARE < count) return count;
+    count = sweep(parts, count, lowest, rankOfPair);
   }
 }
 
@@ -180,7 +200,7 @@ function mergeByHeap({ ids, ranks }: Parts, length: number, links: Links, rankOf
 
 /** Counts by merging the pair of lowest rank, leftmost first, until no neighbours form a token. */
 export function createMergeCounter({ merges, bytePairs }: Vocabulary): MergeCounter {
-  const shift = shiftFor(merges);
+  const shift = shiftFor(merges, 2);
   const kept = partsFor(KEPT_LENGTH);
   const keptLinks = linksFor(KEPT_LENGTH);
 

@@ -1,5 +1,13 @@
 import { createMergeCounter, type MergeCounter } from "./merge.ts";
-import { hashShort, hashStep, PAD_FIRST, PAD_SECOND, shiftFor, type Vocabulary } from "./vocabulary.ts";
+import {
+  hashMedium,
+  hashShort,
+  hashStep,
+  PAD_FIRST,
+  PAD_SECOND,
+  shiftFor,
+  type Vocabulary,
+} from "./vocabulary.ts";
 
 /** UTF-8 text, and the same bytes for reading words; both longer than the text by at least 8 bytes. */
 export interface TextBytes {
@@ -33,23 +41,14 @@ function sameWords(text: TextBytes, start: number, words: Int32Array, offset: nu
   return true;
 }
 
-function createLongCounter({ long, longWords }: Vocabulary, merge: MergeCounter): LongCounter {
-  const mask = long.length - 1;
-  const shift = shiftFor(long);
+/** Merges, except where the same piece was merged lately. */
+function createCachedMerge(
+  merge: MergeCounter,
+): (text: TextBytes, start: number, length: number, hash: number) => number {
   const cache = new Int32Array(LONG_SLOT_WORDS << LONG_CACHE_BITS);
 
-  function isToken(text: TextBytes, start: number, length: number, hash: number): boolean {
-    let slot = (hash >>> shift) << 1;
-    for (;;) {
-      const offset = long[slot + 1] as number;
-      if (offset === 0) return false;
-      if (long[slot] === hash && longWords[offset] === length && sameWords(text, start, longWords, offset))
-        return true;
-      slot = (slot + 2) & mask;
-    }
-  }
-
-  function cachedMerge(text: TextBytes, start: number, length: number, hash: number): number {
+  return (text, start, length, hash) => {
+    if (length > LONGEST_CACHED) return merge(text.bytes, start, length);
     const slot = (hash >>> (32 - LONG_CACHE_BITS)) * LONG_SLOT_WORDS;
     if (cache[slot + 1] === length && sameWords(text, start, cache, slot + 1)) return cache[slot] as number;
     const count = merge(text.bytes, start, length);
@@ -58,16 +57,43 @@ function createLongCounter({ long, longWords }: Vocabulary, merge: MergeCounter)
     const end = start + length;
     for (let at = start, word = slot + 2; at < end; at += 4, word += 1) cache[word] = wordAt(text, at, end);
     return count;
+  };
+}
+
+function createLongCounter({ medium }: Vocabulary, merge: MergeCounter): LongCounter {
+  const mask = medium.length - 1;
+  const shift = shiftFor(medium, 4);
+  const cachedMerge = createCachedMerge(merge);
+
+  function countMedium(text: TextBytes, start: number, length: number): number {
+    const { view } = text;
+    const first = view.getInt32(start, true);
+    const second = view.getInt32(start + 4, true);
+    const third = view.getInt32(start + 8, true) | (PAD_FIRST[length - 8] as number);
+    const fourth = view.getInt32(start + 12, true) | (PAD_SECOND[length - 8] as number);
+    const hash = hashMedium(first, second, third, fourth);
+    let slot = (hash >>> shift) << 2;
+    for (;;) {
+      const stored = medium[slot] as number;
+      const differing =
+        (stored ^ first) |
+        ((medium[slot + 1] as number) ^ second) |
+        ((medium[slot + 2] as number) ^ third) |
+        ((medium[slot + 3] as number) ^ fourth);
+      if (differing === 0) return 1;
+      // No text contains a byte of all ones, so no token begins with one.
+      if (stored === -1) return cachedMerge(text, start, length, hash);
+      slot = (slot + 4) & mask;
+    }
   }
 
   return (text, start, length) => {
+    if (length <= 16) return countMedium(text, start, length);
     const end = start + length;
     let hash = length;
-    for (let at = start; at < end; at += 4) hash = hashStep(hash, wordAt(text, at, end));
-    if (isToken(text, start, length, hash)) return 1;
-    return length > LONGEST_CACHED
-      ? merge(text.bytes, start, length)
-      : cachedMerge(text, start, length, hash);
+    if (length <= LONGEST_CACHED)
+      for (let at = start; at < end; at += 4) hash = hashStep(hash, wordAt(text, at, end));
+    return cachedMerge(text, start, length, hash);
   };
 }
 
@@ -75,7 +101,7 @@ function createLongCounter({ long, longWords }: Vocabulary, merge: MergeCounter)
 export function createPieceCounter(vocabulary: Vocabulary): PieceCounter {
   const { short } = vocabulary;
   const mask = short.length - 1;
-  const shift = shiftFor(short);
+  const shift = shiftFor(short, 2);
   const merge = createMergeCounter(vocabulary);
   const countLong = createLongCounter(vocabulary, merge);
   // All ones are no piece.

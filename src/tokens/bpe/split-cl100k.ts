@@ -1,15 +1,19 @@
-import { HIGH, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER } from "./character-classes.ts";
+import { HIGH, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER } from "./character-classes.ts";
+import { characterAt, contractionEnd, isLetter, numberEnd, spaceEnd, symbolsEnd } from "./characters.ts";
+import { createSplitter, type Splitter } from "./splitter.ts";
 import {
-  characterAt,
-  classOfByte,
-  contractionEnd,
-  isLetter,
-  numberEnd,
-  spaceEnd,
-  symbolsEnd,
-} from "./characters.ts";
+  HARD,
+  LOWER_WORD,
+  moreSymbols,
+  QUOTE,
+  type Row,
+  SYMBOLS_TAIL,
+  step,
+  stepTable,
+  UPPER_WORD,
+} from "./steps.ts";
 
-const BLANK = 0x20;
+const BLANK_BYTE = 0x20;
 
 /** End of `[^\r\n\p{L}\p{N}]?\p{L}+`, or `at`. */
 function prefixedWordEnd(text: Uint8Array, at: number, first: number): number {
@@ -26,7 +30,7 @@ function prefixedWordEnd(text: Uint8Array, at: number, first: number): number {
 
 /** End of ` ?[^\s\p{L}\p{N}]+[\r\n]*`, or `at`. */
 function punctuationEnd(text: Uint8Array, at: number): number {
-  const start = text[at] === BLANK ? at + 1 : at;
+  const start = text[at] === BLANK_BYTE ? at + 1 : at;
   let end = symbolsEnd(text, start);
   if (end === start) return at;
   while (text[end] === 0x0a || text[end] === 0x0d) end += 1;
@@ -47,41 +51,19 @@ function anyPieceEnd(text: Uint8Array, at: number): number {
   return spaceEnd(text, at);
 }
 
-/** End of the word whose first letter, an ASCII one, is at `start`; `at` is where its prefix is, if it has one. */
-function asciiWordEnd(text: Uint8Array, at: number, start: number): number {
-  let end = start;
-  let kind = classOfByte(text, end);
-  while (kind <= UPPER) {
-    end += 1;
-    kind = classOfByte(text, end);
-  }
-  return kind === HIGH ? anyPieceEnd(text, at) : end;
-}
-
-/** End of an ASCII piece by its first two characters, which is most of what is ever read; anything else in full. */
-function plainPieceEnd(text: Uint8Array, at: number): number {
-  const first = classOfByte(text, at);
-  if (first <= UPPER) return asciiWordEnd(text, at, at);
-  const second = classOfByte(text, at + 1);
-  if (second <= UPPER && (first === SPACE || first === OTHER)) return asciiWordEnd(text, at, at + 1);
-  if (first === HIGH || second === HIGH) return anyPieceEnd(text, at);
-  if (first === OTHER || (second === OTHER && text[at] === BLANK)) return punctuationEnd(text, at);
-  return first === NUMBER ? numberEnd(text, at) : spaceEnd(text, at);
-}
-
 function pieceEnd(text: Uint8Array, at: number): number {
   const contraction = contractionEnd(text, at);
-  return contraction > at ? contraction : plainPieceEnd(text, at);
+  return contraction > at ? contraction : anyPieceEnd(text, at);
 }
 
-/** Cuts UTF-8 text, END_BYTE behind it, as the cl100k_base pattern does; writes the pieces' ends and returns their number. */
-export function splitCl100k(text: Uint8Array, length: number, ends: Int32Array): number {
-  let pieces = 0;
-  let at = 0;
-  while (at < length) {
-    at = pieceEnd(text, at);
-    ends[pieces] = at;
-    pieces += 1;
-  }
-  return pieces;
-}
+const word: Row = { [LOWER]: step(LOWER_WORD), [UPPER]: step(LOWER_WORD), [HIGH]: step(HARD) };
+
+const steps: Uint16Array = stepTable(QUOTE, {
+  [UPPER_WORD]: word,
+  [LOWER_WORD]: word,
+  [QUOTE]: { ...moreSymbols, [LOWER]: step(HARD), [UPPER]: step(HARD) },
+  [SYMBOLS_TAIL]: { [NEWLINE]: step(SYMBOLS_TAIL) },
+});
+
+/** Cuts as the cl100k_base pattern does. */
+export const splitCl100k: Splitter = createSplitter(steps, pieceEnd);

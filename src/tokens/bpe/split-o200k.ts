@@ -1,7 +1,21 @@
-import { HIGH, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER } from "./character-classes.ts";
-import { characterAt, classOfByte, contractionEnd, numberEnd, spaceEnd, symbolsEnd } from "./characters.ts";
+import {
+  APOSTROPHE,
+  HIGH,
+  LETTER,
+  LOWER,
+  MARK,
+  NEWLINE,
+  NUMBER,
+  OTHER,
+  SLASH,
+  SPACE,
+  UPPER,
+} from "./character-classes.ts";
+import { characterAt, contractionEnd, numberEnd, spaceEnd, symbolsEnd } from "./characters.ts";
+import { createSplitter, type Splitter } from "./splitter.ts";
+import { HARD, LOWER_WORD, type Row, SYMBOL, SYMBOLS_TAIL, step, stepTable, UPPER_WORD } from "./steps.ts";
 
-const BLANK = 0x20;
+const BLANK_BYTE = 0x20;
 
 /**
  * The word patterns from `at` on, prefix already taken: end of `[U O]*[L O]+` if that matches (U upper, L lower, O without
@@ -40,7 +54,7 @@ function prefixedWordEnd(text: Uint8Array, at: number, character: number): numbe
 
 /** End of ` ?[^\s\p{L}\p{N}]+[\r\n/]*`, or `at`. */
 function punctuationEnd(text: Uint8Array, at: number): number {
-  const start = text[at] === BLANK ? at + 1 : at;
+  const start = text[at] === BLANK_BYTE ? at + 1 : at;
   let end = symbolsEnd(text, start);
   if (end === start) return at;
   while (text[end] === 0x0a || text[end] === 0x0d || text[end] === 0x2f) end += 1;
@@ -61,40 +75,13 @@ function anyPieceEnd(text: Uint8Array, at: number): number {
   return spaceEnd(text, at);
 }
 
-/** End of the word whose first letter, an ASCII one, is at `start`; `at` is where its prefix is, if it has one. */
-function asciiWordEnd(text: Uint8Array, at: number, start: number): number {
-  let end = start;
-  let kind = classOfByte(text, end);
-  while (kind === UPPER) {
-    end += 1;
-    kind = classOfByte(text, end);
-  }
-  while (kind === LOWER) {
-    end += 1;
-    kind = classOfByte(text, end);
-  }
-  return kind === HIGH ? anyPieceEnd(text, at) : contractionEnd(text, end);
-}
+const wordGoesOn: Row = { [LOWER]: step(LOWER_WORD), [APOSTROPHE]: step(HARD), [HIGH]: step(HARD) };
 
-/** End of an ASCII piece by its first two characters, which is most of what is ever read; anything else in full. */
-function pieceEnd(text: Uint8Array, at: number): number {
-  const first = classOfByte(text, at);
-  if (first <= UPPER) return asciiWordEnd(text, at, at);
-  const second = classOfByte(text, at + 1);
-  if (second <= UPPER && (first === SPACE || first === OTHER)) return asciiWordEnd(text, at, at + 1);
-  if (first === HIGH || second === HIGH) return anyPieceEnd(text, at);
-  if (first === OTHER || (second === OTHER && text[at] === BLANK)) return punctuationEnd(text, at);
-  return first === NUMBER ? numberEnd(text, at) : spaceEnd(text, at);
-}
+const steps: Uint16Array = stepTable(SYMBOL, {
+  [UPPER_WORD]: { ...wordGoesOn, [UPPER]: step(UPPER_WORD) },
+  [LOWER_WORD]: wordGoesOn,
+  [SYMBOLS_TAIL]: { [NEWLINE]: step(SYMBOLS_TAIL), [SLASH]: step(SYMBOLS_TAIL) },
+});
 
-/** Cuts UTF-8 text, END_BYTE behind it, as the o200k_base pattern does; writes the pieces' ends and returns their number. */
-export function splitO200k(text: Uint8Array, length: number, ends: Int32Array): number {
-  let pieces = 0;
-  let at = 0;
-  while (at < length) {
-    at = pieceEnd(text, at);
-    ends[pieces] = at;
-    pieces += 1;
-  }
-  return pieces;
-}
+/** Cuts as the o200k_base pattern does. */
+export const splitO200k: Splitter = createSplitter(steps, anyPieceEnd);

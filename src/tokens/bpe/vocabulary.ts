@@ -9,10 +9,8 @@ export interface PackedVocabulary {
 export interface Vocabulary {
   /** Tokens of up to 8 bytes: two words each, padded with 0xFF, which no text contains. An empty slot is all ones. */
   readonly short: Int32Array;
-  /** Tokens of more than 8 bytes: hash of all words, offset into `longWords`. An empty slot has offset 0. */
-  readonly long: Int32Array;
-  /** Length in bytes, then the words, padded with 0xFF. */
-  readonly longWords: Int32Array;
+  /** Tokens of 9 to 16 bytes in the same way: four words each. Merging finds those that are longer. */
+  readonly medium: Int32Array;
   /** (left id, right id) to the id of the joined token, see `pairSlot`; an empty slot's second word is 0. */
   readonly merges: Int32Array;
   /** The same for two single bytes, at left << 8 | right; NO_TOKEN where they form none. */
@@ -35,20 +33,25 @@ export function hashShort(first: number, second: number): number {
   return Math.imul(first ^ Math.imul(second, 0x27d4eb2f), 0x9e3779b1);
 }
 
+/** The same for four words. */
+export function hashMedium(first: number, second: number, third: number, fourth: number): number {
+  return hashShort(first ^ Math.imul(third, 0x85ebca6b), second ^ Math.imul(fourth, 0xc2b2ae35));
+}
+
 /** One step of the hash of a longer piece; starts with the length in bytes. */
 export function hashStep(hash: number, word: number): number {
   const mixed = Math.imul(hash ^ word, 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
 }
 
-/** How far to shift a 32-bit hash right for a table of this many words with two words per slot. */
-export function shiftFor(table: Int32Array): number {
-  return 33 - Math.log2(table.length);
+/** How far to shift a 32-bit hash right to get a slot of the table. */
+export function shiftFor(table: Int32Array, wordsPerSlot: number): number {
+  return 32 - Math.log2(table.length / wordsPerSlot);
 }
 
 /** At least half of the slots stay empty, which keeps probing short. */
-function tableFor(entries: number): Int32Array {
-  return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(entries, 1) * 2)) * 2);
+function tableFor(entries: number, wordsPerSlot: number): Int32Array {
+  return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(entries, 1) * 2)) * wordsPerSlot);
 }
 
 function checkedDigits(packed: PackedVocabulary): Uint8Array {
@@ -129,8 +132,8 @@ export function pairSlot(merges: Int32Array, shift: number, left: number, right:
 }
 
 function mergeTable(left: Int32Array, right: Int32Array): Int32Array {
-  const merges = tableFor(left.length - SINGLE_BYTES);
-  const shift = shiftFor(merges);
+  const merges = tableFor(left.length - SINGLE_BYTES, 2);
+  const shift = shiftFor(merges, 2);
   for (let id = SINGLE_BYTES; id < left.length; id += 1) {
     const a = left[id] as number;
     const b = right[id] as number;
@@ -159,32 +162,15 @@ function insertShort(table: Int32Array, shift: number, first: number, second: nu
   table[slot + 1] = second;
 }
 
-interface LongTable {
-  readonly table: Int32Array;
-  readonly words: Int32Array;
-}
-
-/** Appends a long token's words at `offset`, enters it, and returns the next free offset. */
-function insertLong(
-  { table, words }: LongTable,
-  view: DataView,
-  start: number,
-  [length, offset]: [number, number],
-): number {
-  words[offset] = length;
-  let to = offset + 1;
-  let hash = length;
-  for (let at = 0; at < length; at += 4, to += 1) {
-    const word = view.getInt32(start + at, true) | (PAD_FIRST[Math.min(length - at, 4)] as number);
-    words[to] = word;
-    hash = hashStep(hash, word);
-  }
+function insertMedium(
+  table: Int32Array,
+  shift: number,
+  words: readonly [number, number, number, number],
+): void {
   const mask = table.length - 1;
-  let slot = (hash >>> shiftFor(table)) << 1;
-  while (table[slot + 1] !== 0) slot = (slot + 2) & mask;
-  table[slot] = hash;
-  table[slot + 1] = offset;
-  return to;
+  let slot = (hashMedium(...words) >>> shift) << 2;
+  while (table[slot] !== -1) slot = (slot + 4) & mask;
+  table.set(words, slot);
 }
 
 /** Builds the tables; throws an Error when the text is not what was packed. */
@@ -193,31 +179,33 @@ export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
   const { bytes, offsets } = joinBytes(left, right);
   const view = new DataView(bytes.buffer);
   let shortTokens = 0;
-  let words = 1;
+  let mediumTokens = 0;
   for (let id = 0; id < left.length; id += 1) {
     const length = (offsets[id + 1] as number) - (offsets[id] as number);
     if (length <= 8) shortTokens += 1;
-    else words += 1 + Math.ceil(length / 4);
+    else if (length <= 16) mediumTokens += 1;
   }
-  const short = tableFor(shortTokens).fill(-1);
-  const shortShift = shiftFor(short);
-  const longTable = { table: tableFor(left.length - shortTokens), words: new Int32Array(words) };
-  let offset = 1;
+  const short = tableFor(shortTokens, 2).fill(-1);
+  const medium = tableFor(mediumTokens, 4).fill(-1);
+  const shortShift = shiftFor(short, 2);
+  const mediumShift = shiftFor(medium, 4);
   for (let id = 0; id < left.length; id += 1) {
     const start = offsets[id] as number;
     const length = (offsets[id + 1] as number) - start;
-    if (length > 8) {
-      offset = insertLong(longTable, view, start, [length, offset]);
-    } else {
-      const first = view.getInt32(start, true) | (PAD_FIRST[length] as number);
-      insertShort(short, shortShift, first, view.getInt32(start + 4, true) | (PAD_SECOND[length] as number));
+    const first = view.getInt32(start, true);
+    const second = view.getInt32(start + 4, true);
+    if (length <= 8) {
+      insertShort(
+        short,
+        shortShift,
+        first | (PAD_FIRST[length] as number),
+        second | (PAD_SECOND[length] as number),
+      );
+    } else if (length <= 16) {
+      const third = view.getInt32(start + 8, true) | (PAD_FIRST[length - 8] as number);
+      const fourth = view.getInt32(start + 12, true) | (PAD_SECOND[length - 8] as number);
+      insertMedium(medium, mediumShift, [first, second, third, fourth]);
     }
   }
-  return {
-    short,
-    long: longTable.table,
-    longWords: longTable.words,
-    merges: mergeTable(left, right),
-    bytePairs: bytePairTable(left, right),
-  };
+  return { short, medium, merges: mergeTable(left, right), bytePairs: bytePairTable(left, right) };
 }
