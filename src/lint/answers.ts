@@ -8,7 +8,7 @@ import { objectOf, typeOf } from "./rule.ts";
 export const NO_RESULT = "[no result was recorded: the call was interrupted]";
 
 /** What opens a conversation where the provider demands that the user begins. */
-export const OPENING = "[conversation continues]";
+const OPENING = "[conversation continues]";
 
 /** What stands between two user messages where the template wants the assistant to have spoken. */
 export const NO_REPLY = "[no reply was recorded]";

@@ -1,4 +1,4 @@
-import type { Format, Message, Part, toolCalls } from "../messages/message.ts";
+import type { Format, Message, Part } from "../messages/message.ts";
 import { filled, isObject, type NativeObject } from "../messages/native.ts";
 
 /** A native block (or a whole entry) with the neutral parts that were read from it. */
@@ -100,11 +100,4 @@ function callLists(format: Format, fields: NativeObject): PlacedCall[] {
   });
   if (placed.length > 0 || !isObject(fields.function_call)) return placed;
   return [{ value: fields.function_call, path: "function_call" }];
-}
-
-/** Calls in a cell that the host has to answer. */
-export function clientCalls(cell: Cell): ReturnType<typeof toolCalls> {
-  return cell.parts
-    .filter((part) => part.type === "toolCall")
-    .filter((call) => call.providerExecuted !== true);
 }

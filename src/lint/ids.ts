@@ -14,7 +14,7 @@ const CLIENT_ITEM_CALLS = new Set([
 ]);
 
 /** The field of an item that pairs calls and outputs. */
-export function itemIdField(format: Format): "call_id" | "callId" {
+function itemIdField(format: Format): "call_id" | "callId" {
   return format === "openai-agents" ? "callId" : "call_id";
 }
 

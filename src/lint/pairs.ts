@@ -1,8 +1,9 @@
 import { groupUnits } from "../messages/exchanges.ts";
 import type { ToolCallPart, ToolResultPart } from "../messages/message.ts";
-import { isObject } from "../messages/native.ts";
+import { filled, isObject } from "../messages/native.ts";
 import type { Cell } from "./cells.ts";
 import type { Entry, ReadList } from "./entries.ts";
+import { objectOf } from "./rule.ts";
 
 /** Where a call or result stands. */
 export interface Spot {
@@ -111,9 +112,11 @@ function noteResult(pairing: Pairing, result: PlacedResult): void {
 }
 
 /** Without ids the names pair calls and results: a result of another name was only guessed to be the answer. */
-function isForeignName({ part, cell }: Draft, result: PlacedResult): boolean {
-  if (!isObject(cell.value) || !("functionCall" in cell.value || "function_call" in cell.value)) return false;
-  return result.part.name !== undefined && result.part.name !== part.name;
+function isForeignName({ part }: Draft, { part: result, cell }: PlacedResult): boolean {
+  const { functionResponse, function_response: other } = objectOf(cell.value);
+  const response = functionResponse ?? other;
+  if (!isObject(response) || filled(response.id) !== undefined) return false;
+  return result.name !== undefined && result.name !== part.name;
 }
 
 /** A result before its call belongs to it when nothing else answers the call. */

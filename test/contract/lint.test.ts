@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { describeRules, lint, repair, type Violation } from "../../src/lint/index.ts";
-import { decode, FORMATS } from "../../src/messages/codecs.ts";
+import { decode, encode, FORMATS } from "../../src/messages/codecs.ts";
 import { toolCalls, toolResults } from "../../src/messages/message.ts";
 import { manifest, present, read, recordings } from "../transcripts/sessions.ts";
 import { breakList, validList } from "./broken-lists.ts";
@@ -110,6 +110,41 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
     expect(rulesAt([null, ...list], 0)).toContain("generic/unreadable-entry");
   });
 
+  it("PRT-7 survive whatever is in a list, and leave only what reads as an entry", () => {
+    const word = fc.constantFrom(
+      "user",
+      "assistant",
+      "tool",
+      "model",
+      "text",
+      "tool_use",
+      "function_call",
+      "",
+      7,
+      null,
+    );
+    const near = fc.record(
+      {
+        role: word,
+        type: word,
+        content: fc.anything(),
+        parts: fc.anything(),
+        tool_calls: fc.anything(),
+        id: word,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(near, fc.anything()), { maxLength: 6 }), (list) => {
+        for (const one of lint(list, format)) expect(one.path).toMatch(/^messages/);
+        const { messages } = repair(list, format);
+        expect(left(lint(messages, format))).toEqual([]);
+        expect(lint(messages, format).map((one) => one.rule)).not.toContain("generic/unreadable-entry");
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it("PRT-7 keep every text: it is in the list or in what the mends removed", () => {
     fc.assert(
       fc.property(seeds, (seed) => {
@@ -151,24 +186,44 @@ const FAULTS: readonly (readonly [file: string, rule: string, count: number])[] 
 describe.skipIf(!present)("lint and repair of recorded lists", () => {
   const files = [...manifest.map((entry) => entry.file), ...recordings];
 
-  it.each(files)("%s is clean, or its faults are known and mended", async (file) => {
-    const { segments } = await read(file);
-    for (const { messages: decoded } of segments) {
-      const format = decoded[0]?.format;
-      if (format === undefined) continue;
-      const list = decoded.map((message) => message.native);
-      const found = lint(list, format);
-      const known = new Set(["anthropic/empty-text", "generic/result-without-id"]);
-      const expected = FAULTS.find(([name]) => name === file);
-      const surprising = found.filter((one) => !known.has(one.rule) && one.rule !== expected?.[1]);
-      expect(surprising).toEqual([]);
-      if (expected !== undefined)
-        expect(found.filter((one) => one.rule === expected[1]).length).toBe(expected[2]);
-      const { messages, mends } = repair(list, format);
-      expect(errors(lint(messages, format))).toEqual([]);
-      expect(mends.length).toBe(found.length);
-      const changed = new Set(mends.map((mend) => mend.index));
-      expect(list.filter((entry, index) => !changed.has(index) && !messages.includes(entry))).toEqual([]);
+  // What these applications store is no provider's format.
+  const foreign = files.filter((file) =>
+    /opencode|moatless|swe-agent|who-and-when|aider|gemini-cli/.test(file),
+  );
+
+  it.each(files.filter((file) => !foreign.includes(file)))(
+    "%s, in its own format, is clean, or its faults are known and mended",
+    async (file) => {
+      const { segments } = await read(file);
+      for (const { messages: decoded } of segments) {
+        const format = decoded[0]?.format;
+        if (format === undefined) throw new Error(`${file} has no format`);
+        const list = decoded.map((message) => message.native);
+        const found = lint(list, format);
+        const known = new Set(["anthropic/empty-text", "generic/result-without-id"]);
+        const expected = FAULTS.find(([name]) => name === file);
+        const surprising = found.filter((one) => !known.has(one.rule) && one.rule !== expected?.[1]);
+        expect(surprising).toEqual([]);
+        if (expected !== undefined)
+          expect(found.filter((one) => one.rule === expected[1]).length).toBe(expected[2]);
+        const { messages, mends } = repair(list, format);
+        expect(errors(lint(messages, format))).toEqual([]);
+        expect(mends.length).toBe(found.length);
+        const changed = new Set(mends.map((mend) => mend.index));
+        expect(list.filter((entry, index) => !changed.has(index) && !messages.includes(entry))).toEqual([]);
+      }
+    },
+  );
+
+  it.each(foreign)("%s is mended in every format that it is written in", async (file) => {
+    const { messages } = await read(file);
+    expect(messages.length).toBeGreaterThan(3);
+    for (const format of FORMATS) {
+      const list = encode(messages, format);
+      const found = lint(list, format).filter((one) => !/system/.test(one.rule));
+      const known = new Set(["anthropic/unique-call-ids"]);
+      expect(found.filter((one) => !known.has(one.rule))).toEqual([]);
+      expect(left(lint(repair(list, format).messages, format))).toEqual([]);
     }
   });
 
