@@ -1,49 +1,37 @@
-import { CompactManager } from "../compaction/manager.ts";
-import type { CompactionResult } from "../compaction/report.ts";
 import type { Message } from "../messages/message.ts";
-import { createMemoryDriver } from "../storage/drivers/memory.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+import { createCostTally, type PolicyCost } from "./replay/cost.ts";
+import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./replay/live.ts";
+import { RIVALS } from "./replay/policies.ts";
+import { type PricedModel, pricedModel } from "./replay/prices.ts";
+import { type RecordedSession, recordedSession } from "./replay/session.ts";
+import { createTally, type Tallied } from "./replay/tally.ts";
 import type { Settings } from "./settings.ts";
 
-/** One compaction in the course of a session. */
-export interface Round {
-  /** The model call before which it happened, from 1. */
-  readonly call: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  readonly messagesBefore: number;
-  readonly messagesAfter: number;
-  readonly elapsedMs: number;
-}
-
-export interface Replay {
+/** What a session came to when it was played. */
+export interface Replay extends Tallied {
   /** Model calls of the whole session. */
   readonly calls: number;
   readonly messages: number;
-  readonly rounds: readonly Round[];
-  /** Tokens of the largest request that was sent, and of the largest there would have been without compaction. */
-  readonly mostSent: number;
-  readonly mostRaw: number;
-  /** Calls whose request was over the budget: as sent (must be 0), and as it would have been. */
-  readonly overBudget: number;
-  readonly rawOverBudget: number;
-  /** Prompt tokens of all calls together, and those that a prefix cache had seen in the call before. */
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly rawPromptTokens: number;
-  /** Milliseconds in calls that compacted, in all preflights, and of the whole replay. */
-  readonly compactionMs: number;
-  readonly preflightMs: number;
+  /** Milliseconds of the whole replay, what is played besides for comparison left out. */
   readonly elapsedMs: number;
   /** Milliseconds that the session itself lasted, where its messages say so. */
   readonly sessionMs: number | undefined;
+  readonly economy: Economy;
 }
 
-export interface ReplayPorts {
-  clock(): number;
-  onWarning(text: string): void;
-  /** Hears how far the replay is, 0 to 1. */
-  onProgress(share: number): void;
+/** What the session costs with the provider's cache simulated. */
+export interface Economy {
+  readonly model: PricedModel;
+  /** Where the time between calls comes from: the session's time stamps, fixed steps, or both. */
+  readonly clock: "recorded" | "assumed" | "mixed";
+  /** `compact` as configured, then what others do. */
+  readonly policies: readonly PolicyCost[];
+  /**
+   * `compact` that also rewrites before a turn that opens on a lapsed cache with the window more than half full.
+   * Undefined where no turn did, or where entries are not known to lapse.
+   */
+  readonly cold: { readonly cost: PolicyCost; readonly rewrites: number } | undefined;
 }
 
 /** Every message in the order of the session, copies that its own compactions made left out. */
@@ -60,101 +48,63 @@ export async function replaySession(
   ports: ReplayPorts,
 ): Promise<Replay> {
   const history = wholeHistory(transcript);
-  const manager = new CompactManager(managerConfig(settings), {
-    storage: createMemoryDriver(),
-    clock: ports.clock,
-    onWarning: ports.onWarning,
-  });
+  const session = recordedSession(history, settings);
+  const model = pricedModel(settings.model, settings.config.models);
+  const stage = { transcript, settings, ports, session, model };
   const tally = createTally(settings);
+  const own = createCostTally("compact", session, model);
+  let coldTurns = 0;
   const started = ports.clock();
-  const prompts = callStarts(history);
-  for (const [number, end] of prompts.entries()) {
-    const raw = history.slice(0, end);
-    const before = ports.clock();
-    const result = await manager.preflight<Message>("replay", raw, {
-      ...(transcript.system === undefined ? {} : { system: transcript.system }),
-      ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
-    });
-    tally.add(raw, result, { call: number + 1, elapsedMs: ports.clock() - before });
-    ports.onProgress((number + 1) / prompts.length);
-  }
+  await playManager(stage, (raw, result, played) => {
+    tally.add(raw, result, played);
+    own.add({ segments: segmentsOf(result.messages, session) });
+    if (!result.report.compacted && opensCold(stage, played.call - 1, result.messages)) coldTurns += 1;
+    ports.onProgress(played.call / session.calls.length);
+  });
+  const elapsedMs = ports.clock() - started;
   return {
-    calls: prompts.length,
+    calls: session.calls.length,
     messages: history.length,
     ...tally.sums(),
-    elapsedMs: ports.clock() - started,
+    elapsedMs,
     sessionMs: durationOf(history),
+    economy: {
+      model,
+      clock: clockOf(session),
+      policies: [own.cost(), ...rivalCosts(session, model)],
+      cold: coldTurns === 0 ? undefined : await coldCost(stage),
+    },
   };
 }
 
-function managerConfig({
-  config,
-  model,
-  window,
-  onOverflow,
-  strategy,
-}: Settings): ConstructorParameters<typeof CompactManager>[0] {
-  return {
-    ...config,
-    ...(model === undefined ? {} : { model }),
-    maxContextTokens: window,
-    policy: { ...config.policy, onOverflow, strategy },
-    storage: { ...config.storage, kind: "memory" },
-  };
+async function coldCost(stage: Stage): Promise<Economy["cold"]> {
+  const tally = createCostTally("compact, also while cold", stage.session, stage.model);
+  let rewrites = 0;
+  await playManager(
+    stage,
+    (_, { messages, report }) => {
+      tally.add({ segments: segmentsOf(messages, stage.session) });
+      if (report.compacted && report.reason === "manual") rewrites += 1;
+    },
+    true,
+  );
+  return { cost: tally.cost(), rewrites };
 }
 
-/** Where each model call's prompt ends: before an assistant message that does not follow another. */
-function callStarts(history: readonly Message[]): number[] {
-  return history.flatMap((message, index) => {
-    const answers = message.role === "assistant" && message.meta?.summaryVersion === undefined;
-    return index > 0 && answers && history[index - 1]?.role !== "assistant" ? [index] : [];
+function rivalCosts(session: RecordedSession, model: PricedModel): PolicyCost[] {
+  return Object.entries(RIVALS).map(([name, policy]) => {
+    const tally = createCostTally(name, session, model);
+    const play = policy(session);
+    for (const { end } of session.calls) tally.add(play(end));
+    return tally.cost();
   });
 }
 
-type Sums = Omit<Replay, "calls" | "messages" | "elapsedMs" | "sessionMs">;
-
-function createTally({ counter, fixedTokens, budget }: Settings) {
-  const rounds: Round[] = [];
-  const sums = {
-    ...{ mostSent: 0, mostRaw: 0, overBudget: 0, rawOverBudget: 0 },
-    ...{ promptTokens: 0, cachedTokens: 0, rawPromptTokens: 0, compactionMs: 0, preflightMs: 0 },
-  };
-  let previous: readonly Message[] = [];
-  const size = (messages: readonly Message[]): number =>
-    messages.reduce((total, message) => total + counter.countMessage(message), fixedTokens);
-
-  return {
-    add(
-      raw: readonly Message[],
-      { messages, report }: CompactionResult<Message>,
-      { call, elapsedMs }: { readonly call: number; readonly elapsedMs: number },
-    ): void {
-      const sent = size(messages);
-      const whole = size(raw);
-      const known = commonPrefix(previous, messages);
-      sums.mostSent = Math.max(sums.mostSent, sent);
-      sums.mostRaw = Math.max(sums.mostRaw, whole);
-      sums.overBudget += sent > budget ? 1 : 0;
-      sums.rawOverBudget += whole > budget ? 1 : 0;
-      sums.promptTokens += sent;
-      sums.rawPromptTokens += whole;
-      sums.cachedTokens += previous.length === 0 ? 0 : size(messages.slice(0, known));
-      sums.preflightMs += elapsedMs;
-      previous = messages;
-      if (!report.compacted) return;
-      const { tokensBefore, tokensAfter, messagesBefore, messagesAfter } = report;
-      sums.compactionMs += elapsedMs;
-      rounds.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
-    },
-    sums: (): Sums => ({ ...sums, rounds }),
-  };
-}
-
-/** How many of the first messages are the very same: an edited message is another object. */
-function commonPrefix(before: readonly Message[], now: readonly Message[]): number {
-  let length = 0;
-  while (length < before.length && length < now.length && before[length] === now[length]) length += 1;
-  return length;
+/** The first call has nothing before it: its time is no interval. */
+function clockOf({ calls }: RecordedSession): Economy["clock"] {
+  const later = calls.slice(1);
+  if (later.length > 0 && later.every(({ recorded }) => recorded)) return "recorded";
+  return later.some(({ recorded }) => recorded) ? "mixed" : "assumed";
 }
 
 function durationOf(history: readonly Message[]): number | undefined {

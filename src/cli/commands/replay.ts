@@ -5,6 +5,7 @@ import { oneLine } from "../render/safe.ts";
 import { type Replay, replaySession } from "../replay.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { economyJson } from "../views/economy-json.ts";
 import { headline } from "../views/headline.ts";
 import { replayView } from "../views/replay.ts";
 import { wordOf } from "../words.ts";
@@ -15,6 +16,7 @@ export const replayCommand: Command = {
   flags: ["model", "window", "format", "strategy", "on-overflow", "config", "json"],
   notes: [
     "From the session's very beginning, also what its own compactions replaced; nothing is written.",
+    "Beside it others' policies, with the provider's prompt cache simulated: see docs/cost.md.",
     "Exit code 1 when a request over the budget would have been sent.",
   ],
   mostWords: 1,
@@ -66,5 +68,6 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     preflight_ms: Math.round(replay.preflightMs * 10) / 10,
     elapsed_ms: Math.round(replay.elapsedMs * 10) / 10,
     session_ms: replay.sessionMs ?? null,
+    ...economyJson(replay.economy),
   };
 }

@@ -3,9 +3,11 @@ import { formatCount, formatDuration, formatPercent, plural } from "../render/nu
 import type { Style } from "../render/palette.ts";
 import { type Cell, table } from "../render/table.ts";
 import { padEnd, paragraph, wrap } from "../render/width.ts";
-import type { Replay, Round } from "../replay.ts";
+import type { Round } from "../replay/tally.ts";
+import type { Replay } from "../replay.ts";
 import type { Settings } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
+import { economyView } from "./economy.ts";
 
 const ROUNDS_SHOWN = 12;
 
@@ -19,6 +21,8 @@ export function replayView(replay: Replay, settings: Settings, terminal: Termina
     "",
     ...rounds(replay.rounds, settings, terminal),
     ...costs(replay, terminal),
+    "",
+    ...economyView(replay.economy, terminal),
     "",
   ];
 }

@@ -1,0 +1,88 @@
+import { CompactManager } from "../../compaction/manager.ts";
+import type { CompactionResult } from "../../compaction/report.ts";
+import type { Message } from "../../messages/message.ts";
+import { createMemoryDriver } from "../../storage/drivers/memory.ts";
+import type { Transcript } from "../../transcripts/transcript.ts";
+import type { Settings } from "../settings.ts";
+import type { CacheSegment } from "./cache.ts";
+import { tokensOf } from "./policies.ts";
+import type { PricedModel } from "./prices.ts";
+import type { RecordedSession } from "./session.ts";
+
+export interface ReplayPorts {
+  clock(): number;
+  onWarning(text: string): void;
+  /** Hears how far the replay is, 0 to 1. */
+  onProgress(share: number): void;
+}
+
+/** Everything that one run over the session needs. */
+export interface Stage {
+  readonly transcript: Transcript;
+  readonly settings: Settings;
+  readonly ports: ReplayPorts;
+  readonly session: RecordedSession;
+  readonly model: PricedModel;
+}
+
+type Played = { readonly call: number; readonly elapsedMs: number };
+/** Hears each call: the raw list, and what the manager made of it. */
+export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, played: Played) => void;
+
+/** One manager, one preflight per call; with `whileCold` a rewrite besides where the cache has lapsed anyway. */
+export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
+  const { transcript, settings, ports, session } = stage;
+  const manager = new CompactManager(managerConfig(settings), {
+    storage: createMemoryDriver(),
+    clock: ports.clock,
+    onWarning: whileCold ? () => undefined : ports.onWarning,
+  });
+  const { targetContextTokens: target } = settings.config.policy;
+  const request = {
+    ...(transcript.system === undefined ? {} : { system: transcript.system }),
+    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
+  };
+  for (const [number, { end }] of session.calls.entries()) {
+    const raw = session.messages.slice(0, end);
+    const before = ports.clock();
+    let result = await manager.preflight<Message>("replay", raw, request);
+    if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
+      const aim = target === undefined ? {} : { targetTokens: target };
+      result = await manager.manualCompact<Message>("replay", raw, { ...request, ...aim });
+    }
+    hear(raw, result, { call: number + 1, elapsedMs: ports.clock() - before });
+  }
+}
+
+/** Share of the window from which a rewrite on a lapsed cache is tried. */
+const COLD_ABOVE = 0.5;
+
+/** True for a call that opens a turn after a pause in which the whole cache lapsed, with a list worth rewriting. */
+export function opensCold({ session, model }: Stage, number: number, messages: readonly Message[]): boolean {
+  const [before, call] = [session.calls[number - 1], session.calls[number]];
+  if (before === undefined || call === undefined || model.rules === undefined) return false;
+  if (!call.opensTurn || call.time - before.time <= model.rules.lifetime) return false;
+  const tokens = tokensOf(segmentsOf(messages, session));
+  return model.rules.kind !== "none" && tokens > session.window * COLD_ABOVE;
+}
+
+/** The request that such a list makes. */
+export function segmentsOf(messages: readonly Message[], session: RecordedSession): CacheSegment[] {
+  return [...session.fixed, ...messages.map(session.segmentOf)];
+}
+
+function managerConfig({
+  config,
+  model,
+  window,
+  onOverflow,
+  strategy,
+}: Settings): ConstructorParameters<typeof CompactManager>[0] {
+  return {
+    ...config,
+    ...(model === undefined ? {} : { model }),
+    maxContextTokens: window,
+    policy: { ...config.policy, onOverflow, strategy },
+    storage: { ...config.storage, kind: "memory" },
+  };
+}

@@ -1,0 +1,81 @@
+import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
+import { type Cell, table } from "../render/table.ts";
+import { paragraph } from "../render/width.ts";
+import type { PolicyCost } from "../replay/cost.ts";
+import type { PricedModel } from "../replay/prices.ts";
+import type { Economy } from "../replay.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** What the session costs under each policy, and what the figures rest on. */
+export function economyView({ model, clock, policies, cold }: Economy, terminal: Terminal): string[] {
+  const labels = ["policy", "rewrites", "mean", "cached", "cost", "factor"];
+  const header = labels.map((text): Cell => ({ text, style: "faint" }));
+  const [own, ...others] = policies;
+  if (own === undefined) return [];
+  const rows = [
+    row(own, own.name),
+    ...(cold === undefined ? [] : [row(cold.cost, "  + cold")]),
+    ...others.map((cost) => row(cost, cost.name)),
+  ];
+  const notes = [...coldNote(own, cold, model), basis(model, clock)];
+  return [
+    ...table([header, ...rows], {
+      columns: labels.map((_, index) => (index === 0 ? { flexible: true } : { align: "right" })),
+      width: terminal.width,
+      paint: terminal.paint,
+    }),
+    "",
+    ...notes.flatMap((note) => paragraph(note, terminal.width)),
+  ];
+}
+
+function row(cost: PolicyCost, label: string): (Cell | string)[] {
+  const refused = cost.overWindow > 0;
+  return [
+    label,
+    formatCount(cost.rewrites),
+    formatCount(cost.meanTokens),
+    cost.use === undefined ? "?" : formatPercent(cost.use.cached, cost.promptTokens),
+    refused ? { text: "does not fit", style: "bad" } : formatDollars(cost.dollars),
+    cost.priceFactor === undefined ? "" : cost.priceFactor.toFixed(3),
+  ];
+}
+
+function formatDollars(dollars: number | undefined): string {
+  if (dollars === undefined) return "no price";
+  return dollars >= 1 ? `$${dollars.toFixed(2)}` : `$${dollars.toFixed(4)}`;
+}
+
+/** Told only where the simulated variant really is cheaper. */
+function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): string[] {
+  if (cold?.cost.dollars === undefined || own.dollars === undefined) return [];
+  const saved = own.dollars - cold.cost.dollars;
+  if (saved <= 0) return [];
+  const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
+  return [
+    `A rewrite while the cache is cold would have saved ${formatDollars(saved)} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. manualCompact before such a turn does it.`,
+  ];
+}
+
+const CLOCKS: Readonly<Record<Economy["clock"], string>> = {
+  recorded: "the session's own times",
+  assumed: "assumed times: 15 s a call, 2 min before a user speaks",
+  mixed: "the session's own times where it has them, else 15 s a call, 2 min before a user speaks",
+};
+
+function basis(model: PricedModel, clock: Economy["clock"]): string {
+  const { rules, assumed, asOf } = model;
+  if (rules === undefined)
+    return "Nothing is known of this model's prompt cache or prices (--model names one).";
+  const cache =
+    rules.kind === "none"
+      ? "This model has no automatic prompt cache."
+      : `The provider's prompt cache is simulated by ${CLOCKS[clock]}${assumed.map((one) => `; ${one}`).join("")}.`;
+  return `${cache} ${pricesNote(asOf)} docs/cost.md says what each policy does.`;
+}
+
+function pricesNote(asOf: string | undefined): string {
+  if (asOf === undefined) return "No price of this model is known.";
+  const which = asOf === "configuration" ? "your configuration" : asOf;
+  return `Prices of ${which}; factor: what a prompt token costs as a share of the list price.`;
+}
