@@ -21,6 +21,10 @@ export type PieceCounter = (text: TextBytes, ends: Int32Array, pieces: number) =
 /** Tokens of a piece of 9 bytes or more. */
 type LongCounter = (text: TextBytes, start: number, length: number) => number;
 
+// The engine knows what a module's own constants hold, but not imported ones.
+const padFirst = PAD_FIRST;
+const padSecond = PAD_SECOND;
+
 // Pieces that are no token and were merged lately. Short: two words, count, unused; long: count, length, words.
 const SHORT_CACHE_BITS = 14;
 const LONG_CACHE_BITS = 12;
@@ -29,7 +33,7 @@ const LONGEST_CACHED = (LONG_SLOT_WORDS - 2) * 4;
 
 function wordAt({ view }: TextBytes, at: number, end: number): number {
   const word = view.getInt32(at, true);
-  return end - at < 4 ? word | (PAD_FIRST[end - at] as number) : word;
+  return end - at < 4 ? word | (padFirst[end - at] as number) : word;
 }
 
 /** Whether the piece is the one that `words` holds from `offset` on: length in bytes, then the words. */
@@ -69,8 +73,8 @@ function createLongCounter({ medium }: Vocabulary, merge: MergeCounter): LongCou
     const { view } = text;
     const first = view.getInt32(start, true);
     const second = view.getInt32(start + 4, true);
-    const third = view.getInt32(start + 8, true) | (PAD_FIRST[length - 8] as number);
-    const fourth = view.getInt32(start + 12, true) | (PAD_SECOND[length - 8] as number);
+    const third = view.getInt32(start + 8, true) | (padFirst[length - 8] as number);
+    const fourth = view.getInt32(start + 12, true) | (padSecond[length - 8] as number);
     const hash = hashMedium(first, second, third, fourth);
     let slot = (hash >>> shift) << 2;
     for (;;) {
@@ -121,8 +125,8 @@ export function createPieceCounter(vocabulary: Vocabulary): PieceCounter {
 
   /** For 1 to 8 bytes. */
   function countShort(text: TextBytes, start: number, length: number): number {
-    const first = text.view.getInt32(start, true) | (PAD_FIRST[length] as number);
-    const second = text.view.getInt32(start + 4, true) | (PAD_SECOND[length] as number);
+    const first = text.view.getInt32(start, true) | (padFirst[length] as number);
+    const second = text.view.getInt32(start + 4, true) | (padSecond[length] as number);
     const hash = hashShort(first, second);
     if (isToken(first, second, hash)) return 1;
     const slot = (hash >>> (32 - SHORT_CACHE_BITS)) << 2;

@@ -12,51 +12,47 @@ import {
   UPPER,
 } from "./character-classes.ts";
 
-/** What a character does in a state: the next state, and the ends of pieces it reveals; see `step`. */
+import { packStep, stepIndex } from "./splitter.ts";
+
+/** What a character does in a state: the next state, and the ends of pieces it reveals. */
 export type Step = number;
 
 /** Steps of one state by the kind of the character; whatever is left out begins a new piece. */
 export type Row = Readonly<Record<number, Step>>;
 
-export const START = 0;
-/** Leaves the piece, from its beginning, to the patterns. */
-export const HARD = 1;
-export const LOWER_WORD = 2;
-export const UPPER_WORD = 3;
-const DIGIT = 4;
-const DIGITS = 5;
-const FULL_DIGITS = 6;
+const START = 0;
+/** Back to the beginning of the piece, which is left to the patterns. */
+export const HARD: number = START;
+export const LOWER_WORD = 1;
+export const UPPER_WORD = 2;
+const DIGIT = 3;
+const DIGITS = 4;
+const FULL_DIGITS = 5;
 /** One character that may be the prefix of a word. */
-export const SYMBOL = 7;
-const SYMBOLS = 8;
+export const SYMBOL = 6;
+const SYMBOLS = 7;
 /** Newlines behind symbols. */
-export const SYMBOLS_TAIL = 9;
+export const SYMBOLS_TAIL = 8;
 /** An apostrophe that may begin a contraction. */
-export const QUOTE = 10;
+export const QUOTE = 9;
 /** White space up to a newline. */
-const NEWLINES = 11;
+const NEWLINES = 10;
 // One blank or other white-space character; two or more of any, by the last one. Each has a twin behind NEWLINES.
-const ONE_BLANK = 12;
-const ONE_TAB = 13;
-const BLANKS = 14;
-const TABS = 15;
+const ONE_BLANK = 11;
+const ONE_TAB = 12;
+const BLANKS = 13;
+const TABS = 14;
 const BEHIND_NEWLINES = 4;
-const STATES = 20;
-
-/** Where a kind is in the index of a step: state << KIND_BITS | kind. */
-export const KIND_BITS = 4;
-/** A step: state, then one bit for `stepBack`, then pieces found + 1. */
-export const STATE_BITS = 5;
-export const FOUND_SHIFT: number = STATE_BITS + 1;
+const STATES = 19;
 
 /** Goes to `state`; `found` pieces end before this character, -1 takes the last one back. */
 export function step(state: number, found = 0): Step {
-  return state | ((found + 1) << FOUND_SHIFT);
+  return packStep(state, found, 0);
 }
 
 /** The same where the first of them ends one byte earlier. */
 function stepBack(state: number, found: number): Step {
-  return step(state, found) | (1 << STATE_BITS);
+  return packStep(state, found, 1);
 }
 
 const hard = step(HARD);
@@ -72,17 +68,19 @@ function symbols(to: Step): Row {
 /** Behind symbols, or behind the blank before them. */
 export const moreSymbols: Row = { ...symbols(step(SYMBOLS)), [NEWLINE]: step(SYMBOLS_TAIL), [HIGH]: hard };
 
-function firstRow(quote: number): Row {
+/** Steps of a character that begins a piece, behind `found` others. */
+function firstRow(quote: number, found: number): Row {
+  const begin = (state: number): Step => step(state, found);
   return {
-    ...letters(step),
-    ...symbols(step(SYMBOL)),
-    [APOSTROPHE]: step(quote),
-    [NUMBER]: step(DIGIT),
-    [BLANK]: step(ONE_BLANK),
-    [SPACE]: step(ONE_TAB),
-    [NEWLINE]: step(NEWLINES),
-    [HIGH]: hard,
-    [END]: hard,
+    ...letters(begin),
+    ...symbols(begin(SYMBOL)),
+    [APOSTROPHE]: begin(quote),
+    [NUMBER]: begin(DIGIT),
+    [BLANK]: begin(ONE_BLANK),
+    [SPACE]: begin(ONE_TAB),
+    [NEWLINE]: begin(NEWLINES),
+    [HIGH]: begin(HARD),
+    [END]: begin(HARD),
   };
 }
 
@@ -127,16 +125,14 @@ function commonRows(quote: number): Record<number, Row> {
 
 /** Every step; `quote` is the state behind an apostrophe that begins a piece, `ownRows` are those of one encoding. */
 export function stepTable(quote: number, ownRows: Readonly<Record<number, Row>>): Uint16Array {
-  const first = firstRow(quote);
-  const table = new Uint16Array(STATES << KIND_BITS).fill(hard);
-  const fill = (state: number, row: Row, found: number): void => {
-    for (const [kind, to] of Object.entries(row))
-      table[(state << KIND_BITS) | Number(kind)] = to + (found << FOUND_SHIFT);
+  const table = new Uint16Array(stepIndex(STATES, 0)).fill(hard);
+  const fill = (state: number, row: Row): void => {
+    for (const [kind, to] of Object.entries(row)) table[stepIndex(state, Number(kind))] = to;
   };
-  fill(START, first, 0);
+  fill(START, firstRow(quote, 0));
   for (const [state, row] of Object.entries({ ...commonRows(quote), ...ownRows })) {
-    fill(Number(state), first, 1);
-    fill(Number(state), row, 0);
+    fill(Number(state), firstRow(quote, 1));
+    fill(Number(state), row);
   }
   return table;
 }
