@@ -34,6 +34,17 @@ export type {
   LayerSizes,
 } from "./compaction/report.ts";
 export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
+export {
+  describeRules,
+  type LintOptions,
+  lint,
+  type Mend,
+  type Repaired,
+  type RuleInfo,
+  repair,
+  type Severity,
+  type Violation,
+} from "./lint/index.ts";
 export { decode, encode } from "./messages/codecs.ts";
 export type {
   Format,

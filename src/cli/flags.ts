@@ -20,7 +20,8 @@ export type FlagName =
   | "summarizer"
   | "config"
   | "archive"
-  | "output";
+  | "output"
+  | "provider";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -40,6 +41,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
   archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
   output: { value: "FILE", short: "o", help: "write the compacted transcript here, in its own format" },
+  provider: {
+    value: "NAME",
+    help: "whose rules: openai-chat, anthropic, gemini, …; the session's own when left out",
+  },
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "show every message, long runs not folded" },

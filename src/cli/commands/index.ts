@@ -4,7 +4,9 @@ import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { diffCommand } from "./diff.ts";
 import { inspectCommand } from "./inspect.ts";
+import { lintCommand } from "./lint.ts";
 import { planCommand } from "./plan.ts";
+import { repairCommand } from "./repair.ts";
 import { replayCommand } from "./replay.ts";
 
 /** Every command but the main job, which has no name, and help, in the order of the help. */
@@ -12,6 +14,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   inspect: inspectCommand,
   plan: planCommand,
   replay: replayCommand,
+  lint: lintCommand,
+  repair: repairCommand,
   diff: diffCommand,
   archive: archiveCommand,
   config: configCommand,

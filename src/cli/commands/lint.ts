@@ -1,0 +1,37 @@
+import type { Command } from "../command.ts";
+import { readSource } from "../files/read.ts";
+import { createProgress } from "../progress.ts";
+import { providerList, violationsOf } from "../rules.ts";
+import { openTranscript } from "../sessions/discover.ts";
+import { earlySettings, settingsFor } from "../settings.ts";
+import { headline, problemLines } from "../views/headline.ts";
+import { violationLines } from "../views/rules.ts";
+import { wordOf } from "../words.ts";
+
+export const lintCommand: Command = {
+  usage: "<transcript>",
+  summary: "rules of the provider that the session breaks, each with its place",
+  flags: ["provider", "model", "format", "config", "json"],
+  notes: ["Exit code 1 when the provider would refuse the session, 0 otherwise."],
+  mostWords: 1,
+  run: async ({ words, flags, ports, terminal }) => {
+    const source = await openTranscript(wordOf(words, "lint"), ports);
+    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+    const transcript = await readSource(source, flags.format, createProgress(ports));
+    const settings = settingsFor(transcript, early, flags);
+    const held = providerList(transcript, flags.provider);
+    const violations = violationsOf(held, settings);
+    const errors = violations.filter((violation) => violation.severity === "error").length;
+    if (flags.json === true) {
+      const { format } = transcript;
+      terminal.printJson({ format, provider: held.provider, messages: held.list.length, errors, violations });
+    } else {
+      terminal.print([
+        ...headline(transcript, settings, terminal),
+        ...problemLines(transcript, terminal),
+        ...violationLines(violations, { held, terminal }),
+      ]);
+    }
+    return errors > 0 ? 1 : 0;
+  },
+};
