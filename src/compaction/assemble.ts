@@ -67,5 +67,7 @@ export function markSummaries<List extends readonly Message[]>(messages: List): 
 /** The summary that a message carries, if it is one of ours: text only, from anybody but a tool. */
 export function summaryOf(message: Message): LiveSummary | undefined {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
-  return readSummary(messageText(message));
+  const [first] = message.parts;
+  const only = message.parts.length === 1 && first?.type === "text";
+  return readSummary(only ? first.text : messageText(message));
 }

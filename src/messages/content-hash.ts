@@ -60,20 +60,15 @@ function mixPiece(state: HashState, text: string): void {
     return;
   }
   let { high, low } = state;
-  for (let index = 0; index < written; index += 4) {
-    const word = index + 4 <= written ? words.getUint32(index, true) : lastWord(index, written);
+  const whole = written & ~3;
+  for (let index = 0; index < whole; index += 4) {
+    const word = words.getInt32(index, true);
     high = Math.imul(((high << 15) | (high >>> 17)) ^ word, 2654435761);
     low = Math.imul(((low << 13) | (low >>> 19)) ^ word, 1597334677);
   }
   state.high = high;
   state.low = low;
-}
-
-/** The one to three bytes that are left, as a word. */
-function lastWord(from: number, end: number): number {
-  let word = 0;
-  for (let index = from; index < end; index++) word = (word << 8) | (bytes[index] ?? 0);
-  return word;
+  for (let index = whole; index < written; index++) mixWord(state, bytes[index] ?? 0);
 }
 
 function mixCodes(state: HashState, text: string): void {

@@ -79,17 +79,22 @@ function idsOf(previous: readonly Message[]): ReadonlySet<string> {
 /** Turns wished ids into unique ones: the first keeps its own, later ones get `-2`, `-3`. */
 function createIds(previous: readonly Message[]): (base: string) => string {
   const before = idsOf(previous);
-  const taken = new Set<string>();
-  const lastNumber = new Map<string, number>();
+  /** Every id that was given out, with the newest number behind it. */
+  const taken = new Map<string, number>();
   return (base) => {
-    let number = lastNumber.get(base) ?? 0;
+    const newest = taken.get(base);
+    if (newest === undefined && !before.has(base)) {
+      taken.set(base, 1);
+      return base;
+    }
+    let number = newest ?? 1;
     let id: string;
     do {
       number++;
-      id = number === 1 ? base : `${base}-${number}`;
+      id = `${base}-${number}`;
     } while (taken.has(id) || before.has(id));
-    lastNumber.set(base, number);
-    taken.add(id);
+    taken.set(base, number);
+    taken.set(id, 1);
     return id;
   };
 }

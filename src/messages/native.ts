@@ -94,7 +94,7 @@ function isProtected(bag: unknown): boolean {
 export function readMeta(entry: NativeObject, bags: readonly unknown[]): MessageMeta | undefined {
   const timestamp = filled(entry.timestamp);
   const model = filled(entry.model);
-  const kept = bags.some(isProtected);
+  const kept = bags.some((bag) => bag !== undefined && isProtected(bag));
   if (!kept && timestamp === undefined && model === undefined) return undefined;
   return {
     ...(kept ? { protected: true } : {}),

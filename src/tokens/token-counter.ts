@@ -89,6 +89,7 @@ function uncertainTokens(parts: readonly Part[], image: ImageFormula): number {
 export function createTokenCounter(options: TokenCounterOptions = {}): RequestCounter {
   const plan = planCounting(options);
   const { profile } = plan;
+  const exactId = planId(plan);
   const text = createTextCounter(plan.encoding, options.onWarning ?? ((message) => console.warn(message)));
   let counted = new WeakMap<Message, number>();
   let countedExactly = true;
@@ -107,7 +108,7 @@ export function createTokenCounter(options: TokenCounterOptions = {}): RequestCo
 
   return {
     get id() {
-      return text.works() ? planId(plan) : `characters/4+${profile.perMessage}`;
+      return text.works() ? exactId : `characters/4+${profile.perMessage}`;
     },
     get exact() {
       return profile.exact && text.works();

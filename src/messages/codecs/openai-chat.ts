@@ -54,21 +54,23 @@ const ROLES: Readonly<Record<string, Role>> = {
 
 const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
+/** Most entries lack most fields. */
+const NONE: readonly Slot[] = [];
+
 function read(entry: NativeObject, place: string): Reading {
   const role = roleAt(entry.role, ROLES, place);
   const meta = readMeta(entry, metaBags(entry));
   if (role === "tool") return { role, slots: [resultSlot(entry, place)], meta };
-  const slots = [
-    ...reasoningSlots(entry),
-    ...contentSlots(entry.content, `${place}.content`),
-    ...fieldSlots(entry),
-    ...callSlots(entry, place),
-  ];
+  const slots: Slot[] = [];
+  slots.push(...reasoningSlots(entry));
+  slots.push(...contentSlots(entry.content, `${place}.content`));
+  slots.push(...fieldSlots(entry));
+  slots.push(...callSlots(entry, place));
   return { role, slots, meta };
 }
 
-function contentSlots(content: unknown, place: string): Slot[] {
-  if (content === null || content === undefined) return [];
+function contentSlots(content: unknown, place: string): readonly Slot[] {
+  if (content === null || content === undefined) return NONE;
   if (content === "") return [{ block: content, parts: [] }];
   if (typeof content === "string") return [slot(content, { type: "text", text: content })];
   return arrayAt(content, place).map((block, index) => contentSlot(block, `${place}[${index}]`));
@@ -106,7 +108,8 @@ function readFile(file: NativeObject): MediaPart {
     : mediaFromData(data, "application/pdf", name);
 }
 
-function reasoningSlots(entry: NativeObject): Slot[] {
+function reasoningSlots(entry: NativeObject): readonly Slot[] {
+  if (REASONING_FIELDS.every((field) => entry[field] === undefined)) return NONE;
   const text = filled(entry.reasoning_content) ?? filled(entry.reasoning) ?? "";
   const hidden = [entry.reasoning_details, entry.thinking_blocks].filter(Array.isArray);
   if (text === "" && hidden.every((list) => list.length === 0)) return [];
@@ -126,7 +129,8 @@ function sealOf(block: NativeObject): string[] {
 }
 
 /** Texts and media that stand in fields of their own; the block is the field's name. */
-function fieldSlots(entry: NativeObject): Slot[] {
+function fieldSlots(entry: NativeObject): readonly Slot[] {
+  if (entry.refusal === undefined && entry.audio === undefined) return NONE;
   const slots: Slot[] = [];
   const refusal = filled(entry.refusal);
   if (refusal !== undefined) slots.push(slot("refusal", { type: "text", text: refusal }));
@@ -140,7 +144,8 @@ function fieldSlots(entry: NativeObject): Slot[] {
   return slots;
 }
 
-function callSlots(entry: NativeObject, place: string): Slot[] {
+function callSlots(entry: NativeObject, place: string): readonly Slot[] {
+  if (entry.tool_calls === undefined && entry.function_call === undefined) return NONE;
   const list = entry.tool_calls ?? [];
   const slots = arrayAt(list, `${place}.tool_calls`).map((value, index) => {
     const at = `${place}.tool_calls[${index}]`;
