@@ -3,6 +3,7 @@ import { countTokens } from "../../src/compaction/count-list.ts";
 import { CompactManager } from "../../src/compaction/manager.ts";
 import { compact } from "../../src/compaction/one-shot.ts";
 import { CompactError } from "../../src/errors.ts";
+import { lint } from "../../src/lint/index.ts";
 import { decode, FORMATS } from "../../src/messages/codecs.ts";
 import type { Format, Message } from "../../src/messages/message.ts";
 import { messageText } from "../../src/messages/message.ts";
@@ -20,6 +21,20 @@ const pinned = (messages: readonly Message[]) =>
   messages.filter(({ role, meta }) => meta?.protected === true || role === "system" || role === "developer");
 const faults = (messages: readonly Message[]) =>
   findMalformations(messages).filter(({ kind }) => kind !== "duplicate id").length;
+
+/** Rules of the provider that a list breaks; the errors alone. */
+const brokenRules = (list: readonly unknown[], format: Format) =>
+  new Set(
+    lint(list, format)
+      .filter(({ severity }) => severity === "error")
+      .map(({ rule }) => rule),
+  );
+
+/** Rules that are broken now and were not before. */
+const newlyBroken = (before: readonly unknown[], after: readonly unknown[], format: Format) => {
+  const known = brokenRules(before, format);
+  return [...brokenRules(after, format)].filter((rule) => !known.has(rule));
+};
 
 /** A budget between all of it and little more than what is pinned. */
 function budgetFor(list: readonly unknown[], format: Format, seed: number): number {
@@ -56,6 +71,7 @@ describe.each(FORMATS)("%s", (format) => {
     expect(natives.length - places.length).toBeLessThanOrEqual(report.clearedCount + report.elidedCount + 1);
     // Still well formed, and with at most one summary.
     expect(faults(after)).toBeLessThanOrEqual(faults(messages));
+    expect(newlyBroken(list, natives, format)).toEqual([]);
     expect(summaries(after).length).toBeLessThanOrEqual(1);
     // The newest ask is there, verbatim unless it alone was too large.
     const ask = messages[newestAsk(messages)];
@@ -73,6 +89,7 @@ describe.each(FORMATS)("%s", (format) => {
         const after = decode(natives, format);
         expect(countTokens(natives, { format }).tokens).toBeLessThanOrEqual(maxTokens);
         expect(faults(after)).toBeLessThanOrEqual(faults(before));
+        expect(newlyBroken(list, natives, format)).toEqual([]);
         expect(summaries(after).length).toBeLessThanOrEqual(1);
         if (report.summaryVersion !== undefined) {
           expect(report.summaryVersion).toBe(version + 1);
@@ -109,6 +126,7 @@ describe.each(FORMATS)("%s", (format) => {
       expect(countTokens(messages, { format }).tokens).toBeLessThanOrEqual(2800);
       expect(report.tokensAfter).toBeLessThanOrEqual(2800);
       expect(faults(decode(messages, format))).toBeLessThanOrEqual(faults(decode(list, format)));
+      expect(newlyBroken(list, messages, format)).toEqual([]);
     }
     expect(manager.getState("s").summaryCount).toBeGreaterThan(0);
   });

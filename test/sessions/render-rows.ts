@@ -18,7 +18,7 @@ export function renderRows(rows: readonly SessionRow[]): string {
 
 ${rows.length} real agent sessions of ${new Set(rows.map((row) => row.format)).size} formats, none of which is part of this repository. Each is read, planned,
 compacted to 25 % and to 10 % of its tokens, and replayed call by call in a window of ${number(REPLAY_WINDOW)} tokens. No run failed,
-no request was over its budget, and no result had a fault that the session did not have before: ${number(calls)} replayed calls,
+no request was over its budget, and no result broke a rule of its provider (\`compact lint\`) that the session had kept before: ${number(calls)} replayed calls,
 ${number(rounds)} compactions. Made by \`npm run sessions\`.
 
 The live part of a session (after its own last compaction) is compacted; the replay plays all of it. Cells of the two

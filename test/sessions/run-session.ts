@@ -1,7 +1,9 @@
 import { countTokens } from "../../src/compaction/count-list.ts";
 import { CompactManager } from "../../src/compaction/manager.ts";
 import { type CompactOptions, compact, planCompaction } from "../../src/compaction/one-shot.ts";
-import type { Message } from "../../src/messages/message.ts";
+import { lint } from "../../src/lint/index.ts";
+import { encode } from "../../src/messages/codecs.ts";
+import type { Format, Message } from "../../src/messages/message.ts";
 import { findMalformations } from "../../src/messages/well-formed.ts";
 import { readTranscript } from "../../src/transcripts/read.ts";
 import type { Transcript } from "../../src/transcripts/transcript.ts";
@@ -45,6 +47,20 @@ export interface SessionRow {
   readonly replay: ReplayRow;
 }
 
+/** Faults that a list did not have before: broken pairs, and rules of its provider that it kept until now. */
+function newFaults(before: readonly Message[], after: readonly Message[], list: Format | undefined): number {
+  const pairs = findMalformations(after).length - findMalformations(before).length;
+  const known = brokenRules(before, list);
+  const rules = [...brokenRules(after, list)].filter((rule) => !known.has(rule));
+  return Math.max(0, pairs) + rules.length;
+}
+
+function brokenRules(messages: readonly Message[], list: Format | undefined): Set<string> {
+  if (list === undefined) return new Set();
+  const errors = lint(encode(messages, list), list).filter(({ severity }) => severity === "error");
+  return new Set(errors.map(({ rule }) => rule));
+}
+
 type RequestOptions = Pick<CompactOptions, "format" | "model" | "system" | "tools">;
 
 /** What one recorded session goes through: read, planned, compacted to two sizes, replayed in a small window. */
@@ -82,7 +98,6 @@ async function compactTo(
 ): Promise<CompactionRow> {
   const target = Math.max(1, Math.ceil(tokens * share));
   const limits = { ...options, maxTokens: tokens, targetTokens: target, onOverflow: "elide" as const };
-  const before = findMalformations(transcript.messages).length;
   const plan = planCompaction(transcript.messages, limits);
   const { messages, report } = await compact<Message>(transcript.messages, limits);
   return {
@@ -91,7 +106,7 @@ async function compactTo(
     tokens: countTokens(messages, options).tokens,
     planned: plan.tokensAfter,
     messages: messages.length,
-    newFaults: Math.max(0, findMalformations(messages).length - before),
+    newFaults: newFaults(transcript.messages, messages, transcript.list),
     pruned: report.prunedCount,
     cleared: report.clearedCount,
     elided: report.elidedCount,
@@ -120,7 +135,7 @@ async function replay(transcript: Transcript, { model, ...options }: RequestOpti
         row.largest = Math.max(row.largest, manager.getState(session).totalTokens);
         if (report.compacted) {
           row.rounds += 1;
-          row.newFaults += Math.max(0, findMalformations(messages).length - findMalformations(list).length);
+          row.newFaults += newFaults(list, messages, transcript.list);
         }
       }
       list.push(message);
