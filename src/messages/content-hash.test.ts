@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { contentHash } from "./content-hash.ts";
+import { decode } from "./codecs.ts";
+import { contentHash, hashesOf } from "./content-hash.ts";
 import type { Part } from "./message.ts";
 
 const hashOf = (...parts: Part[]) => contentHash({ role: "assistant", parts });
@@ -47,5 +48,22 @@ describe("contentHash", () => {
         /^[0-9a-z]{12}$/.test(hashOf({ type: "text", text })),
       ),
     );
+  });
+});
+
+describe("hashesOf", () => {
+  it("tells the content hash of every decoded message, whether the codec hashed it or not", () => {
+    const chat = decode(
+      [
+        { role: "user", content: "go" },
+        { role: "assistant", content: "done" },
+      ],
+      "openai-chat",
+    );
+    const withIds = decode([{ id: "1", role: "user", parts: [{ type: "text", text: "go" }] }], "ai-sdk");
+    for (const list of [chat, withIds, [...chat].reverse()]) {
+      const hashOf = hashesOf(list);
+      expect(list.map((message, index) => hashOf(index, message))).toEqual(list.map(contentHash));
+    }
   });
 });

@@ -41,7 +41,8 @@ type Report = (problem: string, error: unknown) => void;
 
 /** Sends events to exporters, each at its own pace, and shields the run from all that they do. */
 export function createTracer(options: TracerOptions): Tracer {
-  const { exporters, redact, now, maxQueue = 1000 } = options;
+  const { exporters, redact, maxQueue = 1000 } = options;
+  const isoNow = createIsoClock(options.now);
   const report = createReporter(options.onError ?? ((line) => console.error(line)), redact);
   let dropped = 0;
   const drop = (): void => {
@@ -51,7 +52,7 @@ export function createTracer(options: TracerOptions): Tracer {
 
   const emit = (draft: EventDraft): void => {
     if (lanes.length === 0) return;
-    const event = completed(draft, now);
+    const event = completed(draft, isoNow);
     if (event === undefined) {
       drop();
       return;
@@ -63,7 +64,7 @@ export function createTracer(options: TracerOptions): Tracer {
   return {
     emit,
     start(name, sessionId) {
-      const startedAt = timeOf(now);
+      const startedAt = isoNow();
       let ended = false;
       return {
         end(description) {
@@ -162,19 +163,27 @@ function once<T>(make: () => T): () => T {
   };
 }
 
+type IsoClock = () => string | undefined;
+
 /** Nothing where the clock itself fails: an event without a time is of no use. */
-function completed(draft: EventDraft, now: () => number): CompactEvent | undefined {
-  const endedAt = draft.endedAt ?? timeOf(now);
+function completed(draft: EventDraft, isoNow: IsoClock): CompactEvent | undefined {
+  const endedAt = draft.endedAt ?? isoNow();
   if (endedAt === undefined) return undefined;
   return { ...draft, endedAt, startedAt: draft.startedAt ?? endedAt };
 }
 
-function timeOf(now: () => number): string | undefined {
-  try {
-    return new Date(now()).toISOString();
-  } catch {
-    return undefined;
-  }
+/** Events come in twos and threes within a millisecond: its text is written once. */
+function createIsoClock(now: () => number): IsoClock {
+  let last: { readonly at: number; readonly text: string } | undefined;
+  return () => {
+    try {
+      const at = now();
+      if (last?.at !== at) last = { at, text: new Date(at).toISOString() };
+      return last.text;
+    } catch {
+      return undefined;
+    }
+  };
 }
 
 function createReporter(onError: (line: string) => void, redact: TracerOptions["redact"]): Report {
