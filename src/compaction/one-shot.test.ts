@@ -168,6 +168,23 @@ describe("compact", () => {
     }
   });
 
+  it("RUN-4 takes what is summarized from the oldest on, a call at the edge with its results", () => {
+    const list = [
+      say("user", "go"),
+      ...Array.from({ length: 40 }, (_, n) => pair(`f${n}`, lorem(n, 120))).flat(),
+      say("user", "and?"),
+    ];
+    const plan = planCompaction(list, { maxTokens: 9000, targetTokens: 4000, format: "openai-chat" });
+    const eligible = plan.entries.filter((entry) => entry.layer === "remainder");
+    const gone = eligible.filter((entry) => entry.action === "summarize").map((entry) => entry.index);
+    const left = eligible.filter((entry) => entry.action !== "summarize").map((entry) => entry.index);
+    expect(gone.length).toBeGreaterThan(0);
+    expect(left.length).toBeGreaterThan(0);
+    expect(Math.max(...gone)).toBeLessThan(Math.min(...left));
+    // Calls stand at odd places, each result behind its call: the edge lies behind a result.
+    expect(Math.max(...gone) % 2).toBe(0);
+  });
+
   it("begins with the user where the provider demands it", async () => {
     const list = [
       { role: "user", content: "begin" },
