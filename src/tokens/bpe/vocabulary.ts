@@ -162,15 +162,21 @@ function insertShort(table: Int32Array, shift: number, first: number, second: nu
   table[slot + 1] = second;
 }
 
-function insertMedium(
-  table: Int32Array,
-  shift: number,
-  words: readonly [number, number, number, number],
-): void {
+interface Words {
+  readonly first: number;
+  readonly second: number;
+  readonly third: number;
+  readonly fourth: number;
+}
+
+function insertMedium(table: Int32Array, shift: number, { first, second, third, fourth }: Words): void {
   const mask = table.length - 1;
-  let slot = (hashMedium(...words) >>> shift) << 2;
+  let slot = (hashMedium(first, second, third, fourth) >>> shift) << 2;
   while (table[slot] !== -1) slot = (slot + 4) & mask;
-  table.set(words, slot);
+  table[slot] = first;
+  table[slot + 1] = second;
+  table[slot + 2] = third;
+  table[slot + 3] = fourth;
 }
 
 /** Builds the tables; throws an Error when the text is not what was packed. */
@@ -204,7 +210,7 @@ export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
     } else if (length <= 16) {
       const third = view.getInt32(start + 8, true) | (PAD_FIRST[length - 8] as number);
       const fourth = view.getInt32(start + 12, true) | (PAD_SECOND[length - 8] as number);
-      insertMedium(medium, mediumShift, [first, second, third, fourth]);
+      insertMedium(medium, mediumShift, { first, second, third, fourth });
     }
   }
   return { short, medium, merges: mergeTable(left, right), bytePairs: bytePairTable(left, right) };
