@@ -12,10 +12,11 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   const header = labels.map((text): Cell => ({ text, style: "faint" }));
   const [own, ...others] = policies;
   if (own === undefined) return [];
+  const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
   const rows = [
-    row(own, own.name),
-    ...(cold === undefined ? [] : [row(cold.cost, "  + cold")]),
-    ...others.map((cost) => row(cost, cost.name)),
+    row(own, own.name, digits),
+    ...(cold === undefined ? [] : [row(cold.cost, "  + cold", digits)]),
+    ...others.map((cost) => row(cost, cost.name, digits)),
   ];
   const notes = [...coldNote(own, cold, model), basis(model, clock)];
   return [
@@ -29,21 +30,25 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   ];
 }
 
-function row(cost: PolicyCost, label: string): (Cell | string)[] {
+function row(cost: PolicyCost, label: string, digits: number): (Cell | string)[] {
   const refused = cost.overWindow > 0;
   return [
     label,
     formatCount(cost.rewrites),
     formatCount(cost.meanTokens),
     cost.use === undefined ? "?" : formatPercent(cost.use.cached, cost.promptTokens),
-    refused ? { text: "does not fit", style: "bad" } : formatDollars(cost.dollars),
+    refused ? { text: "does not fit", style: "bad" } : formatDollars(cost.dollars, digits),
     cost.priceFactor === undefined ? "" : cost.priceFactor.toFixed(3),
   ];
 }
 
-function formatDollars(dollars: number | undefined): string {
-  if (dollars === undefined) return "no price";
-  return dollars >= 1 ? `$${dollars.toFixed(2)}` : `$${dollars.toFixed(4)}`;
+function formatDollars(dollars: number | undefined, digits: number): string {
+  return dollars === undefined ? "no price" : `$${dollars.toFixed(digits)}`;
+}
+
+/** Cents where there are dollars, else hundredths of them. */
+function digitsFor(dollars: number): number {
+  return dollars >= 1 ? 2 : 4;
 }
 
 /** Told only where the simulated variant really is cheaper. */
@@ -53,7 +58,7 @@ function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): s
   if (saved <= 0) return [];
   const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
   return [
-    `A rewrite while the cache is cold would have saved ${formatDollars(saved)} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. manualCompact before such a turn does it.`,
+    `A rewrite while the cache is cold would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. manualCompact before such a turn does it.`,
   ];
 }
 
@@ -70,7 +75,7 @@ function basis(model: PricedModel, clock: Economy["clock"]): string {
   const cache =
     rules.kind === "none"
       ? "This model has no automatic prompt cache."
-      : `The provider's prompt cache is simulated by ${CLOCKS[clock]}${assumed.map((one) => `; ${one}`).join("")}.`;
+      : `The provider's prompt cache is simulated with ${CLOCKS[clock]}${assumed.map((one) => `; ${one}`).join("")}.`;
   return `${cache} ${pricesNote(asOf)} docs/cost.md says what each policy does.`;
 }
 
