@@ -252,6 +252,45 @@ describe("built-in summarizer", () => {
     expect(section(summary, HEADINGS.request)).toContain("public names exactly.");
   });
 
+  const crowd = (): Message[] =>
+    Array.from({ length: 150 }, (_, index) => [
+      message(
+        "assistant",
+        text(`Looked at partLoader${index} in src/area${index}/file${index}.ts for a while.`),
+      ),
+      ...step(`k${index}`, "Bash", { command: `build_part ${index}` }, `built partLoader${index}`),
+    ]).flat();
+
+  it("keeps the request and a constraint where room is short, and gives most of it to telling lines", async () => {
+    const summary = await summarize([...session(), ...crowd()], 400);
+    expect(section(summary, HEADINGS.request)).toContain("Now also make the logout button");
+    expect(section(summary, HEADINGS.constraints)).toContain("Use pnpm, not npm.");
+    expect(o200kBase.count(section(summary, HEADINGS.timeline))).toBeGreaterThan(200);
+  });
+
+  it("gives sections what room the lines leave", async () => {
+    const crowded = await summarize([...session(), ...crowd()], 1400);
+    const roomy = await summarize(session(), 1400);
+    expect(section(roomy, HEADINGS.files).length).toBeGreaterThan(0);
+    expect(roomy.indexOf("## Telling lines") - roomy.indexOf("## ")).toBeGreaterThan(
+      crowded.indexOf("## Telling lines") - crowded.indexOf("## "),
+    );
+  });
+
+  it("prints what a section quotes only there", async () => {
+    const asked = "Please move the zebraCache flushing of src/cache/zebra_store.ts behind the writer lock.";
+    const summary = await summarize([...crowd(), user(asked)], 1200);
+    expect(section(summary, HEADINGS.request)).toContain(asked);
+    expect(summary.split(asked)).toHaveLength(2);
+  });
+
+  it("SUM-2 a short summary is read back section by section", async () => {
+    const first = await summarize([...session(), ...crowd()], 400);
+    const second = await summarize(crowd(), 400, { previous: first });
+    expect(section(second, HEADINGS.request)).toContain("Now also make the logout button");
+    expect(section(second, HEADINGS.constraints)).toContain("Use pnpm, not npm.");
+  });
+
   it("is the clipped request when there is almost no room, and nothing when there is none", async () => {
     const messages = session();
     expect(await summarize(messages, 0)).toBe("");

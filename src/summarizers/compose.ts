@@ -2,9 +2,10 @@ import type { Message } from "../messages/message.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { factsIn } from "./facts.ts";
 import { fitLines } from "./fit.ts";
-import { HEADINGS, INTRODUCTION, SHORT_INTRODUCTION } from "./headings.ts";
+import { HEADINGS, type HeadingKey, INTRODUCTION, SHORT_INTRODUCTION, WISH } from "./headings.ts";
 import { workedWith } from "./identifiers.ts";
 import { addLines, type Line, readLines } from "./lines.ts";
+import { markPrinted } from "./printed.ts";
 import { neededLater } from "./score.ts";
 import { sectionLines } from "./section.ts";
 import { buildSection } from "./sections.ts";
@@ -25,13 +26,20 @@ export interface ComposeOptions {
   readonly countText: (text: string) => number;
 }
 
-const TINY = 48;
+const TINY = 32;
 const LITTLE = 240;
+const BRIEF_INTRODUCTION = 1000;
 const ROOMY = 1500;
+/** From here on sections have the whole of their shares; below `ROOMY` the lean part of them. */
+const AMPLE = 8000;
 /** Below `LITTLE` tokens there are no sections: the request may take this share, telling lines the rest. */
-const LITTLE_SHARE = 0.25;
-const LEAST_REQUEST = 60;
+const LITTLE_SHARE = 0.15;
+/** Part of their shares that sections are given where the lines leave room, the most that fits. */
+const WIDER = [1, 0.7];
+/** Least room of the sections that a short summary has too. */
+const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, constraints: 30 };
 const LEAST_SECTION = 24;
+const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifiers"]);
 /** `brief` stays short whatever it is given. */
 const BRIEF_MOST = 600;
 
@@ -45,14 +53,25 @@ export function composeSummary(messages: readonly Message[], options: ComposeOpt
   if (maxTokens < TINY) return tinySummary(state, maxTokens, countText);
   const head = headLines(options, maxTokens);
   const selection = readSelection(state, maxTokens, options);
-  const sections = sectionTexts(state, selection, { ...options, maxTokens });
-  const shown = new Set(factsIn(sections.join("\n")).map((fact) => fact.key));
-  const spent = countText(`${[...head, ...sections].join("\n")}\n`);
-  const timeline = timelineLines({ ...selection, shown }, maxTokens - spent, maxTokens);
-  if (sections.join("") === "" && timeline.lines.length === 0) return "";
-  const lines = [...head, ...sections, ...timeline.lines];
-  const fitted = fitLines(lines.map(escapeSummaryTags), timeline.expendable, maxTokens, countText);
+  const build = (part: number): SectionTexts =>
+    sectionTexts(state, selection, { ...options, maxTokens }, part);
+  const part = partOfShares(STRATEGIES[options.strategy].lean, maxTokens);
+  const lean = build(part);
+  const shown = new Set(factsIn(lean.prose.join("\n")).map((fact) => fact.key));
+  const spent = countText(`${[...head, ...lean.lines].join("\n")}\n`);
+  const timeline = timelineLines({ ...selection, shown }, lean, maxTokens - spent, maxTokens);
+  if (lean.lines.join("") === "" && timeline.lines.length === 0) return "";
+  const whole = (sections: SectionTexts): string[] =>
+    [...head, ...sections.lines, ...timeline.lines].map(escapeSummaryTags);
+  const wider = WIDER.filter((more) => more > part).map((more) => whole(build(more)));
+  const lines = wider.find((candidate) => countText(candidate.join("\n")) <= maxTokens) ?? whole(lean);
+  const fitted = fitLines(lines, timeline.expendable, maxTokens, countText);
   return fitted === "" ? tinySummary(state, maxTokens, countText) : fitted;
+}
+
+function partOfShares(lean: number, maxTokens: number): number {
+  const way = (maxTokens - ROOMY) / (AMPLE - ROOMY);
+  return lean + (1 - lean) * Math.min(1, Math.max(0, way));
 }
 
 function tinySummary(state: TaskState, maxTokens: number, countText: (text: string) => number): string {
@@ -73,14 +92,18 @@ function lastSaid(state: TaskState): string {
 }
 
 function headLines(options: ComposeOptions, maxTokens: number): string[] {
-  const introduction = maxTokens < LITTLE ? SHORT_INTRODUCTION : INTRODUCTION;
+  const introduction = maxTokens < BRIEF_INTRODUCTION ? SHORT_INTRODUCTION : INTRODUCTION;
   if (options.instruction === undefined || options.instruction.trim() === "") return [introduction];
   const wish = clipToTokens(oneLine(options.instruction), Math.floor(maxTokens * 0.1), options.countText);
-  return wish === "" ? [introduction] : [introduction, `Asked to look after: ${wish}`];
+  return wish === "" ? [introduction] : [introduction, `${WISH}${wish}`];
+}
+
+function longestLine(maxTokens: number): number {
+  return maxTokens >= ROOMY ? 300 : 140;
 }
 
 function readSelection(state: TaskState, maxTokens: number, options: ComposeOptions): Selection {
-  const longest = maxTokens >= ROOMY ? 300 : 140;
+  const longest = longestLine(maxTokens);
   const lines: Line[] = [];
   for (const text of state.earlier.prose) {
     const origin = { source: "summary", message: -1, part: -1, superseded: false } as const;
@@ -93,26 +116,43 @@ function readSelection(state: TaskState, maxTokens: number, options: ComposeOpti
   return { lines, index, shown: new Set(), wished, countText: options.countText };
 }
 
-function sectionTexts(state: TaskState, selection: Selection, options: ComposeOptions): string[] {
-  const { maxTokens, countText } = options;
-  if (maxTokens < LITTLE) return [tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText)];
-  const plan = STRATEGIES[options.strategy];
+interface SectionTexts {
+  readonly lines: readonly string[];
+  /** The lines that are sentences, not lists of names: a name in a list says nothing about itself. */
+  readonly prose: readonly string[];
+}
+
+function sectionTexts(
+  state: TaskState,
+  selection: Selection,
+  { strategy, maxTokens, countText }: ComposeOptions,
+  part: number,
+): SectionTexts {
+  if (maxTokens < LITTLE) {
+    const request = tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
+    const lines = request === "" ? [] : [request];
+    return { lines, prose: lines };
+  }
+  const plan = STRATEGIES[strategy];
   const identifiers = workedWith(state.conversation, selection.index.facts, state.earlier.identifiers);
   const texts: string[] = [];
+  const prose: string[] = [];
   let left = Math.floor(maxTokens * plan.sectionsShare);
   for (const [heading, share] of plan.sections) {
     const section = buildSection(heading, share, state, identifiers);
-    const least = heading === "request" ? LEAST_REQUEST : LEAST_SECTION;
-    const room = Math.min(left, Math.max(least, Math.floor(share * maxTokens)));
+    const least = LEAST[heading] ?? LEAST_SECTION * part;
+    const room = Math.floor(Math.min(left, Math.max(least, part * share * maxTokens)));
     const lines = section.blocks.length === 0 ? [] : sectionLines(section, room, countText);
     if (lines.length > 0) left -= countText(`${lines.join("\n")}\n`);
     texts.push(...lines);
+    if (!LISTS.has(heading)) prose.push(...lines);
   }
-  return texts;
+  return { lines: texts, prose };
 }
 
 function timelineLines(
   selection: Selection,
+  sections: SectionTexts,
   room: number,
   maxTokens: number,
 ): { lines: string[]; expendable: number } {
@@ -121,6 +161,7 @@ function timelineLines(
   if (purse < 8) return { lines: [], expendable: 0 };
   const roomy = maxTokens >= ROOMY;
   const kept = createKept();
+  markPrinted(selection, kept, sections.prose, longestLine(maxTokens));
   const skeleton = createPurse(Math.floor(purse * (roomy ? 0.55 : 0.3)));
   const given = skeleton.left();
   keepSkeleton(selection, kept, skeleton, roomy ? 2000 : 600);

@@ -1,5 +1,5 @@
 import { isDirective } from "./directives.ts";
-import { HEADINGS, type HeadingKey, INTRODUCTION } from "./headings.ts";
+import { HEADINGS, type HeadingKey, INTRODUCTION, SHORT_INTRODUCTION, WISH } from "./headings.ts";
 import type { CommandEntry, ErrorEntry, FileEntry } from "./ledger.ts";
 import { clipEnd, oneLine } from "./text.ts";
 import type { Todo } from "./todos.ts";
@@ -33,21 +33,27 @@ const FOREIGN_HEADING = /^(?:#{1,6}\s+(.+)|\*\*([^*]{2,80})\*\*:?|([A-Z][\w ,/&-
 
 /** Reads a summary of ours section by section; of any other text, rules are told from prose by their headings and wording. */
 export function readEarlier(text: string): Earlier {
-  return text.startsWith(INTRODUCTION) ? readOwn(text) : readForeign(text);
+  const own = text.startsWith(INTRODUCTION) || text.startsWith(SHORT_INTRODUCTION);
+  return own ? readOwn(text) : readForeign(text);
 }
 
 function readOwn(text: string): Earlier {
   const sections = new Map<HeadingKey, string[]>();
   const prose: string[] = [];
-  let current: string[] | undefined;
+  let current = prose;
   for (const line of text.split("\n").slice(1)) {
-    if (line.startsWith("## ")) {
-      const key = KEY_OF.get(line.slice(3));
-      current = key === undefined || key === "timeline" ? prose : [];
-      if (key !== undefined && key !== "timeline") sections.set(key, current);
-    } else current?.push(line);
+    if (!line.startsWith("## ")) {
+      current.push(line);
+      continue;
+    }
+    const key = KEY_OF.get(line.slice(3)) ?? "timeline";
+    current = key === "timeline" ? prose : [];
+    if (key !== "timeline") sections.set(key, current);
   }
-  return ownSections(sections, prose);
+  return ownSections(
+    sections,
+    prose.filter((line) => !line.startsWith(WISH)),
+  );
 }
 
 function ownSections(sections: ReadonlyMap<HeadingKey, string[]>, prose: readonly string[]): Earlier {

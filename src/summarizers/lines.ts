@@ -26,8 +26,8 @@ export interface Line {
 const NUMBERED = /^\s{0,8}\d{1,7}(?:→|\t)\s?/;
 /** Arguments that hold the text an edit took away. */
 const REPLACED = /^old_?(?:str|string|text)$/i;
-const BREAK = /[,;.!?\s]/;
 const SOFT_SPAN = 60;
+const CLAUSE_ENDS = [", ", "; ", ". ", "? ", "! ", "、", "，", "。"];
 const DEEPEST = 6;
 
 /** Every line of every message, long ones split near `longest` characters. */
@@ -86,7 +86,8 @@ function textSource(message: Message): LineSource {
   return message.role === "tool" ? "output" : "note";
 }
 
-function pieces(line: string, longest: number): string[] {
+/** A long line in pieces of at most `longest` characters, each ending at a line break, a clause or a word where one ends near there. */
+export function pieces(line: string, longest: number): string[] {
   const found: string[] = [];
   let start = 0;
   while (start < line.length) {
@@ -103,9 +104,11 @@ function softEnd(line: string, start: number, hard: number): number {
   const middle = start + ((hard - start) >> 1);
   const escaped = line.slice(middle, hard).lastIndexOf("\\n");
   if (escaped >= 0) return middle + escaped + 2;
-  for (let end = hard; end > hard - SOFT_SPAN && end > start + 1; end -= 1) {
-    if (BREAK.test(line.charAt(end - 1))) return end;
-  }
+  const from = Math.max(middle, hard - SOFT_SPAN);
+  const near = line.slice(from, hard);
+  const clause = Math.max(...CLAUSE_ENDS.map((mark) => near.lastIndexOf(mark)));
+  const soft = clause >= 0 ? clause : Math.max(near.lastIndexOf(","), near.lastIndexOf(" "));
+  if (soft >= 0) return from + soft + 1;
   const code = line.charCodeAt(hard - 1);
   return code >= 0xd800 && code <= 0xdbff ? hard - 1 : hard;
 }

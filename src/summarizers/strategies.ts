@@ -7,6 +7,8 @@ export interface StrategyPlan {
   readonly sections: readonly (readonly [HeadingKey, number])[];
   /** Most of the budget that all sections may take together; the telling lines get the rest. */
   readonly sectionsShare: number;
+  /** Part of these shares that sections take in a short summary, where lines tell more per token. */
+  readonly lean: number;
   /** False: nothing beyond the sections. */
   readonly timeline: boolean;
 }
@@ -27,6 +29,7 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
       ["identifiers", 0.03],
     ],
     sectionsShare: 0.32,
+    lean: 0.4,
     timeline: true,
   },
   decision_log: {
@@ -39,6 +42,7 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
       ["identifiers", 0.03],
     ],
     sectionsShare: 0.75,
+    lean: 1,
     timeline: true,
   },
   code_delta: {
@@ -51,6 +55,7 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
       ["commands", 0.05],
     ],
     sectionsShare: 0.75,
+    lean: 1,
     timeline: true,
   },
   brief: {
@@ -62,6 +67,7 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
       ["files", 0.15],
     ],
     sectionsShare: 0.7,
+    lean: 1,
     timeline: true,
   },
   step_ledger: {
@@ -72,6 +78,7 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
       ["todos", 0.08],
     ],
     sectionsShare: 0.85,
+    lean: 1,
     timeline: true,
   },
   requirements_ledger: {
@@ -84,6 +91,7 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
       ["files", 0.05],
     ],
     sectionsShare: 0.8,
+    lean: 1,
     timeline: true,
   },
 };
