@@ -174,7 +174,7 @@ describe("compact", () => {
       ...Array.from({ length: 40 }, (_, n) => pair(`f${n}`, lorem(n, 120))).flat(),
       say("user", "and?"),
     ];
-    const plan = planCompaction(list, { maxTokens: 9000, targetTokens: 4000, format: "openai-chat" });
+    const plan = planCompaction(list, { maxTokens: 9000, targetTokens: 2400, format: "openai-chat" });
     const eligible = plan.entries.filter((entry) => entry.layer === "remainder");
     const gone = eligible.filter((entry) => entry.action === "summarize").map((entry) => entry.index);
     const left = eligible.filter((entry) => entry.action !== "summarize").map((entry) => entry.index);
