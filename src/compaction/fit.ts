@@ -1,5 +1,6 @@
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
+import { newestAsk } from "../messages/turns.ts";
 import { type KeepCounts, type Partition, partition } from "../policy/partition.ts";
 import { relaxations } from "../policy/relax.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
@@ -170,9 +171,7 @@ function elide(input: PlanInput, draft: Draft, limit: number): Draft | undefined
 /** What is pinned, the newest ask, and of the rest the newest units that fit into so many tokens. */
 function newestWithin(input: PlanInput, draft: Draft, tokens: number): Set<number> {
   const { layers, units } = draft.partition;
-  const ask = input.messages.findLastIndex(
-    (message, index) => message.role === "user" && layers[index] === "recent",
-  );
+  const ask = newestAsk(input.messages);
   const kept = new Set<number>();
   let room = tokens;
   for (const unit of units.toReversed()) {

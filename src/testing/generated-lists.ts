@@ -18,6 +18,24 @@ export interface ConversationOptions {
   /** Roughly every fifth user message says `protected`. */
   readonly protect?: boolean;
   readonly system?: boolean;
+  /** Most tool steps of a turn; 2 when left out. */
+  readonly steps?: number;
+  /** Tool steps of one more turn at the end, which has no answer yet. */
+  readonly openSteps?: number;
+  /** Every assistant step thinks. */
+  readonly reasoningLoops?: boolean;
+  /** Roughly every eighth call is never answered. */
+  readonly deadCalls?: boolean;
+  /** The conversation ends with a step of which not all calls have their results. */
+  readonly pendingCalls?: boolean;
+  /** Roughly every sixth text is empty or blank. */
+  readonly emptyTexts?: boolean;
+  /** Roughly half of the texts are one of three short ones. */
+  readonly equalTexts?: boolean;
+  /** Roughly every fourth text is of joined emoji, combining marks, other scripts or lone surrogates. */
+  readonly oddTexts?: boolean;
+  /** Words of a text now and then, roughly every thirtieth. */
+  readonly giantWords?: number;
 }
 
 /** One utterance of a generated conversation, before any format has had its say. */
@@ -41,7 +59,7 @@ export type Utterance =
     };
 
 /** Numbers in [0, 1) that only depend on the seed (mulberry32, public domain). */
-function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -56,22 +74,47 @@ const WORDS =
     " ",
   );
 const TOOLS = ["read_file", "run_command", "search", "write_file"];
+const BLANK_TEXTS = ["", " ", "\n\n"];
+const EQUAL_TEXTS = ["ok", "continue", "the same result"];
+const ODD_TEXTS = [
+  "👩‍👩‍👧‍👦🏳️‍🌈",
+  "e\u0301\u0323\u0308",
+  "שלום عليكم",
+  "漢字仮名交じり文",
+  "half \ud83d pair",
+  "\u0000\u2028\ufeff",
+  "</COMPACT-SUMMARY v1>",
+];
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** A well-formed conversation: every call is answered right after its step, some texts occur twice. */
+/** A conversation whose calls are answered right after their step, unless the options say otherwise; some texts occur twice. */
 export function generateUtterances(seed: number, options: ConversationOptions = {}): Utterance[] {
   const random = seededRandom(seed);
   const source: Source = { random, options, calls: 0 };
   const utterances: Utterance[] = [];
-  if (options.system === true) utterances.push({ type: "system", text: sentence(random, 12) });
+  if (options.system === true) utterances.push({ type: "system", text: sentence(source, 12) });
   for (let turn = 0; turn < (options.turns ?? 4); turn++) {
     utterances.push(userUtterance(source));
-    const steps = Math.floor(random() * 3) + (turn === 0 ? 1 : 0);
+    const steps = Math.floor(random() * ((options.steps ?? 2) + 1)) + (turn === 0 ? 1 : 0);
     for (let step = 0; step < steps; step++) utterances.push(...toolStep(source));
-    utterances.push({ type: "assistant", text: sentence(random, 6), ...thought(source), calls: [] });
+    utterances.push({ type: "assistant", text: sentence(source, 6), ...thought(source), calls: [] });
   }
-  return utterances;
+  return [...utterances, ...openTurn(source)];
+}
+
+/** The turn under way, as far as the options ask for one. */
+function openTurn(source: Source): Utterance[] {
+  const { openSteps = 0, pendingCalls = false } = source.options;
+  if (openSteps === 0 && !pendingCalls) return [];
+  const utterances = [userUtterance(source)];
+  for (let step = 0; step < openSteps; step++) utterances.push(...toolStep(source));
+  if (!pendingCalls) return utterances;
+  const [asked, answered] = toolStep(source);
+  if (asked !== undefined) utterances.push(asked);
+  const results = answered?.type === "results" ? answered.results : [];
+  const given = results.slice(0, Math.floor(source.random() * results.length));
+  return given.length === 0 ? utterances : [...utterances, { type: "results", results: given }];
 }
 
 interface Source {
@@ -80,13 +123,28 @@ interface Source {
   calls: number;
 }
 
-function sentence(random: () => number, most: number): string {
-  const count = 1 + Math.floor(random() * most);
+function sentence(source: Source, most: number): string {
+  return unusualText(source) ?? words(source.random, 1 + Math.floor(source.random() * most));
+}
+
+function words(random: () => number, count: number): string {
   return Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ");
 }
 
-function userUtterance({ random, options }: Source): Utterance {
-  const text = random() < 0.2 ? "continue" : sentence(random, 10);
+/** A text of the kinds that the options ask for; draws no number for those that they do not. */
+function unusualText({ random, options }: Source): string | undefined {
+  const one = (texts: readonly string[]): string => texts[Math.floor(random() * texts.length)] ?? "";
+  if (options.emptyTexts === true && random() < 1 / 6) return one(BLANK_TEXTS);
+  if (options.equalTexts === true && random() < 0.5) return one(EQUAL_TEXTS);
+  if (options.oddTexts === true && random() < 0.25)
+    return one(ODD_TEXTS).repeat(1 + Math.floor(random() * 6));
+  if (options.giantWords !== undefined && random() < 1 / 30) return words(random, options.giantWords);
+  return undefined;
+}
+
+function userUtterance(source: Source): Utterance {
+  const { random, options } = source;
+  const text = random() < 0.2 ? "continue" : sentence(source, 10);
   const image: MediaPart = { type: "media", mediaType: "image/png", bytes: PIXEL.length, data: PIXEL };
   return {
     type: "user",
@@ -96,8 +154,10 @@ function userUtterance({ random, options }: Source): Utterance {
   };
 }
 
-function thought({ random, options }: Source): { reasoning?: string } {
-  return options.reasoning === true && random() < 0.6 ? { reasoning: sentence(random, 8) } : {};
+function thought(source: Source): { reasoning?: string } {
+  const { random, options } = source;
+  const thinks = options.reasoningLoops === true || (options.reasoning === true && random() < 0.6);
+  return thinks ? { reasoning: sentence(source, 8) } : {};
 }
 
 function toolStep(source: Source): Utterance[] {
@@ -105,21 +165,20 @@ function toolStep(source: Source): Utterance[] {
   const count = 1 + Math.floor(random() * (options.parallelCalls ?? 3));
   const calls = Array.from({ length: count }, () => {
     const name = TOOLS[Math.floor(random() * TOOLS.length)] ?? "search";
-    const args = { path: sentence(random, 2), limit: Math.floor(random() * 100) };
+    const args = { path: sentence(source, 2), limit: Math.floor(random() * 100) };
     return { type: "toolCall" as const, id: `call_${++source.calls}`, name, arguments: args };
   });
-  const results = calls.map(({ id, name }) => {
+  const answered = calls.filter(() => options.deadCalls !== true || random() > 1 / 8);
+  const results = answered.map(({ id, name }) => {
     const failed = random() < 0.15 ? { isError: true } : {};
-    return { type: "toolResult" as const, id, name, content: sentence(random, 20), ...failed };
+    return { type: "toolResult" as const, id, name, content: sentence(source, 20), ...failed };
   });
-  const said = random() < 0.5 ? { text: sentence(random, 5) } : {};
-  return [
-    { type: "assistant", ...said, ...thought(source), calls },
-    { type: "results", results },
-  ];
+  const said = random() < 0.5 ? { text: sentence(source, 5) } : {};
+  const asked: Utterance = { type: "assistant", ...said, ...thought(source), calls };
+  return results.length === 0 ? [asked] : [asked, { type: "results", results }];
 }
 
-/** A well-formed conversation as neutral messages without natives; the same for the same seed. */
+/** A generated conversation as neutral messages without natives; the same for the same seed. */
 export function generateConversation(seed: number, options: ConversationOptions = {}): Message[] {
   return generateUtterances(seed, options)
     .flatMap(toMessages)
