@@ -43,6 +43,7 @@ export function lookAt(
   session.codec = codec;
   const counter = context.counterFor(codec.format);
   const ports: SessionPorts = {
+    counterId: counter.id,
     counter,
     codec,
     shape: { role: config.summarizer.summaryRole, format: codec.format },
@@ -50,6 +51,7 @@ export function lookAt(
     count: (message) => counter.countMessage(message),
     edit: { countText: (text) => counter.countText(text), archiveId },
   };
+  session.counterId = ports.counterId;
   look(session, messages, { known, ports });
   const breakdown = breakdownOf(session, request, counter);
   const tokens = breakdown.system + breakdown.developer + breakdown.tools_schema + breakdown.messages;

@@ -171,6 +171,20 @@ describe("CompactManager.preflight", () => {
     expect(resumed.getState("s").totalTokens).toBeGreaterThanOrEqual(20 * 777);
   });
 
+  it("counts again what another model's counter had counted", async () => {
+    const storage = createMemoryDriver();
+    const list = turns(0, 10);
+    const first = setUp({ maxContextTokens: 100_000, model: "gpt-4.1" }, { storage }).manager;
+    await first.preflight("s", list);
+    await first.flush();
+    const model = "claude-sonnet-4-5";
+    const resumed = setUp({ maxContextTokens: 100_000, model }, { storage }).manager;
+    await resumed.preflight("s", structuredClone(list));
+    const fresh = setUp({ maxContextTokens: 100_000, model }).manager;
+    await fresh.preflight("s", list);
+    expect(resumed.getState("s").totalTokens).toBe(fresh.getState("s").totalTokens);
+  });
+
   it("keeps cleared results cleared when nothing else was compacted", async () => {
     const call = (n: number): Chat[] => [
       {

@@ -154,7 +154,7 @@ export class CompactManager {
 
   async #keep(session: LiveSession): Promise<void> {
     if (session.log.length === session.state.log.length) return;
-    const state = currentState(session);
+    const state = currentState(session, session.counterId);
     try {
       session.storedVersion = await this.#save(session, state);
       session.state = state;

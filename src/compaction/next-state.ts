@@ -15,9 +15,14 @@ import {
 } from "./state.ts";
 
 /** The state of a session as it stands, its newest messages logged: what a later process resumes from. */
-export function currentState(session: LiveSession): SessionState {
+export function currentState(session: LiveSession, counter: string): SessionState {
   const log: LoggedMessage[] = [...session.log];
-  return { ...session.state, log, kept: session.entries.flatMap((entry) => keptMessage(entry, log)) };
+  return {
+    ...session.state,
+    counter,
+    log,
+    kept: session.entries.flatMap((entry) => keptMessage(entry, log)),
+  };
 }
 
 export interface NextStateInput {
@@ -25,6 +30,8 @@ export interface NextStateInput {
   readonly plan: CompactionPlan;
   readonly applied: Applied;
   readonly step: number;
+  /** The counter of the plan. */
+  readonly counter: string;
   /** ISO 8601. */
   readonly at: string;
   readonly edit: EditContext;
@@ -51,6 +58,7 @@ export function nextState(input: NextStateInput): {
   const previous = session.state;
   const state: SessionState = {
     format: 1,
+    counter: input.counter,
     log,
     kept: entries.flatMap((entry) => keptMessage(entry, log)),
     summary:

@@ -28,6 +28,8 @@ export interface Projection {
 }
 
 export interface ProjectionPorts {
+  /** Names the counter behind `count`: what another one counted is counted again. */
+  readonly counterId: string;
   isPinned(message: Message): boolean;
   count(message: Message): number;
   readonly edit: EditContext;
@@ -39,9 +41,10 @@ export interface ProjectionPorts {
  */
 export function project(
   messages: readonly Message[],
-  state: SessionState,
+  stored: SessionState,
   ports: ProjectionPorts,
 ): Projection {
+  const state = stored.counter === ports.counterId ? stored : recounted(stored);
   const own = messages.findIndex((message) => isLiveSummary(message, state));
   if (own >= 0) return projectOutput(messages, own, { state, ports });
   const changed = lastChanged(state);
@@ -54,6 +57,13 @@ export function project(
     return projectOutput(messages, -1, { state, ports });
   }
   return asItIs(messages, [], { ports, reset: true });
+}
+
+/** Stands for "not counted yet": any count of a message is positive. */
+const UNCOUNTED = 0;
+
+function recounted(state: SessionState): SessionState {
+  return { ...state, log: state.log.map(([hash]): LoggedMessage => [hash, UNCOUNTED]) };
 }
 
 interface Known {
@@ -90,7 +100,7 @@ function asItIs(
     if (pinned || message.meta?.summaryVersion !== undefined) return unlogged(message, pinned, ports);
     const hash = hashOf(index, message);
     const before = counted[log.length];
-    if (before?.[0] !== hash) return logged(log, message, { hash, ports });
+    if (before?.[0] !== hash || before[1] === UNCOUNTED) return logged(log, message, { hash, ports });
     return { message, pinned, at: log.push(before) - 1, edit: undefined, tokens: before[1] };
   });
   return { kept, summary: undefined, asGiven: true, log, reset };
@@ -117,7 +127,8 @@ export function logged(
 /** A message that the log knows, with the edits it was given. */
 function edited(message: Message, entry: KeptMessage, { state, ports }: Known): ViewEntry {
   const shown = applyEdit(message, entry.edit, ports.edit);
-  const tokens = shown === message ? (state.log[entry.at]?.[1] ?? ports.count(shown)) : ports.count(shown);
+  const before = shown === message ? state.log[entry.at]?.[1] : undefined;
+  const tokens = before === undefined || before === UNCOUNTED ? ports.count(shown) : before;
   return { message: shown, pinned: false, at: entry.at, edit: entry.edit, tokens };
 }
 

@@ -166,7 +166,13 @@ async function commit(
   outcome: { readonly plan: CompactionPlan; readonly applied: Applied; readonly step: number },
 ): Promise<void> {
   const { session } = input;
-  const { state, entries } = nextState({ session, ...outcome, at: ports.now(), edit: input.ports.edit });
+  const { state, entries } = nextState({
+    session,
+    ...outcome,
+    counter: input.ports.counter.id,
+    at: ports.now(),
+    edit: input.ports.edit,
+  });
   const storedVersion = await ports.save(session, state);
   const natives = input.ports.codec.encode(outcome.applied.messages);
   settle(

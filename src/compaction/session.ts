@@ -37,6 +37,8 @@ export interface LiveSession {
   tokens: number;
   /** Those of them in system and developer messages. */
   listed: { system: number; developer: number };
+  /** Names the counter of the newest look. */
+  counterId: string;
   /** Our count of the newest whole request, before any calibration; 0 before the first. */
   estimate: number;
   /** The caller's list is the view: nothing has to be projected. */
@@ -58,6 +60,7 @@ export function newSession(id: string): LiveSession {
     view: [],
     tokens: 0,
     listed: { system: 0, developer: 0 },
+    counterId: "",
     estimate: 0,
     asGiven: true,
     reset: false,

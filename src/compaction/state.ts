@@ -25,6 +25,8 @@ export interface KeptMessage {
 /** What outlives a call and a process: how the raw list maps to the view. Plain JSON. */
 export interface SessionState {
   readonly format: 1;
+  /** The counter that made the token counts; another one counts again. */
+  readonly counter: string;
   /** Every unpinned message of the raw list up to the newest compaction, in order. */
   readonly log: readonly LoggedMessage[];
   /** Those of the log that are still in the view, ascending. */
@@ -45,6 +47,7 @@ export interface SessionState {
 export function emptyState(): SessionState {
   return {
     format: 1,
+    counter: "",
     log: [],
     kept: [],
     summary: undefined,

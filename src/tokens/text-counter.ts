@@ -9,23 +9,20 @@ export function fallbackTokens(text: string): number {
 /** Counts text in one encoding, each text once; from the encoding's first failure on by length. Never throws. */
 export interface TextCounter {
   count(text: string): number;
-  /** Loads the encoding if need be; false when that failed. */
+  /** False once the encoding failed to load; it is loaded by the first count, not by asking. */
   works(): boolean;
 }
 
 /** A text counter that tells `warn` once when the encoding fails. */
 export function createTextCounter(encoding: TextEncoding, warn: (message: string) => void): TextCounter {
   const memo = createTextMemo();
-  let loaded = false;
   let failed = false;
   const compute = (text: string): number => (failed ? fallbackTokens(text) : encoding.count(text));
 
   function count(text: string): number {
     if (text === "") return 0;
     try {
-      const tokens = memo.get(text, compute);
-      loaded = true;
-      return tokens;
+      return memo.get(text, compute);
     } catch (error) {
       failed = true;
       memo.clear();
@@ -35,10 +32,5 @@ export function createTextCounter(encoding: TextEncoding, warn: (message: string
     }
   }
 
-  function works(): boolean {
-    if (!loaded) count("a");
-    return !failed;
-  }
-
-  return { count, works };
+  return { count, works: () => !failed };
 }
