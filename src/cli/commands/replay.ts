@@ -16,7 +16,7 @@ export const replayCommand: Command = {
   flags: ["model", "window", "format", "strategy", "on-overflow", "config", "json"],
   notes: [
     "From the session's very beginning, also what its own compactions replaced; nothing is written.",
-    "Beside it others' policies, with the provider's prompt cache simulated: see docs/cost.md.",
+    "Beside it what other policies would cost, with the provider's prompt cache simulated.",
     "Exit code 1 when a request over the budget would have been sent.",
   ],
   mostWords: 1,

@@ -125,3 +125,8 @@ function askBreakpoints(
   }
   return { cached, written: end - cached, uncached: total - end };
 }
+
+/** Tokens of all segments together. */
+export function tokensOf(segments: readonly CacheSegment[]): number {
+  return segments.reduce((total, segment) => total + segment.tokens, 0);
+}

@@ -1,5 +1,5 @@
-import { type CacheRequest, type CacheSegment, type CacheUse, createCache } from "./cache.ts";
-import { type PlayedCall, tokensOf } from "./policies.ts";
+import { type CacheRequest, type CacheSegment, type CacheUse, createCache, tokensOf } from "./cache.ts";
+import type { PlayedCall } from "./policies.ts";
 import { dollarsOf, type PricedModel } from "./prices.ts";
 import type { RecordedSession } from "./session.ts";
 

@@ -4,8 +4,7 @@ import type { Message } from "../../messages/message.ts";
 import { createMemoryDriver } from "../../storage/drivers/memory.ts";
 import type { Transcript } from "../../transcripts/transcript.ts";
 import type { Settings } from "../settings.ts";
-import type { CacheSegment } from "./cache.ts";
-import { tokensOf } from "./policies.ts";
+import { type CacheSegment, tokensOf } from "./cache.ts";
 import type { PricedModel } from "./prices.ts";
 import type { RecordedSession } from "./session.ts";
 

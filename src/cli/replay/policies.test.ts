@@ -3,9 +3,9 @@ import { defaultConfig } from "../../compaction/config.ts";
 import type { Message, Role } from "../../messages/message.ts";
 import { createTokenCounter } from "../../tokens/token-counter.ts";
 import type { Settings } from "../settings.ts";
-import type { CacheSegment } from "./cache.ts";
+import { type CacheSegment, tokensOf } from "./cache.ts";
 import { createCostTally } from "./cost.ts";
-import { type PlayedCall, RIVALS, type RivalName, tokensOf } from "./policies.ts";
+import { type PlayedCall, RIVALS, type RivalName } from "./policies.ts";
 import { pricedModel } from "./prices.ts";
 import { type RecordedSession, recordedSession } from "./session.ts";
 

@@ -1,6 +1,6 @@
 import { applyEdit } from "../../compaction/edit.ts";
 import { type Message, toolResults } from "../../messages/message.ts";
-import type { CacheSegment } from "./cache.ts";
+import { type CacheSegment, tokensOf } from "./cache.ts";
 import type { RecordedSession } from "./session.ts";
 
 /** What a policy sends for one model call. */
@@ -143,9 +143,4 @@ function droppingView(session: RecordedSession, show: Show): DroppingView {
       return gone;
     },
   };
-}
-
-/** Tokens of all segments together. */
-export function tokensOf(segments: readonly CacheSegment[]): number {
-  return segments.reduce((total, segment) => total + segment.tokens, 0);
 }

@@ -13,18 +13,25 @@ const root = fileURLToPath(new URL("../../../../shared/transcripts/", import.met
 
 const WINDOW = 64_000;
 const MODELS = ["claude-opus-5-5", "gpt-6.1-sol", "gpt-5.5"];
-const COLUMNS = ["compact", "+ cold", "trim", "mask", "summarize"] as const;
+const TARGET = WINDOW / 4;
+const COLUMNS = ["compact", "+ cold", "to 25 %", "trim", "mask", "summarize"] as const;
 const MINUTES = 60_000;
 
 interface Session {
   readonly source: string;
   readonly economy: Economy;
+  /** `compact` once more, told to aim for a quarter of the window. */
+  readonly aimed: PolicyCost | undefined;
 }
 
-async function played(source: string, file: string, model: string): Promise<Replay> {
+async function played(
+  path: string,
+  model: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Replay> {
   const flags = { model, window: String(WINDOW) };
-  const transcript = await readTranscript(readFileSync(join(root, source, file), "utf8"), { name: file });
-  const early = earlySettings({ flags, ports: { cwd: "/nowhere", env: {} }, warn: () => undefined });
+  const transcript = await readTranscript(readFileSync(join(root, path), "utf8"), { name: path });
+  const early = earlySettings({ flags, ports: { cwd: "/nowhere", env }, warn: () => undefined });
   return replaySession(transcript, settingsFor(transcript, early, flags), {
     clock: () => 0,
     onWarning: () => undefined,
@@ -32,8 +39,10 @@ async function played(source: string, file: string, model: string): Promise<Repl
   });
 }
 
-function column({ policies, cold }: Economy, name: (typeof COLUMNS)[number]): PolicyCost {
-  const cost = name === "+ cold" ? (cold?.cost ?? policies[0]) : policies.find((one) => one.name === name);
+function column({ economy, aimed }: Session, name: (typeof COLUMNS)[number]): PolicyCost {
+  const { policies, cold } = economy;
+  const own = { compact: policies[0], "+ cold": cold?.cost ?? policies[0], "to 25 %": aimed };
+  const cost = name in own ? own[name as keyof typeof own] : policies.find((one) => one.name === name);
   if (cost === undefined) throw new Error(`no policy ${name}`);
   return cost;
 }
@@ -41,29 +50,30 @@ function column({ policies, cold }: Economy, name: (typeof COLUMNS)[number]): Po
 const sumOf = (costs: readonly PolicyCost[], of: (cost: PolicyCost) => number): number =>
   costs.reduce((sum, cost) => sum + of(cost), 0);
 
-/** Dollars · cached share · price factor · rewrites, of all the sessions together. */
+/** Dollars · cached share · price factor · rewrites · thousands of tokens per call, of all the sessions together. */
 function cell(costs: readonly PolicyCost[]): string {
   const prompt = sumOf(costs, (cost) => cost.promptTokens);
+  const calls = sumOf(costs, (cost) => cost.calls);
   const cached = sumOf(costs, (cost) => cost.use?.cached ?? 0);
   const factor = sumOf(costs, (cost) => (cost.priceFactor ?? Number.NaN) * cost.promptTokens) / prompt;
   const dollars = sumOf(costs, (cost) => cost.dollars ?? Number.NaN);
   const rewrites = sumOf(costs, (cost) => cost.rewrites);
-  return `$${dollars.toFixed(2)} · ${Math.round((100 * cached) / prompt)} % · ${factor.toFixed(3)} · ${rewrites}`;
+  return `$${dollars.toFixed(2)} · ${Math.round((100 * cached) / prompt)} % · ${factor.toFixed(3)} · ${rewrites} · ${Math.round(prompt / calls / 1000)}k`;
 }
 
 function row(label: string, sessions: readonly Session[]): string {
-  const costs = COLUMNS.map((name) => sessions.map(({ economy }) => column(economy, name)));
+  const costs = COLUMNS.map((name) => sessions.map((session) => column(session, name)));
   const calls = sumOf(costs[0] ?? [], (cost) => cost.calls);
   return `| ${label} | ${sessions.length} | ${calls} | ${costs.map(cell).join(" | ")} |`;
 }
 
 function tableOf(model: string, all: readonly Session[]): string {
-  const fits = ({ economy }: Session) => COLUMNS.every((name) => column(economy, name).dollars !== undefined);
+  const fits = (session: Session) => COLUMNS.every((name) => column(session, name).dollars !== undefined);
   const sessions = all.filter(fits);
   const sources = [...new Set(sessions.map(({ source }) => source))];
   const { asOf, rules } = all[0]?.economy.model ?? {};
   const refused = COLUMNS.map((name) => {
-    const count = all.filter(({ economy }) => column(economy, name).overWindow > 0).length;
+    const count = all.filter((session) => column(session, name).overWindow > 0).length;
     return `${name} ${count}`;
   });
   return [
@@ -91,9 +101,12 @@ it.skipIf(report === undefined || !existsSync(root))(
       for (const source of readdirSync(root).filter((name) => statSync(join(root, name)).isDirectory())) {
         for (const file of readdirSync(join(root, source)).filter((name) => name !== "SOURCE.txt")) {
           if (statSync(join(root, source, file)).size < 100_000) continue;
-          const { economy, mostRaw, overBudget } = await played(source, file, model);
+          const path = join(source, file);
+          const { economy, mostRaw, overBudget } = await played(path, model);
           expect(overBudget).toBe(0);
-          if (mostRaw > WINDOW) sessions.push({ source, economy });
+          if (mostRaw <= WINDOW) continue;
+          const aimed = await played(path, model, { COMPACT_TARGET_CONTEXT_TOKENS: String(TARGET) });
+          sessions.push({ source, economy, aimed: aimed.economy.policies[0] });
         }
       }
       expect(sessions.length).toBeGreaterThan(10);

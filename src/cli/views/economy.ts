@@ -18,7 +18,7 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
     ...(cold === undefined ? [] : [row(cold.cost, "  + cold", digits)]),
     ...others.map((cost) => row(cost, cost.name, digits)),
   ];
-  const notes = [...coldNote(own, cold, model), basis(model, clock)];
+  const notes = [...coldNote(own, cold, model), legend(cold), basis(model, clock)];
   return [
     ...table([header, ...rows], {
       columns: labels.map((_, index) => (index === 0 ? { flexible: true } : { align: "right" })),
@@ -62,6 +62,11 @@ function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): s
   ];
 }
 
+function legend(cold: Economy["cold"]): string {
+  const own = cold === undefined ? "" : "+ cold also compacts before a turn whose cache has lapsed anyway; ";
+  return `${own}trim drops the oldest exchanges whenever the list would overflow; mask clears all tool results but the newest ten at every call; summarize lets the model sum up once half of the window is full; none sends everything.`;
+}
+
 const CLOCKS: Readonly<Record<Economy["clock"], string>> = {
   recorded: "the session's own times",
   assumed: "assumed times: 15 s a call, 2 min before a user speaks",
@@ -76,7 +81,7 @@ function basis(model: PricedModel, clock: Economy["clock"]): string {
     rules.kind === "none"
       ? "This model has no automatic prompt cache."
       : `The provider's prompt cache is simulated with ${CLOCKS[clock]}${assumed.map((one) => `; ${one}`).join("")}.`;
-  return `${cache} ${pricesNote(asOf)} docs/cost.md says what each policy does.`;
+  return `${cache} ${pricesNote(asOf)}`;
 }
 
 function pricesNote(asOf: string | undefined): string {
