@@ -2,7 +2,7 @@ import type { Message } from "../messages/message.ts";
 import type { SummarizeOptions, Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
 import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
-import { assemble, type LiveSummary, type SummaryShape, summaryOf } from "./assemble.ts";
+import { assemble, type LiveSummary, lacksOpening, type SummaryShape, summaryOf } from "./assemble.ts";
 import { applyEdit, type EditContext } from "./edit.ts";
 import type { CompactionPlan } from "./plan.ts";
 
@@ -72,7 +72,9 @@ export async function applyPlan(
   const frame: Frame = { plan, keptTokens, kept, failures };
   const written =
     plan.summaryTokens > 0
-      ? ((await writeSummary(told, frame, options)) ?? earlierSummary(told, frame, options))
+      ? ((await writeSummary(told, frame, options)) ??
+        earlierSummary(told, frame, options) ??
+        bareOpening(frame, options))
       : undefined;
   return {
     messages: assemble(kept, written?.summary, options.shape),
@@ -149,6 +151,17 @@ async function summarizeWithin(
 function earlierSummary(told: readonly Message[], frame: Frame, options: ApplyOptions): Written | undefined {
   const summary = told.map(summaryOf).findLast((candidate) => candidate !== undefined);
   if (summary === undefined) return undefined;
+  const tokens = summaryCost(summary, frame, options);
+  const fits = frame.keptTokens + tokens <= frame.plan.budget;
+  return fits ? { summary, tokens, messagesRead: 0, summarizer: undefined } : undefined;
+}
+
+const BARE_OPENING = "Earlier messages were removed without a summary.";
+
+/** Where nothing can be told, a provider that wants the user first still gets a message to begin with. */
+function bareOpening(frame: Frame, options: ApplyOptions): Written | undefined {
+  if (!lacksOpening(frame.kept, options.shape)) return undefined;
+  const summary: LiveSummary = { version: options.version, text: BARE_OPENING };
   const tokens = summaryCost(summary, frame, options);
   const fits = frame.keptTokens + tokens <= frame.plan.budget;
   return fits ? { summary, tokens, messagesRead: 0, summarizer: undefined } : undefined;

@@ -40,6 +40,13 @@ function roleFor(before: readonly Message[], shape: SummaryShape): Role {
   return shape.role === "assistant" && needsUser && !userSpoke ? "user" : shape.role;
 }
 
+/** True where the provider wants the user first and the kept messages begin with somebody else. */
+export function lacksOpening(kept: readonly { readonly message: Message }[], shape: SummaryShape): boolean {
+  const first = kept.find(({ message }) => message.role !== "system" && message.role !== "developer");
+  const needsUser = shape.format !== undefined && USER_FIRST.has(shape.format);
+  return needsUser && first !== undefined && first.message.role !== "user";
+}
+
 /** A summary as a message of its own. */
 export function summaryMessage(summary: LiveSummary, role: Role): Message {
   return {

@@ -174,7 +174,8 @@ function checkAsk(before: readonly Message[], after: readonly Message[], cut: bo
   const ask = before[newestAsk(before)];
   if (ask === undefined || after.some(({ native }) => native === ask.native)) return [];
   const left = after[newestAsk(after)];
-  const same = cut && left !== undefined && messageText(left).startsWith(messageText(ask).slice(0, 4));
+  const [head = ""] = messageText(ask);
+  const same = cut && left !== undefined && messageText(left).startsWith(head);
   return same ? [] : [["newest ask", messageText(ask).slice(0, 80)]];
 }
 
