@@ -157,6 +157,13 @@ describe("the economy of a replay", () => {
     for (const line of text(economy, 60).split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(60);
   });
 
+  it("is one row where no policy has anything to do", async () => {
+    const { economy } = await replay(conversation(1, 60).slice(0, 9), FLAGS);
+    const [, first = "", second] = text(economy).split("\n");
+    expect(first).toMatch(/any of them +0 /);
+    expect(second).toBe("");
+  });
+
   it("is printed for machines under policies, each with its figures", async () => {
     const { economy } = await replay(conversation(6, 1200), FLAGS);
     const json = economyJson(economy) as {

@@ -1,18 +1,26 @@
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Cell, type Column, table } from "../render/table.ts";
 import { paragraph } from "../render/width.ts";
 import type { PolicyCost } from "../replay/cost.ts";
 import type { PricedModel } from "../replay/prices.ts";
 import type { Economy } from "../replay.ts";
 import type { Terminal } from "../terminal.ts";
 
+const LABELS = ["policy", "rewrites", "mean", "cached", "cost", "factor"];
+
 /** What the session costs under each policy, and what the figures rest on. */
 export function economyView({ model, clock, policies, cold }: Economy, terminal: Terminal): string[] {
-  const labels = ["policy", "rewrites", "mean", "cached", "cost", "factor"];
-  const header = labels.map((text): Cell => ({ text, style: "faint" }));
+  const header = LABELS.map((text): Cell => ({ text, style: "faint" }));
   const [own, ...others] = policies;
   if (own === undefined) return [];
   const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
+  const same = policies.every(({ dollars, promptTokens, rewrites }) => {
+    return dollars === own.dollars && promptTokens === own.promptTokens && rewrites === own.rewrites;
+  });
+  if (same && cold === undefined) {
+    const rows = [header, row(own, "any of them", digits)];
+    return [...layOut(rows, terminal), "", ...paragraph(basis(model, clock), terminal.width)];
+  }
   const rows = [
     row(own, own.name, digits),
     ...(cold === undefined ? [] : [row(cold.cost, "  + cold", digits)]),
@@ -20,14 +28,15 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   ];
   const notes = [...coldNote(own, cold, model), legend(cold), basis(model, clock)];
   return [
-    ...table([header, ...rows], {
-      columns: labels.map((_, index) => (index === 0 ? { flexible: true } : { align: "right" })),
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...layOut([header, ...rows], terminal),
     "",
     ...notes.flatMap((note) => paragraph(note, terminal.width)),
   ];
+}
+
+function layOut(rows: readonly (readonly (Cell | string)[])[], { width, paint }: Terminal): string[] {
+  const columns = LABELS.map((_, index): Column => (index === 0 ? { flexible: true } : { align: "right" }));
+  return table(rows, { columns, width, paint });
 }
 
 function row(cost: PolicyCost, label: string, digits: number): (Cell | string)[] {
