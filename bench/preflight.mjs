@@ -1,5 +1,5 @@
 // The cost of the check before each model call: a session of 1,000 turns and about 580,000 tokens in which only the
-// newest turn is new, and the same session resumed in a fresh process from its stored state. Wall clock, medians.
+// newest turn is new, and the same session resumed in a new manager from its stored state. Wall clock, medians.
 // Beside it, in the same run: counting the whole list anew, warm, with tiktoken and with gpt-tokenizer.
 import { writeFileSync } from "node:fs";
 import { countTokens as gptCount } from "gpt-tokenizer/encoding/o200k_base";

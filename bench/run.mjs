@@ -41,7 +41,7 @@ function tokenTable({ encoding, results, init_cpu_ms: init }) {
 }
 
 function page() {
-  const { steady, cold, naive } = preflight;
+  const { steady, cold, coldCompacted, naive } = preflight;
   const number = (value) => value.toLocaleString("en");
   return `# Benchmarks
 
@@ -57,13 +57,14 @@ ${encodings.map(tokenTable).join("\n\n")}
 
 ## The check before a model call
 
-A session of ${number(preflight.turns)} turns and ${number(steady.tokens)} tokens. One new turn is a question, a call, its result and an
+A session of 1,000 turns and ${number(steady.tokens)} tokens. One new turn is a question, a call, its result and an
 answer; everything before it is known.
 
 | | median | 95th percentile | largest |
 |---|---|---|---|
-| one new turn | ${steady.median.toFixed(0)} µs | ${steady.p95.toFixed(0)} µs | ${(steady.max / 1000).toFixed(1)} ms |
-| resumed in a new process from stored counts | ${cold.median.toFixed(1)} ms | | ${cold.max.toFixed(1)} ms |
+| one new turn (least: ${steady.min.toFixed(0)} µs) | ${steady.median.toFixed(0)} µs | ${steady.p95.toFixed(0)} µs | ${(steady.max / 1000).toFixed(1)} ms |
+| resumed by a new manager from stored counts | ${cold.median.toFixed(1)} ms | | ${cold.max.toFixed(1)} ms |
+| the same for a session that was compacted | ${coldCompacted.median.toFixed(1)} ms | | ${coldCompacted.max.toFixed(1)} ms |
 | the whole list counted anew with tiktoken | ${naive.tiktoken.toFixed(0)} ms | | |
 | the whole list counted anew with gpt-tokenizer, its cache warm | ${naive.gptTokenizer.toFixed(0)} ms | | |
 

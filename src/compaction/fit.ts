@@ -37,8 +37,12 @@ export function summaryOverhead(counter: TokenCounter): number {
 
 /** Least room worth a summary. */
 export const MIN_SUMMARY_TOKENS = 64;
+/** A summary needs its tags and framing, which alone would fill a smaller budget. */
+const TINY_BUDGET = 256;
 /** Elided texts keep at least this much, in tokens, before fewer messages are kept. */
 const ELIDE_FLOORS = [400, 48, 8] as const;
+/** Below this many tokens the newest words would leave no room for a summary that says anything. */
+const SMALL_LIMIT = 1500;
 /** Shares of the limit that kept messages beside the newest ask may take. */
 const KEPT_SHARES = [Number.POSITIVE_INFINITY, 0.5, 0] as const;
 
@@ -112,7 +116,9 @@ function draftOf(parts: Partition, keep: KeepCounts, relaxed: number, costs: rea
 
 /** Least tokens of the result: all that is kept, and a small summary where something goes or is emptied. */
 export function floorOf(input: PlanInput, draft: Draft): number {
-  const summary = needsSummary(input, draft) ? MIN_SUMMARY_TOKENS + summaryOverhead(input.counter) : 0;
+  // A budget of a few dozen tokens holds the newest ask and nothing else.
+  const room = input.budget < TINY_BUDGET ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(input.counter);
+  const summary = needsSummary(input, draft) ? room : 0;
   return input.fixedTokens + sum(draft.kept, draft.costs) + summary;
 }
 
@@ -156,13 +162,18 @@ function elideTowards(
   }
 }
 
-/** Cuts what is kept until it fits: rather fewer messages than cuts that leave little of each. */
+/**
+ * Cuts what is kept until it fits: rather fewer messages than cuts that leave little of each, and rather a
+ * summary of some length than more of the newest words.
+ */
 function elide(input: PlanInput, draft: Draft, limit: number): Draft | undefined {
-  for (const floor of ELIDE_FLOORS) {
-    for (const share of KEPT_SHARES) {
-      const kept = newestWithin(input, draft, limit * share);
-      const elided = elideKept(input, { ...draft, kept }, { limit, floor });
-      if (elided !== undefined) return elided;
+  for (const within of limit < SMALL_LIMIT ? [0.3, 0.6, 1] : [0.6, 1]) {
+    for (const floor of ELIDE_FLOORS) {
+      for (const share of KEPT_SHARES) {
+        const kept = newestWithin(input, draft, limit * within * share);
+        const elided = elideKept(input, { ...draft, kept }, { limit: limit * within, floor });
+        if (elided !== undefined) return elided;
+      }
     }
   }
   return undefined;

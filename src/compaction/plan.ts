@@ -65,7 +65,7 @@ function summaryRoom(input: PlanInput, draft: Draft, limit: number): number {
   }, 0);
   const free = limit - input.fixedTokens - sum(draft.kept, draft.costs) - summaryOverhead(input.counter);
   const worth = Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2);
-  return Math.max(1, Math.floor(Math.min(free, input.maxSummaryTokens, worth)));
+  return Math.max(0, Math.floor(Math.min(free, input.maxSummaryTokens, worth)));
 }
 
 function finish(input: PlanInput, draft: Draft, limit: number): CompactionPlan {

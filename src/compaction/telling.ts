@@ -1,10 +1,10 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import { REDACTION_OFF_WARNING } from "../redaction/redactor.ts";
 import type { Archive } from "../storage/archive.ts";
-import type { CompactEvent, Exporter } from "../tracing/event.ts";
+import type { Exporter } from "../tracing/event.ts";
 import { type EventDescription, warning } from "../tracing/events.ts";
-import { createTracer, type Tracer } from "../tracing/tracer.ts";
-import type { Announce } from "./announce.ts";
+import { createTracer, type EventDraft } from "../tracing/tracer.ts";
+import { type Announce, messageOf } from "./announce.ts";
 
 export interface TellingOptions {
   readonly exporters: readonly Exporter[];
@@ -31,16 +31,20 @@ const FLUSH_DEADLINE_MS = 2000;
 const MAX_WAITING = 1000;
 
 export function createTelling(options: TellingOptions): Telling {
-  const common = { now: () => options.now().getTime(), onError: options.warn };
-  // The archive takes secrets out itself.
-  const own = createTracer({ ...common, exporters: [archiveExporter(options.archive)] });
-  const others = createTracer({ ...common, exporters: options.exporters, redact: options.redactor });
+  const own = createEventLog(options);
+  const others = createTracer({
+    exporters: options.exporters,
+    redact: options.redactor,
+    now: () => options.now().getTime(),
+    onError: options.warn,
+  });
   let warned = options.redactor.enabled;
   return {
     announcer(sessionId) {
       const say = (description: EventDescription, startedAt?: string): void => {
         const draft = { ...description, sessionId, ...(startedAt === undefined ? {} : { startedAt }) };
-        for (const tracer of [own, others] satisfies Tracer[]) tracer.emit(draft);
+        own.add(draft);
+        others.emit(draft);
       };
       if (!warned) {
         warned = true;
@@ -48,29 +52,45 @@ export function createTelling(options: TellingOptions): Telling {
       }
       return say;
     },
-    async keep() {
-      await own.flush(FLUSH_DEADLINE_MS);
-    },
+    keep: own.write,
     async flush() {
-      await Promise.all([own.flush(FLUSH_DEADLINE_MS), others.flush(FLUSH_DEADLINE_MS)]);
+      await Promise.all([own.write(), others.flush(FLUSH_DEADLINE_MS)]);
     },
   };
 }
 
-/** Keeps events in memory until they are flushed, which follows every compaction: the disk is not touched before. */
-function archiveExporter(archive: () => Promise<Archive>): Exporter {
-  let waiting: CompactEvent[] = [];
+interface EventLog {
+  add(draft: EventDraft): void;
+  /** Resolves when the events so far stand beside the archive; what fails is told, not thrown. */
+  write(): Promise<void>;
+}
+
+/** Keeps events in memory until they are written, which follows every compaction: the disk is not touched before. */
+function createEventLog({ archive, now, warn }: TellingOptions): EventLog {
+  let waiting: { readonly draft: EventDraft; readonly at: Date }[] = [];
   return {
-    export: (event) => {
-      waiting.push(event);
+    add(draft) {
+      waiting.push({ draft, at: now() });
       if (waiting.length > MAX_WAITING) waiting.shift();
     },
-    flush: async () => {
+    async write() {
       const batch = waiting;
       waiting = [];
       if (batch.length === 0) return;
-      const target = await archive();
-      for (const event of batch) await target.appendEvent(event.sessionId, event);
+      try {
+        const target = await archive();
+        for (const { draft, at } of batch) {
+          const endedAt = draft.endedAt ?? at.toISOString();
+          // The archive takes secrets out itself.
+          await target.appendEvent(draft.sessionId, {
+            ...draft,
+            endedAt,
+            startedAt: draft.startedAt ?? endedAt,
+          });
+        }
+      } catch (error) {
+        warn(`events could not be stored beside the archive: ${messageOf(error)}`);
+      }
     },
   };
 }
