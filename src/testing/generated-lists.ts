@@ -22,6 +22,8 @@ export interface ConversationOptions {
   readonly steps?: number;
   /** Tool steps of one more turn at the end, which has no answer yet. */
   readonly openSteps?: number;
+  /** Most words of a tool result; 20 when left out. */
+  readonly resultWords?: number;
   /** Every assistant step thinks. */
   readonly reasoningLoops?: boolean;
   /** Roughly every eighth call is never answered. */
@@ -171,7 +173,13 @@ function toolStep(source: Source): Utterance[] {
   const answered = calls.filter(() => options.deadCalls !== true || random() > 1 / 8);
   const results = answered.map(({ id, name }) => {
     const failed = random() < 0.15 ? { isError: true } : {};
-    return { type: "toolResult" as const, id, name, content: sentence(source, 20), ...failed };
+    return {
+      type: "toolResult" as const,
+      id,
+      name,
+      content: sentence(source, options.resultWords ?? 20),
+      ...failed,
+    };
   });
   const said = random() < 0.5 ? { text: sentence(source, 5) } : {};
   const asked: Utterance = { type: "assistant", ...said, ...thought(source), calls };

@@ -24,10 +24,13 @@ export interface SoakHistory {
   readonly rounds: readonly SoakRound[];
 }
 
-/** The history of a seed: what it is made of, how often and how tightly it is compacted, are all drawn from it. */
-export function drawHistory(format: Format, seed: number): SoakHistory {
+/**
+ * The history of a seed: what it is made of, how often and how tightly it is compacted, are all drawn from it;
+ * what `fixed` names is not.
+ */
+export function drawHistory(format: Format, seed: number, fixed: ConversationOptions = {}): SoakHistory {
   const random = seededRandom(seed ^ 0x5f3759df);
-  const options = drawOptions(random);
+  const options = { ...drawOptions(random), ...fixed };
   const utterances = generateUtterances(seed, options);
   const list = writeNativeList(format, utterances);
   // Writers go entry by entry, so the entries of the first utterances are the first entries.

@@ -1,3 +1,4 @@
+import { markSummaries } from "../compaction/assemble.ts";
 import { countTokens } from "../compaction/count-list.ts";
 import { type CompactOptions, compact } from "../compaction/one-shot.ts";
 import type { CompactionResult } from "../compaction/report.ts";
@@ -84,7 +85,7 @@ export async function checkCompaction(
   const broken = [
     ...touched,
     ...newlyBroken(list, result.messages, options.format),
-    ...checkResult({ list, messages: decode(list, options.format), result, options }),
+    ...checkResult({ list, messages: markSummaries(decode(list, options.format)), result, options }),
     ...(await checkAgain(result.messages, options)),
   ];
   return { list: result.messages, broken };
@@ -141,15 +142,16 @@ function errorsByRule(
   return found;
 }
 
-interface Compacted {
+/** A compaction: the list and its messages, what came of it, and what was asked for. */
+export interface Compacted {
   readonly list: readonly unknown[];
   readonly messages: readonly Message[];
   readonly result: CompactionResult;
   readonly options: SoakRoundOptions;
 }
 
-/** Promises that hold in every format. */
-function checkResult({ list, messages, result, options }: Compacted): Broken[] {
+/** Which promises that hold in every format the result of a compaction breaks. */
+export function checkResult({ list, messages, result, options }: Compacted): Broken[] {
   const broken: Broken[] = [];
   const { messages: natives, report } = result;
   const tokens = countTokens(natives, { format: options.format }).tokens;
@@ -163,7 +165,7 @@ function checkResult({ list, messages, result, options }: Compacted): Broken[] {
   const present = new Set(natives);
   const lost = pinned(messages).filter(({ native }) => !present.has(native));
   if (lost.length > 0) broken.push(["pinned stay", lost.map(({ id }) => id).join(" ")]);
-  const after = decode(natives, options.format);
+  const after = markSummaries(decode(natives, options.format));
   const summaries = after.filter((message) => messageText(message).startsWith("<COMPACT-SUMMARY v"));
   if (summaries.length > 1) broken.push(["one summary", `${summaries.length}`]);
   return [...broken, ...checkAsk(messages, after, report.elidedCount > 0)];

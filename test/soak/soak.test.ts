@@ -1,7 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/messages/codecs.ts";
-import { checkCompaction, newlyBroken, type SoakRoundOptions, soakHistory } from "../../src/testing/soak.ts";
+import { countTokens } from "../../src/compaction/count-list.ts";
+import type { CompactionResult } from "../../src/compaction/report.ts";
+import { decode, FORMATS } from "../../src/messages/codecs.ts";
+import {
+  checkCompaction,
+  checkResult,
+  newlyBroken,
+  type SoakRoundOptions,
+  soakHistory,
+} from "../../src/testing/soak.ts";
 
 const HISTORIES = 40;
 
@@ -63,5 +71,37 @@ describe("the checks themselves", () => {
     expect(wrong.broken).toHaveLength(1);
     const refused = await checkCompaction(list, { format: "openai-chat", maxTokens: 1 });
     expect(refused).toMatchObject({ refusal: "InsufficientBudget", broken: [] });
+  });
+
+  const kept = { role: "user", content: "keep this", metadata: { protected: true } };
+  const ask = { role: "user", content: "and now?" };
+  const summary = { role: "assistant", content: "<COMPACT-SUMMARY v1>\nx\n</COMPACT-SUMMARY v1>" };
+  const tokensOf = (messages: unknown[]) => countTokens(messages, { format: "openai-chat" }).tokens;
+  const promises = (messages: unknown[], changes: { maxTokens?: number; tokensAfter?: number } = {}) => {
+    const before = [kept, ...list, ask];
+    const report = {
+      tokensAfter: changes.tokensAfter ?? tokensOf(messages),
+      clearedCount: 0,
+      elidedCount: 0,
+    };
+    return checkResult({
+      list: before,
+      messages: decode(before, "openai-chat"),
+      result: { messages, summary: undefined, report } as unknown as CompactionResult,
+      options: { format: "openai-chat", maxTokens: changes.maxTokens ?? 1000 },
+    }).map(([promise]) => promise);
+  };
+
+  it.each([
+    ["nothing", promises([kept, summary, ask]), []],
+    ["too many tokens", promises([kept, ask], { maxTokens: 5 }), ["within budget"]],
+    ["tokens told wrongly", promises([kept, ask], { tokensAfter: 1 }), ["told tokens"]],
+    ["another order", promises([ask, kept]), ["order"]],
+    ["copies", promises([kept, summary, { ...list[3] }, ask]), ["own objects"]],
+    ["a copy of what is protected", promises([{ ...kept }, ask]), ["pinned stay"]],
+    ["two summaries", promises([kept, summary, { ...summary }, ask]), ["own objects", "one summary"]],
+    ["no ask", promises([kept, summary]), ["newest ask"]],
+  ])("see %s", (_what, found, expected) => {
+    expect(found).toEqual(expected);
   });
 });
