@@ -39,12 +39,17 @@ function* histories(format, ready) {
     const messages = decode(list, format);
     const ask = messages[newestAsk(messages)];
     const total = countTokens(list, { format }).tokens;
-    const pinned = messages.filter(({ role, meta }) => role === "system" || meta?.protected === true);
     const share = 0.25 + ((seed * 7919) % 1000) / 2000;
     const aim = Math.max(LEAST_AIM, Math.floor(total * share));
     if (ask === undefined || messageText(ask).trim() === "" || aim >= total) continue;
     found += 1;
-    yield { list, aim, ask, total, system: pinned.filter(({ role }) => role === "system") };
+    yield {
+      list,
+      aim,
+      ask,
+      total,
+      system: messages.filter((message) => message.role === "system" && messageText(message).trim() !== ""),
+    };
   }
 }
 
@@ -76,7 +81,8 @@ async function measure(peer) {
     try {
       result = await peer.run(given, aim, total);
     } catch (error) {
-      const code = error.code ?? error.name;
+      const what = /protected messages take/.test(error.message) ? ", for what is protected alone" : "";
+      const code = `${error.code ?? error.name}${what}`;
       row.errors[code] = (row.errors[code] ?? 0) + 1;
       continue;
     }
@@ -167,6 +173,7 @@ answers with the same ${countTokens([{ role: "user", content: SUMMARY }], { form
 - A system prompt is "lost" when no system message holds its text any more. In LangChain's agents it usually travels
   beside the list, where nothing can happen to it; the histories here carry it in the list, as graphs of one's own do.
   pi keeps it outside; it was left out there.
+- ${"`InsufficientBudget`"}: Compact refuses where what must stay is larger than the aim, and hands back no list at all.
 - "Lost or cut" means that no user message holds the text of the newest ask verbatim. Compact cuts an ask only when it does
   not fit the budget otherwise, and marks the cut.
 - Generated histories are short and their texts are random words: this says nothing about how good a summary is.
