@@ -116,10 +116,18 @@ function draftOf(parts: Partition, keep: KeepCounts, relaxed: number, costs: rea
 
 /** Least tokens of the result: all that is kept, and a small summary where something goes or is emptied. */
 export function floorOf(input: PlanInput, draft: Draft): number {
-  // A budget of a few dozen tokens holds the newest ask and nothing else.
-  const room = input.budget < TINY_BUDGET ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(input.counter);
+  // A budget of a few dozen tokens holds the newest ask and nothing else; without one the summary opens the list.
+  const askAlone = input.budget < TINY_BUDGET && opensWithUser(input, draft);
+  const room = askAlone ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(input.counter);
   const summary = needsSummary(input, draft) ? room : 0;
   return input.fixedTokens + sum(draft.kept, draft.costs) + summary;
+}
+
+function opensWithUser({ messages }: PlanInput, { kept }: Draft): boolean {
+  const first = messages.find(
+    ({ role }, index) => kept.has(index) && role !== "system" && role !== "developer",
+  );
+  return first?.role === "user";
 }
 
 /** A summary tells what was dropped, and what emptied tool results held. */
@@ -238,7 +246,7 @@ function editContext(input: PlanInput): EditContext {
 
 /** With an aim, up to half of the free room goes to the newest eligible units, their tool results cleared. */
 function extend(input: PlanInput, draft: Draft, limit: number): Draft {
-  if (input.target === undefined || draft.edits.size > 0) return draft;
+  if (input.target === undefined || draft.edits.size > 0 || input.budget < TINY_BUDGET) return draft;
   const free = limit - floorOf(input, draft);
   let room = Math.max(free - Math.min(input.maxSummaryTokens, free / 2), 0);
   const kept = new Set(draft.kept);
