@@ -58,7 +58,8 @@ ${encodings.map(tokenTable).join("\n\n")}
 ## The check before a model call
 
 A session of 1,000 turns and ${number(steady.tokens)} tokens. One new turn is a question, a call, its result and an
-answer; everything before it is known.
+answer; everything before it is known. Most results are short, a tenth of them hold most of the text: the median is a turn
+of some 230 tokens, the 95th percentile one of some 3,700.
 
 | | median | 95th percentile | largest |
 |---|---|---|---|
