@@ -40,8 +40,6 @@ export interface Applied {
   readonly tokensAfter: number;
   /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
   readonly rungs: readonly string[];
-  /** How many messages the summarizer read. */
-  readonly messagesRead: number;
   readonly summarizer: string | undefined;
   readonly failures: readonly SummarizerFailure[];
 }
@@ -82,7 +80,6 @@ export async function applyPlan(
     summaryTokens: written?.tokens ?? 0,
     tokensAfter: keptTokens + (written?.tokens ?? 0),
     rungs: rungsOf(plan, written?.summarizer),
-    messagesRead: written?.messagesRead ?? 0,
     summarizer: written?.summarizer,
     failures,
   };
@@ -91,7 +88,6 @@ export async function applyPlan(
 interface Written {
   readonly summary: LiveSummary;
   readonly tokens: number;
-  readonly messagesRead: number;
   /** None for a summary that was there before. */
   readonly summarizer: string | undefined;
 }
@@ -140,7 +136,7 @@ async function summarizeWithin(
     const tokens = summaryCost(summary, frame, options);
     const excess = frame.keptTokens + tokens - ceiling;
     if (excess <= 0 && made.text !== "") {
-      return { summary, tokens, messagesRead: made.messagesRead, summarizer: summarizer.name };
+      return { summary, tokens, summarizer: summarizer.name };
     }
     room = Math.min(room, made.tokens) - Math.max(excess, 1);
   }
@@ -153,7 +149,7 @@ function earlierSummary(told: readonly Message[], frame: Frame, options: ApplyOp
   if (summary === undefined) return undefined;
   const tokens = summaryCost(summary, frame, options);
   const fits = frame.keptTokens + tokens <= frame.plan.budget;
-  return fits ? { summary, tokens, messagesRead: 0, summarizer: undefined } : undefined;
+  return fits ? { summary, tokens, summarizer: undefined } : undefined;
 }
 
 const BARE_OPENING = "Earlier messages were removed without a summary.";
@@ -164,7 +160,7 @@ function bareOpening(frame: Frame, options: ApplyOptions): Written | undefined {
   const summary: LiveSummary = { version: options.version, text: BARE_OPENING };
   const tokens = summaryCost(summary, frame, options);
   const fits = frame.keptTokens + tokens <= frame.plan.budget;
-  return fits ? { summary, tokens, messagesRead: 0, summarizer: undefined } : undefined;
+  return fits ? { summary, tokens, summarizer: undefined } : undefined;
 }
 
 function requestOf(told: readonly Message[], options: ApplyOptions): Omit<SummarizeOptions, "maxTokens"> {
