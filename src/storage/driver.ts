@@ -13,6 +13,11 @@ export interface StorageDriver {
   readonly location: string;
   get(key: string): Promise<StoredValue | undefined>;
   /**
+   * The value in pieces, in order, each well-formed text by itself; nothing for an absent key. The pieces are those
+   * of one version: a value that is replaced half-way is read to its end, or the reading rejects.
+   */
+  stream(key: string): AsyncIterable<string>;
+  /**
    * Writes the whole value, durable when it resolves. With `ifVersion` only over that version
    * (`null`: only where nothing is yet); rejects with `Conflict` otherwise.
    */

@@ -9,7 +9,15 @@ export interface ContractCase {
 
 /** What every storage driver must do, as named cases; give each case a fresh, empty driver. */
 export function storageContract(): ContractCase[] {
-  return [...valueCases, ...versionCases, ...appendCases, ...listCases, ...fidelityCases, ...refusalCases];
+  return [
+    ...valueCases,
+    ...streamCases,
+    ...versionCases,
+    ...appendCases,
+    ...listCases,
+    ...fidelityCases,
+    ...refusalCases,
+  ];
 }
 
 const valueCases: readonly ContractCase[] = [
@@ -45,6 +53,70 @@ const valueCases: readonly ContractCase[] = [
       await driver.delete("never/there");
       same(await driver.get("a/x"), undefined);
       same(await driver.list(""), []);
+    },
+  },
+];
+
+const streamCases: readonly ContractCase[] = [
+  {
+    name: "streams nothing for a key never written, and for an empty value no text",
+    run: async (driver) => {
+      same(await piecesOf(driver, "a/missing.json"), []);
+      await driver.put("a/empty", "");
+      same((await piecesOf(driver, "a/empty")).join(""), "");
+    },
+  },
+  {
+    name: "streams what was put, then what was put over it, then what was appended",
+    run: async (driver) => {
+      await driver.put("a/log", "one\n");
+      same((await piecesOf(driver, "a/log")).join(""), "one\n");
+      await driver.put("a/log", "two\n");
+      same((await piecesOf(driver, "a/log")).join(""), "two\n");
+      await driver.append("a/log", "three\n");
+      same((await piecesOf(driver, "a/log")).join(""), "two\nthree\n");
+    },
+  },
+  {
+    name: "streams a value of nine million bytes in several pieces, no character split",
+    run: async (driver) => {
+      // Characters of one, two, three and four bytes at every offset of any power of two.
+      const large = "aé\u2028😀\ufeff".repeat(600_000);
+      await driver.put("large", large);
+      const pieces = await piecesOf(driver, "large");
+      same(pieces.join("") === large, true);
+      same(pieces.length > 1, true);
+      same(pieces.filter((piece) => piece === "" || /\p{Surrogate}/u.test(piece)).length, 0);
+    },
+  },
+  {
+    name: "streams one version, also while the value is put over",
+    run: async (driver) => {
+      const [old, young] = ["old ".repeat(500_000), "new ".repeat(500_000)];
+      await driver.put("large", old);
+      const seen: string[] = [];
+      try {
+        for await (const piece of driver.stream("large")) {
+          if (seen.length === 0) for (let n = 0; n < 12; n++) await driver.put("large", young);
+          seen.push(piece);
+        }
+      } catch (error) {
+        if (CompactError.isInstance(error)) return;
+        throw error;
+      }
+      same(seen.join("") === old, true);
+    },
+  },
+  {
+    name: "can be asked to stop streaming",
+    run: async (driver) => {
+      await driver.put("large", "text ".repeat(500_000));
+      for await (const piece of driver.stream("large")) {
+        same(piece.startsWith("text "), true);
+        break;
+      }
+      await driver.delete("large");
+      same(await piecesOf(driver, "large"), []);
     },
   },
 ];
@@ -210,6 +282,7 @@ const refusalCases: readonly ContractCase[] = [
       for (const key of [...bad, "a.", "x".repeat(300), "a b", "%2e%2e%2fx"]) {
         await refused("InvalidArgument", driver.put(key, "x"));
         await refused("InvalidArgument", driver.get(key));
+        await refused("InvalidArgument", piecesOf(driver, key));
         await refused("InvalidArgument", driver.append(key, "x\n"));
         await refused("InvalidArgument", driver.delete(key));
       }
@@ -240,6 +313,12 @@ export async function countUp(driver: StorageDriver, key: string, steps: number)
       if (!(CompactError.isInstance(error) && error.code === "Conflict")) throw error;
     }
   }
+}
+
+async function piecesOf(driver: StorageDriver, key: string): Promise<string[]> {
+  const pieces: string[] = [];
+  for await (const piece of driver.stream(key)) pieces.push(piece);
+  return pieces;
 }
 
 async function winners(driver: StorageDriver, ifVersion: string | null): Promise<number> {

@@ -9,6 +9,7 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would wait for ever.
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 const TEMP = /^\.temp-[0-9a-f-]{36}$/;
+const PIECE_BYTES = 262_144;
 const LEFT_OVER_AFTER = 60 * 60 * 1000;
 
 export interface TempFile {
@@ -39,6 +40,26 @@ export async function readPlain(path: string): Promise<string | undefined> {
   if (handle === undefined) return undefined;
   try {
     return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The text of an open file in pieces, as long as the file was when this began; closes it at the end. */
+export async function* textPieces(handle: FileHandle): AsyncGenerator<string> {
+  try {
+    const { size } = await handle.stat();
+    const buffer = Buffer.alloc(Math.min(PIECE_BYTES, size));
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    for (let offset = 0; offset < size; ) {
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, size - offset), offset);
+      if (bytesRead === 0) break;
+      offset += bytesRead;
+      const piece = decoder.decode(buffer.subarray(0, bytesRead), { stream: true });
+      if (piece !== "") yield piece;
+    }
+    const rest = decoder.decode();
+    if (rest !== "") yield rest;
   } finally {
     await handle.close();
   }

@@ -38,10 +38,20 @@ export function nameOfVersion(fileName: string): string | undefined {
 
 /** The newest value; nothing where there is none. */
 export async function readNewest(place: Place): Promise<StoredValue | undefined> {
+  const found = await newestFile(place, readPlain);
+  if (found === undefined) return undefined;
+  return { value: found.content, version: `${found.number}.${fingerprintOf(found.content)}` };
+}
+
+/** The newest version's number and what `read` makes of its file; nothing where there is no value. */
+export async function newestFile<T>(
+  place: Place,
+  read: (path: string) => Promise<T | undefined>,
+): Promise<{ readonly number: number; readonly content: T } | undefined> {
   for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
     const newest = (await versionNumbers(place)).at(-1) ?? 0;
-    const value = await readPlain(versionPath(place, newest));
-    if (value !== undefined) return { value, version: `${newest}.${fingerprintOf(value)}` };
+    const content = await read(versionPath(place, newest));
+    if (content !== undefined) return { number: newest, content };
     // A version that vanished was overtaken while we looked: look again.
     if (newest === 0 && (await versionNumbers(place)).length === 0) return undefined;
   }

@@ -1,4 +1,5 @@
-import { readdir, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CompactError } from "../../errors.ts";
 import type { ChunkedStorageDriver } from "../chunked.ts";
@@ -6,12 +7,13 @@ import { conflict } from "../conflict.ts";
 import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.ts";
 import { appendDurably } from "./fs-append.ts";
 import { storageFailed } from "./fs-errors.ts";
-import { type TempFile, writeTemp } from "./fs-files.ts";
+import { openPlain, type TempFile, textPieces, writeTemp } from "./fs-files.ts";
 import { createFolders, type Folders, type Place, syncFolder } from "./fs-folders.ts";
 import {
   commitFirst,
   commitNext,
   nameOfVersion,
+  newestFile,
   readNewest,
   versionNumbers,
   versionPath,
@@ -57,12 +59,28 @@ export function createFsDriver(options: { readonly root: string }): ChunkedStora
         const place = await folders.find(key);
         return place === undefined ? undefined : readNewest(place);
       }),
+    async *stream(key) {
+      const handle = await guarded(key, () => openNewest(folders, key));
+      if (handle === undefined) return;
+      try {
+        yield* textPieces(handle);
+      } catch (error) {
+        throw storageFailed(error, join(location, key));
+      }
+    },
     put: (key, value, putOptions) => putChunks(key, [value], putOptions),
     putChunks,
     append: (key, text) => guarded(key, () => append(folders, key, text)),
     list: (prefix) => guarded(prefix, () => listKeys(folders, prefix)),
     delete: (key) => guarded(key, () => remove(folders, key)),
   };
+}
+
+async function openNewest(folders: Folders, key: string): Promise<FileHandle | undefined> {
+  checkKey(key);
+  const place = await folders.find(key);
+  if (place === undefined) return undefined;
+  return (await newestFile(place, (path) => openPlain(path, constants.O_RDONLY)))?.content;
 }
 
 function* checkedChunks(chunks: Iterable<string>, key: string): Generator<string> {

@@ -20,6 +20,10 @@ export function createMemoryDriver(): StorageDriver {
       checkKey(key);
       return values.get(key);
     },
+    async *stream(key) {
+      checkKey(key);
+      yield* pieces(values.get(key)?.value ?? "");
+    },
     async put(key, value, options = {}) {
       checkKey(key);
       checkText(value, key);
@@ -42,4 +46,17 @@ export function createMemoryDriver(): StorageDriver {
       values.delete(key);
     },
   };
+}
+
+const PIECE = 65_536;
+
+/** Cut so that no character is split. */
+function* pieces(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + PIECE, text.length);
+    const last = text.charCodeAt(end - 1);
+    if (last >= 0xd800 && last <= 0xdbff) end += 1;
+    yield text.slice(start, end);
+    start = end;
+  }
 }
