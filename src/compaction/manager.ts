@@ -133,6 +133,11 @@ export class CompactManager {
     };
   }
 
+  /** Tells the exporters of something that went less well beside a call; `code` is a stable word. */
+  warn(sessionId: string, code: string, message: string): void {
+    this.#telling.announcer(sessionId)(warning({ severity: "medium", code, message }));
+  }
+
   /** Calls back after every compaction; the returned function ends that. */
   onCompaction(listener: (notice: CompactionNotice) => void): () => void {
     this.#listeners.add(listener);
