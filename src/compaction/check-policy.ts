@@ -14,6 +14,11 @@ export function checkConfigObject(config: CompactConfig): void {
   const { policy } = config;
   if (!(policy.triggerPct > 0 && policy.triggerPct <= 1))
     throw invalid("policy.triggerPct", "must be 0.0-1.0");
+  if (policy.coldTriggerPct !== undefined && !(policy.coldTriggerPct > 0 && policy.coldTriggerPct <= 1))
+    throw invalid("policy.coldTriggerPct", "must be 0.0-1.0");
+  whole("policy.maxToolResultTokens", policy.maxToolResultTokens, 64);
+  whole("policy.maxRequestBytes", policy.maxRequestBytes, 1);
+  whole("policy.cacheTtlSeconds", policy.cacheTtlSeconds, 0);
   whole("policy.hardCapBuffer", policy.hardCapBuffer, 0);
   whole("policy.keepRecentTurns", policy.keepRecentTurns, 1);
   whole("policy.keepToolIoPairs", policy.keepToolIoPairs, 0);

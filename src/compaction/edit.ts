@@ -1,8 +1,10 @@
 import {
   argumentsValue,
+  type MediaPart,
   type Message,
   type Part,
   resultText,
+  type TextPart,
   type ToolCallPart,
   type ToolResultPart,
   toolCalls,
@@ -14,6 +16,10 @@ export interface Edit {
   readonly clear?: true;
   /** Texts longer than this many tokens keep their head and tail. */
   readonly elideTo?: number;
+  /** Tool results longer than this many tokens keep their head and tail. */
+  readonly resultsTo?: number;
+  /** Images and other media are left out: their bytes are too many for the wire. */
+  readonly dropMedia?: true;
   /** Signed reasoning is left out: it was bound to a prefix that is no longer there. */
   readonly stripReasoning?: true;
 }
@@ -37,8 +43,11 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
       edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
     const cut =
       edit.elideTo === undefined ? cleared : elidePart(cleared, { cap: edit.elideTo, pointer, context });
-    changed ||= cut !== part;
-    return cut;
+    const short =
+      edit.resultsTo === undefined ? cut : shortenResult(cut, { cap: edit.resultsTo, pointer, context });
+    const light = edit.dropMedia === true ? withoutMedia(short, pointer) : short;
+    changed ||= light !== part;
+    return light;
   });
   return changed ? { ...message, parts, edited: true } : message;
 }
@@ -104,6 +113,41 @@ function elideResult(part: ToolResultPart, elision: Elision): ToolResultPart {
   const before = resultText(part);
   const text = elideText(before, elision);
   return text === before ? part : { ...part, content: text };
+}
+
+/** Room for the marker between head and tail, in tokens. */
+const MARKER_TOKENS = 40;
+
+/** A result's text with head, tail and marker within the cap, so that it is never cut twice; its media stay. */
+function shortenResult(part: Part, elision: Elision): Part {
+  if (part.type !== "toolResult") return part;
+  const { cap, context } = elision;
+  const before = resultText(part);
+  if (before.length <= cap || context.countText(before) <= cap) return part;
+  let aim = Math.max(cap - MARKER_TOKENS, 8);
+  let text = elideText(before, { ...elision, cap: aim });
+  while (context.countText(text) > cap && aim > 8) {
+    aim = Math.max(8, Math.floor(aim * 0.8));
+    text = elideText(before, { ...elision, cap: aim });
+  }
+  if (typeof part.content === "string") return { ...part, content: text };
+  const media = part.content.filter((piece) => piece.type === "media");
+  return { ...part, content: media.length === 0 ? text : [{ type: "text", text }, ...media] };
+}
+
+/** Media give way to a line that says what they were and where the archive has them. */
+function withoutMedia(part: Part, pointer: string): Part {
+  if (part.type === "media") return leftOut(part, pointer);
+  if (part.type !== "toolResult" || typeof part.content === "string") return part;
+  if (!part.content.some((piece) => piece.type === "media")) return part;
+  return {
+    ...part,
+    content: part.content.map((piece) => (piece.type === "media" ? leftOut(piece, pointer) : piece)),
+  };
+}
+
+function leftOut(part: MediaPart, pointer: string): TextPart {
+  return { type: "text", text: `[${part.mediaType} left out: ${Math.ceil(part.bytes / 1000)} KB${pointer}]` };
 }
 
 /** Long strings inside the arguments are cut, so that they stay JSON of the same shape. */

@@ -24,6 +24,8 @@ export interface PlanInput {
   readonly reasoningBound?: boolean;
   /** Most tokens of the summary's text. */
   readonly maxSummaryTokens: number;
+  /** Most bytes of the request on the wire; see `wireBytes`. */
+  readonly maxBytes?: number;
   readonly archiveId?: (message: Message) => string;
 }
 
@@ -65,20 +67,26 @@ export function fitToLimit(input: PlanInput, limit: number): Draft {
     fitting(input, costs, preferred) ??
     (preferred < limit ? atFloor(input, costs, limit) : undefined) ??
     overflowing(input, costs, limit);
-  return releaseReasoning(input, restore(input, extend(input, draft, limit), limit));
+  return restore(input, extend(input, draft, limit), limit);
+}
+
+/** Where the list first differs from what was sent; a summary stands before everything that is not pinned. */
+function firstChange(input: PlanInput, draft: Draft): number {
+  if (needsSummary(input, draft)) return 0;
+  return input.messages.findIndex((_, index) => !draft.kept.has(index) || draft.edits.has(index));
 }
 
 /** Behind the first message that goes or changes, bound reasoning can't stay: the provider would reject or drop it. */
-function releaseReasoning(input: PlanInput, draft: Draft): Draft {
-  const untouched = draft.kept.size === input.messages.length && draft.edits.size === 0;
-  if (input.reasoningBound !== true || untouched) return draft;
+export function releaseReasoning(input: PlanInput, draft: Draft): Draft {
+  const from = firstChange(input, draft);
+  if (input.reasoningBound !== true || from === -1) return draft;
   const edits = new Map(draft.edits);
   const costs = [...draft.costs];
   const context = editContext(input);
   for (const index of draft.kept) {
     const message = input.messages[index];
-    if (message === undefined || draft.partition.layers[index] === "pinned" || !hasBoundReasoning(message))
-      continue;
+    if (message === undefined || index < from || !hasBoundReasoning(message)) continue;
+    if (draft.partition.layers[index] === "pinned") continue;
     const edit: Edit = { ...edits.get(index), stripReasoning: true };
     edits.set(index, edit);
     costs[index] = input.counter.countMessage(applyEdit(message, edit, context));

@@ -1,6 +1,6 @@
 import type { Format } from "../messages/message.ts";
 import { isPinned } from "../policy/partition.ts";
-import { budgetOf, decideTrigger, type TriggerDecision } from "../policy/trigger.ts";
+import { budgetOf, decideTrigger, type TriggerDecision, type TriggerReason } from "../policy/trigger.ts";
 import { archiveId } from "../storage/archive-line.ts";
 import { afterCompaction, calibrated, observeUsage, runningRatio } from "../tokens/calibration.ts";
 import type { RequestCount, TokenBreakdown } from "../tokens/counter.ts";
@@ -17,6 +17,8 @@ export interface LookContext {
   /** Counts for the model; where none is named, as lists of this format are usually counted. */
   counterFor(format: Format | undefined): RequestCounter;
   readonly maxContextTokens: number;
+  /** Milliseconds since 1970. */
+  now(): number;
 }
 
 /** A session brought up to date with a list, and what the whole request costs. */
@@ -28,6 +30,8 @@ export interface Look {
   readonly usage: RequestCount;
   /** Our count of what travels beside the messages. */
   readonly fixedTokens: number;
+  /** The provider has forgotten the session's prefix, as far as can be told. */
+  readonly cacheCold: boolean;
 }
 
 /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
@@ -58,7 +62,14 @@ export function lookAt(
   learn(session, request.usage, counter);
   session.estimate = tokens;
   const usage = counter.range(calibrated(tokens, session.state.calibration, counter.id));
-  return { session, codec, ports, usage: { ...usage, breakdown }, fixedTokens: tokens - session.tokens };
+  const cacheCold = request.cacheCold ?? isCold(session, context);
+  session.seenAt = context.now();
+  const fixedTokens = tokens - session.tokens;
+  return { session, codec, ports, usage: { ...usage, breakdown }, fixedTokens, cacheCold };
+}
+
+function isCold({ seenAt }: LiveSession, { now, config }: LookContext): boolean {
+  return seenAt !== undefined && now() - seenAt > config.policy.cacheTtlSeconds * 1000;
 }
 
 function breakdownOf(
@@ -91,20 +102,52 @@ function learn(session: LiveSession, usage: unknown, counter: RequestCounter): v
 
 /** After a compaction the next waits until the list has grown by this share of the window, while it fits. */
 const MIN_GROWTH = 0.05;
+/** Attempts that came to nothing double the wait up to this share of the window. */
+const MAX_GROWTH = 0.4;
 
 /** Whether this list is to be compacted now. */
-export function decide({ session, usage }: Look, manual: boolean, context: LookContext): TriggerDecision {
+export function decide(seen: Look, manual: boolean, context: LookContext): TriggerDecision {
   const { maxContextTokens, config } = context;
-  const usagePct = usage.tokens / maxContextTokens;
+  const { tokens, breakdown } = seen.usage;
+  const usagePct = tokens / maxContextTokens;
   if (manual) return { triggered: true, reason: "manual", usagePct };
-  const input = { tokens: usage.tokens, messageTokens: usage.breakdown.messages, maxContextTokens };
-  const decision = decideTrigger(input, config.policy);
-  const grown = usage.tokens - session.state.tokensAfter;
-  const justCompacted = session.state.step > 0 && grown >= 0 && grown < MIN_GROWTH * maxContextTokens;
-  if (decision.triggered && justCompacted && usage.tokens <= budgetOf(maxContextTokens, config.policy)) {
-    return { triggered: false, reason: "just_compacted", usagePct };
+  const { cacheCold } = seen;
+  const input = { tokens, messageTokens: breakdown.messages, maxContextTokens, bytes: seen.session.bytes };
+  const decision = decideTrigger({ ...input, cacheCold }, config.policy);
+  const mustAct = tokens > budgetOf(maxContextTokens, config.policy) || decision.reason === "max_bytes";
+  if (!decision.triggered || mustAct) return decision;
+  const held = heldBack(seen, decision, context);
+  return held === undefined ? decision : { triggered: false, reason: held, usagePct };
+}
+
+/** Why a list that is over a threshold, but fits, is sent as it is. */
+function heldBack(seen: Look, decision: TriggerDecision, context: LookContext): TriggerReason | undefined {
+  const { session, usage } = seen;
+  const growth = (since: number): number => {
+    const grown = (usage.tokens - since) / context.maxContextTokens;
+    return grown >= 0 ? grown : Number.POSITIVE_INFINITY;
+  };
+  if (session.state.step > 0 && growth(session.state.tokensAfter) < MIN_GROWTH) return "just_compacted";
+  const { stall } = session;
+  if (stall !== undefined && stall.attempts > 1) {
+    const wait = Math.min(MAX_GROWTH, MIN_GROWTH * 2 ** (stall.attempts - 2));
+    if (growth(stall.tokens) < wait) return stall.reason;
   }
-  return decision;
+  const { triggerPct, coldTriggerPct } = context.config.policy;
+  const share = decision.reason === "trigger_pct" ? triggerPct : undefined;
+  const threshold = decision.reason === "cold_cache" ? coldTriggerPct : share;
+  const hopeless = threshold !== undefined && fixedPart(seen) >= threshold * context.maxContextTokens;
+  return hopeless ? "fixed_over_trigger" : undefined;
+}
+
+/** Tokens that no compaction takes away: what travels beside the messages, and those that are pinned. */
+export function fixedPart({ session, fixedTokens }: Look): number {
+  return session.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), fixedTokens);
+}
+
+/** Remembers an attempt that came to nothing; from the second in a row on, the next waits for growth. */
+export function noteStall({ session, usage }: Look, reason: TriggerReason): void {
+  session.stall = { tokens: usage.tokens, attempts: (session.stall?.attempts ?? 0) + 1, reason };
 }
 
 /** The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. */

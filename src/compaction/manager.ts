@@ -1,14 +1,14 @@
-import { CompactError } from "../errors.ts";
-import { budgetOf, type TriggerDecision } from "../policy/trigger.ts";
+import { CompactError, type CompactErrorCode } from "../errors.ts";
+import { budgetOf, type TriggerDecision, type TriggerReason } from "../policy/trigger.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { tokenEstimate, warning } from "../tracing/events.ts";
-import { type Announce, decisionEvent, messageOf } from "./announce.ts";
+import { type Announce, decisionEvent, failureEvent, messageOf } from "./announce.ts";
 import { checkConfigObject } from "./check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config.ts";
 import { createCounters } from "./counters.ts";
-import { decide, type Look, type LookContext, lookAt, rawBudget } from "./look.ts";
+import { decide, fixedPart, type Look, type LookContext, lookAt, noteStall } from "./look.ts";
 import { currentState } from "./next-state.ts";
 import { summarizersOf } from "./one-shot.ts";
 import type {
@@ -20,17 +20,15 @@ import type {
   RunningSummary,
 } from "./ports.ts";
 import { type CompactionReport, type CompactionResult, untouched } from "./report.ts";
-import { compactSession, type RoundInput } from "./round.ts";
+import { compactSession } from "./round.ts";
+import { roundInputOf } from "./round-input.ts";
 import { type LiveSession, newSession } from "./session.ts";
+import { unsentResults } from "./shorten.ts";
 import type { SessionState } from "./state.ts";
 import { configuredExporters, openStore, type Store } from "./store.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 
-/** A summary gets at most a tenth of the window, and never more than this. */
-const MAX_SUMMARY_TOKENS = 8192;
-/** An automatic compaction ends below this share of its trigger where it can: else the next one would follow at once. */
-const ROOM_TO_GROW = 0.75;
 /** Sessions kept in memory; the oldest is forgotten first and comes back from its stored state. */
 const MAX_SESSIONS = 256;
 
@@ -73,6 +71,7 @@ export class CompactManager {
     this.#context = {
       config: this.config,
       maxContextTokens: this.maxContextTokens,
+      now: () => this.#now().getTime(),
       counterFor: createCounters({ models, ...(model === undefined ? {} : { model }), onWarning: warn }),
     };
     this.#redactor = createRedactor(this.config.redaction);
@@ -172,7 +171,8 @@ export class CompactManager {
   async #save(session: LiveSession, state: SessionState): Promise<string> {
     const { states } = await this.#open();
     const summary = this.#redactor.redactValue(state.summary) as SessionState["summary"];
-    return (await states.save(session.id, { ...state, summary }, session.storedVersion)).version;
+    const seenAt = new Date(session.seenAt ?? this.#now().getTime()).toISOString();
+    return (await states.save(session.id, { ...state, summary, seenAt }, session.storedVersion)).version;
   }
 
   #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
@@ -188,26 +188,55 @@ export class CompactManager {
       try {
         return await this.#attempt(call, session);
       } catch (error) {
-        const conflict = CompactError.isInstance(error) && error.code === "Conflict";
-        if (!conflict || attempt >= 3) throw error;
+        if (!isError(error, "Conflict") || attempt >= 3) throw error;
         this.#sessions.delete(call.sessionId);
       }
     }
   }
 
   async #attempt<T>(call: Call<T>, session: LiveSession): Promise<CompactionResult<T>> {
-    const seen = lookAt(session, call.messages, call.request, this.#context);
     const announce = this.#telling.announcer(call.sessionId);
-    this.#announceLook(seen, announce);
+    const first = lookAt(session, call.messages, call.request, this.#context);
+    this.#announceLook(first, announce);
+    const shortened = await this.#shorten(call, first, announce);
+    const { usage: _, ...again } = call.request;
+    const seen = shortened === undefined ? first : lookAt(session, call.messages, again, this.#context);
     this.#tokens.set(call.sessionId, seen.usage.tokens);
     const decision = decide(seen, call.manual !== undefined, this.#context);
-    const report = decision.triggered ? await this.#compact(call, seen, { decision, announce }) : undefined;
-    if (report !== undefined) return this.#compacted(call, seen, report);
-    const settled: TriggerDecision = decision.triggered
-      ? { ...decision, triggered: false, reason: "nothing_eligible" }
-      : decision;
+    const outcome = decision.triggered
+      ? await this.#compact(call, seen, { decision, announce })
+      : decision.reason;
+    if (typeof outcome !== "string") {
+      session.stall = undefined;
+      return this.#compacted(call, seen, outcome);
+    }
+    if (decision.triggered) noteStall(seen, outcome);
+    if (outcome === "fixed_over_trigger") this.#tellFixedPart(seen, announce);
+    if (shortened !== undefined) return this.#compacted(call, seen, shortened);
+    const settled: TriggerDecision = { ...decision, triggered: false, reason: outcome };
     announce(decisionEvent(settled, this.config.policy));
     return this.#passed(call, seen, settled);
+  }
+
+  /** Tool results over the limit are cut before a model ever sees them: later it would break the cached prefix. */
+  async #shorten<T>(call: Call<T>, seen: Look, announce: Announce): Promise<CompactionReport | undefined> {
+    const limit = this.config.policy.maxToolResultTokens;
+    if (limit === undefined || call.manual !== undefined) return undefined;
+    if (unsentResults(seen.session.view, limit, seen.ports.edit).length === 0) return undefined;
+    const usagePct = seen.usage.tokens / this.maxContextTokens;
+    const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
+    const outcome = await this.#compact(call, seen, { decision, announce });
+    return typeof outcome === "string" ? undefined : outcome;
+  }
+
+  #tellFixedPart(seen: Look, announce: Announce): void {
+    if (seen.session.fixedPartTold) return;
+    seen.session.fixedPartTold = true;
+    const message =
+      `the system prompt, tools and protected messages take ${fixedPart(seen)} of ${this.maxContextTokens} ` +
+      "tokens, which is over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
+    this.#warn(message);
+    announce(warning({ severity: "high", code: "fixed_over_trigger", message }));
   }
 
   #announceLook({ session, usage }: Look, announce: Announce): void {
@@ -221,50 +250,39 @@ export class CompactManager {
     announce(tokenEstimate({ model, tokens: usage.tokens, maxTokens, breakdown: usage.breakdown }));
   }
 
-  /** Undefined when there is nothing to gain, or when the archive failed and the list fits as it is. */
+  /** A reason instead of a report when there is nothing to gain, or when it failed and the list fits as it is. */
   async #compact<T>(
     call: Call<T>,
     seen: Look,
     { decision, announce }: { readonly decision: TriggerDecision; readonly announce: Announce },
-  ): Promise<CompactionReport | undefined> {
+  ): Promise<CompactionReport | TriggerReason> {
     const store = await this.#open();
     try {
-      return await compactSession(this.#roundInput(call, seen, decision), {
-        archive: store.archive,
-        summarizers: this.#summarizers(),
-        announce,
-        now: () => this.#now().toISOString(),
-        clock: () => this.#clock(),
-        save: (session, state) => this.#save(session, state),
-      });
+      const report = await compactSession(
+        roundInputOf({ seen, decision, request: call.request, manual: call.manual }, this.#context),
+        {
+          archive: store.archive,
+          summarizers: this.#summarizers(),
+          announce,
+          now: () => this.#now().toISOString(),
+          clock: () => this.#clock(),
+          save: (session, state) => this.#save(session, state),
+        },
+      );
+      return report ?? "nothing_eligible";
     } catch (error) {
-      const archiveFailed = CompactError.isInstance(error) && error.code === "StorageFailed";
-      const fits = seen.usage.tokens <= budgetOf(this.maxContextTokens, this.config.policy);
-      if (archiveFailed && fits && call.manual === undefined) return undefined;
+      const reason = call.manual === undefined && this.#fits(seen) ? reasonToGoOn(error) : undefined;
+      if (reason !== undefined) return reason;
+      if (isError(error, "InsufficientBudget")) announce(failureEvent(error, "none"));
       throw error;
     } finally {
       await this.#telling.keep();
     }
   }
 
-  #roundInput<T>(call: Call<T>, seen: Look, decision: TriggerDecision): RoundInput {
-    const { policy, summarizer } = this.config;
-    const tenth = Math.max(256, Math.floor(this.maxContextTokens / 10));
-    return {
-      session: seen.session,
-      ports: seen.ports,
-      config: this.config,
-      decision,
-      fixedTokens: seen.fixedTokens,
-      budget: rawBudget(seen, this.#context),
-      target: call.manual === undefined ? policy.targetContextTokens : call.manual.targetTokens,
-      preferred:
-        call.manual === undefined ? this.maxContextTokens * policy.triggerPct * ROOM_TO_GROW : undefined,
-      maxSummaryTokens: summarizer.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
-      reasoningBound: lookUpModel(this.config.model ?? "", this.config.models).thinking === "bound",
-      note: call.manual?.note,
-      signal: call.request.signal,
-    };
+  #fits({ session, usage }: Look): boolean {
+    const { policy } = this.config;
+    return usage.tokens <= budgetOf(this.maxContextTokens, policy) && session.bytes <= policy.maxRequestBytes;
   }
 
   #summarizers(): readonly Summarizer[] {
@@ -307,6 +325,8 @@ export class CompactManager {
     if (stored !== undefined) {
       session.state = stored.value;
       session.storedVersion = stored.version;
+      const seenAt = Date.parse(stored.value.seenAt ?? "");
+      session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
     }
     const oldest = this.#sessions.keys().next();
     if (this.#sessions.size >= MAX_SESSIONS && oldest.done !== true) {
@@ -339,4 +359,14 @@ export class CompactManager {
   #clock(): number {
     return this.#ports.clock?.() ?? performance.now();
   }
+}
+
+function isError(error: unknown, code: CompactErrorCode): boolean {
+  return CompactError.isInstance(error) && error.code === code;
+}
+
+/** Failures that a list which fits as it is can live with. */
+function reasonToGoOn(error: unknown): TriggerReason | undefined {
+  if (isError(error, "StorageFailed")) return "attempts_failed";
+  return isError(error, "InsufficientBudget") ? "nothing_eligible" : undefined;
 }

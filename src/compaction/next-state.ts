@@ -35,6 +35,8 @@ export interface NextStateInput {
   /** ISO 8601. */
   readonly at: string;
   readonly edit: EditContext;
+  /** False where only messages were touched that had not been sent yet: the next compaction is no nearer. */
+  readonly rewrote: boolean;
 }
 
 /** The state after a compaction, and the entries of the new view. */
@@ -56,21 +58,31 @@ export function nextState(input: NextStateInput): {
     entries.push(keptEntry(entry, fate, input.edit));
   }
   const previous = session.state;
+  const summary = summaryAfter(input);
   const state: SessionState = {
     format: 1,
     counter: input.counter,
     log,
     kept: entries.flatMap((entry) => keptMessage(entry, log)),
-    summary:
-      applied.summary === undefined ? undefined : stored(applied.summary, applied.summaryTokens, input.at),
+    summary,
     summaryCount: previous.summaryCount + (applied.summary === undefined ? 0 : 1),
-    summarizedMessageIds:
-      applied.summary === undefined ? [] : [...previous.summarizedMessageIds, ...summarized],
+    summarizedMessageIds: summary === undefined ? [] : [...previous.summarizedMessageIds, ...summarized],
     step: input.step,
-    tokensAfter: applied.tokensAfter,
-    calibration: afterCompaction(previous.calibration),
+    tokensAfter: input.rewrote ? applied.tokensAfter : previous.tokensAfter,
+    calibration: input.rewrote ? afterCompaction(previous.calibration) : previous.calibration,
   };
   return { state, entries };
+}
+
+/** The new summary, or the one that the plan left in the view. */
+function summaryAfter({ session, plan, applied, at }: NextStateInput): StoredSummary | undefined {
+  if (applied.summary !== undefined) return stored(applied.summary, applied.summaryTokens, at);
+  const carried = session.view.some(
+    (message, index) =>
+      message.meta?.summaryVersion === session.state.summary?.version &&
+      plan.entries[index]?.action === "keep",
+  );
+  return carried ? session.state.summary : undefined;
 }
 
 function stored(summary: LiveSummary, tokens: number, at: string): StoredSummary {
@@ -88,17 +100,23 @@ function keptEntry(entry: ViewEntry, fate: PlannedMessage | undefined, context: 
 }
 
 function joined(before: Edit | undefined, now: Edit): Edit {
-  const elideTo = Math.min(
-    before?.elideTo ?? Number.POSITIVE_INFINITY,
-    now.elideTo ?? Number.POSITIVE_INFINITY,
-  );
+  const elideTo = least(before?.elideTo, now.elideTo);
+  const resultsTo = least(before?.resultsTo, now.resultsTo);
+  const dropMedia = before?.dropMedia === true || now.dropMedia === true;
   const clear = before?.clear === true || now.clear === true;
   const strip = before?.stripReasoning === true || now.stripReasoning === true;
   return {
     ...(clear ? { clear: true as const } : {}),
-    ...(Number.isFinite(elideTo) ? { elideTo } : {}),
+    ...(elideTo === undefined ? {} : { elideTo }),
+    ...(resultsTo === undefined ? {} : { resultsTo }),
+    ...(dropMedia ? { dropMedia: true as const } : {}),
     ...(strip ? { stripReasoning: true as const } : {}),
   };
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
 }
 
 function keptMessage(entry: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {

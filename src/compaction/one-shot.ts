@@ -1,5 +1,6 @@
 import { CompactError } from "../errors.ts";
 import type { Format, Message } from "../messages/message.ts";
+import { wireBytes } from "../messages/wire-size.ts";
 import { isPinned } from "../policy/partition.ts";
 import { builtinSummarizer } from "../summarizers/builtin.ts";
 import type { Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
@@ -8,8 +9,9 @@ import { createTokenCounter, type RequestCounter } from "../tokens/token-counter
 import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
 import { type CompactPolicy, defaultConfig } from "./config.ts";
+import type { PlanInput } from "./fit.ts";
 import { listCodec } from "./list-codec.ts";
-import { type CompactionPlan, planView } from "./plan.ts";
+import { type CompactionPlan, planBytes, planView } from "./plan.ts";
 import { type ArchiveReceipt, type CompactionResult, reportOf, untouched } from "./report.ts";
 
 export interface PlanOptions {
@@ -71,7 +73,9 @@ export async function compact<T = unknown>(
   const prepared = prepare(messages, options);
   const { view, counter, codec, fixedTokens } = prepared;
   const tokens = view.reduce((total, message) => total + counter.countMessage(message), fixedTokens);
-  if (tokens <= Math.min(options.maxTokens, options.targetTokens ?? options.maxTokens)) {
+  const fits = tokens <= Math.min(options.maxTokens, options.targetTokens ?? options.maxTokens);
+  const maxBytes = { ...defaultConfig.policy, ...options.policy }.maxRequestBytes;
+  if (fits && view.reduce((total, message) => total + wireBytes(message), 0) <= maxBytes) {
     const report = untouched({
       reason: "below_trigger",
       format: codec.format,
@@ -81,7 +85,7 @@ export async function compact<T = unknown>(
     });
     return { messages: messages as T[], summary: undefined, report };
   }
-  const plan = planPrepared(prepared, options);
+  const plan = fits ? planBytes(planInput(prepared, options)) : planPrepared(prepared, options);
   const archive = await options.archive?.save(view);
   const applied = await applyPlan(view, plan, {
     counter,
@@ -160,9 +164,13 @@ function requirePositive(name: string, value: number | undefined, required: bool
   });
 }
 
-function planPrepared({ view, counter, fixedTokens }: Prepared, options: PlanOptions): CompactionPlan {
+function planPrepared(prepared: Prepared, options: PlanOptions): CompactionPlan {
+  return planView(planInput(prepared, options));
+}
+
+function planInput({ view, counter, fixedTokens }: Prepared, options: PlanOptions): PlanInput {
   const policy = { ...defaultConfig.policy, ...options.policy };
-  return planView({
+  return {
     messages: view,
     counter,
     fixedTokens,
@@ -174,6 +182,7 @@ function planPrepared({ view, counter, fixedTokens }: Prepared, options: PlanOpt
     reasoningBound:
       options.model !== undefined && lookUpModel(options.model, options.models).thinking === "bound",
     maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
+    maxBytes: policy.maxRequestBytes,
     ...(options.archiveId === undefined ? {} : { archiveId: options.archiveId }),
-  });
+  };
 }

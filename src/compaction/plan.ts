@@ -8,9 +8,11 @@ import {
   MIN_SUMMARY_TOKENS,
   needsSummary,
   type PlanInput,
+  releaseReasoning,
   sum,
   summaryOverhead,
 } from "./fit.ts";
+import { fitBytes, keepAll, shortenResults } from "./shorten.ts";
 
 export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
 
@@ -52,7 +54,17 @@ export interface CompactionPlan {
 /** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function planView(input: PlanInput): CompactionPlan {
   const limit = Math.min(input.budget, input.target ?? input.budget);
-  return finish(input, fitToLimit(input, limit), limit);
+  return finish(input, releaseReasoning(input, fitBytes(input, fitToLimit(input, limit))), limit);
+}
+
+/** Plans to leave out media, and nothing else, until the request fits the wire. Throws as `planView`. */
+export function planBytes(input: PlanInput): CompactionPlan {
+  return finish(input, releaseReasoning(input, fitBytes(input, keepAll(input))), input.budget);
+}
+
+/** Plans to shorten the tool results that were never sent and have more than `limit` tokens, and nothing else. */
+export function planShortening(input: PlanInput, limit: number): CompactionPlan {
+  return finish(input, shortenResults(input, limit), input.budget);
 }
 
 /** A summary takes at most half of what it replaces: it must be worth the exchange. */
@@ -108,13 +120,18 @@ function planned(
     ...(edit === undefined ? {} : { edit }),
     tokens,
     tokensAfter: action === "summarize" ? 0 : (draft.costs[index] ?? tokens),
-    reason: edit?.stripReasoning === true ? BOUND : reasonFor(layer, action, message),
+    reason: edit?.stripReasoning === true ? BOUND : reasonFor(message, { layer, action, edit }),
   };
 }
 
 const BOUND = "kept without its reasoning, which was bound to what left";
 
-function reasonFor(layer: Layer, action: PlannedAction, message: Message): string {
+function reasonFor(
+  message: Message,
+  { layer, action, edit }: { layer: Layer; action: PlannedAction; edit: Edit | undefined },
+): string {
+  if (edit?.dropMedia === true) return "its media are left out: too many bytes for one request";
+  if (edit?.resultsTo !== undefined) return "tool output over the limit: keeps its head and tail";
   if (action === "elide") return "must stay but is too large: keeps its head and tail";
   if (action === "clear") return "kept near the recent part, its tool output emptied";
   if (action === "summarize") {
@@ -132,5 +149,6 @@ function reasonFor(layer: Layer, action: PlannedAction, message: Message): strin
 function actionOf(kept: boolean, edit: Edit | undefined): PlannedAction {
   if (!kept) return "summarize";
   if (edit?.clear === true) return "clear";
-  return edit?.elideTo === undefined ? "keep" : "elide";
+  const cut = edit?.elideTo ?? edit?.resultsTo ?? edit?.dropMedia;
+  return cut === undefined ? "keep" : "elide";
 }

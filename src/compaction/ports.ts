@@ -28,6 +28,11 @@ export interface PreflightRequest {
   readonly input?: string;
   /** The provider's usage record of the call before, in its own shape: later estimates are calibrated by it. */
   readonly usage?: unknown;
+  /**
+   * Whether the provider's prompt cache has forgotten this session. When left out, it is taken to be cold
+   * after `policy.cacheTtlSeconds` without a call; a process that does not know the last call takes it to be warm.
+   */
+  readonly cacheCold?: boolean;
   /** Recognised from the list when left out. */
   readonly format?: Format;
   readonly signal?: AbortSignal;

@@ -15,10 +15,11 @@ import {
 } from "./announce.ts";
 import { type Applied, applyPlan } from "./apply.ts";
 import type { CompactConfig } from "./config.ts";
+import type { PlanInput } from "./fit.ts";
 import type { ListCodec } from "./list-codec.ts";
 import { nextState } from "./next-state.ts";
 import { nextVersion } from "./one-shot.ts";
-import { type CompactionPlan, planView } from "./plan.ts";
+import { type CompactionPlan, planBytes, planShortening, planView } from "./plan.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
 import { type LiveSession, type SessionPorts, settle } from "./session.ts";
 
@@ -61,7 +62,7 @@ export async function compactSession(
 ): Promise<CompactionReport | undefined> {
   const started = ports.clock();
   const startedAt = ports.now();
-  const plan = planOrAnnounce(input, ports);
+  const plan = planFor(input);
   if (!isWorthwhile(plan, input)) return undefined;
   announceMalformed(input, ports);
   const receipt = await archiveView(input, ports);
@@ -92,33 +93,36 @@ export async function compactSession(
   return report;
 }
 
-function planOrAnnounce(input: RoundInput, ports: RoundPorts): CompactionPlan {
-  try {
-    return planView({
-      messages: input.session.view,
-      counter: input.ports.counter,
-      fixedTokens: input.fixedTokens,
-      budget: input.budget,
-      target: input.target,
-      ...(input.preferred === undefined ? {} : { preferred: input.preferred }),
-      keep: input.config.policy,
-      clearToolResults: input.config.policy.clearToolResults,
-      onOverflow: input.config.policy.onOverflow,
-      reasoningBound: input.reasoningBound,
-      maxSummaryTokens: input.maxSummaryTokens,
-      archiveId,
-    });
-  } catch (error) {
-    ports.announce(failureEvent(error, "none"));
-    throw error;
+function planFor(input: RoundInput): CompactionPlan {
+  const { policy } = input.config;
+  const asked: PlanInput = {
+    messages: input.session.view,
+    counter: input.ports.counter,
+    fixedTokens: input.fixedTokens,
+    budget: input.budget,
+    target: input.target,
+    ...(input.preferred === undefined ? {} : { preferred: input.preferred }),
+    keep: policy,
+    clearToolResults: policy.clearToolResults,
+    onOverflow: policy.onOverflow,
+    reasoningBound: input.reasoningBound,
+    maxSummaryTokens: input.maxSummaryTokens,
+    maxBytes: policy.maxRequestBytes,
+    archiveId,
+  };
+  if (input.decision.reason === "max_bytes") return planBytes(asked);
+  if (input.decision.reason !== "tool_output" || policy.maxToolResultTokens === undefined) {
+    return planView(asked);
   }
+  return planShortening(asked, policy.maxToolResultTokens);
 }
 
 /** Automatic rounds must shrink the list; a manual one only needs something to summarize. */
 function isWorthwhile(plan: CompactionPlan, input: RoundInput): boolean {
   const changes = plan.entries.some((entry) => entry.action !== "keep");
   if (!changes) return false;
-  return input.decision.reason === "manual" || plan.tokensAfter < plan.tokensBefore;
+  const { reason } = input.decision;
+  return reason === "manual" || reason === "max_bytes" || plan.tokensAfter < plan.tokensBefore;
 }
 
 function announceMalformed(input: RoundInput, ports: RoundPorts): void {
@@ -172,6 +176,7 @@ async function commit(
     counter: input.ports.counter.id,
     at: ports.now(),
     edit: input.ports.edit,
+    rewrote: input.decision.reason !== "tool_output",
   });
   const storedVersion = await ports.save(session, state);
   const natives = input.ports.codec.encode(outcome.applied.messages);

@@ -1,5 +1,7 @@
 import { hashesOf } from "../messages/content-hash.ts";
 import type { Message, Role } from "../messages/message.ts";
+import { wireBytes } from "../messages/wire-size.ts";
+import type { TriggerReason } from "../policy/trigger.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { assemble, markSummaries, type SummaryShape } from "./assemble.ts";
 import type { ListCodec } from "./list-codec.ts";
@@ -35,6 +37,8 @@ export interface LiveSession {
   view: Message[];
   /** Tokens of the view's messages. */
   tokens: number;
+  /** Bytes of the view on the wire. */
+  bytes: number;
   /** Those of them in system and developer messages. */
   listed: { system: number; developer: number };
   /** Names the counter of the newest look. */
@@ -43,6 +47,12 @@ export interface LiveSession {
   estimate: number;
   /** The caller's list is the view: nothing has to be projected. */
   asGiven: boolean;
+  /** Attempts in a row that came to nothing; the next waits until the list has grown. */
+  stall: { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason } | undefined;
+  /** Whether it was said that what is never pruned is over the trigger by itself. */
+  fixedPartTold: boolean;
+  /** Milliseconds since 1970 at which a list of this session was last looked at; undefined when nobody knows. */
+  seenAt: number | undefined;
   /** True when the last look at a list found a history that the state does not belong to. */
   reset: boolean;
 }
@@ -59,10 +69,14 @@ export function newSession(id: string): LiveSession {
     log: [],
     view: [],
     tokens: 0,
+    bytes: 0,
     listed: { system: 0, developer: 0 },
     counterId: "",
     estimate: 0,
     asGiven: true,
+    stall: undefined,
+    fixedPartTold: false,
+    seenAt: undefined,
     reset: false,
   };
 }
@@ -118,6 +132,7 @@ function grow(
       : logged(session.log, message, { hash: hashOf(index, message), ports });
     session.entries.push(entry);
     session.view.push(message);
+    session.bytes += wireBytes(message);
     addTokens(session, message.role, entry.tokens);
   }
   for (const source of session.sources) {
@@ -141,6 +156,7 @@ function setView(
   session.view = [...view];
   session.tokens = 0;
   session.listed = { system: 0, developer: 0 };
+  session.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
   for (const entry of entries) addTokens(session, entry.message.role, entry.tokens);
   const summary =
     view.length > entries.length

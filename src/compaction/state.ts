@@ -39,6 +39,8 @@ export interface SessionState {
   readonly step: number;
   /** Tokens of the request right after the newest compaction. */
   readonly tokensAfter: number;
+  /** ISO 8601: when a list of the session was last looked at, as far as that was stored. */
+  readonly seenAt?: string;
   /** What was learnt from the provider's usage records. */
   readonly calibration: Calibration;
 }

@@ -31,6 +31,16 @@ const policy: Fields<CompactConfig["policy"]> = {
     "What happens when kept messages alone exceed the budget: an error, or the largest keep only head and tail.",
   ),
   clear_tool_results: flag("Empties old tool results in place before anything is summarized."),
+  max_tool_result_tokens: whole(
+    64,
+    "Tool results of more tokens keep only head and tail, from the first time they are sent.",
+  ),
+  max_request_bytes: whole(
+    1,
+    "Most bytes of a request; images over it leave, oldest first, before text does.",
+  ),
+  cold_trigger_pct: share("Trigger, as a share of the window, while the provider's cache is cold anyway."),
+  cache_ttl_seconds: whole(0, "Seconds after which the provider's cache is taken to be cold."),
 };
 
 const summarizer: Fields<CompactConfig["summarizer"]> = {

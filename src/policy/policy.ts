@@ -21,6 +21,14 @@ export interface Policy {
   readonly targetContextTokens?: number;
   /** Empties old tool results that are kept beyond `keepToolIoPairs`. */
   readonly clearToolResults: boolean;
+  /** Tool results of more tokens keep head and tail from the first time they are sent; no limit when left out. */
+  readonly maxToolResultTokens?: number;
+  /** Most bytes of a request on the wire, where media count as base64 and text by its length. */
+  readonly maxRequestBytes: number;
+  /** Share of the window at which a compaction starts when the provider's cache is cold anyway; never when left out. */
+  readonly coldTriggerPct?: number;
+  /** Seconds after which the provider has forgotten a prefix that nobody sent. */
+  readonly cacheTtlSeconds: number;
 }
 
 export const defaultPolicy: Policy = Object.freeze({
@@ -30,4 +38,8 @@ export const defaultPolicy: Policy = Object.freeze({
   keepToolIoPairs: 4,
   rolesNeverPrune: Object.freeze<Role[]>(["system", "developer"]),
   clearToolResults: true,
+  // Gemini takes 20 MB inline, Anthropic 32 MB, OpenAI more: this passes everywhere.
+  maxRequestBytes: 20_000_000,
+  // Anthropic's short cache; OpenAI keeps prefixes for 5 to 10 minutes without use.
+  cacheTtlSeconds: 300,
 });

@@ -7,10 +7,20 @@ export type TriggerReason =
   | "max_tokens_before_summary"
   | "hard_cap"
   | "manual"
+  /** More bytes on the wire than `maxRequestBytes`. */
+  | "max_bytes"
+  /** Over `coldTriggerPct`, and the provider's cache is cold anyway. */
+  | "cold_cache"
+  /** A tool result over `maxToolResultTokens` is about to be sent for the first time. */
+  | "tool_output"
   /** Over the trigger, but the last compaction is so near that another would gain nothing. */
   | "just_compacted"
   /** Over the trigger, but all of it must stay. */
-  | "nothing_eligible";
+  | "nothing_eligible"
+  /** What is never pruned is over the trigger by itself: only the hard cap can still ask for a compaction. */
+  | "fixed_over_trigger"
+  /** Over the trigger, but the last attempts in a row failed: the next waits until the list has grown. */
+  | "attempts_failed";
 
 export interface TriggerInput {
   /** Tokens of the whole request. */
@@ -19,6 +29,10 @@ export interface TriggerInput {
   readonly messageTokens: number;
   /** The model's window. */
   readonly maxContextTokens: number;
+  /** Bytes of the request on the wire; 0 when left out. */
+  readonly bytes?: number;
+  /** Nobody has sent the prefix for longer than the provider keeps it. */
+  readonly cacheCold?: boolean;
 }
 
 export interface TriggerDecision {
@@ -41,7 +55,10 @@ function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number)
   if (policy.maxTokensBeforeSummary !== undefined && input.messageTokens >= policy.maxTokensBeforeSummary) {
     return "max_tokens_before_summary";
   }
-  return input.tokens > budgetOf(input.maxContextTokens, policy) ? "hard_cap" : "below_trigger";
+  if (input.tokens > budgetOf(input.maxContextTokens, policy)) return "hard_cap";
+  if ((input.bytes ?? 0) > policy.maxRequestBytes) return "max_bytes";
+  const cold = input.cacheCold === true && usagePct >= (policy.coldTriggerPct ?? Number.POSITIVE_INFINITY);
+  return cold ? "cold_cache" : "below_trigger";
 }
 
 /** Most tokens a request may have: the window less the buffer, and no more than `maxTokens` where that is set. */
