@@ -9,7 +9,7 @@ import { settings } from "./schema.ts";
 /** A value that is not the default, as environment text and as the configuration holds it. */
 function sample({ path, kind, values }: Setting): [string, unknown] {
   if (values === "0.0-1.0") return ["0.5", 0.5];
-  if (kind === "number") return path.at(-1) === "max_context_tokens" ? ["90000", 90000] : ["30", 30];
+  if (kind === "number") return ["90000", 90000];
   if (kind === "boolean")
     return valueAt(presets, path.map(toCamelCase)) === true ? ["0", false] : ["1", true];
   if (kind === "json") return ['{"own": {"max_output": 5}}', { own: { maxOutput: 5 } }];
