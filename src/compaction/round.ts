@@ -52,6 +52,17 @@ export interface RoundPorts {
   save(session: LiveSession, state: LiveSession["state"]): Promise<string>;
 }
 
+/** A compaction that was made but not taken over yet: the session is as before. */
+export interface PreparedRound {
+  readonly plan: CompactionPlan;
+  readonly applied: Applied;
+  readonly receipt: ArchiveReceipt | undefined;
+  /** Milliseconds of the steady clock that the work took so far. */
+  readonly spentMs: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+}
+
 /**
  * One compaction of a session: plan, archive, apply, save, in that order. Undefined when there is
  * nothing to gain. Whatever it rejects with, the session is as before.
@@ -60,6 +71,12 @@ export async function compactSession(
   input: RoundInput,
   ports: RoundPorts,
 ): Promise<CompactionReport | undefined> {
+  const prepared = await prepareRound(input, ports);
+  return prepared === undefined ? undefined : commitRound(input, ports, prepared);
+}
+
+/** Plans, archives and summarizes; changes nothing in the session. */
+export async function prepareRound(input: RoundInput, ports: RoundPorts): Promise<PreparedRound | undefined> {
   const started = ports.clock();
   const startedAt = ports.now();
   const plan = planFor(input);
@@ -78,6 +95,17 @@ export async function compactSession(
     signal: input.signal,
     onFailure: (failure) => ports.announce(failureEvent(failure.error, failure.fallback)),
   });
+  return { plan, applied, receipt, spentMs: ports.clock() - started, startedAt };
+}
+
+/** Makes a prepared compaction the session's own; the session's view is the one it was prepared for. */
+export async function commitRound(
+  input: RoundInput,
+  ports: RoundPorts,
+  prepared: PreparedRound,
+): Promise<CompactionReport> {
+  const started = ports.clock();
+  const { plan, applied, receipt, startedAt } = prepared;
   await commit(input, ports, { plan, applied, step: receipt?.step ?? input.session.state.step });
   const report = reportOf({
     plan,
@@ -86,7 +114,7 @@ export async function compactSession(
     format: input.ports.codec.format,
     range: input.ports.counter.range(applied.tokensAfter),
     archive: receipt,
-    elapsedMs: ports.clock() - started,
+    elapsedMs: prepared.spentMs + ports.clock() - started,
   });
   await saveSummary(input, ports, report, applied);
   announceDone(input, ports, { report, applied, startedAt });
