@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { CompactError } from "../../errors.ts";
+import type { ChunkedStorageDriver } from "../chunked.ts";
+import { checkAppended, checkKey, checkPrefix } from "../keys.ts";
+import type { SharedStorageDriver } from "../shared.ts";
+import { createDatabase, DEFAULT_WAITS, type PostgresPool } from "./postgres-client.ts";
+import { migrate, quotedSchema } from "./postgres-schema.ts";
+import {
+  appendValue,
+  deleteValue,
+  listKeys,
+  readValue,
+  streamValue,
+  type ValuePorts,
+  writeValue,
+} from "./postgres-values.ts";
+import { createPostgresLeases, createPostgresOutbox } from "./postgres-workers.ts";
+
+export type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
+
+export interface PostgresDriverOptions {
+  /**
+   * `postgres://user@host/database`. When left out `COMPACT_POSTGRES_URL` of the environment, and where that is
+   * not set the variables that every Postgres client knows (`PGHOST`, `PGUSER`, `PGPASSWORD`, …).
+   */
+  readonly url?: string;
+  /** A pool of the package `pg`, instead of a URL; it stays yours to end, and to listen to for errors. */
+  readonly pool?: PostgresPool;
+  /** Holds the tables, made when they are first needed; `compact` when left out. */
+  readonly schema?: string;
+  /** Connections of the own pool at most; 10 when left out. */
+  readonly connections?: number;
+  /** Longest time of one statement over the own pool, in milliseconds; 30,000 when left out. */
+  readonly statementTimeoutMs?: number;
+  /** How long a worker that went silent keeps others from compacting its session, in milliseconds; 10,000 when left out. */
+  readonly leaseMs?: number;
+}
+
+/** A driver for many workers, with connections to close at the end. */
+export interface PostgresDriver extends SharedStorageDriver {
+  putChunks: ChunkedStorageDriver["putChunks"];
+  /** Closes the own pool; a pool that was handed in stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps values in a Postgres database: durable when a call resolves, exact between any number of workers. A lost
+ * connection, a restarting server and a serialization failure are waited out for some seconds, and a write whose
+ * answer was lost is done once all the same. Needs the package `pg`, loaded when first used. Throws
+ * `InvalidArgument` for options that cannot be used.
+ */
+export function createPostgresDriver(options: PostgresDriverOptions = {}): PostgresDriver {
+  const { schema = "compact", leaseMs = 10_000 } = options;
+  const quoted = quotedSchema(schema);
+  const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
+  const location = locationOf(url, schema);
+  let pool: Promise<PostgresPool> | undefined;
+  const raw = createDatabase({
+    pool: () => {
+      pool ??= options.pool === undefined ? openPool(url, options) : Promise.resolve(options.pool);
+      return pool;
+    },
+    location,
+    waits: DEFAULT_WAITS,
+    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+    keepOpen: options.pool !== undefined,
+  });
+
+  let migrated: Promise<void> | undefined;
+  const ready = async (): Promise<void> => {
+    migrated ??= migrate(raw, schema, quoted);
+    try {
+      await migrated;
+    } catch (error) {
+      migrated = undefined;
+      throw error;
+    }
+  };
+  const database: ValuePorts["database"] = {
+    run: async (text, values) => {
+      await ready();
+      return raw.run(text, values);
+    },
+  };
+  const ports: ValuePorts = { database, schema: quoted, newId: randomUUID };
+
+  return {
+    location,
+    leases: createPostgresLeases(ports, leaseMs),
+    outbox: createPostgresOutbox(ports),
+    async get(key) {
+      checkKey(key);
+      return readValue(ports, key);
+    },
+    async *stream(key) {
+      checkKey(key);
+      yield* streamValue(ports, key);
+    },
+    async version(key) {
+      checkKey(key);
+      const rows = await database.run(
+        `select version::text as version from ${quoted}.documents where key = $1`,
+        [key],
+      );
+      return rows[0]?.version === undefined ? undefined : String(rows[0].version);
+    },
+    async put(key, value, putOptions = {}) {
+      checkKey(key);
+      return { version: await writeValue(ports, key, [value], putOptions) };
+    },
+    async putChunks(key, chunks, putOptions = {}) {
+      checkKey(key);
+      return { version: await writeValue(ports, key, chunks, putOptions) };
+    },
+    async append(key, text) {
+      checkKey(key);
+      checkAppended(text, key);
+      await appendValue(ports, key, text);
+    },
+    async list(prefix) {
+      checkPrefix(prefix);
+      return listKeys(ports, prefix);
+    },
+    async delete(key) {
+      checkKey(key);
+      await deleteValue(ports, key);
+    },
+    close: () => (pool === undefined ? Promise.resolve() : raw.close()),
+  };
+}
+
+/** Host, database and schema, never user or password. */
+function locationOf(url: string | undefined, schema: string): string {
+  if (url === undefined) return `postgres/${schema}`;
+  // A socket folder may stand in place of the host, which is no URL to the platform's own parser.
+  const parts = /^postgres(?:ql)?:\/\/(?:[^@/]*@)?([^/?#]*)(?:\/([^?#]*))?/.exec(url);
+  if (parts === null) {
+    throw new CompactError("InvalidArgument", "the Postgres URL cannot be read", {
+      hint: "It looks like postgres://user@host:5432/database.",
+    });
+  }
+  return `postgres://${decodeURIComponent(parts[1] ?? "")}/${parts[2] ?? ""}/${schema}`;
+}
+
+async function openPool(url: string | undefined, options: PostgresDriverOptions): Promise<PostgresPool> {
+  const { Pool } = await loadClient();
+  const pool = new Pool({
+    ...(url === undefined ? {} : { connectionString: url }),
+    max: options.connections ?? 10,
+    statement_timeout: options.statementTimeoutMs ?? 30_000,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 10_000,
+    application_name: "compact-context",
+    // The pool never holds the process open: a host that is done may end.
+    allowExitOnIdle: true,
+  });
+  // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
+  pool.on("error", () => {});
+  return pool;
+}
+
+async function loadClient(): Promise<Pick<typeof import("pg"), "Pool">> {
+  try {
+    return (await import("pg")).default;
+  } catch (cause) {
+    throw new CompactError("StorageFailed", "the package pg is not installed", {
+      hint: "Install it (npm install pg), or pass a pool.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import pg from "pg";
+
+/** A Postgres server for tests: the one that the environment names, or one of its own that ends with the tests. */
+export interface TestServer {
+  readonly url: string;
+  /** Kills the server with SIGKILL and resolves when it is up again; only where it is our own. */
+  readonly crash: (() => Promise<void>) | undefined;
+  stop(): void;
+}
+
+const given = process.env.COMPACT_TEST_POSTGRES;
+
+/** Nothing where the machine has no server and the environment names none; `own` never takes the named one. */
+export async function startServer(options: { readonly own?: boolean } = {}): Promise<TestServer | undefined> {
+  if (given !== undefined && given !== "" && options.own !== true) {
+    return { url: given, crash: undefined, stop: () => {} };
+  }
+  const child = spawn(process.execPath, [join(import.meta.dirname, "start.mjs")], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const nextLine = lineReader(child);
+  const url = await nextLine();
+  if (url === undefined) return undefined;
+  return {
+    url,
+    crash: async () => {
+      child.stdin?.write("crash\n");
+      await nextLine();
+    },
+    stop: () => {
+      child.stdin?.end();
+    },
+  };
+}
+
+/** The lines of a child's output one by one; nothing when it ended. */
+function lineReader(child: ChildProcess): () => Promise<string | undefined> {
+  if (child.stdout === null) throw new Error("the child has no output");
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return async () => {
+    const next = await lines.next();
+    return next.done === true ? undefined : String(next.value);
+  };
+}
+
+let schemas = 0;
+
+/** A schema name that no other test uses. */
+export function newSchema(): string {
+  schemas += 1;
+  return `compact_test_${process.pid}_${Date.now().toString(36)}_${schemas}`;
+}
+
+/** Runs statements over a connection of their own. */
+export async function runSql(url: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of statements) rows = (await client.query(statement)).rows;
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
