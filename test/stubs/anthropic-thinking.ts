@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { isObject, type Json, objectsIn, textOf } from "./wire.ts";
+
+/** Signatures of this stub begin so; others come from recorded sessions and cannot be judged. */
+const OWN = "stub.";
+
+const hash = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 20);
+
+/** Signs a thinking text that was made after the given prefix. */
+export function sign(thinking: string, prefix: string): string {
+  return `${OWN}${hash(thinking)}.${prefix}`;
+}
+
+/** The conversation that thinking is bound to; cache marks and earlier thinking may change. */
+export function prefixHash(body: Json, messages: readonly Json[]): string {
+  const bare = messages.map(({ role, content }) => ({
+    role,
+    content: (typeof content === "string" ? [{ type: "text", text: content }] : objectsIn(content))
+      .filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
+      .map(withoutMark),
+  }));
+  const system =
+    typeof body.system === "string"
+      ? [{ type: "text", text: body.system }]
+      : objectsIn(body.system).map(withoutMark);
+  return hash(JSON.stringify([system, objectsIn(body.tools).map(withoutMark), bare]));
+}
+
+export function withoutMark(block: Json): Json {
+  if (!isObject(block)) return block;
+  const { cache_control: _, ...rest } = block;
+  return rest;
+}
+
+/** `text`: the signed text was changed; `prefix`: what stood before it was. */
+export function isGenuine(block: Json, prefix: string): "yes" | "text" | "prefix" {
+  const signature = textOf(block.signature);
+  if (!signature.startsWith(OWN)) return "yes";
+  const [, text, bound] = signature.split(".");
+  if (text !== hash(textOf(block.thinking))) return "text";
+  return bound === prefix ? "yes" : "prefix";
+}

@@ -1,0 +1,97 @@
+import type { PromptUsage, Rejection, Reply } from "./answers.ts";
+import type { PromptCache, Segment } from "./prompt-cache.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What a stub knows of the model that it plays. */
+export interface ModelSettings {
+  /** Tokens of input and output together. */
+  readonly window: number;
+  readonly maxOutput: number;
+  /** Parameters that this model refuses, such as `temperature` and `max_tokens` for a reasoning model. */
+  readonly unsupported: readonly string[];
+  /** Anthropic: what happens to thinking behind an edited prefix. */
+  readonly boundThinking: "free" | "error" | "drop";
+  /** Anthropic on Bedrock: tool blocks need tools beside them. */
+  readonly toolBlocksNeedTools: boolean;
+  countText(text: string): number;
+}
+
+/** A request that was read and is to be checked. */
+export interface Incoming {
+  readonly body: Json;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One server-sent event. */
+export interface Frame {
+  readonly event?: string;
+  readonly data: unknown;
+}
+
+export interface Answered {
+  /** The body of an answer in one piece. */
+  readonly json: unknown;
+  /** The same as a stream. */
+  readonly frames: readonly Frame[];
+  /** What the stream repeats while it waits. */
+  readonly ping: string;
+}
+
+/** Told of a checked request when its answer is made. */
+export interface Answering {
+  readonly body: Json;
+  readonly reply: Required<Pick<Reply, "text" | "reasoning" | "toolCalls">> & Reply;
+  readonly usage: PromptUsage;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  /** The reply was cut at the request's limit. */
+  readonly cut: boolean;
+  newId(prefix: string): string;
+}
+
+/** One provider's protocol: what it refuses, what it counts and how it answers. */
+export interface Wire {
+  readonly path: string;
+  readonly cache: PromptCache;
+  check(incoming: Incoming): Rejection | undefined;
+  segments(body: Json): Segment[];
+  /** The request's limit of output tokens, where it names one. */
+  limit(body: Json): number | undefined;
+  overflow(input: number, body: Json): Rejection | undefined;
+  answer(answering: Answering): Answered;
+  /** An error in the provider's JSON. */
+  errorBody(rejection: Rejection): unknown;
+  /** The rejection that a bare status stands for. */
+  failure(status: number): Rejection;
+}
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** The first defined result of the checks, in their order. */
+export function firstOf(checks: readonly (() => Rejection | undefined)[]): Rejection | undefined {
+  for (const check of checks) {
+    const found = check();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A text in pieces, as a stream brings it. */
+export function pieces(text: string, size = 24): string[] {
+  const all = Array.from(text);
+  const result: string[] = [];
+  for (let index = 0; index < all.length; index += size) result.push(all.slice(index, index + size).join(""));
+  return result;
+}
+
+export const argumentsText = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value ?? {});
+
+/** Tokens that a provider adds to each message for its role. */
+export const PER_MESSAGE = 4;
