@@ -67,9 +67,9 @@ const rules = [
     name: "packages-only-in-config",
     severity: "error",
     comment:
-      "Only config reads YAML and checks shapes; a driver may load its optional client when first used.",
+      "Only config reads YAML and checks shapes; a driver may load its optional client when first used, and name its types.",
     from: { path: "^src/", pathNot: placed(Object.keys(packages)) },
-    to: { dependencyTypes: npm, dynamic: false },
+    to: { dependencyTypes: npm, dependencyTypesNot: ["type-import"], dynamic: false },
   },
   {
     name: "clients-only-in-drivers",

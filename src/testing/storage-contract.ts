@@ -81,7 +81,7 @@ const streamCases: readonly ContractCase[] = [
     name: "streams a value of nine million bytes in several pieces, no character split",
     run: async (driver) => {
       // Characters of one, two, three and four bytes at every offset of any power of two.
-      const large = "aé\u2028😀\ufeff".repeat(600_000);
+      const large = "aé\u2028😀\ufeff".repeat(700_000);
       await driver.put("large", large);
       const pieces = await piecesOf(driver, "large");
       same(pieces.join("") === large, true);

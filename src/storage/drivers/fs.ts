@@ -5,6 +5,7 @@ import { CompactError } from "../../errors.ts";
 import type { ChunkedStorageDriver } from "../chunked.ts";
 import { conflict } from "../conflict.ts";
 import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.ts";
+import { createTurns } from "../turns.ts";
 import { appendDurably } from "./fs-append.ts";
 import { storageFailed } from "./fs-errors.ts";
 import { openPlain, type TempFile, textPieces, writeTemp } from "./fs-files.ts";
@@ -162,19 +163,4 @@ async function collectKeys(folder: string, parent: string, found: (key: string) 
     if (entry.isDirectory()) await collectKeys(join(folder, name), `${parent}${name}/`, found);
     else if (entry.isFile() && isKey(parent + name)) found(parent + name);
   }
-}
-
-/** Runs the calls for one key one after the other: racers in this process need no disk to find out who won. */
-function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
-  return async (key, work) => {
-    const before = last.get(key) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    last.set(key, mine);
-    try {
-      return await mine;
-    } finally {
-      if (last.get(key) === mine) last.delete(key);
-    }
-  };
 }
