@@ -1,22 +1,35 @@
 import { CompactError } from "../errors.ts";
-import {
-  argumentsText,
-  type Message,
-  messageText,
-  resultText,
-  toolCalls,
-  toolResults,
-} from "../messages/message.ts";
+import type { Role } from "../messages/message.ts";
 import type { ArchivedMessage } from "./archive-line.ts";
-import type { ArchivedTranscript, ArchiveProblem } from "./archive-reader.ts";
+import type { StorageDriver } from "./driver.ts";
+import { createOpenIndexes, type OpenIndexes } from "./search-index/open-indexes.ts";
+import { foldedText, type Query, readQuery } from "./search-index/query.ts";
+import { best, type Plan, planQuery, type Ranked, rankSegment } from "./search-index/rank.ts";
+import { readPlace } from "./search-index/read-step.ts";
+import type { IndexedMessage } from "./search-index/segment.ts";
+import type { SessionIndex } from "./search-index/session-index.ts";
+import { snippetOf } from "./search-index/snippet.ts";
+import { archiveIdTerm, ownIdTerm } from "./search-index/terms.ts";
+import { sessionKey } from "./session-key.ts";
 
 export interface FoundMessage extends ArchivedMessage {
   readonly sessionId: string;
   readonly step: number;
 }
 
-export interface SearchHit extends FoundMessage {
-  /** The text found and up to 80 characters on both sides. */
+/** A message that holds what was looked for, secrets taken out. */
+export interface SearchHit {
+  readonly archiveId: string;
+  /** The id that the message had itself. */
+  readonly id: string;
+  readonly role: Role;
+  readonly sessionId: string;
+  /** The transcript that archived it first, and its place there, from 1. */
+  readonly step: number;
+  readonly n: number;
+  /** Comparable within one result only. */
+  readonly score: number;
+  /** The stretch that holds most of the words: some 200 characters. */
   readonly snippet: string;
 }
 
@@ -28,82 +41,167 @@ export interface SearchOptions {
 }
 
 export interface SearchResult {
+  /** Best first. */
   readonly hits: readonly SearchHit[];
-  /** Lines that could not be searched. */
-  readonly problems: readonly (ArchiveProblem & { readonly sessionId: string; readonly step: number })[];
+  /** Lines of transcripts that could not be read. */
+  readonly problems: readonly SearchProblem[];
 }
 
-/** What searching needs to read of an archive. */
-export interface ArchiveReading {
-  sessions(): Promise<string[]>;
-  steps(sessionId: string): Promise<number[]>;
-  readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
+export interface SearchProblem {
+  readonly sessionId: string;
+  readonly step: number;
+  /** From 1. */
+  readonly line: number;
+  readonly problem: string;
 }
 
-const AROUND_HIT = 80;
-
-/** The newest message with this archive id or id of its own; nothing where the session has none. */
-export async function findMessage(
-  reading: ArchiveReading,
-  sessionId: string,
-  id: string,
-): Promise<FoundMessage | undefined> {
-  for await (const { step, messages } of transcripts(reading, [sessionId])) {
-    const found =
-      messages.find((archived) => archived.archiveId === id) ??
-      messages.find((archived) => archived.message.id === id);
-    if (found !== undefined) return { ...found, sessionId, step };
-  }
-  return undefined;
+/** Finds archived messages by an index that is kept beside them, `{session}/search/`, and brought up to date by each call. */
+export interface ArchiveSearch {
+  /**
+   * Messages by BM25 over their words, any of which may be missing; what stands in double quotes must be there as it
+   * is. A word nobody wrote stands for those that begin with it. Rejects with `InvalidArgument` for an empty text.
+   */
+  search(text: string, options?: SearchOptions): Promise<SearchResult>;
+  /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
+  findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
+  /** Brings a session's index up to date without searching; a search does so by itself. */
+  refresh(sessionId: string): Promise<void>;
+  /** Characters held in memory: indexes in use and texts shown. */
+  held(): { readonly indexes: number; readonly texts: number };
 }
 
-/** Scans text, calls and results of every message; a message that many steps hold is found once. */
-export async function search(
-  reading: ArchiveReading,
-  text: string,
-  options: SearchOptions,
-): Promise<SearchResult> {
-  if (text === "") {
+export interface ArchiveSearchOptions {
+  /** The id of the session behind a folder name. */
+  nameOf(folder: string): Promise<string>;
+  warn?(message: string): void;
+  /** Most characters kept in memory; 64 and 16 million when left out. One index in use may be larger by itself. */
+  readonly memory?: { readonly indexes: number; readonly texts: number };
+}
+
+const MEMORY = { indexes: 64_000_000, texts: 16_000_000 };
+
+export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearchOptions): ArchiveSearch {
+  const { nameOf, warn = () => undefined, memory = MEMORY } = options;
+  const indexes = createOpenIndexes(driver, { warn, memory });
+  return {
+    async search(text, { sessionId, limit = 20 } = {}) {
+      checkSearch(text, limit);
+      const query = readQuery(text);
+      const folder = sessionId === undefined ? undefined : sessionKey(sessionId);
+      const found =
+        folder === undefined
+          ? await searchAll(indexes, query, limit)
+          : await searchIn([await indexes.open(folder)], { query, limit, indexes });
+      const nameFor = async (one: string): Promise<string> =>
+        one === folder && sessionId !== undefined ? sessionId : nameOf(one);
+      return withNames(found, nameFor);
+    },
+    async findMessage(sessionId, id) {
+      const folder = sessionKey(sessionId);
+      const index = await indexes.open(folder);
+      const place = placeOf(index, id);
+      if (place === undefined) return undefined;
+      const archived = await readPlace(driver, { folder, step: place.step }, place);
+      return archived && { ...archived, sessionId, step: place.step };
+    },
+    async refresh(sessionId) {
+      await indexes.open(sessionKey(sessionId));
+    },
+    held: indexes.held,
+  };
+}
+
+function checkSearch(text: string, limit: number): void {
+  if (typeof text !== "string" || text.trim() === "") {
     throw new CompactError("InvalidArgument", "the text to search for is empty", {
       hint: "Give a word or a phrase of the message that you look for.",
     });
   }
-  const { sessionId, limit = 20 } = options;
-  const hits = new Map<string, SearchHit>();
-  const problems: SearchResult["problems"][number][] = [];
-  const sessionIds = sessionId === undefined ? await reading.sessions() : [sessionId];
-  for await (const transcript of transcripts(reading, sessionIds)) {
-    const place = { sessionId: transcript.sessionId, step: transcript.step };
-    problems.push(...transcript.problems.map((problem) => ({ ...problem, ...place })));
-    for (const archived of transcript.messages) {
-      const snippet = snippetAround(archived.message, text);
-      const key = `${archived.archiveId} ${place.sessionId}`;
-      if (snippet !== undefined && !hits.has(key)) hits.set(key, { ...archived, ...place, snippet });
-    }
-    if (hits.size >= limit) break;
+  if (Number.isSafeInteger(limit) && limit > 0) return;
+  throw new CompactError("InvalidArgument", `limit must be a whole number from 1, not ${limit}`, {
+    place: "options.limit",
+    hint: "Leave it out for 20.",
+  });
+}
+
+/** The first place of an archive id, else of a message's own id. */
+function placeOf({ segments }: SessionIndex, id: string): IndexedMessage | undefined {
+  if (typeof id !== "string" || id === "") return undefined;
+  for (const term of [archiveIdTerm(id), ownIdTerm(id)]) {
+    const places: IndexedMessage[] = [];
+    for (const { segment } of segments) segment.each(term, (at) => places.push(segment.message(at)));
+    const first = places.sort((one, other) => one.step - other.step || one.n - other.n)[0];
+    if (first !== undefined) return first;
   }
-  return { hits: [...hits.values()].slice(0, limit), problems };
+  return undefined;
 }
 
-async function* transcripts(
-  reading: ArchiveReading,
-  sessionIds: readonly string[],
-): AsyncGenerator<ArchivedTranscript & { sessionId: string; step: number }> {
-  for (const sessionId of sessionIds) {
-    for (const step of (await reading.steps(sessionId)).reverse()) {
-      yield { ...(await reading.readTranscript(sessionId, step)), sessionId, step };
-    }
+interface Found {
+  readonly hits: readonly (Omit<SearchHit, "sessionId"> & { readonly folder: string })[];
+  readonly problems: readonly (Omit<SearchProblem, "sessionId"> & { readonly folder: string })[];
+}
+
+async function searchAll(indexes: OpenIndexes, query: Query, limit: number): Promise<Found> {
+  const open: SessionIndex[] = [];
+  for (const [folder, steps] of await indexes.folders()) open.push(await indexes.open(folder, steps));
+  return searchIn(open, { query, limit, indexes });
+}
+
+interface Asked {
+  readonly query: Query;
+  readonly limit: number;
+  readonly indexes: OpenIndexes;
+}
+
+async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promise<Found> {
+  const folders = new Map(sessions.flatMap(({ folder, segments }) => segments.map((one) => [one, folder])));
+  const placed = [...folders.keys()];
+  const plan = planQuery(
+    asked.query,
+    placed.map(({ segment }) => segment),
+  );
+  // A phrase is told from its words only by the texts: more of them have to be read.
+  const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : asked.limit;
+  const ranked = best(
+    placed.flatMap((one) => rankSegment(one, plan, most)),
+    most,
+  );
+  const problems = sessions.flatMap(({ folder, problems: all }) => all.map((one) => ({ ...one, folder })));
+  return { hits: await shown(ranked, plan, { ...asked, folders }), problems };
+}
+
+async function shown(
+  ranked: readonly Ranked[],
+  plan: Plan,
+  { query, limit, indexes, folders }: Asked & { readonly folders: ReadonlyMap<Ranked["from"], string> },
+): Promise<Found["hits"]> {
+  const hits: Found["hits"][number][] = [];
+  for (const { from, document, score } of ranked) {
+    if (hits.length >= limit) break;
+    const folder = folders.get(from) ?? "";
+    const stored = await indexes.textOf(folder, from, document);
+    if (stored === undefined || !holdsPhrases(stored.text, query)) continue;
+    const { archiveId, role, step, n } = from.segment.message(document);
+    const snippet = snippetOf(stored.text, query, plan.terms);
+    hits.push({ archiveId, id: stored.id, role, folder, step, n, score, snippet });
   }
+  return hits;
 }
 
-function snippetAround(message: Message, text: string): string | undefined {
-  const whole = searchableText(message);
-  const at = whole.toLowerCase().indexOf(text.toLowerCase());
-  if (at === -1) return undefined;
-  return whole.slice(Math.max(0, at - AROUND_HIT), at + text.length + AROUND_HIT);
+function holdsPhrases(text: string, { phrases }: Query): boolean {
+  if (phrases.length === 0) return true;
+  const folded = foldedText(text);
+  return phrases.every((phrase) => folded.includes(phrase.text));
 }
 
-function searchableText(message: Message): string {
-  const calls = toolCalls(message).map((call) => `${call.name} ${argumentsText(call)}`);
-  return [messageText(message), ...calls, ...toolResults(message).map(resultText)].join("\n");
+async function withNames(found: Found, nameOf: (folder: string) => Promise<string>): Promise<SearchResult> {
+  const names = new Map<string, string>();
+  for (const { folder } of [...found.hits, ...found.problems]) {
+    if (!names.has(folder)) names.set(folder, await nameOf(folder));
+  }
+  const named = <T extends { readonly folder: string }>({ folder, ...rest }: T) => ({
+    ...rest,
+    sessionId: names.get(folder) ?? folder,
+  });
+  return { hits: found.hits.map(named), problems: found.problems.map(named) };
 }

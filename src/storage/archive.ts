@@ -7,11 +7,10 @@ import { archiveFiles, readTranscriptKey } from "./archive-files.ts";
 import { archiveId, archiveLine } from "./archive-line.ts";
 import { type ArchivedTranscript, noTranscript, readTranscriptText } from "./archive-reader.ts";
 import {
+  createArchiveSearch,
   type FoundMessage,
-  findMessage,
   type SearchOptions,
   type SearchResult,
-  search,
 } from "./archive-search.ts";
 import { putInChunks } from "./chunked.ts";
 import type { StorageDriver } from "./driver.ts";
@@ -39,14 +38,16 @@ export interface Archive {
   steps(sessionId: string): Promise<number[]>;
   /** Rejects with `NotFound` where there is none. */
   readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
-  /** By archive id or the message's own id, newest step first; nothing for an id that is not of this session. */
+  /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
   findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
-  /** Messages that hold the text, any case, each once; the newest steps first. */
+  /** Messages by their words, best first, each once; see `ArchiveSearch`. */
   search(text: string, options?: SearchOptions): Promise<SearchResult>;
 }
 
 export interface ArchiveOptions {
   readonly redact: Pick<Redactor, "redactText" | "redactValue">;
+  /** Told when the search index cannot be stored. */
+  warn?(message: string): void;
 }
 
 /** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
@@ -64,10 +65,15 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
     if (stored === undefined) throw noTranscript(sessionId, step, await steps(sessionId));
     return readTranscriptText(stored.value);
   };
-  const reading = { sessions: () => sessions(driver), steps, readTranscript };
+  const index = createArchiveSearch(driver, {
+    nameOf: (folder) => readName(driver, folder),
+    ...(options.warn === undefined ? {} : { warn: options.warn }),
+  });
 
   return {
-    ...reading,
+    sessions: () => sessions(driver),
+    steps,
+    readTranscript,
     location: driver.location,
     saveTranscript: (sessionId, step, messages) =>
       saveTranscript(driver, redact, { sessionId, step, messages }),
@@ -81,8 +87,8 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
       const line = eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
       await driver.append(archiveFiles.events(sessionKey(sessionId)), line);
     },
-    findMessage: (sessionId, id) => findMessage(reading, sessionId, id),
-    search: (text, searchOptions = {}) => search(reading, text, searchOptions),
+    findMessage: index.findMessage,
+    search: index.search,
   };
 }
 

@@ -196,7 +196,7 @@ function hitLines(hit: SearchHit, text: string, terminal: Terminal): string[] {
   const words = `${from > 0 ? "…" : ""}${firstWords(hit.snippet.slice(from))}`;
   const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${hit.archiveId}`;
   return [
-    `  ${terminal.paint("strong", hit.message.role)}  ${terminal.paint("faint", where)}`,
+    `  ${terminal.paint("strong", hit.role)}  ${terminal.paint("faint", where)}`,
     `    ${truncate(words, terminal.width - 4)}`,
     "",
   ];

@@ -1,0 +1,140 @@
+import type { PlacedSegment } from "./merge.ts";
+import type { Query } from "./query.ts";
+import type { Segment } from "./segment.ts";
+import { wordTerm } from "./terms.ts";
+
+/** A message of a segment with its score; more is better. */
+export interface Ranked {
+  readonly from: PlacedSegment;
+  readonly document: number;
+  readonly score: number;
+}
+
+/** A term to look up and what it is worth. */
+export interface WeighedTerm {
+  readonly term: string;
+  /** The word of the query that it stands for. */
+  readonly word: string;
+  readonly weight: number;
+}
+
+/** A query made ready for the messages that it is asked of. */
+export interface Plan {
+  readonly terms: readonly WeighedTerm[];
+  /** Terms that must all stand in a message. */
+  readonly required: readonly string[];
+  /** Words of an average message. */
+  readonly average: number;
+}
+
+// BM25 with the constants that found most among conversation turns of the LoCoMo set (Robertson and Zaragoza 2009).
+const K1 = 0.5;
+const B = 0.6;
+/** What words that only begin like a word of the query are worth beside it. */
+const BEGINNING = 0.4;
+const MOST_BEGINNINGS = 24;
+const SHORTEST_BEGINNING = 3;
+/** A summary of ours repeats what other messages say: those come first. */
+const SUMMARY_WORTH = 0.5;
+
+/** Weighs the words of a query by how rare they are in all these segments; one that nobody wrote stands for those that begin with it. */
+export function planQuery(query: Query, segments: readonly Segment[]): Plan {
+  const messages = total(segments, (segment) => segment.worded);
+  const words = total(segments, (segment) => segment.words);
+  const rarity = (term: string): number => {
+    const found = total(segments, (segment) => segment.frequency(term));
+    return found === 0 ? 0 : Math.log(1 + (messages - found + 0.5) / (found + 0.5));
+  };
+  const terms = query.words.flatMap((word): WeighedTerm[] => {
+    const term = wordTerm(word);
+    const weight = rarity(term);
+    if (weight > 0) return [{ term, word, weight }];
+    return beginnings(term, segments).map((longer) => ({
+      ...{ term: longer, word },
+      weight: BEGINNING * rarity(longer),
+    }));
+  });
+  return {
+    terms,
+    required: requiredTerms(query),
+    average: messages === 0 ? 1 : words / messages,
+  };
+}
+
+/** The last word of a phrase may go on behind it, and the first may begin before it. */
+function requiredTerms(query: Query): string[] {
+  return query.phrases.flatMap(({ words }) => words.slice(1, -1).map(wordTerm));
+}
+
+function beginnings(term: string, segments: readonly Segment[]): string[] {
+  if (term.length < SHORTEST_BEGINNING) return [];
+  const found = segments.flatMap((segment) => segment.startingWith(term, MOST_BEGINNINGS));
+  return [...new Set(found)].slice(0, MOST_BEGINNINGS);
+}
+
+function total(segments: readonly Segment[], of: (segment: Segment) => number): number {
+  return segments.reduce((sum, segment) => sum + of(segment), 0);
+}
+
+/** The best `most` messages of a segment, best first; with no term at all every message that has words, newest first. */
+export function rankSegment(from: PlacedSegment, plan: Plan, most: number): Ranked[] {
+  const { segment } = from;
+  const scores = new Float64Array(segment.size);
+  const touched: number[] = [];
+  for (const { term, weight } of plan.terms) {
+    segment.each(term, (document, times) => {
+      const length = segment.lengthOf(document) / plan.average;
+      if (scores[document] === 0) touched.push(document);
+      scores[document] =
+        (scores[document] ?? 0) + (weight * times * (K1 + 1)) / (times + K1 * (1 - B + B * length));
+    });
+  }
+  if (plan.terms.length === 0) {
+    for (let document = segment.size - 1; document >= 0; document--) {
+      if (segment.lengthOf(document) > 0) touched.push(document);
+    }
+  }
+  const allowed = having(segment, plan.required);
+  const ranked = touched
+    .filter((document) => allowed === undefined || allowed.has(document))
+    .map((document) => ({ from, document, score: worth(segment, document, scores[document] ?? 0) }));
+  return best(ranked, most);
+}
+
+function worth(segment: Segment, document: number, score: number): number {
+  return segment.message(document).summary ? score * SUMMARY_WORTH : score;
+}
+
+/** The documents that every one of these terms stands in; undefined where none is asked for. */
+function having(segment: Segment, terms: readonly string[]): ReadonlySet<number> | undefined {
+  let common: Set<number> | undefined;
+  for (const term of terms) {
+    const found = new Set<number>();
+    segment.each(term, (document) => {
+      if (common === undefined || common.has(document)) found.add(document);
+    });
+    common = found;
+  }
+  return common;
+}
+
+/** Best first; of equals the newer. */
+export function best(ranked: readonly Ranked[], most: number): Ranked[] {
+  const least = ranked.length > 4 * most ? threshold(ranked, most) : Number.NEGATIVE_INFINITY;
+  return ranked
+    .filter((one) => one.score >= least)
+    .sort((one, other) => other.score - one.score || newer(one, other))
+    .slice(0, most);
+}
+
+/** The score of the message at place `most`: sorting everything would take longer than all the rest. */
+function threshold(ranked: readonly Ranked[], most: number): number {
+  const scores = Float64Array.from(ranked, (one) => one.score).sort();
+  return scores[Math.max(0, scores.length - most)] ?? Number.NEGATIVE_INFINITY;
+}
+
+function newer(one: Ranked, other: Ranked): number {
+  const left = one.from.segment.message(one.document);
+  const right = other.from.segment.message(other.document);
+  return right.step - left.step || right.n - left.n;
+}

@@ -1,0 +1,73 @@
+import type { Query } from "./query.ts";
+import type { WeighedTerm } from "./rank.ts";
+
+const BEFORE = 80;
+const AFTER = 120;
+const PLACES_PER_WORD = 20;
+
+interface Place {
+  readonly at: number;
+  readonly end: number;
+  readonly word: string;
+  readonly weight: number;
+}
+
+/** The stretch of a text that holds most of what was looked for, with up to 80 characters before it and 120 behind. */
+export function snippetOf(text: string, query: Query, terms: readonly WeighedTerm[]): string {
+  const lower = text.toLowerCase();
+  const places = [...phrasePlaces(lower, query), ...wordPlaces(lower, terms)].sort(
+    (one, other) => one.at - other.at,
+  );
+  const start = densest(places);
+  if (start === undefined) return cut(text, 0, BEFORE + AFTER);
+  return cut(text, start.at - BEFORE, Math.max(start.end, start.at) + AFTER);
+}
+
+function phrasePlaces(lower: string, { phrases }: Query): Place[] {
+  return phrases.flatMap(({ text }) => {
+    const at = lower.indexOf(text);
+    return at < 0 ? [] : [{ at, end: at + text.length, word: text, weight: 1000 }];
+  });
+}
+
+function wordPlaces(lower: string, terms: readonly WeighedTerm[]): Place[] {
+  return terms.flatMap(({ word, weight }) => {
+    const places: Place[] = [];
+    for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
+      places.push({ at, end: at + word.length, word, weight });
+      if (places.length === PLACES_PER_WORD) break;
+    }
+    return places;
+  });
+}
+
+/** The place from which most of the words, each counted once, stand within the length of a snippet. */
+function densest(places: readonly Place[]): Place | undefined {
+  let found: Place | undefined;
+  let most = 0;
+  places.forEach((place, index) => {
+    const weights = new Map<string, number>();
+    for (const next of places.slice(index)) {
+      if (next.at > place.at + AFTER) break;
+      weights.set(next.word, next.weight);
+    }
+    const sum = [...weights.values()].reduce((total, weight) => total + weight, 0);
+    if (sum > most) {
+      most = sum;
+      found = place;
+    }
+  });
+  return found;
+}
+
+function cut(text: string, from: number, to: number): string {
+  const start = boundary(text, Math.max(0, from));
+  const end = boundary(text, Math.min(text.length, to));
+  return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
+}
+
+/** Moves an offset off the middle of a surrogate pair. */
+function boundary(text: string, offset: number): number {
+  const code = text.charCodeAt(offset);
+  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
+}

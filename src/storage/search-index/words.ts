@@ -1,0 +1,90 @@
+/** Changes whenever the same text would give other words: indexes made before are then built anew. */
+export const WORDS_VERSION = 1;
+
+const ASCII = /^[\0-\x7f]*$/;
+const ASCII_RUN = /[A-Za-z0-9_$]+(?:[./\\:@#+~-]+[A-Za-z0-9_$]+)*/g;
+const RUN = /[\p{L}\p{N}\p{M}_$]+(?:[./\\:@#+~-]+[\p{L}\p{N}\p{M}_$]+)*/gu;
+const SEPARATORS = /[./\\:@#+~_$-]+/;
+const HAS_STRUCTURE = /[./\\:@#+~_$-]|[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]/;
+const HUMPS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
+/** Scripts that put no blanks between words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+/** Longer words are known by their beginning. */
+const LONGEST = 64;
+/** Of longer runs without a break (encoded data) only the beginning is read. */
+const LONGEST_RUN = 2000;
+
+/**
+ * The words of a text as an index holds them, in order and with repetitions: lower case, compatibility forms folded,
+ * English plurals cut. An identifier or path gives itself whole, its parts, and their parts (`camelCase`,
+ * `snake_case`); scripts without blanks give characters and pairs of them.
+ */
+export function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  const ascii = ASCII.test(text);
+  const folded = ascii ? text : text.normalize("NFKC");
+  for (const [whole] of folded.matchAll(ascii ? ASCII_RUN : RUN)) {
+    const run = whole.length > LONGEST_RUN && ASCII.test(whole) ? whole.slice(0, LONGEST_RUN) : whole;
+    if (ascii || ASCII.test(run)) addRun(run, words);
+    else addMixed(run, words);
+  }
+  return words;
+}
+
+function addRun(run: string, words: string[]): void {
+  if (!HAS_STRUCTURE.test(run)) {
+    words.push(plain(run.toLowerCase()));
+    return;
+  }
+  const whole = run.toLowerCase().slice(0, LONGEST);
+  const added = new Set([whole]);
+  const slash = Math.max(run.lastIndexOf("/"), run.lastIndexOf("\\"));
+  // A file is asked for by its name more often than by its path.
+  if (slash >= 0) added.add(run.slice(slash + 1, slash + 1 + LONGEST).toLowerCase());
+  for (const part of run.split(SEPARATORS)) {
+    if (part === "") continue;
+    added.add(plain(part.toLowerCase()));
+    const humps = part.match(HUMPS) ?? [];
+    if (humps.length > 1) for (const hump of humps) added.add(plain(hump.toLowerCase()));
+  }
+  words.push(...added);
+}
+
+function addMixed(run: string, words: string[]): void {
+  let from = 0;
+  for (const match of run.matchAll(UNSPACED)) {
+    addSpaced(run.slice(from, match.index), words);
+    addPairs(match[0], words);
+    from = match.index + match[0].length;
+  }
+  addSpaced(run.slice(from), words);
+}
+
+function addSpaced(text: string, words: string[]): void {
+  for (const part of text.split(SEPARATORS)) {
+    if (part === "") continue;
+    if (ASCII.test(part)) addRun(part, words);
+    else words.push(part.toLowerCase().slice(0, LONGEST));
+  }
+}
+
+function addPairs(text: string, words: string[]): void {
+  const characters = [...text];
+  characters.forEach((character, index) => {
+    words.push(character);
+    const next = characters[index + 1];
+    if (next !== undefined) words.push(character + next);
+  });
+}
+
+const PLURAL = /^[a-z]{3,}s$/;
+const NO_PLURAL = /(?:ss|us|is)$/;
+
+function plain(word: string): string {
+  if (!PLURAL.test(word) || NO_PLURAL.test(word)) return word.slice(0, LONGEST);
+  return (word.endsWith("ies") && word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1)).slice(
+    0,
+    LONGEST,
+  );
+}
