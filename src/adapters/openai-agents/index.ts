@@ -1,0 +1,10 @@
+export type { HostOptions } from "../../compaction/host.ts";
+export { compactInputFilter, type InputFilterOptions } from "./input-filter.ts";
+export type { FilterCall, InputFilter, ModelInput, SessionLike, SpanLike, TracingFunctions } from "./sdk.ts";
+export {
+  type CompactingSession,
+  CompactSession,
+  type CompactSessionConstructor,
+  type CompactSessionOptions,
+} from "./session.ts";
+export { createSpanExporter, type SpanExporter } from "./span-exporter.ts";

@@ -1,0 +1,54 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
+import { type FilterCall, fieldsOf, type InputFilter, type ModelInput } from "./sdk.ts";
+import { createShield, DELTA_WARNING, isDelta } from "./server-managed.ts";
+import type { SpanExporter } from "./span-exporter.ts";
+
+export interface InputFilterOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** The conversation that the list belongs to; a function where one runner serves several, or agents run inside agents. */
+  readonly sessionId: string | ((call: FilterCall) => string | Promise<string>);
+  /** Puts the manager's events under the span that is current here; give it to the manager's `exporters` as well. */
+  readonly spans?: SpanExporter;
+}
+
+/**
+ * For `callModelInputFilter`: what the model gets is compacted, what the SDK keeps (its session, the run's
+ * history) stays as it was said. Rejects with `InsufficientBudget` when what must stay does not fit.
+ */
+export function compactInputFilter(options: InputFilterOptions): InputFilter {
+  const { manager, sessionId, spans } = options;
+  const preflight = createHostPreflight(manager, options);
+  const shield = createShield<unknown>();
+  const warned = new Set<string>();
+
+  const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
+    const { input, instructions } = call.modelData;
+    const id = typeof sessionId === "string" ? sessionId : await sessionId(call);
+    spans?.attach(id);
+    if (isDelta(input)) {
+      if (!warned.has(id)) manager.warn(id, "server_managed_history", DELTA_WARNING);
+      warned.add(id);
+      return call.modelData;
+    }
+    const shielded = shield(input);
+    const messages = await preflight({
+      sessionId: id,
+      messages: shielded.items,
+      request: {
+        format: "openai-agents",
+        ...(instructions === undefined ? {} : { system: instructions }),
+        tools: toolsOf(call.agent),
+      },
+    });
+    return messages === shielded.items
+      ? call.modelData
+      : { ...call.modelData, input: shielded.restore(messages) };
+  };
+  return Object.assign(filter, { preserveInputIdentity: true });
+}
+
+/** Function tools carry their JSON schema; hosted ones cost what their settings say. */
+function toolsOf(agent: unknown): readonly unknown[] {
+  const { tools } = fieldsOf(agent);
+  return Array.isArray(tools) ? tools : [];
+}

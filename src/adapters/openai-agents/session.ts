@@ -1,0 +1,135 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
+import type { PreflightRequest } from "../../compaction/ports.ts";
+import { createTurnQueue } from "../../compaction/turn-queue.ts";
+import { CompactError } from "../../errors.ts";
+import type { SessionLike } from "./sdk.ts";
+import { createShield } from "./server-managed.ts";
+
+export interface CompactSessionOptions<Store extends SessionLike<never>> extends HostOptions {
+  readonly manager: HostManager;
+  /** Where the items are kept: any session of the SDK or one's own. */
+  readonly underlyingSession: Store;
+  /** The underlying session's own id when left out. */
+  readonly sessionId?: string;
+  /** What travels beside the items with every call, so that it is counted. */
+  readonly request?: Pick<PreflightRequest, "system" | "tools">;
+}
+
+/** The underlying session with all it can do, and what the SDK's runner calls after every stored turn. */
+export type CompactingSession<Store> = Store & {
+  /** Replaces the stored items by their compacted list when a threshold is reached; `force`: whatever the usage. */
+  runCompaction(args?: { force?: boolean | undefined }): Promise<null>;
+};
+
+/** Callable with and without `new`. */
+export interface CompactSessionConstructor {
+  new <Store extends SessionLike<never>>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
+  <Store extends SessionLike<never>>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
+}
+
+const WRITES: ReadonlySet<PropertyKey> = new Set([
+  "addItems",
+  "popItem",
+  "clearSession",
+  "applyHistoryMutations",
+  "applyHistoryTransaction",
+  "replaceHistoryWithCompaction",
+]);
+
+/**
+ * A session that compacts what it stores. The originals are in the manager's archive before an item leaves the
+ * store. Throws `InvalidArgument` for a session that compacts by itself or whose items only the provider holds.
+ */
+export const CompactSession: CompactSessionConstructor = function compactSession<
+  Store extends SessionLike<never>,
+>(options: CompactSessionOptions<Store>): CompactingSession<Store> {
+  const store = options.underlyingSession;
+  refuseForeign(store);
+  const inTurn = createTurnQueue();
+  const runCompaction = createCompaction(options, (work) => inTurn("store", work));
+  return new Proxy(store, {
+    has: (target, key) => key === "runCompaction" || Reflect.has(target, key),
+    get(target, key) {
+      if (key === "runCompaction") return runCompaction;
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+      return WRITES.has(key) ? (...args: unknown[]) => inTurn("store", async () => call(...args)) : call;
+    },
+  }) as CompactingSession<Store>;
+} as CompactSessionConstructor;
+
+function refuseForeign(store: object): void {
+  if ("runCompaction" in store) {
+    throw new CompactError("InvalidArgument", "the underlying session compacts by itself", {
+      place: "options.underlyingSession",
+      hint: "Wrap the plain session that it is built on, or use it alone.",
+    });
+  }
+  const api = Object.getOwnPropertySymbols(store).find(
+    (symbol) => symbol.description === "OPENAI_SESSION_API",
+  );
+  if (api !== undefined && Reflect.get(store, api) === "conversations") {
+    throw new CompactError("InvalidArgument", "the underlying session's items are kept by the provider", {
+      place: "options.underlyingSession",
+      hint: "Wrap a session with a store of its own, or set modelSettings.contextManagement.",
+    });
+  }
+}
+
+type Locked = <T>(work: () => Promise<T>) => Promise<T>;
+
+function createCompaction<Store extends SessionLike<never>>(
+  options: CompactSessionOptions<Store>,
+  locked: Locked,
+): (args?: { force?: boolean | undefined }) => Promise<null> {
+  const { manager, request } = options;
+  const store = options.underlyingSession as SessionLike as SessionLike<unknown>;
+  const preflight = createHostPreflight(manager, options);
+  const shield = createShield<unknown>();
+
+  const compactOnce = async (sessionId: string, force: boolean): Promise<void> => {
+    const items = await locked(() => store.getItems());
+    const shielded = shield(items);
+    const messages = await preflight({
+      sessionId,
+      messages: shielded.items,
+      request: { format: "openai-agents", ...request },
+      force,
+    });
+    if (messages === shielded.items) return;
+    await locked(() => rewrite(store, items, shielded.restore(messages)));
+  };
+
+  return async (args) => {
+    const sessionId = options.sessionId ?? (await store.getSessionId());
+    const force = args?.force === true;
+    try {
+      await compactOnce(sessionId, force);
+    } catch (error) {
+      // The turn is stored and answered: what fails now must not take its answer away.
+      if (force || options.onFailure === "throw") throw error;
+      manager.warn(sessionId, "session_not_compacted", `the stored items stay as they are: ${String(error)}`);
+    }
+    return null;
+  };
+}
+
+/** Exchanges the items that were compacted; what was added meanwhile stays behind them. */
+async function rewrite(store: SessionLike<unknown>, before: unknown[], after: unknown[]): Promise<void> {
+  const now = await store.getItems();
+  const isSame = before.every((item, index) => JSON.stringify(item) === JSON.stringify(now[index]));
+  if (!isSame) {
+    throw new CompactError("Conflict", "the stored items were changed while they were compacted", {
+      hint: "Nothing was replaced; the next turn tries again.",
+    });
+  }
+  await store.clearSession();
+  try {
+    await store.addItems([...after, ...now.slice(before.length)]);
+  } catch (error) {
+    await store.clearSession();
+    await store.addItems(now);
+    throw error;
+  }
+}

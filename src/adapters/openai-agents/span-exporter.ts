@@ -1,0 +1,55 @@
+import type { CompactEvent, Exporter } from "../../tracing/event.ts";
+import type { SpanLike, TracingFunctions } from "./sdk.ts";
+
+/** Turns events into custom spans of the SDK's own trace. */
+export interface SpanExporter extends Exporter {
+  /** From now on the session's events belong under the span that is current at this moment. */
+  attach(sessionId: string): void;
+}
+
+/** Sessions whose place in a trace is remembered; the oldest is forgotten first. */
+const MAX_PLACES = 256;
+
+/**
+ * OBS-4: gives every event a span under the agent's turn, where a trace is open; elsewhere, and while the SDK's
+ * tracing is off, nothing happens. `tracing`: the SDK's module, or the three functions of it.
+ */
+export function createSpanExporter<Span extends SpanLike, Trace>(
+  tracing: TracingFunctions<Span, Trace>,
+): SpanExporter {
+  const places = new Map<string, Span | Trace>();
+  const here = (): Span | Trace | null => tracing.getCurrentSpan() ?? tracing.getCurrentTrace();
+  return {
+    attach(sessionId) {
+      places.delete(sessionId);
+      const place = here();
+      if (place === null) return;
+      places.set(sessionId, place);
+      const oldest = places.keys().next();
+      if (places.size > MAX_PLACES && oldest.done !== true) places.delete(oldest.value);
+    },
+    export(event) {
+      const parent = places.get(event.sessionId) ?? here();
+      if (parent === null) return;
+      write(tracing.createCustomSpan({ data: { name: event.name, data: dataOf(event) } }, parent), event);
+    },
+  };
+}
+
+function dataOf(event: CompactEvent): Record<string, unknown> {
+  const output = event.payload === undefined ? {} : { output: event.payload };
+  return { session_id: event.sessionId, ...event.properties, ...output };
+}
+
+function write(span: SpanLike, event: CompactEvent): void {
+  span.start();
+  // A span takes its times from the moment of these calls; the step began and ended when its event says.
+  const shown = { configurable: true, enumerable: true };
+  Object.defineProperty(span, "startedAt", { ...shown, value: event.startedAt });
+  Object.defineProperty(span, "endedAt", { ...shown, value: event.endedAt });
+  if (event.status === "error") {
+    const { message } = event.properties;
+    span.setError({ message: String(message ?? event.name), data: { ...event.properties } });
+  }
+  span.end();
+}
