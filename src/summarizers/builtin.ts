@@ -1,9 +1,9 @@
 import { CompactError } from "../errors.ts";
-import { type Message, messageText } from "../messages/message.ts";
+import type { Message } from "../messages/message.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import { composeSummary } from "./compose.ts";
+import { takeOwnSummaries } from "./own-summaries.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "./summarizer.ts";
-import { readSummary } from "./summary-tag.ts";
 
 const NAME = "builtin";
 
@@ -38,20 +38,4 @@ function summarizeBuiltin(messages: readonly Message[], options: SummarizeOption
     countText,
   });
   return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
-}
-
-// Only messages that the program itself marked as summaries are read as such: anybody can type a tag.
-function takeOwnSummaries(
-  messages: readonly Message[],
-  given: string | undefined,
-): { kept: readonly Message[]; previous: string | undefined } {
-  let previous = given;
-  const kept = messages.filter((message) => {
-    if (message.meta?.summaryVersion === undefined) return true;
-    const summary = readSummary(messageText(message));
-    if (summary === undefined) return true;
-    previous ??= summary.text;
-    return false;
-  });
-  return { kept, previous };
 }

@@ -1,5 +1,13 @@
 import { isDirective } from "./directives.ts";
-import { HEADINGS, type HeadingKey, INTRODUCTION, SHORT_INTRODUCTION, WISH } from "./headings.ts";
+import {
+  HEADINGS,
+  type HeadingKey,
+  INTRODUCTION,
+  LEDGER_HEADINGS,
+  SHORT_INTRODUCTION,
+  WISH,
+  WRITTEN_INTRODUCTION,
+} from "./headings.ts";
 import type { CommandEntry, ErrorEntry, FileEntry } from "./ledger.ts";
 import { clipEnd, oneLine } from "./text.ts";
 import type { Todo } from "./todos.ts";
@@ -25,15 +33,19 @@ export interface Earlier {
 }
 
 const KEY_OF: ReadonlyMap<string, HeadingKey> = new Map(
-  Object.entries(HEADINGS).map(([key, heading]) => [heading, key as HeadingKey]),
+  [...Object.entries(HEADINGS), ...Object.entries(LEDGER_HEADINGS)].map(([key, heading]) => [
+    heading,
+    key as HeadingKey,
+  ]),
 );
+const INTRODUCTIONS = [INTRODUCTION, SHORT_INTRODUCTION, WRITTEN_INTRODUCTION];
 const ROW_SECTIONS: readonly HeadingKey[] = ["decisionLog", "codeDelta", "steps", "requirements"];
 const RULE_HEADING = /constraint|preference|rule|instruction|guideline|must/i;
 const FOREIGN_HEADING = /^(?:#{1,6}\s+(.+)|\*\*([^*]{2,80})\*\*:?|([A-Z][\w ,/&-]{2,60}):)\s*$/;
 
 /** Reads a summary of ours section by section; of any other text, rules are told from prose by their headings and wording. */
 export function readEarlier(text: string): Earlier {
-  const own = text.startsWith(INTRODUCTION) || text.startsWith(SHORT_INTRODUCTION);
+  const own = INTRODUCTIONS.some((introduction) => text.startsWith(introduction));
   return own ? readOwn(text) : readForeign(text);
 }
 

@@ -1,4 +1,7 @@
 import type { Message } from "../messages/message.ts";
+import type { LivePrefix } from "../model.ts";
+import type { SummaryAttempt } from "./attempt.ts";
+import type { SummaryCheck } from "./check.ts";
 
 /** What a summary is shaped for; see each strategy's sections in `strategies.ts`. */
 export type SummaryStrategy =
@@ -20,6 +23,20 @@ export interface SummarizeOptions {
   /** Counts tokens of text; o200k_base when left out. */
   readonly countText?: (text: string) => number;
   readonly signal?: AbortSignal;
+  /** The agent's conversation as its last call sent it, for models that can go on from it. */
+  readonly live?: LiveConversation;
+  /** Takes secrets out of what is sent to another model. */
+  readonly redact?: (text: string) => string;
+  /** Hears of every request to a model, as it ends. */
+  readonly onAttempt?: (attempt: SummaryAttempt) => void;
+}
+
+/** A live conversation, and the same messages in neutral form. */
+export interface LiveConversation {
+  readonly prefix: LivePrefix;
+  readonly messages: readonly Message[];
+  /** Tokens of the whole prefix: messages, system prompt and tool schemas. */
+  readonly tokens: number;
 }
 
 export interface Summary {
@@ -30,6 +47,10 @@ export interface Summary {
   readonly summarizer: string;
   /** How many of the given messages were read, whole or clipped. */
   readonly messagesRead: number;
+  /** Share of the given messages' tokens that the writer was sent, 0 to 1; left out where everything is read. */
+  readonly coverage?: number;
+  /** What the check of a model's text against its source found. */
+  readonly check?: SummaryCheck;
 }
 
 /** Turns messages into a summary; never decides which messages. */

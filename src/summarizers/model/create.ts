@@ -1,0 +1,211 @@
+import { CompactError } from "../../errors.ts";
+import { type Message, messageText } from "../../messages/message.ts";
+import { redact } from "../../redaction/redactor.ts";
+import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
+import type { SummaryCheck } from "../check.ts";
+import { takeOwnSummaries } from "../own-summaries.ts";
+import type { SummarizeOptions, Summarizer, Summary } from "../summarizer.ts";
+import { throwIfAborted } from "./ask.ts";
+import { createBreaker } from "./breaker.ts";
+import { completeSummary, divideRoom } from "./complete.ts";
+import { type FactsBlock, factsBlock } from "./facts-block.ts";
+import { fold } from "./fold.ts";
+import { attemptDeadlineOf, checkOptions, deadlineOf, type ModelSummarizerOptions } from "./options.ts";
+import { platformTime, type TimePorts } from "./ports.ts";
+import { type RecordUnit, recordUnits } from "./records.ts";
+import { removeUnfound } from "./remove.ts";
+import type { KnownModel, Run } from "./run.ts";
+import { findUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
+
+const BREAKER_FAILURES = 3;
+const BREAKER_PAUSE_MS = 60_000;
+/** Least tokens that a model is asked for. */
+const LEAST_PROSE = 48;
+/** Answers that a later request must not get again. */
+const REMEMBERED = 8;
+
+/**
+ * A summarizer that asks a model: the prose is the model's, the sections of constraints, files, commands and errors
+ * are found by program, and what the prose claims is looked up in its source. `summarize` throws `SummarizerFailed`
+ * when no model gave a usable answer, `Aborted` when the signal is; keep one instance per model, since it remembers
+ * which models fail.
+ */
+export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
+  checkOptions(options);
+  const time = { ...platformTime, ...options.time };
+  const models = [options.model, ...(options.fallbackModels ?? [])].map((model): KnownModel => {
+    const failures = options.breakerFailures ?? BREAKER_FAILURES;
+    const pauseMs = options.breakerPauseMs ?? BREAKER_PAUSE_MS;
+    return { model, breaker: createBreaker({ failures, pauseMs }), thinkingTokens: 0 };
+  });
+  const answers: string[] = [];
+  return {
+    name: options.name ?? options.model.name,
+    async summarize(messages, request) {
+      const made = await summarizeWith({ options, models, time, answers }, messages, request);
+      answers.push(made.prose);
+      if (answers.length > REMEMBERED) answers.shift();
+      return made.summary;
+    },
+  };
+}
+
+interface Instance {
+  readonly options: ModelSummarizerOptions;
+  readonly models: readonly KnownModel[];
+  readonly time: TimePorts;
+  /** Texts that this instance was answered with of late. */
+  readonly answers: readonly string[];
+}
+
+/** Everything that is known of the input before a model is asked. */
+interface Prepared {
+  readonly kept: readonly Message[];
+  readonly previous: string | undefined;
+  readonly units: readonly RecordUnit[];
+  readonly facts: FactsBlock | undefined;
+  readonly countText: (text: string) => number;
+}
+
+async function summarizeWith(
+  instance: Instance,
+  messages: readonly Message[],
+  request: SummarizeOptions,
+): Promise<{ readonly summary: Summary; readonly prose: string }> {
+  throwIfAborted(request.signal);
+  const { options, models } = instance;
+  const prepared = prepare(options, messages, request);
+  const { countText, facts } = prepared;
+  const division = divideRoom(request.maxTokens, facts, countText);
+  if (division.prose < LEAST_PROSE) {
+    throw new CompactError("SummarizerFailed", `${division.prose} tokens are too few to ask a model for`, {
+      hint: "Give the summary more room; the built-in summarizer works with less.",
+    });
+  }
+  const checker = createChecker(options, prepared, request);
+  const run = runOf(instance, prepared, request, { room: division.prose, checker });
+  const folded = await fold(
+    {
+      units: prepared.units,
+      live: request.live,
+      staying: Math.max(0, (request.live?.messages.length ?? 0) - messages.length),
+      previous: prepared.previous,
+    },
+    models,
+    run,
+  );
+  const check = checker.check(folded.text);
+  const unfound = check.mode === "flag" ? check.unfound : [];
+  const text =
+    facts === undefined || !division.facts
+      ? folded.text
+      : completeSummary(folded.text, facts, unfound, { maxTokens: request.maxTokens, countText });
+  const summary: Summary = {
+    text,
+    tokens: countText(text),
+    summarizer: folded.model,
+    messagesRead: messages.length,
+    coverage: folded.coverage,
+    check,
+  };
+  return { summary, prose: folded.text };
+}
+
+function prepare(
+  options: ModelSummarizerOptions,
+  messages: readonly Message[],
+  request: SummarizeOptions,
+): Prepared {
+  if (typeof request.maxTokens !== "number" || Number.isNaN(request.maxTokens)) {
+    throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
+      hint: "Give the most tokens that the summary may have, such as 2000.",
+      place: "options.maxTokens",
+    });
+  }
+  const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
+  const { kept, previous } = takeOwnSummaries(messages, request.previous);
+  const strategy = request.strategy ?? "task_state";
+  return {
+    kept,
+    previous: previous === "" ? undefined : previous,
+    units: recordUnits(kept, request.redact ?? redact),
+    facts: options.ledger === false ? undefined : factsBlock(kept, previous, { strategy, countText }),
+    countText,
+  };
+}
+
+function runOf(
+  { options, time, answers }: Instance,
+  { kept, countText }: Prepared,
+  request: SummarizeOptions,
+  { room, checker }: { readonly room: number; readonly checker: Checker },
+): Run {
+  const said = kept.flatMap((message) => (message.role === "assistant" ? [messageText(message)] : []));
+  return {
+    options,
+    request,
+    countText,
+    strategy: request.strategy ?? "task_state",
+    time,
+    endsAt: time.clock() + deadlineOf(options),
+    attemptMs: attemptDeadlineOf(options),
+    room,
+    stale: [...answers, ...said.slice(-REMEMBERED)],
+    verified: checker.mend,
+  };
+}
+
+interface Checker {
+  /** The text as the mode wants it; undefined where nothing is left. */
+  mend(text: string): string | undefined;
+  /** What is to be told about the final text. */
+  check(text: string): SummaryCheck;
+}
+
+function createChecker(
+  options: ModelSummarizerOptions,
+  prepared: Prepared,
+  request: SummarizeOptions,
+): Checker {
+  const mode = options.verify ?? "flag";
+  if (mode === "off") {
+    return { mend: (text) => text, check: () => ({ mode, checked: 0, unfound: [], removed: 0 }) };
+  }
+  let known: Source | undefined;
+  const source = (): Source => {
+    known ??= readSource(prepared, request);
+    return known;
+  };
+  const removed = new Map<string, Unfound>();
+  return {
+    mend(text) {
+      if (mode === "flag") return text;
+      const { unfound } = findUnfound(text, source());
+      for (const claim of unfound) removed.set(claim.text, claim);
+      const rest = removeUnfound(text, unfound);
+      return /[\p{L}\p{N}]/u.test(rest) ? rest : undefined;
+    },
+    check(text) {
+      const { checked, unfound } = findUnfound(text, source());
+      const all = [...removed.values(), ...unfound].map(({ kind, text: claim }) => ({ kind, text: claim }));
+      return { mode, checked: checked + removed.size, unfound: all, removed: removed.size };
+    },
+  };
+}
+
+function readSource({ kept, previous, units }: Prepared, request: SummarizeOptions): Source {
+  const { live, redact: hide = redact } = request;
+  const beside =
+    live === undefined
+      ? []
+      : [
+          ...recordUnits(live.messages, hide).flat(),
+          { header: "", text: JSON.stringify([live.prefix.system, live.prefix.tools]) ?? "" },
+        ];
+  return sourceOf({
+    messages: live === undefined ? kept : [...kept, ...live.messages],
+    texts: [...units.flat(), ...beside].map((record) => `${record.header}\n${record.text}`),
+    previous,
+    instruction: request.instruction,
+  });
+}
