@@ -1,12 +1,15 @@
 import { resolve } from "node:path";
 import type { CompactConfig } from "../compaction/config.ts";
 import type { OneShotArchive } from "../compaction/one-shot.ts";
+import { s3Settings } from "../compaction/store.ts";
 import type { Message } from "../messages/message.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { type Archive, createArchive } from "../storage/archive.ts";
 import { archiveId } from "../storage/archive-line.ts";
+import type { StorageDriver } from "../storage/driver.ts";
 import { createFsDriver } from "../storage/drivers/fs.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
+import { createS3Driver } from "../storage/drivers/s3.ts";
 
 /** The archive that `--archive` or the configuration names. */
 export function openArchive(
@@ -18,11 +21,16 @@ export function openArchive(
     patterns: config.redaction.patterns,
     onWarning: place.warn,
   });
-  const inMemory = place.flag === undefined && config.storage.kind === "memory";
-  const driver = inMemory
-    ? createMemoryDriver()
-    : createFsDriver({ root: resolve(place.cwd, place.flag ?? config.storage.root) });
-  return createArchive(driver, { redact });
+  return createArchive(driverOf(config, place), { redact });
+}
+
+function driverOf(
+  { storage }: CompactConfig,
+  { flag, cwd }: { readonly flag: string | undefined; readonly cwd: string },
+): StorageDriver {
+  if (flag === undefined && storage.kind === "memory") return createMemoryDriver();
+  if (flag === undefined && storage.kind === "s3") return createS3Driver(s3Settings(storage));
+  return createFsDriver({ root: resolve(cwd, flag ?? storage.root) });
 }
 
 /** Saves a list as the next step of its session, or finds that the newest step is this very list. */

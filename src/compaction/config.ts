@@ -30,9 +30,20 @@ export interface CompactConfig {
     readonly fallback: "builtin" | "pruning-only";
   };
   readonly storage: {
-    readonly kind: "fs" | "memory";
+    readonly kind: "fs" | "memory" | "s3";
     /** Folder of the archive. */
     readonly root: string;
+    /** For `s3`: where the archive lies. Credentials come from the SDK's own chain, never from here. */
+    readonly bucket?: string;
+    /** Folder inside the bucket. */
+    readonly prefix?: string;
+    readonly region?: string;
+    /** URL of a server other than AWS. */
+    readonly endpoint?: string;
+    /** Everything is encrypted on the server with this key. */
+    readonly kmsKeyId?: string;
+    /** The bucket stands in the path instead of the host name. */
+    readonly forcePathStyle?: boolean;
     /** Whether pruning stops when the archive cannot be written. */
     readonly onFailure: "stop" | "continue";
   };

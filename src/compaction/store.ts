@@ -1,3 +1,4 @@
+import { CompactError } from "../errors.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { type Archive, createArchive } from "../storage/archive.ts";
 import type { StorageDriver } from "../storage/driver.ts";
@@ -34,6 +35,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 async function configuredDriver({ config, warn }: StoreOptions): Promise<StorageDriver> {
   if (config.storage.kind === "memory") return createMemoryDriver();
+  if (config.storage.kind === "s3") {
+    const { createS3Driver } = await import("../storage/drivers/s3.ts");
+    return createS3Driver(s3Settings(config.storage));
+  }
   const driver = await fsDriver(config.storage.root);
   if (driver === undefined) {
     warn(
@@ -41,6 +46,27 @@ async function configuredDriver({ config, warn }: StoreOptions): Promise<Storage
     );
   }
   return driver ?? createMemoryDriver();
+}
+
+/** What the S3 driver needs to know; throws `InvalidConfig` when the bucket is not named. */
+export function s3Settings(storage: CompactConfig["storage"]): S3Settings {
+  const { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle } = storage;
+  if (bucket === undefined) {
+    throw new CompactError("InvalidConfig", "storage.kind is s3, but storage.bucket is not set", {
+      place: "storage.bucket",
+      hint: "Name the bucket in the configuration, or set COMPACT_STORAGE_BUCKET.",
+    });
+  }
+  return { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle };
+}
+
+interface S3Settings {
+  readonly bucket: string;
+  readonly prefix: string | undefined;
+  readonly region: string | undefined;
+  readonly endpoint: string | undefined;
+  readonly kmsKeyId: string | undefined;
+  readonly forcePathStyle: boolean | undefined;
 }
 
 /** A driver for a folder, loaded when it is first needed; none where there is no Node. */

@@ -40,6 +40,9 @@ const policy: Fields<CompactConfig["policy"]> = {
     "Most bytes of a request; images over it leave, oldest first, before text does.",
   ),
   cold_trigger_pct: share("Trigger, as a share of the window, while the provider's cache is cold anyway."),
+  background_trigger_pct: share(
+    "Share of the window at which a compaction is prepared beside the run, to be ready at the trigger.",
+  ),
   cache_ttl_seconds: whole(0, "Seconds after which the provider's cache is taken to be cold."),
 };
 
@@ -54,8 +57,20 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
 };
 
 const storage: Fields<CompactConfig["storage"]> = {
-  kind: oneOf(["fs", "memory"], "Where the archive lies: on disk, or in memory until the program ends."),
+  kind: oneOf(
+    ["fs", "memory", "s3"],
+    "Where the archive lies: on disk, in memory until the program ends, or in a bucket of S3.",
+  ),
   root: words("Folder of the archive, relative to the working directory.", "inside"),
+  bucket: words("Bucket of the archive, for s3.", "never"),
+  prefix: words("Folder of the archive inside the bucket.", "never"),
+  region: words("Region of the bucket; when left out, what the AWS SDK finds.", "never"),
+  endpoint: words("URL of an S3 server other than AWS.", "never"),
+  kms_key_id: words("KMS key that the server encrypts the archive with.", "never"),
+  force_path_style: flag(
+    "Puts the bucket into the path of requests; most servers other than AWS need it.",
+    "never",
+  ),
   on_failure: oneOf(
     ["stop", "continue"],
     "Whether messages may leave the prompt when they could not be archived.",

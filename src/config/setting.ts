@@ -46,9 +46,11 @@ export function whole(least: number, description: string): z.ZodType<number> {
   return noted(z.int({ error }).min(least, { error }), { description, values, kind: "number" });
 }
 
-export function flag(description: string): z.ZodType<boolean> {
+export function flag(description: string, guard?: Guard): z.ZodType<boolean> {
   const values = "true or false";
-  return noted(z.boolean({ error: `must be ${values}` }), { description, values, kind: "boolean" });
+  const note = { description, values, kind: "boolean" as const };
+  const schema = z.boolean({ error: `must be ${values}` });
+  return noted(schema, guard === undefined ? note : { ...note, guard });
 }
 
 /** Text that is not empty. */
