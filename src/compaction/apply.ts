@@ -1,5 +1,14 @@
+import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
-import type { SummarizeOptions, Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
+import type { SummaryAttempt } from "../summarizers/attempt.ts";
+import { builtinSummarizer } from "../summarizers/builtin.ts";
+import type {
+  LiveConversation,
+  SummarizeOptions,
+  Summarizer,
+  Summary,
+  SummaryStrategy,
+} from "../summarizers/summarizer.ts";
 import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { assemble, type LiveSummary, lacksOpening, type SummaryShape, summaryOf } from "./assemble.ts";
@@ -19,6 +28,10 @@ export interface ApplyOptions {
   readonly version: number;
   readonly archiveId?: (message: Message) => string;
   readonly signal?: AbortSignal | undefined;
+  /** The conversation as the agent's last call sent it; only asked for where a summarizer can use it. */
+  readonly live?: (() => LiveConversation | undefined) | undefined;
+  /** Hears of each attempt of a model that something else of the same summarizer followed, as it happens. */
+  onAttempt?(attempt: SummaryAttempt): void;
   /** Hears of each summarizer that failed, as it happens. */
   onFailure?(failure: SummarizerFailure): void;
 }
@@ -29,6 +42,8 @@ export interface SummarizerFailure {
   readonly error: unknown;
   /** The next summarizer's name, or `pruning-only`. */
   readonly fallback: string;
+  /** Its last request to a model, where there was one. */
+  readonly attempt?: SummaryAttempt;
 }
 
 export interface Applied {
@@ -42,6 +57,10 @@ export interface Applied {
   readonly rungs: readonly string[];
   readonly summarizer: string | undefined;
   readonly failures: readonly SummarizerFailure[];
+  /** Every request to a model, in order. */
+  readonly attempts: readonly SummaryAttempt[];
+  /** What the summarizer said of its summary beside the text. */
+  readonly made: Omit<Summary, "text" | "tokens"> | undefined;
 }
 
 /** Makes a plan happen on the list that it was made for; the result is at or under the plan's budget. */
@@ -67,7 +86,8 @@ export async function applyPlan(
     plan.fixedTokens,
   );
   const failures: SummarizerFailure[] = [];
-  const frame: Frame = { plan, keptTokens, kept, failures };
+  const attempts: SummaryAttempt[] = [];
+  const frame: Frame = { plan, keptTokens, kept, failures, attempts };
   const written =
     plan.summaryTokens > 0
       ? ((await writeSummary(told, frame, options)) ??
@@ -82,6 +102,8 @@ export async function applyPlan(
     rungs: rungsOf(plan, written?.summarizer),
     summarizer: written?.summarizer,
     failures,
+    attempts,
+    made: written?.made,
   };
 }
 
@@ -90,6 +112,7 @@ interface Written {
   readonly tokens: number;
   /** None for a summary that was there before. */
   readonly summarizer: string | undefined;
+  readonly made?: Omit<Summary, "text" | "tokens">;
 }
 
 interface Frame {
@@ -97,6 +120,7 @@ interface Frame {
   readonly keptTokens: number;
   readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
   readonly failures: SummarizerFailure[];
+  readonly attempts: SummaryAttempt[];
 }
 
 async function writeSummary(
@@ -105,13 +129,25 @@ async function writeSummary(
   options: ApplyOptions,
 ): Promise<Written | undefined> {
   for (const [rung, summarizer] of options.summarizers.entries()) {
+    const before = frame.attempts.length;
+    const fallback = options.summarizers[rung + 1]?.name ?? "pruning-only";
     try {
       const written = await summarizeWithin(told, frame, summarizer, options);
       if (written !== undefined) return written;
+      if (summarizer === builtinSummarizer) continue;
+      fail(new CompactError("SummarizerFailed", `${summarizer.name}: its text is too long or empty`));
     } catch (error) {
-      if (options.signal?.aborted === true) throw error;
-      const fallback = options.summarizers[rung + 1]?.name ?? "pruning-only";
-      const failure: SummarizerFailure = { summarizer: summarizer.name, error, fallback };
+      if (options.signal?.aborted === true) throw asAborted(error);
+      fail(error);
+    }
+    function fail(error: unknown): void {
+      const last = frame.attempts.slice(before).at(-1);
+      const failure: SummarizerFailure = {
+        summarizer: summarizer.name,
+        error,
+        fallback,
+        ...(last === undefined ? {} : { attempt: last }),
+      };
       frame.failures.push(failure);
       options.onFailure?.(failure);
     }
@@ -119,7 +155,22 @@ async function writeSummary(
   return undefined;
 }
 
-/** Asks again with less room while tag and framing push the summary over what is left of the budget. */
+function asAborted(error: unknown): CompactError {
+  if (CompactError.isInstance(error) && error.code === "Aborted") return error;
+  return new CompactError("Aborted", "The compaction was aborted by its caller.", {
+    hint: "The history is as it was; call again to compact it.",
+    cause: error,
+  });
+}
+
+/** Shorter texts that another's summarizer is asked for; the built-in one keeps to its room. */
+const SHORTER = 2;
+const TRIES = 4;
+
+/**
+ * Asks again with less room while the summary is over what is left of the budget: the built-in summarizer with what
+ * tag and framing took, any other with half, twice at most.
+ */
 async function summarizeWithin(
   told: readonly Message[],
   frame: Frame,
@@ -127,18 +178,20 @@ async function summarizeWithin(
   options: ApplyOptions,
 ): Promise<Written | undefined> {
   const input = told.filter((message) => message.meta?.summaryVersion === undefined);
-  const request = requestOf(told, options);
+  const request = requestOf(told, frame, summarizer, options);
   const ceiling = Math.min(frame.plan.budget, Math.max(frame.plan.tokensAfter, frame.plan.target));
+  const ours = summarizer === builtinSummarizer;
   let room = frame.plan.summaryTokens;
-  for (let attempt = 0; attempt < 4 && room > 0; attempt += 1) {
+  for (let attempt = 0; attempt < (ours ? TRIES : 1 + SHORTER) && room > 0; attempt += 1) {
     const made = await summarizer.summarize(input, { ...request, maxTokens: room });
     const summary: LiveSummary = { version: options.version, text: normalized(made.text, options.version) };
     const tokens = summaryCost(summary, frame, options);
     const excess = frame.keptTokens + tokens - ceiling;
-    if (excess <= 0 && made.text !== "") {
-      return { summary, tokens, summarizer: summarizer.name };
+    if (excess <= 0 && made.text.trim() !== "") {
+      const { text: _, tokens: __, ...rest } = made;
+      return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
     }
-    room = Math.min(room, made.tokens) - Math.max(excess, 1);
+    room = ours ? Math.min(room, made.tokens) - Math.max(excess, 1) : Math.floor(room / 2);
   }
   return undefined;
 }
@@ -163,7 +216,13 @@ function bareOpening(frame: Frame, options: ApplyOptions): Written | undefined {
   return fits ? { summary, tokens, summarizer: undefined } : undefined;
 }
 
-function requestOf(told: readonly Message[], options: ApplyOptions): Omit<SummarizeOptions, "maxTokens"> {
+function requestOf(
+  told: readonly Message[],
+  frame: Frame,
+  summarizer: Summarizer,
+  options: ApplyOptions,
+): Omit<SummarizeOptions, "maxTokens"> {
+  const live = summarizer.ridesLive === true ? options.live?.() : undefined;
   const previous = told.map(summaryOf).findLast((summary) => summary !== undefined);
   return {
     strategy: options.strategy,
@@ -171,6 +230,11 @@ function requestOf(told: readonly Message[], options: ApplyOptions): Omit<Summar
     ...(previous === undefined ? {} : { previous: previous.text }),
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(live === undefined ? {} : { live }),
+    onAttempt: (attempt) => {
+      frame.attempts.push(attempt);
+      if (attempt.fallback !== undefined) options.onAttempt?.(attempt);
+    },
   };
 }
 

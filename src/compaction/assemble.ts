@@ -1,5 +1,6 @@
 import type { Format, Message, Role } from "../messages/message.ts";
 import { messageText } from "../messages/message.ts";
+import { endsWithCompaction } from "../messages/native-compaction.ts";
 import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
 
 /** The summary that a list carries. */
@@ -18,8 +19,8 @@ export interface SummaryShape {
 }
 
 /**
- * Pinned messages that come first, then the summary, then the rest, each in its own order. `kept` is in
- * the order of the list.
+ * Pinned messages that come first, then the summary, then the rest, each in its own order; what stands before the
+ * provider's own compaction is not read, so the summary stands behind it. `kept` is in the order of the list.
  */
 export function assemble(
   kept: readonly { readonly message: Message; readonly pinned: boolean }[],
@@ -29,7 +30,8 @@ export function assemble(
   const messages = kept.map((entry) => entry.message);
   if (summary === undefined) return messages;
   const firstRecent = kept.findIndex((entry) => !entry.pinned);
-  const split = firstRecent === -1 ? kept.length : firstRecent;
+  const compaction = messages.findLastIndex(endsWithCompaction);
+  const split = Math.max(firstRecent === -1 ? kept.length : firstRecent, compaction + 1);
   const before = messages.slice(0, split);
   return [...before, summaryMessage(summary, roleFor(before, shape)), ...messages.slice(split)];
 }

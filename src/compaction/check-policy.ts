@@ -14,8 +14,10 @@ export function checkConfigObject(config: CompactConfig): void {
   const { policy } = config;
   if (!(policy.triggerPct > 0 && policy.triggerPct <= 1))
     throw invalid("policy.triggerPct", "must be 0.0-1.0");
-  if (policy.coldTriggerPct !== undefined && !(policy.coldTriggerPct > 0 && policy.coldTriggerPct <= 1))
-    throw invalid("policy.coldTriggerPct", "must be 0.0-1.0");
+  for (const name of ["coldTriggerPct", "backgroundTriggerPct"] as const) {
+    const share = policy[name];
+    if (share !== undefined && !(share > 0 && share <= 1)) throw invalid(`policy.${name}`, "must be 0.0-1.0");
+  }
   whole("policy.maxToolResultTokens", policy.maxToolResultTokens, 64);
   whole("policy.maxRequestBytes", policy.maxRequestBytes, 1);
   whole("policy.cacheTtlSeconds", policy.cacheTtlSeconds, 0);

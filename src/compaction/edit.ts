@@ -9,6 +9,7 @@ import {
   type ToolResultPart,
   toolCalls,
 } from "../messages/message.ts";
+import { carriesCompaction } from "../messages/native-compaction.ts";
 
 /** What happens to a kept message; stored with the session so that the same bytes come out each time. */
 export interface Edit {
@@ -35,10 +36,11 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   if (edit === undefined) return message;
   const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
   const byProvider = providerCallIds(message);
-  const stays = edit.stripReasoning === true ? message.parts.filter((part) => !isBound(part)) : message.parts;
+  const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
+  const stays = message.parts.filter((part) => !bound.has(part));
   let changed = stays.length < message.parts.length;
   const parts = stays.map((part) => {
-    if (part.type === "toolResult" && byProvider.has(part.id)) return part;
+    if ((part.type === "toolResult" || part.type === "toolCall") && byProvider.has(part.id)) return part;
     const cleared =
       edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
     const cut =
@@ -52,17 +54,22 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   return changed ? { ...message, parts, edited: true } : message;
 }
 
-/** Reasoning that its provider takes back only behind the very messages it was made for. */
-function isBound(part: Part): boolean {
-  return part.type === "reasoning" && part.signed === true;
+const NOTHING: ReadonlySet<Part> = new Set();
+
+/** Reasoning that its provider takes back only behind the very messages it was made for; its own compaction stands anywhere. */
+function boundReasoning(message: Message): ReadonlySet<Part> {
+  const free = carriesCompaction(message) ? 1 : 0;
+  return new Set(
+    message.parts.slice(free).filter((part) => part.type === "reasoning" && part.signed === true),
+  );
 }
 
 /** True for a message with reasoning that is bound to what stands before it. */
 export function hasBoundReasoning(message: Message): boolean {
-  return message.parts.some(isBound);
+  return boundReasoning(message).size > 0;
 }
 
-/** Results that the provider made itself are taken back verbatim only. */
+/** What the provider called and found itself is taken back verbatim only. */
 function providerCallIds(message: Message): ReadonlySet<string> {
   return new Set(
     toolCalls(message)

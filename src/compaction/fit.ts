@@ -1,7 +1,8 @@
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
+import { carriesCompaction } from "../messages/native-compaction.ts";
 import { newestAsk } from "../messages/turns.ts";
-import { type KeepCounts, type Partition, partition } from "../policy/partition.ts";
+import { isUnderWay, type KeepCounts, type Partition, partition } from "../policy/partition.ts";
 import { relaxations } from "../policy/relax.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { summaryMessage } from "./assemble.ts";
@@ -195,14 +196,16 @@ function elide(input: PlanInput, draft: Draft, limit: number): Draft | undefined
   return undefined;
 }
 
-/** What is pinned, the newest ask, and of the rest the newest units that fit into so many tokens. */
+/** What is pinned or always stays (see `partition`), and of the rest the newest units that fit into so many tokens. */
 function newestWithin(input: PlanInput, draft: Draft, tokens: number): Set<number> {
   const { layers, units } = draft.partition;
-  const ask = newestAsk(input.messages);
+  const last = input.messages.length - 1;
+  const needed = new Set([newestAsk(input.messages), input.messages.findLastIndex(carriesCompaction)]);
   const kept = new Set<number>();
   let room = tokens;
   for (const unit of units.toReversed()) {
-    const must = unit.indexes.some((index) => layers[index] === "pinned" || index === ask);
+    const must =
+      isUnderWay(unit, last) || unit.indexes.some((index) => layers[index] === "pinned" || needed.has(index));
     const eligible = unit.indexes.some((index) => draft.kept.has(index));
     const cost = sum(unit.indexes, draft.costs);
     if (!must && (!eligible || cost > room)) continue;

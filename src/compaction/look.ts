@@ -120,6 +120,12 @@ export function decide(seen: Look, manual: boolean, context: LookContext): Trigg
   return held === undefined ? decision : { triggered: false, reason: held, usagePct };
 }
 
+/** Whether another compaction is far enough from the last one to gain anything. */
+export function hasGrown({ session, usage }: Look, { maxContextTokens }: LookContext): boolean {
+  const grown = usage.tokens - session.state.tokensAfter;
+  return session.state.step === 0 || grown < 0 || grown >= MIN_GROWTH * maxContextTokens;
+}
+
 /** Why a list that is over a threshold, but fits, is sent as it is. */
 function heldBack(seen: Look, decision: TriggerDecision, context: LookContext): TriggerReason | undefined {
   const { session, usage } = seen;
@@ -127,7 +133,7 @@ function heldBack(seen: Look, decision: TriggerDecision, context: LookContext): 
     const grown = (usage.tokens - since) / context.maxContextTokens;
     return grown >= 0 ? grown : Number.POSITIVE_INFINITY;
   };
-  if (session.state.step > 0 && growth(session.state.tokensAfter) < MIN_GROWTH) return "just_compacted";
+  if (!hasGrown(seen, context)) return "just_compacted";
   const { stall } = session;
   if (stall !== undefined && stall.attempts > 1) {
     const wait = Math.min(MAX_GROWTH, MIN_GROWTH * 2 ** (stall.attempts - 2));

@@ -1,15 +1,16 @@
-import { CompactError, type CompactErrorCode } from "../errors.ts";
+import { CompactError } from "../errors.ts";
 import { budgetOf, type TriggerDecision, type TriggerReason } from "../policy/trigger.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { tokenEstimate, warning } from "../tracing/events.ts";
-import { type Announce, decisionEvent, failureEvent, messageOf } from "./announce.ts";
+import { createAheadRounds } from "./ahead.ts";
+import { type Announce, decisionEvent, failureEvent } from "./announce.ts";
 import { checkConfigObject } from "./check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config.ts";
 import { createCounters } from "./counters.ts";
-import { decide, fixedPart, type Look, type LookContext, lookAt, noteStall } from "./look.ts";
-import { currentState } from "./next-state.ts";
+import { isError, reasonToGoOn } from "./failures.ts";
+import { decide, fixedPart, hasGrown, type Look, type LookContext, lookAt, noteStall } from "./look.ts";
 import { summarizersOf } from "./one-shot.ts";
 import type {
   CompactionNotice,
@@ -20,17 +21,14 @@ import type {
   RunningSummary,
 } from "./ports.ts";
 import { type CompactionReport, type CompactionResult, untouched } from "./report.ts";
-import { compactSession } from "./round.ts";
+import { compactSession, type PreparedRound, prepareRound, type RoundPorts } from "./round.ts";
 import { roundInputOf } from "./round-input.ts";
-import { type LiveSession, newSession } from "./session.ts";
+import type { LiveSession } from "./session.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 import { unsentResults } from "./shorten.ts";
-import type { SessionState } from "./state.ts";
 import { configuredExporters, openStore, type Store } from "./store.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createTurnQueue } from "./turn-queue.ts";
-
-/** Sessions kept in memory; the oldest is forgotten first and comes back from its stored state. */
-const MAX_SESSIONS = 256;
 
 /** One call of `preflight` or `manualCompact` on its way. */
 interface Call<T> {
@@ -54,10 +52,10 @@ export class CompactManager {
   readonly #context: LookContext;
   readonly #redactor: Redactor;
   readonly #telling: Telling;
-  readonly #sessions = new Map<string, LiveSession>();
-  readonly #tokens = new Map<string, number>();
+  readonly #sessions: Sessions;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createTurnQueue();
+  readonly #ahead = createAheadRounds();
   #store: Promise<Store> | undefined;
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
@@ -75,6 +73,13 @@ export class CompactManager {
       counterFor: createCounters({ models, ...(model === undefined ? {} : { model }), onWarning: warn }),
     };
     this.#redactor = createRedactor(this.config.redaction);
+    this.#sessions = createSessions({
+      open: () => this.#open(),
+      redactor: this.#redactor,
+      now: () => this.#now(),
+      warn,
+      forgotten: (sessionId) => this.#ahead.forget(sessionId),
+    });
     this.#telling = createTelling({
       exporters: [...(ports.exporters ?? []), ...configuredExporters(this.config, warn)],
       redactor: this.#redactor,
@@ -109,9 +114,9 @@ export class CompactManager {
 
   /** What is known of a session now; zeros for one that was never seen. */
   getState(sessionId: string): ManagerState {
-    const session = this.#sessions.get(sessionId);
+    const session = this.#sessions.peek(sessionId);
     return {
-      totalTokens: this.#tokens.get(sessionId) ?? 0,
+      totalTokens: session?.requestTokens ?? 0,
       maxContextTokens: this.maxContextTokens,
       messageCount: session?.view.length ?? 0,
       summaryCount: session?.state.summaryCount ?? 0,
@@ -123,7 +128,7 @@ export class CompactManager {
 
   /** The session's summary and which messages it stands for; undefined before the first one. */
   getRunningSummary(sessionId: string): RunningSummary | undefined {
-    const state = this.#sessions.get(sessionId)?.state;
+    const state = this.#sessions.peek(sessionId)?.state;
     if (state?.summary === undefined) return undefined;
     return {
       summary: state.summary.text,
@@ -150,29 +155,8 @@ export class CompactManager {
    * (2 s at most). A later process then resumes without counting or summarizing anything again.
    */
   async flush(): Promise<void> {
-    for (const session of this.#sessions.values()) {
-      await this.#inTurn(session.id, () => this.#keep(session));
-    }
+    for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
     await this.#telling.flush();
-  }
-
-  async #keep(session: LiveSession): Promise<void> {
-    if (session.log.length === session.state.log.length) return;
-    const state = currentState(session, session.counterId);
-    try {
-      session.storedVersion = await this.#save(session, state);
-      session.state = state;
-    } catch (error) {
-      this.#warn(`the state of session ${session.id} could not be stored: ${messageOf(error)}`);
-    }
-  }
-
-  /** The stored summary has secrets taken out; the one in memory is what the list holds. */
-  async #save(session: LiveSession, state: SessionState): Promise<string> {
-    const { states } = await this.#open();
-    const summary = this.#redactor.redactValue(state.summary) as SessionState["summary"];
-    const seenAt = new Date(session.seenAt ?? this.#now().getTime()).toISOString();
-    return (await states.save(session.id, { ...state, summary, seenAt }, session.storedVersion)).version;
   }
 
   #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
@@ -184,12 +168,12 @@ export class CompactManager {
   /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */
   async #step<T>(call: Call<T>): Promise<CompactionResult<T>> {
     for (let attempt = 0; ; attempt += 1) {
-      const session = this.#sessions.get(call.sessionId) ?? (await this.#load(call.sessionId));
+      const session = await this.#sessions.get(call.sessionId);
       try {
         return await this.#attempt(call, session);
       } catch (error) {
         if (!isError(error, "Conflict") || attempt >= 3) throw error;
-        this.#sessions.delete(call.sessionId);
+        this.#sessions.forget(call.sessionId);
       }
     }
   }
@@ -201,7 +185,7 @@ export class CompactManager {
     const shortened = await this.#shorten(call, first, announce);
     const { usage: _, ...again } = call.request;
     const seen = shortened === undefined ? first : lookAt(session, call.messages, again, this.#context);
-    this.#tokens.set(call.sessionId, seen.usage.tokens);
+    session.requestTokens = seen.usage.tokens;
     const decision = decide(seen, call.manual !== undefined, this.#context);
     const outcome = decision.triggered
       ? await this.#compact(call, seen, { decision, announce })
@@ -210,7 +194,8 @@ export class CompactManager {
       session.stall = undefined;
       return this.#compacted(call, seen, outcome);
     }
-    if (decision.triggered) noteStall(seen, outcome);
+    if (decision.triggered && outcome !== "in_background") noteStall(seen, outcome);
+    if (outcome === "below_trigger") this.#beginAhead(seen, announce);
     if (outcome === "fixed_over_trigger") this.#tellFixedPart(seen, announce);
     if (shortened !== undefined) return this.#compacted(call, seen, shortened);
     const settled: TriggerDecision = { ...decision, triggered: false, reason: outcome };
@@ -256,22 +241,10 @@ export class CompactManager {
     seen: Look,
     { decision, announce }: { readonly decision: TriggerDecision; readonly announce: Announce },
   ): Promise<CompactionReport | TriggerReason> {
-    const store = await this.#open();
     try {
-      const report = await compactSession(
-        roundInputOf({ seen, decision, request: call.request, manual: call.manual }, this.#context),
-        {
-          archive: store.archive,
-          summarizers: this.#summarizers(),
-          announce,
-          now: () => this.#now().toISOString(),
-          clock: () => this.#clock(),
-          save: (session, state) => this.#save(session, state),
-        },
-      );
-      return report ?? "nothing_eligible";
+      return (await this.#round(call, seen, { decision, announce })) ?? "nothing_eligible";
     } catch (error) {
-      const reason = call.manual === undefined && this.#fits(seen) ? reasonToGoOn(error) : undefined;
+      const reason = this.#maySendFirst(call, seen) ? reasonToGoOn(error) : undefined;
       if (reason !== undefined) return reason;
       if (isError(error, "InsufficientBudget")) announce(failureEvent(error, "none"));
       throw error;
@@ -280,9 +253,51 @@ export class CompactManager {
     }
   }
 
-  #fits({ session, usage }: Look): boolean {
+  async #round<T>(
+    call: Call<T>,
+    seen: Look,
+    { decision, announce }: { readonly decision: TriggerDecision; readonly announce: Announce },
+  ): Promise<CompactionReport | TriggerReason | undefined> {
+    const ports = await this.#roundPorts(announce);
+    const { request, manual } = call;
+    const input = roundInputOf({ seen, decision, request, manual }, this.#context);
+    if (decision.reason === "tool_output") return compactSession(input, ports);
+    if (this.#ahead.isRunning(call.sessionId) && this.#maySendFirst(call, seen)) return "in_background";
+    return (await this.#ahead.takeOver(input, ports)) ?? compactSession(input, ports);
+  }
+
+  async #roundPorts(announce: Announce): Promise<RoundPorts> {
+    const store = await this.#open();
+    return {
+      archive: store.archive,
+      summarizers: this.#summarizers(),
+      announce,
+      now: () => this.#now().toISOString(),
+      clock: () => this.#clock(),
+      save: this.#sessions.save,
+    };
+  }
+
+  /** Over the lower mark, a compaction is made beside the run; nothing of it shows before it is taken over. */
+  #beginAhead(seen: Look, announce: Announce): void {
+    const { backgroundTriggerPct } = this.config.policy;
+    const usagePct = seen.usage.tokens / this.maxContextTokens;
+    if (backgroundTriggerPct === undefined || usagePct < backgroundTriggerPct) return;
+    if (!hasGrown(seen, this.#context)) return;
+    const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
+    const work = async (session: LiveSession, signal: AbortSignal): Promise<PreparedRound | undefined> => {
+      const asked = { seen: { ...seen, session }, decision, request: { signal }, manual: undefined };
+      return prepareRound(roundInputOf(asked, this.#context), await this.#roundPorts(announce));
+    };
+    const failed = (error: unknown): void => announce(failureEvent(error, "a compaction when it is due"));
+    this.#ahead.begin(seen.session, work, failed);
+  }
+
+  /** The list fits as it is, and nobody asked for a compaction. */
+  #maySendFirst<T>(call: Call<T>, { session, usage }: Look): boolean {
     const { policy } = this.config;
-    return usage.tokens <= budgetOf(this.maxContextTokens, policy) && session.bytes <= policy.maxRequestBytes;
+    const fits = usage.tokens <= budgetOf(this.maxContextTokens, policy);
+    return fits && session.bytes <= policy.maxRequestBytes && call.manual === undefined;
   }
 
   #summarizers(): readonly Summarizer[] {
@@ -291,7 +306,7 @@ export class CompactManager {
   }
 
   #compacted<T>(call: Call<T>, seen: Look, report: CompactionReport): CompactionResult<T> {
-    this.#tokens.set(call.sessionId, report.tokensAfter);
+    seen.session.requestTokens = report.tokensAfter;
     seen.session.estimate = report.tokensAfter;
     for (const listener of this.#listeners) {
       try {
@@ -319,24 +334,6 @@ export class CompactManager {
     };
   }
 
-  async #load(sessionId: string): Promise<LiveSession> {
-    const session = newSession(sessionId);
-    const stored = await (await this.#open()).states.load(sessionId);
-    if (stored !== undefined) {
-      session.state = stored.value;
-      session.storedVersion = stored.version;
-      const seenAt = Date.parse(stored.value.seenAt ?? "");
-      session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
-    }
-    const oldest = this.#sessions.keys().next();
-    if (this.#sessions.size >= MAX_SESSIONS && oldest.done !== true) {
-      this.#sessions.delete(oldest.value);
-      this.#tokens.delete(oldest.value);
-    }
-    this.#sessions.set(sessionId, session);
-    return session;
-  }
-
   #open(): Promise<Store> {
     this.#store ??= openStore({
       config: this.config,
@@ -359,14 +356,4 @@ export class CompactManager {
   #clock(): number {
     return this.#ports.clock?.() ?? performance.now();
   }
-}
-
-function isError(error: unknown, code: CompactErrorCode): boolean {
-  return CompactError.isInstance(error) && error.code === code;
-}
-
-/** Failures that a list which fits as it is can live with. */
-function reasonToGoOn(error: unknown): TriggerReason | undefined {
-  if (isError(error, "StorageFailed")) return "attempts_failed";
-  return isError(error, "InsufficientBudget") ? "nothing_eligible" : undefined;
 }

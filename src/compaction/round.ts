@@ -106,7 +106,7 @@ export async function commitRound(
 ): Promise<CompactionReport> {
   const started = ports.clock();
   const { plan, applied, receipt, startedAt } = prepared;
-  await commit(input, ports, { plan, applied, step: receipt?.step ?? input.session.state.step });
+  await commit(input, ports, { plan, applied, step: Math.max(receipt?.step ?? 0, input.session.state.step) });
   const report = reportOf({
     plan,
     applied,

@@ -45,6 +45,8 @@ export interface LiveSession {
   counterId: string;
   /** Our count of the newest whole request, before any calibration; 0 before the first. */
   estimate: number;
+  /** Tokens of the newest request that was looked at, calibrated; 0 before the first. */
+  requestTokens: number;
   /** The caller's list is the view: nothing has to be projected. */
   asGiven: boolean;
   /** Attempts in a row that came to nothing; the next waits until the list has grown. */
@@ -73,6 +75,7 @@ export function newSession(id: string): LiveSession {
     listed: { system: 0, developer: 0 },
     counterId: "",
     estimate: 0,
+    requestTokens: 0,
     asGiven: true,
     stall: undefined,
     fixedPartTold: false,

@@ -41,6 +41,8 @@ export interface SessionState {
   readonly tokensAfter: number;
   /** ISO 8601: when a list of the session was last looked at, as far as that was stored. */
   readonly seenAt?: string;
+  /** Ids of the queued memory flushes whose compaction took place; one that is not named here never did. */
+  readonly flushes?: readonly string[];
   /** What was learnt from the provider's usage records. */
   readonly calibration: Calibration;
 }

@@ -1,5 +1,6 @@
 import { groupUnits, type Unit } from "../messages/exchanges.ts";
 import type { Message } from "../messages/message.ts";
+import { carriesCompaction } from "../messages/native-compaction.ts";
 import { newestAsk, turnStarts } from "../messages/turns.ts";
 import type { Policy } from "./policy.ts";
 
@@ -25,20 +26,20 @@ export type KeepCounts = Pick<
 >;
 
 /**
- * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest
- * ask and an exchange that is still under way always stay; an earlier summary of ours never does,
- * because its facts go into the next one.
+ * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest ask, an
+ * exchange that is still under way and the newest compaction of the provider's own always stay; an earlier summary
+ * of ours never does, because its facts go into the next one.
  */
 export function partition(messages: readonly Message[], keep: KeepCounts): Partition {
   const units = groupUnits(messages);
   const starts = turnStarts(messages);
   const recentFrom = recentBoundary(messages, starts, keep);
-  const ask = newestAsk(messages);
+  const needed = new Set([newestAsk(messages), messages.findLastIndex(carriesCompaction)]);
   const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;
   for (const unit of units) {
-    const layer = layerOf(unit, messages, { keep, recentFrom, ask, pairs });
+    const layer = layerOf(unit, messages, { keep, recentFrom, needed, pairs });
     if (layer === "toolPairs" || (layer === "recent" && unit.kind === "exchange")) toolPairs += unit.calls;
     for (const index of unit.indexes) layers[index] = layer;
   }
@@ -57,7 +58,7 @@ export function partition(messages: readonly Message[], keep: KeepCounts): Parti
 interface LayerContext {
   readonly keep: KeepCounts;
   readonly recentFrom: number;
-  readonly ask: number;
+  readonly needed: ReadonlySet<number>;
   readonly pairs: ReadonlySet<Unit>;
 }
 
@@ -65,7 +66,7 @@ function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext
   const members = unit.indexes.map((index) => messages[index]).filter((message) => message !== undefined);
   if (members.some((message) => isPinned(message, context.keep))) return "pinned";
   if (members.some((message) => message.meta?.summaryVersion !== undefined)) return "remainder";
-  if (unit.indexes.includes(context.ask)) return "recent";
+  if (unit.indexes.some((index) => context.needed.has(index))) return "recent";
   const newest = unit.indexes.at(-1) ?? 0;
   if (unit.kind === "message") return newest >= context.recentFrom ? "recent" : "remainder";
   if (context.pairs.has(unit)) return "toolPairs";
@@ -85,13 +86,17 @@ function recentBoundary(messages: readonly Message[], starts: readonly number[],
   return starts.length > keep.keepRecentTurns ? (starts[starts.length - keep.keepRecentTurns] ?? 0) : 0;
 }
 
+/** True for an exchange that waits for results and ends the list: without it they would have no call. */
+export function isUnderWay(unit: Unit, last: number): boolean {
+  return unit.open > 0 && unit.indexes.includes(last);
+}
+
 /** The newest exchanges with at least `count` calls between them, and the one still under way. */
 function newestPairs(units: readonly Unit[], last: number, count: number): Set<Unit> {
   const kept = new Set<Unit>();
   let calls = 0;
   for (const unit of units.filter((candidate) => candidate.kind === "exchange").toReversed()) {
-    const underWay = unit.open > 0 && unit.indexes.includes(last);
-    if (!underWay && calls >= count) break;
+    if (!isUnderWay(unit, last) && calls >= count) break;
     kept.add(unit);
     calls += unit.calls;
   }

@@ -27,6 +27,8 @@ export interface Policy {
   readonly maxRequestBytes: number;
   /** Share of the window at which a compaction starts when the provider's cache is cold anyway; never when left out. */
   readonly coldTriggerPct?: number;
+  /** Share of the window at which a compaction is prepared beside the run, to be ready at the trigger; never when left out. */
+  readonly backgroundTriggerPct?: number;
   /** Seconds after which the provider has forgotten a prefix that nobody sent. */
   readonly cacheTtlSeconds: number;
 }

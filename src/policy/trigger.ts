@@ -17,6 +17,8 @@ export type TriggerReason =
   | "just_compacted"
   /** Over the trigger, but all of it must stay. */
   | "nothing_eligible"
+  /** Over the trigger, but it fits, and a compaction that was begun before is not done yet. */
+  | "in_background"
   /** What is never pruned is over the trigger by itself: only the hard cap can still ask for a compaction. */
   | "fixed_over_trigger"
   /** Over the trigger, but the last attempts in a row failed: the next waits until the list has grown. */
