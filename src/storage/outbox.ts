@@ -4,8 +4,6 @@ export interface OutboxItem {
   readonly id: string;
   /** `sessionKey` of the session that it comes from. */
   readonly session: string;
-  /** The archive step that it belongs to. */
-  readonly step: number;
   /** Well-formed text. */
   readonly body: string;
 }
@@ -40,8 +38,8 @@ export interface Outbox {
   ): Promise<void>;
   /** Takes an item out: it was handed on, or must not be. */
   remove(item: ItemName): Promise<void>;
-  /** Ids and steps of a session's items. */
-  pending(session: string): Promise<{ readonly id: string; readonly step: number }[]>;
+  /** The ids of a session's items. */
+  pending(session: string): Promise<string[]>;
   /** Milliseconds until an item is due, 0 for at once; nothing when the outbox is empty. */
   nextDue(): Promise<number | undefined>;
 }

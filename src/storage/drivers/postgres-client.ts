@@ -57,20 +57,10 @@ const ENDED =
   /connection (?:terminated|ended)|client has encountered a connection error|not queryable|timeout exceeded when trying to connect/i;
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { location, waits, sleep } = options;
-  const persist = async <T>(work: () => Promise<T>): Promise<T> => {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        const wait = isPassing(error) ? waits[attempt] : undefined;
-        if (wait === undefined) throw postgresFailed(error, location);
-        await sleep(wait);
-      }
-    }
-  };
+  const { location } = options;
   return {
-    run: (text, values) => persist(async () => (await (await options.pool()).query(text, values)).rows),
+    run: (text, values) =>
+      persist(async () => (await (await options.pool()).query(text, values)).rows, options),
     transaction: async (work) => {
       try {
         return await inTransaction(await options.pool(), work);
@@ -82,6 +72,21 @@ export function createDatabase(options: DatabaseOptions): Database {
       if (!options.keepOpen) await (await options.pool()).end();
     },
   };
+}
+
+async function persist<T>(
+  work: () => Promise<T>,
+  { location, waits, sleep }: Pick<DatabaseOptions, "location" | "waits" | "sleep">,
+): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const wait = isPassing(error) ? waits[attempt] : undefined;
+      if (wait === undefined) throw postgresFailed(error, location);
+      await sleep(wait);
+    }
+  }
 }
 
 /** True for a failure of the moment: the same statement may succeed when it is sent again. */

@@ -49,7 +49,6 @@ const MIGRATIONS: readonly string[] = [
    create table %.outbox (
      session text not null,
      id text not null,
-     step integer not null,
      body text not null,
      attempts integer not null default 0,
      due_at timestamptz not null default now(),

@@ -42,13 +42,13 @@ export function createPostgresOutbox({ database, schema }: Ports): Outbox {
   const inMs = (parameter: string): string =>
     `clock_timestamp() + ${parameter}::bigint * interval '1 millisecond'`;
   return {
-    async add({ id, session, step, body }, { by, ms }) {
+    async add({ id, session, body }, { by, ms }) {
       const rows = await database.run(
-        `insert into ${schema}.outbox as o (session, id, step, body, claimed_by, due_at) values ($1, $2, $3, $4, $5, ${inMs("$6")})
+        `insert into ${schema}.outbox as o (session, id, body, claimed_by, due_at) values ($1, $2, $3, $4, ${inMs("$5")})
          on conflict (session, id) do update set claimed_by = excluded.claimed_by, due_at = excluded.due_at
          where o.claimed_by = excluded.claimed_by or o.due_at <= clock_timestamp()
          returning 1 as added`,
-        [session, id, step, body, by, ms],
+        [session, id, body, by, ms],
       );
       return rows.length > 0;
     },
@@ -60,7 +60,7 @@ export function createPostgresOutbox({ database, schema }: Ports): Outbox {
          )
          update ${schema}.outbox o set claimed_by = $1, due_at = ${inMs("$2")} from due
          where o.session = due.session and o.id = due.id
-         returning o.id, o.session, o.step, o.body, o.attempts`,
+         returning o.id, o.session, o.body, o.attempts`,
         [by, ms, limit],
       );
       return rows.map(claimedItem);
@@ -82,8 +82,8 @@ export function createPostgresOutbox({ database, schema }: Ports): Outbox {
       await database.run(`delete from ${schema}.outbox where session = $1 and id = $2`, [session, id]);
     },
     async pending(session) {
-      const rows = await database.run(`select id, step from ${schema}.outbox where session = $1`, [session]);
-      return rows.map((row) => ({ id: String(row.id), step: Number(row.step) }));
+      const rows = await database.run(`select id from ${schema}.outbox where session = $1`, [session]);
+      return rows.map((row) => String(row.id));
     },
     async nextDue() {
       const rows = await database.run(
@@ -99,7 +99,6 @@ function claimedItem(row: Readonly<Record<string, unknown>>): ClaimedItem {
   return {
     id: String(row.id),
     session: String(row.session),
-    step: Number(row.step),
     body: String(row.body),
     attempts: Number(row.attempts),
   };

@@ -143,8 +143,7 @@ function locationOf(url: string | undefined, schema: string): string {
 }
 
 async function openPool(url: string | undefined, options: PostgresDriverOptions): Promise<PostgresPool> {
-  const { Pool } = await loadClient();
-  const pool = new Pool({
+  const pool = await newPool({
     ...(url === undefined ? {} : { connectionString: url }),
     max: options.connections ?? 10,
     statement_timeout: options.statementTimeoutMs ?? 30_000,
@@ -159,11 +158,16 @@ async function openPool(url: string | undefined, options: PostgresDriverOptions)
   return pool;
 }
 
-async function loadClient(): Promise<Pick<typeof import("pg"), "Pool">> {
+interface ListenedPool extends PostgresPool {
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+async function newPool(settings: object): Promise<ListenedPool> {
   try {
-    return (await import("pg")).default;
+    const { default: client } = await import("pg");
+    return new client.Pool(settings);
   } catch (cause) {
-    throw new CompactError("StorageFailed", "the package pg is not installed", {
+    throw new CompactError("StorageFailed", "the package pg cannot be loaded", {
       hint: "Install it (npm install pg), or pass a pool.",
       cause,
     });
