@@ -6,7 +6,7 @@ const layers = [
   ["errors.ts", "model.ts"],
   ["messages"],
   ["tokens", "tracing", "redaction", "transcripts", "lint"],
-  ["policy", "summarizers", "storage"],
+  ["policy", "summarizers", "storage", "providers"],
   ["compaction"],
   ["memory"],
   ["agents"],
@@ -26,6 +26,7 @@ const portable = [
   "lint",
   "policy",
   "summarizers",
+  "providers",
   "compaction",
   "index.ts",
 ];

@@ -1,0 +1,1 @@
+export { type AiSdkLanguageModel, type AiSdkTextModelOptions, textModelFromAiSdk } from "./text-model.ts";

@@ -1,0 +1,5 @@
+export {
+  type AnthropicClient,
+  type AnthropicTextModelOptions,
+  textModelFromAnthropic,
+} from "./text-model.ts";

@@ -1,0 +1,49 @@
+import type { TextModel, TextModelRequest } from "../../model.ts";
+import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
+import type { Json } from "../../providers/json.ts";
+import { createTolerantCall } from "../../providers/tolerant.ts";
+import { windowOf } from "../../providers/window.ts";
+
+/** The part of an `Anthropic` client that is used. */
+export interface AnthropicClient {
+  readonly messages: { create(body: object, options?: object): PromiseLike<unknown> };
+}
+
+export interface AnthropicTextModelOptions {
+  /** Tokens of input and output together; looked up by the model's name when left out. */
+  readonly window?: number;
+  /** Further parameters of every request; behind a prefix `thinking` must be the agent's own, or its cache is lost. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** A text model from an `Anthropic` client; its errors are the SDK's. The interface knows no seed. */
+export function textModelFromAnthropic(
+  client: AnthropicClient,
+  model: string,
+  options: AnthropicTextModelOptions = {},
+): TextModel {
+  const call = createTolerantCall();
+  return {
+    name: `anthropic:${model}`,
+    ...windowOf(model, options.window),
+    prefixFormats: ["anthropic"],
+    generate: (request) => {
+      const body = { ...anthropicBody(model, request), ...options.parameters };
+      return call(anthropicParameters(request), async (accepted) =>
+        readAnthropic(await client.messages.create({ ...body, ...accepted }, optionsOf(request))),
+      );
+    },
+  };
+}
+
+/** Above this many tokens the SDK refuses to wait for an answer in one piece unless a timeout is named. */
+const UNTIMED_TOKENS = 4096;
+/** What the SDK itself waits: ten minutes. */
+const TIMEOUT_MS = 600_000;
+
+function optionsOf({ signal, maxOutputTokens }: TextModelRequest): Json {
+  return {
+    ...(signal === undefined ? {} : { signal }),
+    ...(maxOutputTokens > UNTIMED_TOKENS ? { timeout: TIMEOUT_MS } : {}),
+  };
+}

@@ -1,0 +1,1 @@
+export { textModelFromUrl, type UrlTextModelOptions } from "./text-model.ts";

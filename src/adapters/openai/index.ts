@@ -1,0 +1,1 @@
+export { type OpenAiClient, type OpenAiTextModelOptions, textModelFromOpenAi } from "./text-model.ts";

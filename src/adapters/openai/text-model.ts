@@ -1,0 +1,67 @@
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../../model.ts";
+import type { Json } from "../../providers/json.ts";
+import { CHAT_LIMITS, chatBody, chatParameters, readChat } from "../../providers/openai-chat.ts";
+import { readResponse, responsesBody, responsesParameters } from "../../providers/openai-responses.ts";
+import { createTolerantCall } from "../../providers/tolerant.ts";
+import { windowOf } from "../../providers/window.ts";
+
+/** The part of an `OpenAI` client that is used. */
+export interface OpenAiClient {
+  readonly baseURL?: string;
+  readonly chat: { readonly completions: OpenAiCreate };
+  readonly responses: OpenAiCreate;
+}
+
+export interface OpenAiCreate {
+  create(body: object, options?: object): PromiseLike<unknown>;
+}
+
+export interface OpenAiTextModelOptions {
+  /** Which interface is called; `chat` when left out. Responses know no seed. */
+  readonly api?: "chat" | "responses";
+  /** Tokens of input and output together; looked up by the model's name when left out. */
+  readonly window?: number;
+  /** Further parameters of every request, such as `reasoning_effort` or `prompt_cache_key`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** A text model from an `OpenAI` client; its errors are the SDK's. */
+export function textModelFromOpenAi(
+  client: OpenAiClient,
+  model: string,
+  options: OpenAiTextModelOptions = {},
+): TextModel {
+  const { api = "chat", parameters = {} } = options;
+  const call = createTolerantCall(CHAT_LIMITS);
+  const limit = takesCompletionTokens(client.baseURL) ? "max_completion_tokens" : "max_tokens";
+
+  function askChat(request: TextModelRequest): Promise<TextModelAnswer> {
+    const body = { ...chatBody(model, request), ...parameters };
+    return call(chatParameters(request, limit), async (accepted) =>
+      readChat(await client.chat.completions.create({ ...body, ...accepted }, withSignal(request))),
+    );
+  }
+
+  function askResponses(request: TextModelRequest): Promise<TextModelAnswer> {
+    const body = { ...responsesBody(model, request), ...parameters };
+    return call(responsesParameters(request), async (accepted) =>
+      readResponse(await client.responses.create({ ...body, ...accepted }, withSignal(request))),
+    );
+  }
+
+  return {
+    name: `openai:${model}`,
+    ...windowOf(model, options.window),
+    prefixFormats: [api === "chat" ? "openai-chat" : "openai-responses"],
+    generate: api === "chat" ? askChat : askResponses,
+  };
+}
+
+/** Servers that only resemble OpenAI's know the limit by its old name, and may ignore the new one in silence. */
+function takesCompletionTokens(baseUrl: string | undefined): boolean {
+  return baseUrl === undefined || /^https:\/\/([\w-]+\.)*(openai\.com|azure\.com)(\/|:|$)/.test(baseUrl);
+}
+
+function withSignal({ signal }: TextModelRequest): Json {
+  return signal === undefined ? {} : { signal };
+}

@@ -1,0 +1,1 @@
+export { type PiModel, type PiTextModelOptions, textModelFromPi } from "./text-model.ts";

@@ -1,0 +1,19 @@
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The value's own fields; none where it is no object. */
+export function objectOf(value: unknown): Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+export function objectsIn(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The fields that have a value. */
+export function defined(fields: Json): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
