@@ -1,0 +1,126 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
+import type { PreflightRequest } from "../../compaction/ports.ts";
+import { CompactError } from "../../errors.ts";
+import { decode } from "../../messages/codecs.ts";
+import { contentHash } from "../../messages/content-hash.ts";
+import { asInstances } from "./instances.ts";
+import { fieldsOf, type Handler, type ModelCall, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
+
+export interface MiddlewareOptions extends HostOptions {
+  readonly manager: HostManager;
+  /**
+   * The conversation that the messages belong to, or a function of the runtime that says so. Left out: the run's
+   * `configurable.thread_id`, else the first message tells conversations apart.
+   */
+  readonly sessionId?: string | ((runtime: unknown) => string | Promise<string>);
+  /** Writes the compacted list into the agent's state (`beforeModel`) instead of only sending it. */
+  readonly persist?: boolean;
+}
+
+/** Fits `middleware` of `createAgent`; one of the two hooks is there, by `persist`. */
+export interface CompactMiddleware {
+  readonly name: string;
+  wrapModelCall<Request extends ModelCall, Answer>(
+    request: Request,
+    handler: Handler<Request, Answer>,
+  ): Promise<Answer>;
+  /** Only with `persist`. */
+  beforeModel?(
+    state: { readonly messages: unknown[] },
+    runtime: unknown,
+  ): Promise<{ messages: never[] } | undefined>;
+}
+
+/** LangGraph's word for "take everything out first", as a plain message. */
+const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
+
+/**
+ * Middleware that keeps an agent inside the window: by default only what the model gets is compacted and the
+ * agent's state stays as it is; `persist` rewrites the state. Rejects with `InsufficientBudget` when what must
+ * stay does not fit.
+ */
+export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
+  const preflight = createHostPreflight(options.manager, options);
+  const usageOf = createUsageReader();
+  const beside = new Map<string, Pick<PreflightRequest, "system" | "tools">>();
+
+  const compacted = async (
+    sessionId: string,
+    messages: readonly unknown[],
+    runtime: unknown,
+  ): Promise<unknown[] | undefined> => {
+    const signal = signalOf(runtime);
+    const usage = usageOf(sessionId, messages);
+    const kept = await preflight({
+      sessionId,
+      messages,
+      request: {
+        format: "langchain",
+        ...beside.get(sessionId),
+        ...(signal === undefined ? {} : { signal }),
+        ...(usage === undefined ? {} : { usage }),
+      },
+    });
+    return kept === messages ? undefined : asInstances(kept, messages);
+  };
+
+  const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {
+    const sessionId = await sessionOf(options, request.messages, request.runtime);
+    const system = systemOf(request);
+    remember(beside, sessionId, { tools: toolsOf(request), ...(system === undefined ? {} : { system }) });
+    if (options.persist === true) return handler(request);
+    const messages = await compacted(sessionId, request.messages, request.runtime);
+    return handler(messages === undefined ? request : { ...request, messages });
+  };
+  if (options.persist !== true) return { name: "compact", wrapModelCall };
+  return {
+    name: "compact",
+    wrapModelCall,
+    async beforeModel({ messages }, runtime) {
+      const sessionId = await sessionOf(options, messages, runtime);
+      const list = await compacted(sessionId, messages, runtime);
+      return list === undefined ? undefined : { messages: [REMOVE_ALL, ...list] as never[] };
+    },
+  };
+}
+
+async function sessionOf(
+  { sessionId, persist }: MiddlewareOptions,
+  messages: readonly unknown[],
+  runtime: unknown,
+): Promise<string> {
+  if (sessionId !== undefined) return typeof sessionId === "string" ? sessionId : sessionId(runtime);
+  const thread = threadOf(runtime);
+  if (thread !== undefined) return thread;
+  if (persist === true) {
+    throw new CompactError("InvalidArgument", "the conversation has no name", {
+      place: "options.sessionId",
+      hint: "Pass sessionId, or invoke the agent with configurable.thread_id (LangChain 1.1 or newer).",
+    });
+  }
+  const [first] = decode(messages.slice(0, 1), "langchain");
+  return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
+}
+
+/** Sessions whose request is remembered; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
+
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const oldest = map.keys().next();
+  if (map.size > MAX_SESSIONS && oldest.done !== true) map.delete(oldest.value);
+}
+
+/** What the provider reported with the newest answer, each report once: it speaks of the call before only. */
+function createUsageReader(): (sessionId: string, messages: readonly unknown[]) => unknown {
+  const seen = new Map<string, unknown>();
+  return (sessionId, messages) => {
+    const usage = fieldsOf(
+      messages.findLast((message) => "usage_metadata" in fieldsOf(message)),
+    ).usage_metadata;
+    if (usage === undefined || seen.get(sessionId) === usage) return undefined;
+    remember(seen, sessionId, usage);
+    return usage;
+  };
+}

@@ -1,0 +1,67 @@
+/** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
+
+/** What `wrapModelCall` is called with. */
+export interface ModelCall {
+  readonly messages: unknown[];
+  readonly systemMessage?: unknown;
+  readonly systemPrompt?: unknown;
+  readonly tools?: unknown;
+  readonly runtime?: unknown;
+}
+
+/** Hands a request on to the next middleware, and at last to the model. */
+export type Handler<Request, Answer> = (request: Request) => Answer | Promise<Answer>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A record with any fields; empty for what is none. */
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+/** `configurable.thread_id` of the run, where the version of LangChain tells it to middleware. */
+export function threadOf(runtime: unknown): string | undefined {
+  const id = fieldsOf(fieldsOf(runtime).configurable).thread_id;
+  return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
+}
+
+export function signalOf(runtime: unknown): AbortSignal | undefined {
+  const { signal } = fieldsOf(runtime);
+  return signal instanceof AbortSignal ? signal : undefined;
+}
+
+/** The system prompt's text. */
+export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | undefined {
+  const { text } = fieldsOf(systemMessage);
+  if (typeof text === "string") return text;
+  return typeof systemPrompt === "string" ? systemPrompt : undefined;
+}
+
+/** Tools as providers are told of them: name, description and JSON schema. */
+export function toolsOf({ tools }: ModelCall): readonly unknown[] {
+  return Array.isArray(tools) ? tools.map(describeTool) : [];
+}
+
+function describeTool(tool: unknown): unknown {
+  const { name, description, schema } = fieldsOf(tool);
+  if (typeof name !== "string" || schema === undefined) return tool;
+  return { name, description, parameters: jsonSchemaOf(schema) };
+}
+
+/** Zod schemas that can tell their JSON schema do; of others the names and descriptions of the fields are taken. */
+function jsonSchemaOf(schema: unknown): unknown {
+  const { toJSONSchema, shape } = fieldsOf(schema);
+  if (typeof toJSONSchema === "function") {
+    try {
+      return Reflect.apply(toJSONSchema, schema, []) as unknown;
+    } catch {
+      // Types without a JSON counterpart: their names are the better part of what they cost.
+    }
+  }
+  if (typeof shape !== "object" || shape === null) return schema;
+  const entries = Object.entries(shape).map(([key, field]) => {
+    const { description } = fieldsOf(field);
+    return [key, typeof description === "string" ? { description } : {}];
+  });
+  return { type: "object", properties: Object.fromEntries(entries) };
+}

@@ -1,0 +1,27 @@
+// LangChain as it is installed beside this file; loosely typed, for several versions stand behind it.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type Loose = any;
+
+export interface Modules {
+  readonly langchain: Loose;
+  readonly core: Loose;
+  readonly chat: Loose;
+  readonly graph: Loose;
+}
+
+const NAMES = [
+  "langchain",
+  "@langchain/core/messages",
+  "@langchain/core/language_models/chat_models",
+  "@langchain/langgraph",
+];
+
+/** Undefined where it is not installed. */
+export async function load(): Promise<Modules | undefined> {
+  try {
+    const [langchain, core, chat, graph] = await Promise.all(NAMES.map((name) => import(name)));
+    return { langchain, core, chat, graph };
+  } catch {
+    return undefined;
+  }
+}

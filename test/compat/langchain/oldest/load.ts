@@ -1,0 +1,19 @@
+// LangChain as it is installed beside this file.
+import type { Modules } from "../load.ts";
+
+const NAMES = [
+  "langchain",
+  "@langchain/core/messages",
+  "@langchain/core/language_models/chat_models",
+  "@langchain/langgraph",
+];
+
+/** Undefined where it is not installed. */
+export async function load(): Promise<Modules | undefined> {
+  try {
+    const [langchain, core, chat, graph] = await Promise.all(NAMES.map((name) => import(name)));
+    return { langchain, core, chat, graph };
+  } catch {
+    return undefined;
+  }
+}
