@@ -1,5 +1,5 @@
 import type { ArchivedMessage } from "../archive-line.ts";
-import { createPostingWriter, type PostingWriter } from "./postings.ts";
+import { writePostings } from "./postings.ts";
 import { searchableText } from "./searchable.ts";
 import { type IndexedMessage, openSegment, type Segment, segmentName, writeSegment } from "./segment.ts";
 import { archiveIdTerm, ownIdTerm, wordTerm } from "./terms.ts";
@@ -45,18 +45,16 @@ const BLOCK_CHARACTERS = 128 * 1024;
 
 export function createSegmentBuilder(): SegmentBuilder {
   const messages: IndexedMessage[] = [];
-  const postings = new Map<string, PostingWriter>();
+  /** By term, documents and how often in turn. */
+  const postings = new Map<string, number[]>();
   const ids = new Map<string, number[]>();
   const blocks = createBlocks();
   let characters = 0;
 
   const note = (term: string, document: number, times: number): void => {
-    let writer = postings.get(term);
-    if (writer === undefined) {
-      writer = createPostingWriter();
-      postings.set(term, writer);
-    }
-    writer.add(document, times);
+    const known = postings.get(term);
+    if (known === undefined) postings.set(term, [document, times]);
+    else known.push(document, times);
   };
   const noteId = (term: string, document: number): void => {
     note(term, document, 1);
@@ -92,8 +90,8 @@ export function createSegmentBuilder(): SegmentBuilder {
     },
     finish() {
       const terms = [...postings.keys()].sort().map((term) => {
-        const writer = postings.get(term);
-        return { term, count: writer?.count ?? 0, postings: writer?.text ?? "" };
+        const pairs = postings.get(term) ?? [];
+        return { term, count: pairs.length / 2, postings: writePostings(pairs) };
       });
       const text = writeSegment(messages, terms);
       return { segment: opened(text), ...blocks.finish() };

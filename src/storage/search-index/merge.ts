@@ -1,5 +1,5 @@
 import { type BlockPlace, opened } from "./build.ts";
-import { createPostingWriter, eachPosting } from "./postings.ts";
+import { eachPosting, writePostings } from "./postings.ts";
 import { type IndexedMessage, type Segment, type WrittenTerm, writeSegment } from "./segment.ts";
 
 /** A segment and where its texts are. */
@@ -80,13 +80,13 @@ function lesser(one: string | undefined, other: string | undefined): string | un
 
 function joined(one: WrittenTerm | undefined, two: WrittenTerm | undefined, offset: number): WrittenTerm {
   if (one !== undefined && two === undefined) return one;
-  const writer = createPostingWriter();
+  const pairs: number[] = [];
   const take = (from: WrittenTerm | undefined, by: number): void => {
     if (from === undefined) return;
     const span = { start: 0, end: from.postings.length };
-    eachPosting(from.postings, span, (document, times) => writer.add(document + by, times));
+    eachPosting(from.postings, span, (document, times) => pairs.push(document + by, times));
   };
   take(one, 0);
   take(two, offset);
-  return { term: one?.term ?? two?.term ?? "", count: writer.count, postings: writer.text };
+  return { term: one?.term ?? two?.term ?? "", count: pairs.length / 2, postings: writePostings(pairs) };
 }

@@ -1,38 +1,20 @@
 import { readNumbers, writeNumber } from "./numbers.ts";
 
-/** In which documents a word stands, ascending, and how often. */
-export interface Posting {
-  readonly document: number;
-  readonly times: number;
-}
-
-/** Writes postings that come in ascending order of documents. */
-export interface PostingWriter {
-  add(document: number, times: number): void;
-  /** Documents so far. */
-  readonly count: number;
-  readonly text: string;
-}
-
-/** Distances between documents; one bit says that the word stands there once, which it mostly does. */
-export function createPostingWriter(): PostingWriter {
+/**
+ * Writes in which documents a term stands, ascending, and how often: `pairs` are document and times in turn. What is
+ * written is the distance between documents; one bit says that the term stands there once, which it mostly does.
+ */
+export function writePostings(pairs: readonly number[]): string {
   let text = "";
-  let count = 0;
   let last = -1;
-  return {
-    add(document, times) {
-      const distance = document - last - 1;
-      text += times === 1 ? writeNumber(distance * 2) : writeNumber(distance * 2 + 1) + writeNumber(times);
-      last = document;
-      count += 1;
-    },
-    get count() {
-      return count;
-    },
-    get text() {
-      return text;
-    },
-  };
+  for (let index = 0; index < pairs.length; index += 2) {
+    const document = pairs[index] ?? 0;
+    const times = pairs[index + 1] ?? 1;
+    const distance = document - last - 1;
+    text += times === 1 ? writeNumber(distance * 2) : writeNumber(distance * 2 + 1) + writeNumber(times);
+    last = document;
+  }
+  return text;
 }
 
 /** Visits every posting of `text` between two offsets. */

@@ -21,8 +21,8 @@ export interface WeighedTerm {
 /** A query made ready for the messages that it is asked of. */
 export interface Plan {
   readonly terms: readonly WeighedTerm[];
-  /** Terms that must all stand in a message. */
-  readonly required: readonly string[];
+  /** Of each of these groups one term must stand in a message. */
+  readonly required: readonly (readonly string[])[];
   /** Words of an average message. */
   readonly average: number;
 }
@@ -56,14 +56,30 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   });
   return {
     terms,
-    required: requiredTerms(query),
+    required: query.phrases.flatMap(({ words }) => requiredTerms(words, segments)),
     average: messages === 0 ? 1 : words / messages,
   };
 }
 
-/** The last word of a phrase may go on behind it, and the first may begin before it. */
-function requiredTerms(query: Query): string[] {
-  return query.phrases.flatMap(({ words }) => words.slice(1, -1).map(wordTerm));
+/** Identifiers are left out: in a phrase they may be cut off. */
+const SIMPLE = /^[^./\\:@#+~_$-]+$/;
+const MOST_ENDINGS = 200;
+
+/**
+ * What must stand in a message that holds a phrase, so that few texts have to be read. The last word may go on
+ * behind the phrase, and one that nobody wrote may be the end of another.
+ */
+function requiredTerms(words: readonly string[], segments: readonly Segment[]): string[][] {
+  const last = words.at(-1);
+  return words.flatMap((word): string[][] => {
+    if (!SIMPLE.test(word)) return [];
+    const term = wordTerm(word);
+    if (word !== last) return segments.some((segment) => segment.frequency(term) > 0) ? [[term]] : [];
+    const longer = segments.map((segment) => segment.startingWith(term, MOST_ENDINGS));
+    if (longer.some((found) => found.length === MOST_ENDINGS)) return [];
+    const group = [...new Set(longer.flat())];
+    return group.length === 0 ? [] : [group];
+  });
 }
 
 function beginnings(term: string, segments: readonly Segment[]): string[] {
@@ -105,14 +121,16 @@ function worth(segment: Segment, document: number, score: number): number {
   return segment.message(document).summary ? score * SUMMARY_WORTH : score;
 }
 
-/** The documents that every one of these terms stands in; undefined where none is asked for. */
-function having(segment: Segment, terms: readonly string[]): ReadonlySet<number> | undefined {
+/** The documents that have a term of every group; undefined where none is asked for. */
+function having(segment: Segment, groups: Plan["required"]): ReadonlySet<number> | undefined {
   let common: Set<number> | undefined;
-  for (const term of terms) {
+  for (const group of groups) {
     const found = new Set<number>();
-    segment.each(term, (document) => {
-      if (common === undefined || common.has(document)) found.add(document);
-    });
+    for (const term of group) {
+      segment.each(term, (document) => {
+        if (common === undefined || common.has(document)) found.add(document);
+      });
+    }
     common = found;
   }
   return common;
