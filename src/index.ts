@@ -8,7 +8,9 @@ export {
 } from "./compaction/config.ts";
 export { type CountListOptions, countTokens } from "./compaction/count-list.ts";
 export type { Edit } from "./compaction/edit.ts";
+export type { MemoryFlush, MemoryFlushHook } from "./compaction/flush-delivery.ts";
 export { CompactManager } from "./compaction/manager.ts";
+export type { Recovery } from "./compaction/memory-flush.ts";
 export {
   type CompactOptions,
   compact,

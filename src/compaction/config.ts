@@ -30,7 +30,7 @@ export interface CompactConfig {
     readonly fallback: "builtin" | "pruning-only";
   };
   readonly storage: {
-    readonly kind: "fs" | "memory" | "s3";
+    readonly kind: "fs" | "memory" | "s3" | "postgres";
     /** Folder of the archive. */
     readonly root: string;
     /** For `s3`: where the archive lies. Credentials come from the SDK's own chain, never from here. */
@@ -44,6 +44,8 @@ export interface CompactConfig {
     readonly kmsKeyId?: string;
     /** The bucket stands in the path instead of the host name. */
     readonly forcePathStyle?: boolean;
+    /** For `postgres`: the schema that holds the tables. The URL comes from the environment, never from here. */
+    readonly schema?: string;
     /** Whether pruning stops when the archive cannot be written. */
     readonly onFailure: "stop" | "continue";
   };

@@ -1,6 +1,8 @@
 import { CompactError } from "../errors.ts";
 import { budgetOf, type TriggerDecision, type TriggerReason } from "../policy/trigger.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
+import { conflict } from "../storage/conflict.ts";
+import type { Fence } from "../storage/shared.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { tokenEstimate, warning } from "../tracing/events.ts";
@@ -11,6 +13,7 @@ import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./conf
 import { createCounters } from "./counters.ts";
 import { isError, reasonToGoOn } from "./failures.ts";
 import { decide, fixedPart, hasGrown, type Look, type LookContext, lookAt, noteStall } from "./look.ts";
+import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./memory-flush.ts";
 import { summarizersOf } from "./one-shot.ts";
 import type {
   CompactionNotice,
@@ -29,6 +32,11 @@ import { unsentResults } from "./shorten.ts";
 import { configuredExporters, openStore, type Store } from "./store.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createTurnQueue } from "./turn-queue.ts";
+
+/** Every conflict means that another worker got on: this many in one call are none of many workers any more. */
+const MOST_CONFLICTS = 20;
+/** How long `flush` waits for hooks that take in memories. */
+const SETTLE_MS = 2000;
 
 /** One call of `preflight` or `manualCompact` on its way. */
 interface Call<T> {
@@ -55,7 +63,9 @@ export class CompactManager {
   readonly #sessions: Sessions;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createTurnQueue();
+  readonly #worker: string;
   readonly #ahead = createAheadRounds();
+  readonly #flushing: MemoryFlushing | undefined;
   #store: Promise<Store> | undefined;
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
@@ -65,6 +75,7 @@ export class CompactManager {
     const { model, models } = this.config;
     const warn = (message: string): void => this.#warn(message);
     this.#ports = ports;
+    this.#worker = ports.worker ?? crypto.randomUUID();
     this.maxContextTokens = this.config.maxContextTokens ?? lookUpModel(model ?? "", models).window;
     this.#context = {
       config: this.config,
@@ -84,6 +95,13 @@ export class CompactManager {
       exporters: [...(ports.exporters ?? []), ...configuredExporters(this.config, warn)],
       redactor: this.#redactor,
       archive: async () => (await this.#open()).archive,
+      now: () => this.#now(),
+      warn,
+    });
+    this.#flushing = createManagerFlushing(ports, {
+      worker: this.#worker,
+      redact: this.#redactor,
+      open: () => this.#open(),
       now: () => this.#now(),
       warn,
     });
@@ -156,7 +174,15 @@ export class CompactManager {
    */
   async flush(): Promise<void> {
     for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
-    await this.#telling.flush();
+    await Promise.all([this.#telling.flush(), this.#flushing?.settle(SETTLE_MS)]);
+  }
+
+  /**
+   * Hands on what an earlier process queued for the memory flush hook and did not get rid of; resolves when that was
+   * taken in, or failed and is tried again later. Without it the same begins by itself with the first call.
+   */
+  async recover(): Promise<Recovery> {
+    return (await this.#flushing?.recover()) ?? { handedOn: 0, failed: 0 };
   }
 
   #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
@@ -172,7 +198,7 @@ export class CompactManager {
       try {
         return await this.#attempt(call, session);
       } catch (error) {
-        if (!isError(error, "Conflict") || attempt >= 3) throw error;
+        if (!isError(error, "Conflict") || attempt >= MOST_CONFLICTS) throw error;
         this.#sessions.forget(call.sessionId);
       }
     }
@@ -181,6 +207,8 @@ export class CompactManager {
   async #attempt<T>(call: Call<T>, session: LiveSession): Promise<CompactionResult<T>> {
     const announce = this.#telling.announcer(call.sessionId);
     const first = lookAt(session, call.messages, call.request, this.#context);
+    // A list that goes on from what another worker stored is unknown only to this one.
+    if (session.reset && (await this.#sessions.isOutdated(session))) throw conflict(session.id);
     this.#announceLook(first, announce);
     const shortened = await this.#shorten(call, first, announce);
     const { usage: _, ...again } = call.request;
@@ -258,15 +286,20 @@ export class CompactManager {
     seen: Look,
     { decision, announce }: { readonly decision: TriggerDecision; readonly announce: Announce },
   ): Promise<CompactionReport | TriggerReason | undefined> {
-    const ports = await this.#roundPorts(announce);
     const { request, manual } = call;
     const input = roundInputOf({ seen, decision, request, manual }, this.#context);
-    if (decision.reason === "tool_output") return compactSession(input, ports);
-    if (this.#ahead.isRunning(call.sessionId) && this.#maySendFirst(call, seen)) return "in_background";
-    return (await this.#ahead.takeOver(input, ports)) ?? compactSession(input, ports);
+    const ahead = decision.reason !== "tool_output";
+    if (ahead && this.#ahead.isRunning(call.sessionId) && this.#maySendFirst(call, seen)) {
+      return "in_background";
+    }
+    const round = async (fence: Fence | undefined): Promise<CompactionReport | undefined> => {
+      const ports = await this.#roundPorts(announce, fence);
+      return (ahead ? await this.#ahead.takeOver(input, ports) : undefined) ?? compactSession(input, ports);
+    };
+    return (await this.#open()).sharing.alone(seen.session, round, request.signal);
   }
 
-  async #roundPorts(announce: Announce): Promise<RoundPorts> {
+  async #roundPorts(announce: Announce, fence?: Fence): Promise<RoundPorts> {
     const store = await this.#open();
     return {
       archive: store.archive,
@@ -274,7 +307,8 @@ export class CompactManager {
       announce,
       now: () => this.#now().toISOString(),
       clock: () => this.#clock(),
-      save: this.#sessions.save,
+      save: (session, state) => this.#sessions.save(session, state, fence),
+      flush: this.#flushing?.queue,
     };
   }
 
@@ -335,9 +369,13 @@ export class CompactManager {
   }
 
   #open(): Promise<Store> {
+    if (this.#store === undefined) queueMicrotask(() => this.#flushing?.start());
     this.#store ??= openStore({
       config: this.config,
       driver: this.#ports.storage,
+      archiveDriver: this.#ports.archive,
+      worker: this.#worker,
+      now: () => this.#now(),
       redactor: this.#redactor,
       warn: (message) => this.#warn(message),
     });

@@ -1,7 +1,7 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ClaimedItem, Outbox, OutboxItem } from "../storage/outbox.ts";
 import { messageOf } from "./announce.ts";
-import { type DeliveryOptions, deliver, retryAfter } from "./flush-delivery.ts";
+import { type DeliveryOptions, deliver, type MemoryFlushHook, retryAfter } from "./flush-delivery.ts";
 import { decodeFlushItem, discardedMessages, encodeFlushItem } from "./flush-item.ts";
 import { later } from "./later.ts";
 import type { CompactionPlan } from "./plan.ts";
@@ -51,6 +51,33 @@ const AT_ONCE = 8;
 const UNDECIDED_MS = 60 * 60_000;
 const LOOK_AGAIN_MS = 30_000;
 const LOOK_AGAIN_SOONEST_MS = 100;
+
+/** How long others keep their hands off an item whose worker went silent. */
+const CLAIM_MS = 5000;
+const HOOK_TIMEOUT_MS = 60_000;
+
+/** As a manager's ports ask for it; nothing where they name no hook. */
+export function createManagerFlushing(
+  ports: { readonly memoryFlushHook?: MemoryFlushHook; readonly memoryFlushTimeoutMs?: number },
+  context: Pick<MemoryFlushOptions, "redact" | "now" | "warn"> & {
+    readonly worker: string;
+    open(): Promise<{
+      readonly outbox: Outbox;
+      readonly states: { load: MemoryFlushOptions["state"] };
+    }>;
+  },
+): MemoryFlushing | undefined {
+  if (ports.memoryFlushHook === undefined) return undefined;
+  const { worker, open, redact, now, warn } = context;
+  return createMemoryFlushing({
+    hook: ports.memoryFlushHook,
+    timeoutMs: ports.memoryFlushTimeoutMs ?? HOOK_TIMEOUT_MS,
+    claim: { by: worker, ms: CLAIM_MS },
+    ...{ redact, now, warn },
+    outbox: async () => (await open()).outbox,
+    state: async (sessionId) => (await open()).states.load(sessionId),
+  });
+}
 
 export function createMemoryFlushing(options: MemoryFlushOptions): MemoryFlushing {
   const lanes = createLanes(options, () => pump.start());

@@ -75,8 +75,8 @@ export function nextState(input: NextStateInput): {
 }
 
 /** The new summary, or the one that the plan left in the view. */
-function summaryAfter({ session, plan, applied, at }: NextStateInput): StoredSummary | undefined {
-  if (applied.summary !== undefined) return stored(applied.summary, applied.summaryTokens, at);
+function summaryAfter({ session, plan, applied, at, step }: NextStateInput): StoredSummary | undefined {
+  if (applied.summary !== undefined) return { ...stored(applied.summary, applied.summaryTokens, at), step };
   const carried = session.view.some(
     (message, index) =>
       message.meta?.summaryVersion === session.state.summary?.version &&

@@ -2,6 +2,7 @@ import type { Format } from "../messages/message.ts";
 import type { StorageDriver } from "../storage/driver.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import type { Exporter } from "../tracing/event.ts";
+import type { MemoryFlushHook } from "./flush-delivery.ts";
 import type { CompactionReport } from "./report.ts";
 
 /** What a manager is given beside its configuration; every one has a default. */
@@ -10,6 +11,17 @@ export interface ManagerPorts {
   readonly summarizer?: Summarizer;
   /** Where archive and session state go; the file system under `storage.root` on Node, else memory. */
   readonly storage?: StorageDriver;
+  /** Where transcripts, summaries and events go instead, while session state stays with `storage`. */
+  readonly archive?: StorageDriver;
+  /**
+   * Takes in what leaves the list, for a memory: queued durably before it leaves, then handed on in the background,
+   * at least once. Nobody waits for it.
+   */
+  readonly memoryFlushHook?: MemoryFlushHook;
+  /** How long the hook may take before it is given up and called again later; 60,000 when left out. */
+  readonly memoryFlushTimeoutMs?: number;
+  /** Names this worker among those that share the storage; a random name when left out. */
+  readonly worker?: string;
   /** Hear every event. */
   readonly exporters?: readonly Exporter[];
   /** Wall clock. */

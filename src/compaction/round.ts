@@ -20,6 +20,7 @@ import type { ListCodec } from "./list-codec.ts";
 import { nextState } from "./next-state.ts";
 import { nextVersion } from "./one-shot.ts";
 import { type CompactionPlan, planBytes, planShortening, planView } from "./plan.ts";
+import type { MemoryFlushing, QueuedFlush } from "./memory-flush.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
 import { type LiveSession, type SessionPorts, settle } from "./session.ts";
 
@@ -50,6 +51,8 @@ export interface RoundPorts {
   clock(): number;
   /** Makes the new state durable; rejects with `Conflict` when somebody else was quicker. */
   save(session: LiveSession, state: LiveSession["state"]): Promise<string>;
+  /** Queues what leaves the list, where a memory wants it. */
+  readonly flush?: MemoryFlushing["queue"] | undefined;
 }
 
 /** A compaction that was made but not taken over yet: the session is as before. */
@@ -206,12 +209,15 @@ async function commit(
     edit: input.ports.edit,
     rewrote: input.decision.reason !== "tool_output",
   });
-  const storedVersion = await ports.save(session, state);
+  const queued = await queueFlush(input, ports, outcome);
+  const flushes = queued?.flushes ?? session.state.flushes;
+  const committed = flushes === undefined ? state : { ...state, flushes };
+  const storedVersion = await ports.save(session, committed);
   const natives = input.ports.codec.encode(outcome.applied.messages);
   settle(
     session,
     {
-      state,
+      state: committed,
       entries,
       view: withNatives(outcome.applied.messages, natives, input.ports.codec),
       natives,
@@ -219,6 +225,26 @@ async function commit(
     input.ports.counter,
   );
   session.storedVersion = storedVersion;
+  queued?.handOn();
+}
+
+/** RUN-5: durable before the compaction is, and due only after it. */
+async function queueFlush(
+  { session, config }: RoundInput,
+  ports: RoundPorts,
+  { plan, step }: { readonly plan: CompactionPlan; readonly step: number },
+): Promise<QueuedFlush | undefined> {
+  try {
+    return await ports.flush?.(session, plan, step);
+  } catch (error) {
+    const goesOn = config.storage.onFailure === "continue";
+    ports.announce(failureEvent(error, goesOn ? "not handed to memory" : "nothing is pruned"));
+    if (goesOn) return undefined;
+    throw new CompactError("StorageFailed", `the memory flush could not be queued: ${messageOf(error)}`, {
+      hint: 'Mend the storage, or set storage.onFailure to "continue" to prune without a memory.',
+      cause: error,
+    });
+  }
 }
 
 /** The summary keeps the native that was made for it, so that every later call hands out the same object. */

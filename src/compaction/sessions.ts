@@ -1,5 +1,7 @@
 import type { Redactor } from "../redaction/redactor.ts";
+import type { Fence } from "../storage/shared.ts";
 import { messageOf } from "./announce.ts";
+import { isError } from "./failures.ts";
 import { currentState } from "./next-state.ts";
 import { type LiveSession, newSession } from "./session.ts";
 import type { SessionState } from "./state.ts";
@@ -21,12 +23,15 @@ export interface SessionsPorts {
 export interface Sessions {
   /** Undefined for one that is not in memory. */
   peek(sessionId: string): LiveSession | undefined;
+  /** As it is in memory; where workers share the storage, as it is stored. */
   get(sessionId: string): Promise<LiveSession>;
+  /** True when somebody else stored a newer state than the session in memory has. */
+  isOutdated(session: LiveSession): Promise<boolean>;
   ids(): readonly string[];
   /** Drops what is in memory: the stored state counts. */
   forget(sessionId: string): void;
   /** Makes a state durable; rejects with `Conflict` when somebody else was quicker. */
-  save(session: LiveSession, state: SessionState): Promise<string>;
+  save(session: LiveSession, state: SessionState, fence?: Fence): Promise<string>;
   /** Stores what a session learnt since it was stored last; warns where that fails. */
   keep(sessionId: string): Promise<void>;
 }
@@ -37,12 +42,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
     live.delete(sessionId);
     ports.forgotten(sessionId);
   };
-  const save = async (session: LiveSession, state: SessionState): Promise<string> => {
+  const save: Sessions["save"] = async (session, state, fence) => {
     const { states } = await ports.open();
     // The stored summary has secrets taken out; the one in memory is what the list holds.
     const summary = ports.redactor.redactValue(state.summary) as SessionState["summary"];
     const seenAt = new Date(session.seenAt ?? ports.now().getTime()).toISOString();
-    return (await states.save(session.id, { ...state, summary, seenAt }, session.storedVersion)).version;
+    const stored = { ...state, summary, seenAt };
+    return (await states.save(session.id, stored, session.storedVersion, fence)).version;
   };
   return {
     peek: (sessionId) => live.get(sessionId),
@@ -51,12 +57,18 @@ export function createSessions(ports: SessionsPorts): Sessions {
     save,
     async get(sessionId) {
       const known = live.get(sessionId);
-      if (known !== undefined) return known;
-      const session = await loaded(sessionId, await ports.open());
+      const store = await ports.open();
+      if (known !== undefined && !(await store.sharing.isStale(known))) return known;
+      if (known !== undefined) forget(sessionId);
+      const session = await loaded(sessionId, store, ports);
       const oldest = live.keys().next();
       if (live.size >= MAX_SESSIONS && oldest.done !== true) forget(oldest.value);
       live.set(sessionId, session);
       return session;
+    },
+    async isOutdated({ id, storedVersion }) {
+      const stored = await (await ports.open()).states.load(id);
+      return (stored?.version ?? null) !== storedVersion;
     },
     async keep(sessionId) {
       const session = live.get(sessionId);
@@ -66,13 +78,19 @@ export function createSessions(ports: SessionsPorts): Sessions {
         session.storedVersion = await save(session, state);
         session.state = state;
       } catch (error) {
-        ports.warn(`the state of session ${session.id} could not be stored: ${messageOf(error)}`);
+        // Somebody else went on with the session: what they stored counts.
+        if (isError(error, "Conflict")) forget(sessionId);
+        else ports.warn(`the state of session ${session.id} could not be stored: ${messageOf(error)}`);
       }
     },
   };
 }
 
-async function loaded(sessionId: string, store: Store): Promise<LiveSession> {
+async function loaded(
+  sessionId: string,
+  store: Store,
+  ports: Pick<SessionsPorts, "warn">,
+): Promise<LiveSession> {
   const session = newSession(sessionId);
   const stored = await store.states.load(sessionId);
   if (stored === undefined) return session;
@@ -80,5 +98,10 @@ async function loaded(sessionId: string, store: Store): Promise<LiveSession> {
   session.storedVersion = stored.version;
   const seenAt = Date.parse(stored.value.seenAt ?? "");
   session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
+  try {
+    await store.completeArchive(sessionId, stored.value);
+  } catch (error) {
+    ports.warn(`a summary of session ${sessionId} is missing in the archive: ${messageOf(error)}`);
+  }
   return session;
 }

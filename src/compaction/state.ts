@@ -12,6 +12,8 @@ export interface StoredSummary extends LiveSummary {
   /** ISO 8601. */
   readonly at: string;
   readonly tokens: number;
+  /** The archive step that it was made in. */
+  readonly step?: number;
 }
 
 export interface KeptMessage {

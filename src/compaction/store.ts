@@ -1,35 +1,62 @@
 import { CompactError } from "../errors.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { type Archive, createArchive } from "../storage/archive.ts";
+import { archiveFiles } from "../storage/archive-files.ts";
 import type { StorageDriver } from "../storage/driver.ts";
+import { createDriverOutbox } from "../storage/driver-outbox.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
+import type { Outbox } from "../storage/outbox.ts";
+import { sessionKey } from "../storage/session-key.ts";
 import { createStateStore, type StateStore } from "../storage/session-state.ts";
+import { asShared } from "../storage/shared.ts";
 import type { Exporter } from "../tracing/event.ts";
 import { createConsoleExporter } from "../tracing/exporters/console.ts";
 import { createJsonlExporter } from "../tracing/exporters/jsonl.ts";
 import type { CompactConfig } from "./config.ts";
+import { createSharing, type Sharing, unshared } from "./sharing.ts";
 import type { SessionState } from "./state.ts";
 
 /** Where a manager keeps what leaves the prompt. */
 export interface Store {
   readonly archive: Archive;
   readonly states: StateStore<SessionState>;
+  readonly sharing: Sharing;
+  readonly outbox: Outbox;
+  /** Writes the summary file that a worker still owed which died right after its state was stored. */
+  completeArchive(sessionId: string, state: SessionState): Promise<void>;
 }
 
 export interface StoreOptions {
   readonly config: CompactConfig;
   /** Used instead of the one that the configuration names. */
   readonly driver: StorageDriver | undefined;
+  /** For the archive alone. */
+  readonly archiveDriver: StorageDriver | undefined;
+  /** This worker's name. */
+  readonly worker: string;
+  now(): Date;
   readonly redactor: Redactor;
   warn(message: string): void;
 }
 
-/** Archive and session state over one medium. */
+/** Archive and session state, over one medium unless the archive has its own. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const medium = options.driver ?? (await configuredDriver(options));
+  const archiveMedium = options.archiveDriver ?? medium;
+  const archive = createArchive(archiveMedium, { redact: options.redactor });
+  const shared = asShared(medium);
   return {
-    archive: createArchive(medium, { redact: options.redactor }),
+    archive,
     states: createStateStore<SessionState>(medium),
+    sharing: shared === undefined ? unshared : createSharing(shared, options.worker),
+    outbox: shared?.outbox ?? createDriverOutbox(medium, () => options.now().getTime()),
+    async completeArchive(sessionId, { summary, tokensAfter }) {
+      if (summary?.step === undefined) return;
+      const key = archiveFiles.summary(sessionKey(sessionId), summary.step);
+      if ((await archiveMedium.get(key)) !== undefined) return;
+      const { version, text, at, tokens } = summary;
+      await archive.saveSummary(sessionId, summary.step, { version, text, at, tokens, tokensAfter });
+    },
   };
 }
 
@@ -38,6 +65,10 @@ async function configuredDriver({ config, warn }: StoreOptions): Promise<Storage
   if (config.storage.kind === "s3") {
     const { createS3Driver } = await import("../storage/drivers/s3.ts");
     return createS3Driver(s3Settings(config.storage));
+  }
+  if (config.storage.kind === "postgres") {
+    const { createPostgresDriver } = await import("../storage/drivers/postgres.ts");
+    return createPostgresDriver(config.storage.schema === undefined ? {} : { schema: config.storage.schema });
   }
   const driver = await fsDriver(config.storage.root);
   if (driver === undefined) {

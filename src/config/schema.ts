@@ -58,8 +58,8 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
 
 const storage: Fields<CompactConfig["storage"]> = {
   kind: oneOf(
-    ["fs", "memory", "s3"],
-    "Where the archive lies: on disk, in memory until the program ends, or in a bucket of S3.",
+    ["fs", "memory", "s3", "postgres"],
+    "Where the archive lies: on disk, in memory until the program ends, in a bucket of S3, or in a Postgres database.",
   ),
   root: words("Folder of the archive, relative to the working directory.", "inside"),
   bucket: words("Bucket of the archive, for s3.", "never"),
@@ -71,6 +71,7 @@ const storage: Fields<CompactConfig["storage"]> = {
     "Puts the bucket into the path of requests; most servers other than AWS need it.",
     "never",
   ),
+  schema: words("Schema of the tables, for postgres; its URL is COMPACT_POSTGRES_URL.", "never"),
   on_failure: oneOf(
     ["stop", "continue"],
     "Whether messages may leave the prompt when they could not be archived.",

@@ -1,13 +1,22 @@
 import { CompactError } from "../errors.ts";
 import type { StorageDriver } from "./driver.ts";
 import { sessionKey } from "./session-key.ts";
+import type { Fence } from "./shared.ts";
 
 /** One JSON value per session, written over only when nobody else did meanwhile. */
 export interface StateStore<T> {
   /** Nothing for a session never saved; rejects with `StorageFailed` when what is stored is no JSON. */
   load(sessionId: string): Promise<{ readonly value: T; readonly version: string } | undefined>;
-  /** `ifVersion` is what `load` gave, `null` for a new session; rejects with `Conflict` when that no longer holds. */
-  save(sessionId: string, value: T, ifVersion: string | null): Promise<{ readonly version: string }>;
+  /**
+   * `ifVersion` is what `load` gave, `null` for a new session; rejects with `Conflict` when that no longer holds, or
+   * when somebody else took over the lease that `fence` stands for, where the driver knows leases.
+   */
+  save(
+    sessionId: string,
+    value: T,
+    ifVersion: string | null,
+    fence?: Fence,
+  ): Promise<{ readonly version: string }>;
 }
 
 /** Session state under `{session}/state.json`; `check` turns the parsed JSON into a `T` or throws. */
@@ -27,8 +36,9 @@ export function createStateStore<T>(
         throw damaged(`${driver.location}/${key}`, cause);
       }
     },
-    async save(sessionId, value, ifVersion) {
-      return driver.put(keyOf(sessionId), JSON.stringify(value), { ifVersion });
+    async save(sessionId, value, ifVersion, fence) {
+      const options = fence === undefined ? { ifVersion } : { ifVersion, fence };
+      return driver.put(keyOf(sessionId), JSON.stringify(value), options);
     },
   };
 }
