@@ -1,5 +1,6 @@
 import { CompactError } from "../errors.ts";
 import { type ArchivedMessage, readArchiveLine } from "./archive-line.ts";
+import { linesOf } from "./search-index/transcript-lines.ts";
 
 /** A line that cannot be trusted; nothing is skipped silently. */
 export interface ArchiveProblem {
@@ -8,6 +9,9 @@ export interface ArchiveProblem {
   readonly problem: string;
 }
 
+/** What a reader meets, in the order of the file; told apart by `problem`. */
+export type ArchiveEntry = ArchivedMessage | ArchiveProblem;
+
 export interface ArchivedTranscript {
   readonly messages: readonly ArchivedMessage[];
   readonly problems: readonly ArchiveProblem[];
@@ -15,30 +19,26 @@ export interface ArchivedTranscript {
 
 /** The messages of a transcript file and what is wrong with it: damaged, missing and cut-off lines, each with its number. */
 export function readTranscriptText(text: string): ArchivedTranscript {
-  const messages: ArchivedMessage[] = [];
-  const problems: ArchiveProblem[] = [];
+  const reading = createReading();
   const lines = text.split("\n");
   const torn = lines.pop() ?? "";
-  let expected = 1;
-  let total: number | undefined;
-  lines.forEach((content, index) => {
-    const line = index + 1;
-    const read = readArchiveLine(content);
-    if (typeof read === "string") {
-      problems.push({ line, problem: read });
-      expected += 1;
-      return;
-    }
-    const { n } = read.archived;
-    if (n !== expected) problems.push({ line, problem: `message ${n} follows where ${expected} should` });
-    expected = n + 1;
-    total = read.of;
-    messages.push(read.archived);
-  });
-  if (torn !== "") problems.push({ line: lines.length + 1, problem: "the last line was cut off" });
-  const missing = endMissing(expected, total, torn);
-  if (missing !== undefined) problems.push({ line: lines.length + 1, problem: missing });
-  return { messages, problems };
+  const entries = lines.flatMap((line) => reading.take(line, false));
+  if (torn !== "") entries.push(...reading.take(torn, true));
+  return sorted([...entries, ...reading.end()]);
+}
+
+/** The same of a file that comes in pieces, a line at a time. */
+export async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry> {
+  const reading = createReading();
+  for await (const { text, torn } of linesOf(pieces)) yield* reading.take(text, torn);
+  yield* reading.end();
+}
+
+/** Everything that a reader meets, messages and problems apart. */
+export async function collectTranscript(entries: AsyncIterable<ArchiveEntry>): Promise<ArchivedTranscript> {
+  const all: ArchiveEntry[] = [];
+  for await (const entry of entries) all.push(entry);
+  return sorted(all);
 }
 
 /** `NotFound` for a transcript that is not there, naming those that are. */
@@ -55,7 +55,48 @@ export function noTranscript(sessionId: string, step: number, steps: readonly nu
   );
 }
 
-function endMissing(expected: number, total: number | undefined, torn: string): string | undefined {
-  if (total === undefined) return torn === "" && expected === 1 ? "the file is empty" : undefined;
-  return expected <= total ? `messages ${expected} to ${total} are missing` : undefined;
+interface Reading {
+  /** What the next line holds; `torn` when the file ends without a newline behind it. */
+  take(text: string, torn: boolean): ArchiveEntry[];
+  /** What should have followed. */
+  end(): ArchiveEntry[];
+}
+
+function createReading(): Reading {
+  let line = 0;
+  let expected = 1;
+  let total: number | undefined;
+  let torn = false;
+  return {
+    take(text, isTorn) {
+      line += 1;
+      torn = isTorn;
+      if (isTorn) return [{ line, problem: "the last line was cut off" }];
+      const read = readArchiveLine(text);
+      if (typeof read === "string") {
+        expected += 1;
+        return [{ line, problem: read }];
+      }
+      const { archived, of } = read;
+      const gap = { line, problem: `message ${archived.n} follows where ${expected} should` };
+      const entries = archived.n === expected ? [archived] : [gap, archived];
+      expected = archived.n + 1;
+      total = of;
+      return entries;
+    },
+    end() {
+      const behind = torn ? line : line + 1;
+      if (total === undefined) {
+        return !torn && expected === 1 ? [{ line: behind, problem: "the file is empty" }] : [];
+      }
+      const missing = `messages ${expected} to ${total} are missing`;
+      return expected <= total ? [{ line: behind, problem: missing }] : [];
+    },
+  };
+}
+
+function sorted(entries: readonly ArchiveEntry[]): ArchivedTranscript {
+  const isProblem = (entry: ArchiveEntry): entry is ArchiveProblem => "problem" in entry;
+  const messages = entries.filter((entry): entry is ArchivedMessage => !isProblem(entry));
+  return { messages, problems: entries.filter(isProblem) };
 }

@@ -5,14 +5,20 @@ import type { CompactEvent } from "../tracing/event.ts";
 import { eventLine } from "../tracing/record.ts";
 import { archiveFiles, readTranscriptKey } from "./archive-files.ts";
 import { archiveId, archiveLine } from "./archive-line.ts";
-import { type ArchivedTranscript, noTranscript, readTranscriptText } from "./archive-reader.ts";
+import {
+  type ArchivedTranscript,
+  type ArchiveEntry,
+  collectTranscript,
+  noTranscript,
+  readTranscriptPieces,
+} from "./archive-reader.ts";
 import {
   createArchiveSearch,
   type FoundMessage,
   type SearchOptions,
   type SearchResult,
 } from "./archive-search.ts";
-import { putInChunks } from "./chunked.ts";
+import { putInChunks, versionOf } from "./chunked.ts";
 import type { StorageDriver } from "./driver.ts";
 import { sessionKey } from "./session-key.ts";
 
@@ -36,7 +42,9 @@ export interface Archive {
   sessions(): Promise<string[]>;
   /** The steps that have a transcript, ascending. */
   steps(sessionId: string): Promise<number[]>;
-  /** Rejects with `NotFound` where there is none. */
+  /** Its messages and what is wrong with it, a line at a time; rejects with `NotFound` where there is none. */
+  streamTranscript(sessionId: string, step: number): AsyncIterable<ArchiveEntry>;
+  /** The same at once. */
   readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
   /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
   findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
@@ -60,10 +68,11 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
     const found = keys.map((key) => readTranscriptKey(key)?.step).filter((step) => step !== undefined);
     return found.sort((one, other) => one - other);
   };
-  const readTranscript = async (sessionId: string, step: number): Promise<ArchivedTranscript> => {
-    const stored = await driver.get(archiveFiles.transcript(sessionKey(sessionId), step));
-    if (stored === undefined) throw noTranscript(sessionId, step, await steps(sessionId));
-    return readTranscriptText(stored.value);
+  const streamTranscript = async function* (sessionId: string, step: number): AsyncGenerator<ArchiveEntry> {
+    const pieces = await begun(driver.stream(archiveFiles.transcript(sessionKey(sessionId), step)));
+    const known = pieces.isEmpty ? await steps(sessionId) : [step];
+    if (!known.includes(step)) throw noTranscript(sessionId, step, known);
+    yield* readTranscriptPieces(pieces.all);
   };
   const index = createArchiveSearch(driver, {
     nameOf: (folder) => readName(driver, folder),
@@ -73,7 +82,8 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
   return {
     sessions: () => sessions(driver),
     steps,
-    readTranscript,
+    streamTranscript,
+    readTranscript: (sessionId, step) => collectTranscript(streamTranscript(sessionId, step)),
     location: driver.location,
     saveTranscript: (sessionId, step, messages) =>
       saveTranscript(driver, redact, { sessionId, step, messages }),
@@ -108,9 +118,9 @@ async function saveTranscript(
   if (session !== sessionId) await saveName(driver, session, sessionId);
   for (let free = step; ; free++) {
     const key = archiveFiles.transcript(session, free);
-    const existing = await driver.get(key);
-    const overlap = existing === undefined ? "extends" : compare(existing.value, messages, ids);
-    const ifVersion = existing?.version ?? null;
+    const ifVersion = (await versionOf(driver, key)) ?? null;
+    const stored = readTranscriptPieces(driver.stream(key));
+    const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
     const write = () => putInChunks(driver, key, lines(messages, redact), { ifVersion });
     if (overlap === "extends" && !(await succeeded(write))) {
       // Another worker saved this step meanwhile: look at what it saved.
@@ -142,19 +152,37 @@ function* lines(messages: readonly Message[], redact: ArchiveOptions["redact"]):
  * A retry after a crash, or another worker, finds a transcript where it wants to write. One that holds all our
  * messages is done; one that ours begin with may be replaced, for nothing is lost; any other is left alone.
  */
-function compare(
-  text: string,
+async function compare(
+  stored: AsyncIterable<ArchiveEntry>,
   messages: readonly Message[],
   ids: readonly string[],
-): "holds" | "extends" | "differs" {
-  const stored = readTranscriptText(text);
-  if (stored.problems.length > 0 && messages.length > 0) return "differs";
-  const shared = Math.min(stored.messages.length, messages.length);
-  for (let index = 0; index < shared; index++) {
-    const archived = stored.messages[index];
-    if (archived?.archiveId !== ids[index] || archived?.message.id !== messages[index]?.id) return "differs";
+): Promise<"holds" | "extends" | "differs"> {
+  let index = 0;
+  for await (const entry of stored) {
+    if ("problem" in entry) {
+      if (messages.length > 0) return "differs";
+      continue;
+    }
+    const isOurs = entry.archiveId === ids[index] && entry.message.id === messages[index]?.id;
+    if (index < messages.length && !isOurs) return "differs";
+    index += 1;
   }
-  return stored.messages.length >= messages.length ? "holds" : "extends";
+  return index >= messages.length ? "holds" : "extends";
+}
+
+/** Waits for the first piece: only a value that is there has one, unless it is empty. */
+async function begun(
+  pieces: AsyncIterable<string>,
+): Promise<{ readonly isEmpty: boolean; readonly all: AsyncIterable<string> }> {
+  const rest = pieces[Symbol.asyncIterator]();
+  const first = await rest.next();
+  return { isEmpty: first.done === true, all: all() };
+
+  async function* all(): AsyncGenerator<string> {
+    if (first.done === true) return;
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
 }
 
 async function saveName(driver: StorageDriver, session: string, sessionId: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { StorageDriver } from "./driver.ts";
 
-/** A driver that takes a value in pieces, so that a long transcript is never one string in memory. */
+/** A driver that takes a value in pieces and tells its version without it, so that a long transcript is never one string in memory. */
 export interface ChunkedStorageDriver extends StorageDriver {
   /** As `put`, of the pieces joined; each piece is well-formed text by itself. */
   putChunks(
@@ -8,6 +8,8 @@ export interface ChunkedStorageDriver extends StorageDriver {
     chunks: Iterable<string>,
     options?: { readonly ifVersion?: string | null },
   ): Promise<{ readonly version: string }>;
+  /** The version that `get` would give; nothing where there is no value. */
+  version(key: string): Promise<string | undefined>;
 }
 
 /** `putChunks` where the driver has it, `put` of the joined pieces where not. */
@@ -19,4 +21,12 @@ export async function putInChunks(
 ): Promise<void> {
   if ("putChunks" in driver) await driver.putChunks(key, chunks, options);
   else await driver.put(key, [...chunks].join(""), options);
+}
+
+/** `version` where the driver has it, that of `get` where not. */
+export async function versionOf(
+  driver: StorageDriver | ChunkedStorageDriver,
+  key: string,
+): Promise<string | undefined> {
+  return "version" in driver ? driver.version(key) : (await driver.get(key))?.version;
 }

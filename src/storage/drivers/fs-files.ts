@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, type Hash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -34,12 +34,29 @@ export async function openPlain(path: string, flags: number): Promise<FileHandle
   throw notOurs(path, "there is something else than a file");
 }
 
-/** The text of a plain file; nothing where there is none. */
-export async function readPlain(path: string): Promise<string | undefined> {
+/** The bytes of a plain file; nothing where there is none. */
+export async function readPlain(path: string): Promise<Buffer | undefined> {
   const handle = await openPlain(path, constants.O_RDONLY);
   if (handle === undefined) return undefined;
   try {
-    return await handle.readFile("utf8");
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The fingerprint of a plain file, read in pieces; nothing where there is none. */
+export async function fingerprintPlain(path: string): Promise<string | undefined> {
+  const handle = await openPlain(path, constants.O_RDONLY);
+  if (handle === undefined) return undefined;
+  try {
+    const hash = createHash("sha256");
+    const buffer = Buffer.alloc(PIECE_BYTES);
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+      if (bytesRead === 0) return shortened(hash);
+      hash.update(buffer.subarray(0, bytesRead));
+    }
   } finally {
     await handle.close();
   }
@@ -65,9 +82,13 @@ export async function* textPieces(handle: FileHandle): AsyncGenerator<string> {
   }
 }
 
-/** 128 bits of SHA-256 over the text. */
-export function fingerprintOf(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("base64url").slice(0, 22);
+/** 128 bits of SHA-256 over a file's content. */
+export function fingerprintOf(content: Buffer): string {
+  return shortened(createHash("sha256").update(content));
+}
+
+function shortened(hash: Hash): string {
+  return hash.digest("base64url").slice(0, 22);
 }
 
 /** Writes the pieces to a new file of `folder`, readable by this user only, and makes them durable. */
@@ -81,20 +102,32 @@ export async function writeTemp(folder: string, chunks: Iterable<string>): Promi
   try {
     await refuseSwapped(folder);
     const hash = createHash("sha256");
-    for (const chunk of chunks) {
+    for (const chunk of inPieces(chunks)) {
       hash.update(chunk, "utf8");
       await handle.writeFile(chunk, "utf8");
     }
     await handle.sync();
     const { mtimeMs } = await handle.stat();
     await sweepTemps(folder, mtimeMs - LEFT_OVER_AFTER);
-    return { path, fingerprint: hash.digest("base64url").slice(0, 22) };
+    return { path, fingerprint: shortened(hash) };
   } catch (error) {
     await rm(path, { force: true });
     throw error;
   } finally {
     await handle.close();
   }
+}
+
+/** The same text in pieces that are worth a write. */
+function* inPieces(chunks: Iterable<string>): Generator<string> {
+  let open = "";
+  for (const chunk of chunks) {
+    open += chunk;
+    if (open.length < PIECE_BYTES) continue;
+    yield open;
+    open = "";
+  }
+  if (open !== "") yield open;
 }
 
 /** Removes temporary files that a process which died left here before `olderThan` (milliseconds, the disk's clock). */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { conflict } from "../conflict.ts";
 import type { StoredValue } from "../driver.ts";
 import { notOurs, systemCode } from "./fs-errors.ts";
-import { fingerprintOf, readPlain, type TempFile } from "./fs-files.ts";
+import { fingerprintOf, fingerprintPlain, readPlain, type TempFile } from "./fs-files.ts";
 import { type Place, syncFolder } from "./fs-folders.ts";
 
 /**
@@ -40,7 +40,14 @@ export function nameOfVersion(fileName: string): string | undefined {
 export async function readNewest(place: Place): Promise<StoredValue | undefined> {
   const found = await newestFile(place, readPlain);
   if (found === undefined) return undefined;
-  return { value: found.content, version: `${found.number}.${fingerprintOf(found.content)}` };
+  const { number, content } = found;
+  return { value: content.toString("utf8"), version: `${number}.${fingerprintOf(content)}` };
+}
+
+/** The version of the newest value, which is never held as a whole. */
+export async function readVersion(place: Place): Promise<string | undefined> {
+  const found = await newestFile(place, fingerprintPlain);
+  return found && `${found.number}.${found.content}`;
 }
 
 /** The newest version's number and what `read` makes of its file; nothing where there is no value. */
@@ -74,7 +81,7 @@ export async function commitNext(
   ifVersion: string,
   key: string,
 ): Promise<string> {
-  if ((await readNewest(place))?.version !== ifVersion) throw conflict(key);
+  if ((await readVersion(place)) !== ifVersion) throw conflict(key);
   const base = Number(ifVersion.split(".")[0]);
   const path = versionPath(place, base + 1);
   await linkOrConflict(temp.path, path, key);
@@ -102,8 +109,7 @@ async function linkOrConflict(from: string, to: string, key: string): Promise<vo
  * base 0 a successful link proves it, unless the file was deleted and made again.
  */
 async function isStillBase(place: Place, base: number, version: string): Promise<boolean> {
-  const value = await readPlain(versionPath(place, base));
-  if (value !== undefined && `${base}.${fingerprintOf(value)}` === version) return true;
+  if (`${base}.${await fingerprintPlain(versionPath(place, base))}` === version) return true;
   return base === 0 && ((await versionNumbers(place)).at(-1) ?? 0) > 1;
 }
 

@@ -16,6 +16,7 @@ import {
   nameOfVersion,
   newestFile,
   readNewest,
+  readVersion,
   versionNumbers,
   versionPath,
 } from "./fs-versions.ts";
@@ -69,6 +70,12 @@ export function createFsDriver(options: { readonly root: string }): ChunkedStora
         throw storageFailed(error, join(location, key));
       }
     },
+    version: (key) =>
+      guarded(key, async () => {
+        checkKey(key);
+        const place = await folders.find(key);
+        return place === undefined ? undefined : readVersion(place);
+      }),
     put: (key, value, putOptions) => putChunks(key, [value], putOptions),
     putChunks,
     append: (key, text) => guarded(key, () => append(folders, key, text)),
@@ -100,10 +107,10 @@ async function commit(
   if (ifVersion === null) return commitFirst(place, temp, key);
   if (ifVersion !== undefined) return commitNext(place, temp, ifVersion, key);
   for (let attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
-    const current = await readNewest(place);
+    const current = await readVersion(place);
     try {
       if (current === undefined) return await commitFirst(place, temp, key);
-      return await commitNext(place, temp, current.version, key);
+      return await commitNext(place, temp, current, key);
     } catch (error) {
       if (!(CompactError.isInstance(error) && error.code === "Conflict")) throw error;
     }

@@ -60,6 +60,11 @@ export function createS3Driver(options: S3DriverOptions): ChunkedStorageDriver {
       checkKey(key);
       yield* (await openValue(bucket, key))?.pieces ?? [];
     },
+    async version(key) {
+      checkKey(key);
+      const facts = await bucket.facts(key);
+      return facts && versionOf(facts);
+    },
     put: (key, value, putOptions) => putChunks(key, [value], putOptions),
     putChunks,
     append: (key, text) =>
