@@ -1,1 +1,9 @@
+export type { HostOptions } from "../../compaction/host.ts";
+export {
+  type CallParams,
+  type CompactLanguageModelMiddleware,
+  compactLanguageModelMiddleware,
+  type LanguageModelMiddlewareOptions,
+} from "./middleware.ts";
+export { compactPrepareStep, type PrepareStep, type PrepareStepOptions, type Step } from "./prepare-step.ts";
 export { type AiSdkLanguageModel, type AiSdkTextModelOptions, textModelFromAiSdk } from "./text-model.ts";

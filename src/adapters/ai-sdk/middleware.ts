@@ -1,0 +1,73 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
+import { objectOf } from "../../providers/json.ts";
+
+export interface LanguageModelMiddlewareOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** The conversation that the prompt belongs to; a function of the call where one model serves several. */
+  readonly sessionId: string | ((params: CallParams) => string | Promise<string>);
+}
+
+/** The call options of a language model, as far as they are used. */
+export interface CallParams {
+  readonly prompt: readonly unknown[];
+  readonly tools?: readonly unknown[] | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly providerOptions?: unknown;
+}
+
+/** Fits `wrapLanguageModel` of AI SDK 6 and 7. */
+export interface CompactLanguageModelMiddleware {
+  /** The SDKs name their own version here and read it nowhere; `never` fits both. */
+  readonly specificationVersion: never;
+  transformParams<Params extends { prompt: unknown[] }>(options: { params: Params }): Promise<Params>;
+  wrapGenerate<Result>(options: { doGenerate(): PromiseLike<Result>; params: object }): Promise<Result>;
+}
+
+/**
+ * Language model middleware that compacts the prompt of every call, whoever makes it; what the host keeps stays as
+ * it was. `wrapGenerate` learns from the provider's usage. Rejects with `InsufficientBudget` when what must stay
+ * does not fit.
+ */
+export function compactLanguageModelMiddleware(
+  options: LanguageModelMiddlewareOptions,
+): CompactLanguageModelMiddleware {
+  const preflight = createHostPreflight(options.manager, options);
+  const sessionOf = new WeakMap<object, string>();
+  const reported = new Map<string, unknown>();
+  return {
+    specificationVersion: "v4" as never,
+    async transformParams({ params }) {
+      const call = params as CallParams;
+      const sessionId =
+        typeof options.sessionId === "string" ? options.sessionId : await options.sessionId(call);
+      const usage = reported.get(sessionId);
+      reported.delete(sessionId);
+      const prompt = await preflight({
+        sessionId,
+        messages: params.prompt,
+        request: {
+          format: "ai-sdk",
+          tools: call.tools ?? [],
+          ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
+          ...(usage === undefined ? {} : { usage }),
+        },
+      });
+      const sent = prompt === params.prompt ? params : { ...params, prompt: prompt.map(inParts) };
+      sessionOf.set(sent, sessionId);
+      return sent;
+    },
+    async wrapGenerate({ doGenerate, params }) {
+      const result = await doGenerate();
+      const sessionId = sessionOf.get(params);
+      if (sessionId !== undefined) reported.set(sessionId, objectOf(result).usage);
+      return result;
+    },
+  };
+}
+
+/** Prompts hold text as parts, where messages may hold it plain. */
+function inParts(message: unknown): unknown {
+  const { role, content } = objectOf(message);
+  if (role === "system" || typeof content !== "string") return message;
+  return { ...objectOf(message), content: [{ type: "text", text: content }] };
+}

@@ -1,0 +1,59 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
+import { toolList } from "./tools.ts";
+
+export interface PrepareStepOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** The conversation that the messages belong to. */
+  readonly sessionId: string;
+  /** The system prompt, so that it is counted: AI SDK 6 does not hand it to `prepareStep`; 7 does. */
+  readonly system?: string;
+  /** The tools of the call, so that their schemas are counted: neither version hands them over. */
+  readonly tools?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What `prepareStep` is called with, as far as it is used. */
+export interface Step<Message> {
+  readonly messages: Message[];
+  readonly steps: readonly { readonly usage?: unknown }[];
+  /** AI SDK 7: text, or system messages. */
+  readonly instructions?: unknown;
+}
+
+/** Undefined where the step goes on as it is. */
+export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: Message[] } | undefined>;
+
+/**
+ * For `prepareStep` of `generateText`, `streamText` and agents: the model gets the compacted list. The result is the
+ * same whether each step brings the raw list (AI SDK 6) or carries ours on (7). Rejects with `InsufficientBudget`
+ * when what must stay does not fit.
+ */
+export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
+  const { manager, sessionId } = options;
+  const preflight = createHostPreflight(manager, options);
+  const tools = toolList(options.tools);
+  return async (step) => {
+    const system = options.system ?? wordsOf(step.instructions);
+    const usage = step.steps.at(-1)?.usage;
+    const messages = await preflight({
+      sessionId,
+      messages: step.messages,
+      request: {
+        format: "ai-sdk",
+        tools,
+        ...(system === "" ? {} : { system }),
+        ...(usage === undefined ? {} : { usage }),
+      },
+    });
+    return messages === step.messages ? undefined : { messages: [...messages] };
+  };
+}
+
+/** Instructions are text, one system message, or several. */
+function wordsOf(instructions: unknown): string {
+  if (typeof instructions === "string") return instructions;
+  const list = Array.isArray(instructions) ? instructions : [instructions];
+  return list
+    .map((entry: unknown) => (entry as { content?: unknown } | undefined)?.content)
+    .filter((content) => typeof content === "string")
+    .join("\n");
+}
