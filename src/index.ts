@@ -60,12 +60,30 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from "./messages/message.ts";
+export type {
+  LivePrefix,
+  TextModel,
+  TextModelAnswer,
+  TextModelMessage,
+  TextModelRequest,
+} from "./model.ts";
 export type { KeepCounts, Layer, Partition } from "./policy/partition.ts";
 export type { Policy } from "./policy/policy.ts";
 export type { TriggerReason } from "./policy/trigger.ts";
 export type { StorageDriver, StoredValue } from "./storage/driver.ts";
+export type { AttemptFailure, SummaryAttempt } from "./summarizers/attempt.ts";
 export { builtinSummarizer } from "./summarizers/builtin.ts";
-export type { SummarizeOptions, Summarizer, Summary, SummaryStrategy } from "./summarizers/summarizer.ts";
+export type { ClaimKind, SummaryCheck, UnfoundClaim } from "./summarizers/check.ts";
+export { createModelSummarizer } from "./summarizers/model/create.ts";
+export type { ModelSummarizerOptions } from "./summarizers/model/options.ts";
+export type { TimePorts } from "./summarizers/model/ports.ts";
+export type {
+  LiveConversation,
+  SummarizeOptions,
+  Summarizer,
+  Summary,
+  SummaryStrategy,
+} from "./summarizers/summarizer.ts";
 export { availableTokens, countText, estimateResponseTokens } from "./tokens/count-tokens.ts";
 export type { RequestCount, TokenBreakdown, TokenCount } from "./tokens/counter.ts";
 export type { ModelFacts } from "./tokens/model-facts.ts";

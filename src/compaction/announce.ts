@@ -1,5 +1,6 @@
 import { CompactError } from "../errors.ts";
 import type { TriggerDecision } from "../policy/trigger.ts";
+import type { SummaryAttempt } from "../summarizers/attempt.ts";
 import {
   type EventDescription,
   failure,
@@ -43,6 +44,14 @@ export function summaryEvent(
     inputTokens: replaced.reduce((total, entry) => total + entry.tokens, 0),
     summaryTokens: report.summaryTokens,
     ...(report.summarizer === undefined ? {} : { summarizer: report.summarizer }),
+    ...(report.coverage === undefined ? {} : { coverage: report.coverage }),
+    ...(report.check === undefined
+      ? {}
+      : {
+          checkedCount: report.check.checked,
+          unfound: report.check.unfound.map(({ kind, text: claim }) => `${kind}: ${claim}`),
+        }),
+    ...(report.attempts.length === 0 ? {} : { attempts: report.attempts }),
     text,
   });
 }
@@ -64,13 +73,21 @@ export function prunedEvent(report: CompactionReport): EventDescription {
 }
 
 /** OBS-3: what went wrong and what was done instead. */
-export function failureEvent(error: unknown, fallback: string): EventDescription {
+export function failureEvent(error: unknown, fallback: string, attempt?: SummaryAttempt): EventDescription {
   const name = error instanceof Error ? error.name : "Error";
   return failure({
     errorType: CompactError.isInstance(error) ? error.code : name,
     message: messageOf(error),
     fallback,
+    ...(attempt === undefined ? {} : { attempt }),
   });
+}
+
+/** OBS-3: a request to a model that came to nothing, and the rung that followed. */
+export function attemptEvent(attempt: SummaryAttempt): EventDescription {
+  const { model, outcome, detail, fallback = "none" } = attempt;
+  const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
+  return failure({ errorType: "SummarizerFailed", message, fallback, attempt });
 }
 
 /** The words of anything that was thrown. */

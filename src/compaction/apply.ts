@@ -130,29 +130,41 @@ async function writeSummary(
 ): Promise<Written | undefined> {
   for (const [rung, summarizer] of options.summarizers.entries()) {
     const before = frame.attempts.length;
-    const fallback = options.summarizers[rung + 1]?.name ?? "pruning-only";
-    try {
-      const written = await summarizeWithin(told, frame, summarizer, options);
-      if (written !== undefined) return written;
-      if (summarizer === builtinSummarizer) continue;
-      fail(new CompactError("SummarizerFailed", `${summarizer.name}: its text is too long or empty`));
-    } catch (error) {
-      if (options.signal?.aborted === true) throw asAborted(error);
-      fail(error);
-    }
-    function fail(error: unknown): void {
-      const last = frame.attempts.slice(before).at(-1);
-      const failure: SummarizerFailure = {
-        summarizer: summarizer.name,
-        error,
-        fallback,
-        ...(last === undefined ? {} : { attempt: last }),
-      };
-      frame.failures.push(failure);
-      options.onFailure?.(failure);
-    }
+    const outcome = await tryWriting(told, frame, summarizer, options);
+    if (outcome.written !== undefined) return outcome.written;
+    if (outcome.error === undefined) continue;
+    const attempt = frame.attempts.slice(before).at(-1);
+    const failure: SummarizerFailure = {
+      summarizer: summarizer.name,
+      error: outcome.error,
+      fallback: options.summarizers[rung + 1]?.name ?? "pruning-only",
+      ...(attempt === undefined ? {} : { attempt }),
+    };
+    frame.failures.push(failure);
+    options.onFailure?.(failure);
   }
   return undefined;
+}
+
+/** Neither for the built-in summarizer where there is no room for anything: that is no failure. */
+async function tryWriting(
+  told: readonly Message[],
+  frame: Frame,
+  summarizer: Summarizer,
+  options: ApplyOptions,
+): Promise<{ readonly written?: Written; readonly error?: unknown }> {
+  try {
+    const written = await summarizeWithin(told, frame, summarizer, options);
+    if (written !== undefined) return { written };
+    if (summarizer === builtinSummarizer) return {};
+    const error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
+      hint: "A summarizer keeps to maxTokens, counted with countText.",
+    });
+    return { error };
+  } catch (error) {
+    if (options.signal?.aborted === true) throw asAborted(error);
+    return { error: error ?? new CompactError("SummarizerFailed", `${summarizer.name} failed`) };
+  }
 }
 
 function asAborted(error: unknown): CompactError {

@@ -26,8 +26,16 @@ export interface CompactConfig {
     /** Most tokens of a summary; a tenth of the window when left out. */
     readonly maxSummaryTokens?: number;
     readonly summaryRole: "assistant" | "user" | "system";
-    /** The rung after a failed summarizer. */
-    readonly fallback: "builtin" | "pruning-only";
+    /** The rung after a failed summarizer; `prune` is read as `pruning-only`. */
+    readonly fallback: "builtin" | "pruning-only" | "prune";
+    /** For a model: what happens to claims that the messages do not hold. */
+    readonly verify: "flag" | "remove" | "off";
+    /** For a model: messages written out, or a request behind the agent's live conversation. */
+    readonly input: "text" | "prefix";
+    /** For a model: seconds for all attempts together. */
+    readonly deadlineSeconds: number;
+    /** For a model: sent with every request, where its provider takes one. */
+    readonly seed?: number;
   };
   readonly storage: {
     readonly kind: "fs" | "memory" | "s3" | "postgres";
@@ -65,7 +73,14 @@ export interface CompactConfig {
 
 export const defaultConfig: CompactConfig = Object.freeze({
   policy: Object.freeze({ ...defaultPolicy, strategy: "task_state", onOverflow: "error" }),
-  summarizer: Object.freeze({ kind: "builtin", summaryRole: "assistant", fallback: "builtin" }),
+  summarizer: Object.freeze({
+    kind: "builtin",
+    summaryRole: "assistant",
+    fallback: "builtin",
+    verify: "flag",
+    input: "text",
+    deadlineSeconds: 60,
+  }),
   storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
   redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]) }),
   tracing: Object.freeze({ console: false }),
@@ -89,10 +104,16 @@ export function mergeConfig(input: CompactConfigInput): CompactConfig {
     ...defaultConfig,
     ...input,
     policy: { ...defaultConfig.policy, ...input.policy },
-    summarizer: { ...defaultConfig.summarizer, ...input.summarizer },
+    summarizer: { ...defaultConfig.summarizer, ...input.summarizer, ...fallbackOf(input) },
     storage: { ...defaultConfig.storage, ...input.storage },
     redaction: { ...defaultConfig.redaction, ...input.redaction },
     tracing: { ...defaultConfig.tracing, ...input.tracing },
     models: { ...defaultConfig.models, ...input.models } as CompactConfig["models"],
   };
+}
+
+/** One word for one thing: configurations of the older wording say `prune`. */
+function fallbackOf(input: CompactConfigInput): Pick<CompactConfig["summarizer"], "fallback"> {
+  const fallback = input.summarizer?.fallback ?? defaultConfig.summarizer.fallback;
+  return { fallback: fallback === "prune" ? "pruning-only" : fallback };
 }

@@ -14,7 +14,6 @@ import { createCounters } from "./counters.ts";
 import { isError, reasonToGoOn } from "./failures.ts";
 import { decide, fixedPart, hasGrown, type Look, type LookContext, lookAt, noteStall } from "./look.ts";
 import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./memory-flush.ts";
-import { summarizersOf } from "./one-shot.ts";
 import type {
   CompactionNotice,
   ManagerPorts,
@@ -30,6 +29,7 @@ import type { LiveSession } from "./session.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import { unsentResults } from "./shorten.ts";
 import { configuredExporters, openStore, type Store } from "./store.ts";
+import { summarizersOf } from "./summarizers.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 
@@ -59,6 +59,7 @@ export class CompactManager {
   readonly #ports: ManagerPorts;
   readonly #context: LookContext;
   readonly #redactor: Redactor;
+  readonly #summarizers: readonly Summarizer[];
   readonly #telling: Telling;
   readonly #sessions: Sessions;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
@@ -84,6 +85,9 @@ export class CompactManager {
       counterFor: createCounters({ models, ...(model === undefined ? {} : { model }), onWarning: warn }),
     };
     this.#redactor = createRedactor(this.config.redaction);
+    this.#summarizers = summarizersOf(ports.summarizer, this.config.summarizer, (text) =>
+      this.#redactor.redactText(text),
+    );
     this.#sessions = createSessions({
       open: () => this.#open(),
       redactor: this.#redactor,
@@ -223,7 +227,7 @@ export class CompactManager {
       return this.#compacted(call, seen, outcome);
     }
     if (decision.triggered && outcome !== "in_background") noteStall(seen, outcome);
-    if (outcome === "below_trigger") this.#beginAhead(seen, announce);
+    if (outcome === "below_trigger") this.#beginAhead(call.request, seen, announce);
     if (outcome === "fixed_over_trigger") this.#tellFixedPart(seen, announce);
     if (shortened !== undefined) return this.#compacted(call, seen, shortened);
     const settled: TriggerDecision = { ...decision, triggered: false, reason: outcome };
@@ -303,7 +307,7 @@ export class CompactManager {
     const store = await this.#open();
     return {
       archive: store.archive,
-      summarizers: this.#summarizers(),
+      summarizers: this.#summarizers,
       announce,
       now: () => this.#now().toISOString(),
       clock: () => this.#clock(),
@@ -313,14 +317,19 @@ export class CompactManager {
   }
 
   /** Over the lower mark, a compaction is made beside the run; nothing of it shows before it is taken over. */
-  #beginAhead(seen: Look, announce: Announce): void {
+  #beginAhead(request: PreflightRequest, seen: Look, announce: Announce): void {
     const { backgroundTriggerPct } = this.config.policy;
     const usagePct = seen.usage.tokens / this.maxContextTokens;
     if (backgroundTriggerPct === undefined || usagePct < backgroundTriggerPct) return;
     if (!hasGrown(seen, this.#context)) return;
     const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
     const work = async (session: LiveSession, signal: AbortSignal): Promise<PreparedRound | undefined> => {
-      const asked = { seen: { ...seen, session }, decision, request: { signal }, manual: undefined };
+      const asked = {
+        seen: { ...seen, session },
+        decision,
+        request: { ...request, signal },
+        manual: undefined,
+      };
       return prepareRound(roundInputOf(asked, this.#context), await this.#roundPorts(announce));
     };
     const failed = (error: unknown): void => announce(failureEvent(error, "a compaction when it is due"));
@@ -332,11 +341,6 @@ export class CompactManager {
     const { policy } = this.config;
     const fits = usage.tokens <= budgetOf(this.maxContextTokens, policy);
     return fits && session.bytes <= policy.maxRequestBytes && call.manual === undefined;
-  }
-
-  #summarizers(): readonly Summarizer[] {
-    const all = summarizersOf(this.#ports.summarizer);
-    return this.config.summarizer.fallback === "pruning-only" && all.length > 1 ? all.slice(0, 1) : all;
   }
 
   #compacted<T>(call: Call<T>, seen: Look, report: CompactionReport): CompactionResult<T> {

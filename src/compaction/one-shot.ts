@@ -1,8 +1,8 @@
 import { CompactError } from "../errors.ts";
 import type { Format, Message } from "../messages/message.ts";
 import { wireBytes } from "../messages/wire-size.ts";
+import type { TextModel } from "../model.ts";
 import { isPinned } from "../policy/partition.ts";
-import { builtinSummarizer } from "../summarizers/builtin.ts";
 import type { Summarizer, SummaryStrategy } from "../summarizers/summarizer.ts";
 import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
@@ -13,6 +13,7 @@ import type { PlanInput } from "./fit.ts";
 import { listCodec } from "./list-codec.ts";
 import { type CompactionPlan, planBytes, planView } from "./plan.ts";
 import { type ArchiveReceipt, type CompactionResult, reportOf, untouched } from "./report.ts";
+import { summarizersOf } from "./summarizers.ts";
 
 export interface PlanOptions {
   /** Most tokens the whole request may have: messages, system prompt and tool schemas. */
@@ -39,8 +40,8 @@ export interface PlanOptions {
 }
 
 export interface CompactOptions extends PlanOptions {
-  /** Writes the summary; the built-in one when left out, and whenever this one fails. */
-  readonly summarizer?: Summarizer;
+  /** Writes the summary, or the model that is to be asked for it; the built-in one when left out, and whenever this one fails. */
+  readonly summarizer?: Summarizer | TextModel;
   readonly strategy?: SummaryStrategy;
   /** What the summary should look after, in a person's words. */
   readonly instruction?: string;
@@ -113,11 +114,6 @@ export async function compact<T = unknown>(
 /** What `compact` would do, message by message, without doing it. Errors as `compact`. */
 export function planCompaction(messages: readonly unknown[], options: PlanOptions): CompactionPlan {
   return planPrepared(prepare(messages, options), options);
-}
-
-/** The given summarizer first, the built-in one as its safety net. */
-export function summarizersOf(summarizer: Summarizer | undefined): Summarizer[] {
-  return summarizer === undefined ? [builtinSummarizer] : [summarizer, builtinSummarizer];
 }
 
 /** One more than the newest summary in the list. */

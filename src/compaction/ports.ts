@@ -1,4 +1,5 @@
 import type { Format } from "../messages/message.ts";
+import type { TextModel } from "../model.ts";
 import type { StorageDriver } from "../storage/driver.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import type { Exporter } from "../tracing/event.ts";
@@ -7,8 +8,11 @@ import type { CompactionReport } from "./report.ts";
 
 /** What a manager is given beside its configuration; every one has a default. */
 export interface ManagerPorts {
-  /** Tried before the built-in one. */
-  readonly summarizer?: Summarizer;
+  /**
+   * Tried before the built-in one. A bare model is made a summarizer by the settings of the `summarizer` section;
+   * `createModelSummarizer` takes more of them, such as models to fall back to.
+   */
+  readonly summarizer?: Summarizer | TextModel;
   /** Where archive and session state go; the file system under `storage.root` on Node, else memory. */
   readonly storage?: StorageDriver;
   /** Where transcripts, summaries and events go instead, while session state stays with `storage`. */

@@ -1,5 +1,7 @@
 import type { Format } from "../messages/message.ts";
 import type { TriggerReason } from "../policy/trigger.ts";
+import type { SummaryAttempt } from "../summarizers/attempt.ts";
+import type { SummaryCheck } from "../summarizers/check.ts";
 import type { TokenCount } from "../tokens/counter.ts";
 import type { Applied, SummarizerFailure } from "./apply.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
@@ -45,6 +47,12 @@ export interface CompactionReport {
   readonly summarizer: string | undefined;
   /** Summarizers that failed, and what was done instead. */
   readonly failures: readonly SummarizerFailure[];
+  /** Every request to a model, in order: how it ended, what it took. */
+  readonly attempts: readonly SummaryAttempt[];
+  /** Share of what was summarized that the summarizer read, 0 to 1; undefined where it does not say. */
+  readonly coverage: number | undefined;
+  /** What the check of a model's text against its source found. */
+  readonly check: SummaryCheck | undefined;
   /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
   readonly rungs: readonly string[];
   readonly archive: ArchiveReceipt | undefined;
@@ -131,6 +139,9 @@ export function reportOf({
     summaryTokens: applied.summaryTokens,
     summarizer: applied.summarizer,
     failures: applied.failures,
+    attempts: applied.attempts,
+    coverage: applied.made?.coverage,
+    check: applied.made?.check,
     rungs: applied.rungs,
     archive,
     elapsedMs,
@@ -166,6 +177,9 @@ export function untouched(input: {
     summaryTokens: 0,
     summarizer: undefined,
     failures: [],
+    attempts: [],
+    coverage: undefined,
+    check: undefined,
     rungs: [],
     archive: undefined,
     elapsedMs: input.elapsedMs,

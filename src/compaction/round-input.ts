@@ -1,4 +1,6 @@
+import { groupUnits } from "../messages/exchanges.ts";
 import type { TriggerDecision } from "../policy/trigger.ts";
+import type { LiveConversation } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { type Look, type LookContext, rawBudget } from "./look.ts";
 import type { ManualRequest, PreflightRequest } from "./ports.ts";
@@ -36,5 +38,25 @@ export function roundInputOf(
     reasoningBound: lookUpModel(config.model ?? "", config.models).thinking === "bound",
     note: manual?.note,
     signal: request.signal,
+    live: () => liveConversation(seen, request),
+  };
+}
+
+/** The conversation as it stands, for a model that goes on from it; none where calls are still open or the format is unknown. */
+function liveConversation(
+  { session, codec, usage }: Look,
+  { system, tools }: PreflightRequest,
+): LiveConversation | undefined {
+  if (codec.neutral || codec.format === undefined) return undefined;
+  if (groupUnits(session.view).some((unit) => unit.open > 0)) return undefined;
+  return {
+    prefix: {
+      format: codec.format,
+      messages: codec.encode(session.view),
+      ...(system === undefined ? {} : { system }),
+      ...(tools === undefined ? {} : { tools }),
+    },
+    messages: session.view,
+    tokens: usage.tokens,
   };
 }

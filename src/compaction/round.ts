@@ -3,10 +3,11 @@ import { findMalformations } from "../messages/well-formed.ts";
 import type { TriggerDecision } from "../policy/trigger.ts";
 import type { Archive } from "../storage/archive.ts";
 import { archiveId } from "../storage/archive-line.ts";
-import type { Summarizer } from "../summarizers/summarizer.ts";
+import type { LiveConversation, Summarizer } from "../summarizers/summarizer.ts";
 import { archival, failure } from "../tracing/events.ts";
 import {
   type Announce,
+  attemptEvent,
   decisionEvent,
   failureEvent,
   messageOf,
@@ -17,10 +18,10 @@ import { type Applied, applyPlan } from "./apply.ts";
 import type { CompactConfig } from "./config.ts";
 import type { PlanInput } from "./fit.ts";
 import type { ListCodec } from "./list-codec.ts";
+import type { MemoryFlushing, QueuedFlush } from "./memory-flush.ts";
 import { nextState } from "./next-state.ts";
 import { nextVersion } from "./one-shot.ts";
 import { type CompactionPlan, planBytes, planShortening, planView } from "./plan.ts";
-import type { MemoryFlushing, QueuedFlush } from "./memory-flush.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
 import { type LiveSession, type SessionPorts, settle } from "./session.ts";
 
@@ -41,6 +42,8 @@ export interface RoundInput {
   readonly reasoningBound: boolean;
   readonly note: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** The conversation as the agent's last call sent it. */
+  readonly live: () => LiveConversation | undefined;
 }
 
 export interface RoundPorts {
@@ -96,7 +99,9 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
     version: Math.max(nextVersion(input.session.view), (input.session.state.summary?.version ?? 0) + 1),
     archiveId,
     signal: input.signal,
-    onFailure: (failure) => ports.announce(failureEvent(failure.error, failure.fallback)),
+    live: input.live,
+    onAttempt: (attempt) => ports.announce(attemptEvent(attempt)),
+    onFailure: ({ error, fallback, attempt }) => ports.announce(failureEvent(error, fallback, attempt)),
   });
   return { plan, applied, receipt, spentMs: ports.clock() - started, startedAt };
 }

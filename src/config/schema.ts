@@ -51,9 +51,19 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
   max_summary_tokens: whole(1, "Most tokens that a summary may have; a tenth of the window when left out."),
   summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message."),
   fallback: oneOf(
-    ["builtin", "pruning-only"],
-    "What follows a failed summarizer: the built-in one, or no summary at all.",
+    ["builtin", "pruning-only", "prune"],
+    "What follows a failed summarizer: the built-in one, or no summary at all (`prune` is another word for it).",
   ),
+  verify: oneOf(
+    ["flag", "remove", "off"],
+    "What happens to claims of a model's summary that the messages do not hold: listed below it, taken out, or not looked for.",
+  ),
+  input: oneOf(
+    ["text", "prefix"],
+    "What a model reads: the messages written out, or the agent's own conversation, which the provider's cache serves.",
+  ),
+  deadline_seconds: whole(1, "Seconds that a model's summary may take, all attempts together."),
+  seed: whole(0, "Seed of a model's requests, where its provider takes one."),
 };
 
 const storage: Fields<CompactConfig["storage"]> = {

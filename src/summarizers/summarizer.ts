@@ -25,8 +25,6 @@ export interface SummarizeOptions {
   readonly signal?: AbortSignal;
   /** The agent's conversation as its last call sent it, for models that can go on from it. */
   readonly live?: LiveConversation;
-  /** Takes secrets out of what is sent to another model. */
-  readonly redact?: (text: string) => string;
   /** Hears of every request to a model, as it ends. */
   readonly onAttempt?: (attempt: SummaryAttempt) => void;
 }
@@ -56,5 +54,7 @@ export interface Summary {
 /** Turns messages into a summary; never decides which messages. */
 export interface Summarizer {
   readonly name: string;
+  /** True where `SummarizeOptions.live` is of use. */
+  readonly ridesLive?: boolean;
   summarize(messages: readonly Message[], options: SummarizeOptions): Promise<Summary>;
 }

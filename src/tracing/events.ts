@@ -9,9 +9,13 @@ export interface EventDescription {
 }
 
 function event(name: CompactEventName, properties: Record<string, unknown>): EventDescription {
-  const known: Record<string, unknown> = {};
-  for (const key in properties) if (properties[key] !== undefined) known[key] = properties[key];
-  return { name, status: "ok", properties: known };
+  return { name, status: "ok", properties: known(properties) };
+}
+
+function known(properties: Record<string, unknown>): Record<string, unknown> {
+  const given: Record<string, unknown> = {};
+  for (const key in properties) if (properties[key] !== undefined) given[key] = properties[key];
+  return given;
 }
 
 /** Parts of a ratio are rounded to four places: enough for a chart, stable in tests. */
@@ -82,19 +86,80 @@ export interface SummaryCreated {
   readonly inputTokens: number;
   readonly summaryTokens: number;
   readonly summarizer?: string;
+  /** Share of the input's tokens that the summarizer read, 0 to 1. */
+  readonly coverage?: number;
+  /** Claims of a model's text that were looked up in its source, and those that it does not hold. */
+  readonly checkedCount?: number;
+  readonly unfound?: readonly string[];
+  /** Every request to a model, the accepted one last. */
+  readonly attempts?: readonly ModelAttempt[];
   /** The summary; it becomes the payload. */
   readonly text: string;
+}
+
+/** One request to a model for a summary: which rung, how it ended, what it took. */
+export interface ModelAttempt {
+  readonly model: string;
+  readonly prompt: string;
+  readonly input: string;
+  readonly part: number;
+  readonly parts: number;
+  readonly maxTokens: number;
+  readonly outcome: string;
+  readonly detail?: string;
+  readonly fallback?: string;
+  readonly durationMs: number;
+  /** By our own count. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** As the provider reported it. */
+  readonly usage?: {
+    readonly input: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+    readonly output: number;
+  };
+}
+
+function attemptProperties(attempt: ModelAttempt): Record<string, unknown> {
+  const { usage } = attempt;
+  return known({
+    model: attempt.model,
+    prompt: attempt.prompt,
+    input: attempt.input,
+    part: attempt.part,
+    parts: attempt.parts,
+    max_tokens: attempt.maxTokens,
+    outcome: attempt.outcome,
+    detail: attempt.detail,
+    fallback: attempt.fallback,
+    duration_ms: Math.round(attempt.durationMs),
+    input_tokens: attempt.inputTokens,
+    output_tokens: attempt.outputTokens,
+    usage: usage && {
+      input: usage.input,
+      cache_read: usage.cacheRead,
+      cache_write: usage.cacheWrite,
+      output: usage.output,
+    },
+  });
 }
 
 /** `compression_ratio` is summary tokens ÷ input tokens: 0.05 is one twentieth. */
 export function summaryCreated(summary: SummaryCreated): EventDescription {
   const { strategy, inputMessages, inputTokens, summaryTokens, summarizer, text } = summary;
+  const { coverage, checkedCount, unfound, attempts } = summary;
   const description = event("compact.summary_created", {
     strategy,
     input_messages: inputMessages,
     summary_tokens: summaryTokens,
     compression_ratio: ratio(summaryTokens, inputTokens),
     summarizer,
+    coverage,
+    checked_count: checkedCount,
+    unfound_count: unfound?.length,
+    unfound,
+    attempts: attempts?.map(attemptProperties),
   });
   return { ...description, payload: text };
 }
@@ -144,12 +209,19 @@ export interface FailureReport {
   readonly message: string;
   /** What was done instead, such as `builtin` or `pruning-only`; `none` where the call failed. */
   readonly fallback: string;
+  /** The request to a model that failed. */
+  readonly attempt?: ModelAttempt;
 }
 
 export function failure(report: FailureReport): EventDescription {
-  const { errorType, message, fallback } = report;
+  const { errorType, message, fallback, attempt } = report;
   return {
-    ...event("compact.error", { error_type: errorType, message, fallback }),
+    ...event("compact.error", {
+      error_type: errorType,
+      message,
+      fallback,
+      attempt: attempt && attemptProperties(attempt),
+    }),
     status: "error",
   };
 }

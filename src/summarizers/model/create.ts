@@ -41,6 +41,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   const answers: string[] = [];
   return {
     name: options.name ?? options.model.name,
+    ridesLive: options.input === "prefix",
     async summarize(messages, request) {
       const made = await summarizeWith({ options, models, time, answers }, messages, request);
       answers.push(made.prose);
@@ -128,7 +129,7 @@ function prepare(
   return {
     kept,
     previous: previous === "" ? undefined : previous,
-    units: recordUnits(kept, request.redact ?? redact),
+    units: recordUnits(kept, options.redact ?? redact),
     facts: options.ledger === false ? undefined : factsBlock(kept, previous, { strategy, countText }),
     countText,
   };
@@ -173,7 +174,7 @@ function createChecker(
   }
   let known: Source | undefined;
   const source = (): Source => {
-    known ??= readSource(prepared, request);
+    known ??= readSource(options, prepared, request);
     return known;
   };
   const removed = new Map<string, Unfound>();
@@ -193,13 +194,17 @@ function createChecker(
   };
 }
 
-function readSource({ kept, previous, units }: Prepared, request: SummarizeOptions): Source {
-  const { live, redact: hide = redact } = request;
+function readSource(
+  options: ModelSummarizerOptions,
+  { kept, previous, units }: Prepared,
+  request: SummarizeOptions,
+): Source {
+  const { live } = request;
   const beside =
     live === undefined
       ? []
       : [
-          ...recordUnits(live.messages, hide).flat(),
+          ...recordUnits(live.messages, options.redact ?? redact).flat(),
           { header: "", text: JSON.stringify([live.prefix.system, live.prefix.tools]) ?? "" },
         ];
   return sourceOf({

@@ -18,6 +18,8 @@ export interface ModelSummarizerOptions {
    * the model can do that and it fits, so that the provider's cache serves it.
    */
   readonly input?: "text" | "prefix";
+  /** Takes secrets out of the messages before they are written out; the built-in patterns when left out. */
+  readonly redact?: (text: string) => string;
   /** False: the model's prose alone, without the sections that a program fills. */
   readonly ledger?: boolean;
   /** Milliseconds for all attempts together; 60,000 when left out. */
