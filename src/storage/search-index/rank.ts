@@ -21,8 +21,8 @@ export interface WeighedTerm {
 /** A query made ready for the messages that it is asked of. */
 export interface Plan {
   readonly terms: readonly WeighedTerm[];
-  /** Of each of these groups one term must stand in a message. */
-  readonly required: readonly (readonly string[])[];
+  /** Of each of these groups one term must stand in a message; undefined where any word of the query will do. */
+  readonly required: readonly (readonly string[])[] | undefined;
   /** Words of an average message. */
   readonly average: number;
 }
@@ -56,7 +56,10 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   });
   return {
     terms,
-    required: query.phrases.flatMap(({ words }) => requiredTerms(words, segments)),
+    required:
+      query.phrases.length === 0
+        ? undefined
+        : query.phrases.flatMap(({ words }) => requiredTerms(words, segments)),
     average: messages === 0 ? 1 : words / messages,
   };
 }
@@ -92,7 +95,7 @@ function total(segments: readonly Segment[], of: (segment: Segment) => number): 
   return segments.reduce((sum, segment) => sum + of(segment), 0);
 }
 
-/** The best `most` messages of a segment, best first; with no term at all every message that has words, newest first. */
+/** The best `most` messages of a segment, best first. */
 export function rankSegment(from: PlacedSegment, plan: Plan, most: number): Ranked[] {
   const { segment } = from;
   const scores = new Float64Array(segment.size);
@@ -100,29 +103,28 @@ export function rankSegment(from: PlacedSegment, plan: Plan, most: number): Rank
   for (const { term, weight } of plan.terms) {
     segment.each(term, (document, times) => {
       const length = segment.lengthOf(document) / plan.average;
-      if (scores[document] === 0) touched.push(document);
-      scores[document] =
-        (scores[document] ?? 0) + (weight * times * (K1 + 1)) / (times + K1 * (1 - B + B * length));
+      const before = scores[document] ?? 0;
+      if (before === 0) touched.push(document);
+      scores[document] = before + (weight * times * (K1 + 1)) / (times + K1 * (1 - B + B * length));
     });
   }
-  if (plan.terms.length === 0) {
-    for (let document = segment.size - 1; document >= 0; document--) {
-      if (segment.lengthOf(document) > 0) touched.push(document);
-    }
-  }
-  const allowed = having(segment, plan.required);
-  const ranked = touched
-    .filter((document) => allowed === undefined || allowed.has(document))
-    .map((document) => ({ from, document, score: worth(segment, document, scores[document] ?? 0) }));
-  return best(ranked, most);
+  const candidates = plan.required === undefined ? touched : [...having(segment, plan.required)];
+  return best(
+    candidates.map((document) => ({
+      from,
+      document,
+      score: worth(segment, document, scores[document] ?? 0),
+    })),
+    most,
+  );
 }
 
 function worth(segment: Segment, document: number, score: number): number {
   return segment.message(document).summary ? score * SUMMARY_WORTH : score;
 }
 
-/** The documents that have a term of every group; undefined where none is asked for. */
-function having(segment: Segment, groups: Plan["required"]): ReadonlySet<number> | undefined {
+/** The documents that have a term of every group; all that have words where there is no group. */
+function having(segment: Segment, groups: readonly (readonly string[])[]): Iterable<number> {
   let common: Set<number> | undefined;
   for (const group of groups) {
     const found = new Set<number>();
@@ -133,7 +135,10 @@ function having(segment: Segment, groups: Plan["required"]): ReadonlySet<number>
     }
     common = found;
   }
-  return common;
+  if (common !== undefined) return common;
+  return Array.from({ length: segment.size }, (_, document) => document).filter(
+    (document) => segment.lengthOf(document) > 0,
+  );
 }
 
 /** Best first; of equals the newer. */

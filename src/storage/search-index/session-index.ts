@@ -71,38 +71,22 @@ export async function updateIndex(
   { steps, keep }: ToRead,
 ): Promise<IndexUpdate> {
   const listed = new Set(steps);
-  const gone = known.steps.some(({ step }) => !listed.has(step));
-  const stale = gone || (await isReplaced(driver, known, steps));
-  const index = stale ? emptyIndex(known.folder, known.version) : known;
-  const covered = new Map(index.steps.map(({ step, messages }) => [step, messages]));
-  const missing = steps.filter((step) => !covered.has(step));
-  const grown = await grownStep(driver, index, missing.length > 0);
-  const todo = grown === undefined ? missing : [grown, ...missing];
-  if (todo.length === 0) return { index: { ...index, checked: true }, changed: false };
-  return { index: await readSteps(driver, index, { steps: todo, keep }), changed: true };
-}
-
-/** A step whose transcript became shorter was replaced by another. */
-async function isReplaced(
-  driver: StorageDriver,
-  known: SessionIndex,
-  steps: readonly number[],
-): Promise<boolean> {
+  const isNew = (step: number): boolean => !known.steps.some((one) => one.step === step);
   const newest = known.steps.at(-1);
-  if (known.checked || newest === undefined || !steps.includes(newest.step)) return false;
-  return (await statedLength(driver, known.folder, newest.step)) < newest.messages;
-}
-
-/** Only the newest step can still grow: a compaction that was broken off is archived again under the same step. */
-async function grownStep(
-  driver: StorageDriver,
-  index: SessionIndex,
-  moved: boolean,
-): Promise<number | undefined> {
-  const newest = index.steps.at(-1);
-  if (newest === undefined || (index.checked && !moved)) return undefined;
-  const length = await statedLength(driver, index.folder, newest.step);
-  return length > newest.messages ? newest.step : undefined;
+  // Only the newest step can change: a compaction that was broken off is archived again under the same step.
+  const mayDiffer = newest !== undefined && (!known.checked || steps.some(isNew));
+  const length =
+    mayDiffer && listed.has(newest.step) ? await statedLength(driver, known.folder, newest.step) : undefined;
+  const gone = known.steps.some(({ step }) => !listed.has(step));
+  const replaced = length !== undefined && length < (newest?.messages ?? 0);
+  const index = gone || replaced ? emptyIndex(known.folder, known.version) : known;
+  const covered = new Map(index.steps.map(({ step, messages }) => [step, messages]));
+  const todo = steps.filter((step) => {
+    const messages = covered.get(step);
+    return messages === undefined || (step === newest?.step && length !== undefined && length > messages);
+  });
+  if (todo.length === 0 && index === known) return { index: { ...index, checked: true }, changed: false };
+  return { index: await readSteps(driver, index, { steps: todo, keep }), changed: true };
 }
 
 async function readSteps(
