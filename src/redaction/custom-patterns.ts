@@ -1,29 +1,43 @@
 import { CompactError } from "../errors.ts";
+import type { Finding } from "./finding.ts";
+import { parsePattern } from "./patterns/parse.ts";
+import { compileProgram } from "./patterns/program.ts";
+import { createMachine, findMatch, type Machine } from "./patterns/search.ts";
 import { REDACTED } from "./secret-names.ts";
 
-// A pattern whose cost grows with the square of its text stays affordable on pieces of this size.
+/** A match that needs more text than this in one piece is cut into two findings. */
 const PIECE = 32_768;
 
 /**
- * Compiles the caller's patterns to one replacing function; whole matches are replaced.
- * Throws `InvalidConfig` for a pattern that does not compile or repeats a repetition, which can take for ever.
+ * Compiles the caller's patterns to one finder; whole matches are found. They are not run by the backtracking
+ * engine of the platform but followed all ways at once, in linear time.
+ * Throws `InvalidConfig` for a pattern that does not compile, repeats a repetition or cannot be matched so.
  * Text over 32,768 characters is searched in pieces that end with a line.
  */
-export function compilePatterns(patterns: readonly (string | RegExp)[]): (text: string) => string {
-  const compiled = patterns.map(compilePattern);
-  return (text) => {
-    if (compiled.length === 0) return text;
-    return pieces(text)
-      .map((piece) => compiled.reduce(replaceAll, piece))
-      .join("");
+export function compilePatterns(patterns: readonly (string | RegExp)[]): (text: string) => Iterable<Finding> {
+  const machines = patterns.map(compilePattern);
+  return function* (text) {
+    if (machines.length === 0) return;
+    for (const [start, end] of pieces(text)) {
+      const piece = start === 0 && end === text.length ? text : text.slice(start, end);
+      for (const machine of machines) yield* matchesOf(machine, piece, start);
+    }
   };
 }
 
-function replaceAll(text: string, pattern: RegExp): string {
-  return text.replace(pattern, (match) => (match === "" || REDACTED.includes(match) ? match : REDACTED));
+function* matchesOf(machine: Machine, piece: string, offset: number): Generator<Finding> {
+  for (let from = 0; from <= piece.length; ) {
+    const match = findMatch(machine, piece, from);
+    if (match === undefined) return;
+    from = Math.max(match.end, from + 1, match.start + 1);
+    const matched = piece.slice(match.start, match.end);
+    if (matched !== "" && !REDACTED.includes(matched)) {
+      yield { start: offset + match.start, end: offset + match.end, kind: "custom" };
+    }
+  }
 }
 
-function compilePattern(pattern: string | RegExp, index: number): RegExp {
+function compilePattern(pattern: string | RegExp, index: number): Machine {
   const place = `redaction.patterns[${index}]`;
   const source = typeof pattern === "string" ? pattern : pattern.source;
   const flags = typeof pattern === "string" ? "" : pattern.flags.replace(/[gy]/g, "");
@@ -34,11 +48,20 @@ function compilePattern(pattern: string | RegExp, index: number): RegExp {
     });
   }
   try {
-    return new RegExp(source, `${flags}g`);
+    new RegExp(source, flags);
   } catch (cause) {
     throw new CompactError("InvalidConfig", `${place} is no valid regular expression`, {
       place,
       hint: "Write it as JavaScript would: new RegExp(pattern, 'g') must accept it.",
+      cause,
+    });
+  }
+  try {
+    return createMachine(compileProgram(parsePattern(source, flags)));
+  } catch (cause) {
+    throw new CompactError("InvalidConfig", `${place} cannot be matched in linear time`, {
+      place,
+      hint: "Write it without lookahead, lookbehind, references to groups and very large counts.",
       cause,
     });
   }
@@ -57,13 +80,11 @@ function repeatsRepetition(source: string): boolean {
   }
 }
 
-function pieces(text: string): string[] {
-  const cut: string[] = [];
+function* pieces(text: string): Generator<[number, number]> {
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.lastIndexOf("\n", start + PIECE);
     const end = start + PIECE >= text.length ? text.length : lineEnd > start ? lineEnd + 1 : start + PIECE;
-    cut.push(text.slice(start, end));
+    yield [start, end];
     start = end;
   }
-  return cut;
 }

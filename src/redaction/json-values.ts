@@ -1,17 +1,26 @@
-import { isSecretName, REDACTED } from "./secret-names.ts";
-import { isQuotedSecret } from "./secret-values.ts";
-import { isPair } from "./token-shapes.ts";
+import { withoutSplitSecrets } from "./boundaries.ts";
+import type { Finder } from "./finding.ts";
+import { flagName, redactByName } from "./named-string.ts";
+import { isPasswordName, isSecretName, REDACTED } from "./secret-names.ts";
 
 /** What stands in place of a value nested too deep, which is not looked into. */
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
-const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
+const PRIVATE_PARTS_OF_JWK = new Set(["d", "p", "q", "dp", "dq", "qi", "k"]);
 
 interface Walk {
   readonly redactText: (text: string) => string;
+  readonly find: Finder | undefined;
   /** The objects that the walk is inside of. */
   readonly above: Set<object>;
   readonly deepest: number;
+}
+
+/** What a walk may also look for. */
+export interface WalkOptions {
+  readonly deepest?: number;
+  /** Finds secrets that two neighbours of one array share; they are not looked for when it is left out. */
+  readonly find?: Finder;
 }
 
 /**
@@ -22,13 +31,15 @@ interface Walk {
 export function redactJson(
   value: unknown,
   redactText: (text: string) => string,
-  deepest: number = DEEPEST,
+  options: WalkOptions | number = {},
 ): unknown {
-  return walkValue(value, undefined, { redactText, above: new Set(), deepest });
+  const { deepest = DEEPEST, find } = typeof options === "number" ? { deepest: options } : options;
+  return walkValue(value, undefined, { redactText, find, above: new Set(), deepest });
 }
 
 function walkValue(value: unknown, name: string | undefined, walk: Walk): unknown {
-  if (typeof value === "string") return redactString(value, name, walk);
+  if (typeof value === "string") return redactByName({ value, name }) ?? walk.redactText(value);
+  if (typeof value === "number") return isNumericPassword(value, name) ? REDACTED : value;
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (walk.above.has(value)) return "<CIRCULAR>";
   if (walk.above.size >= walk.deepest) return TOO_DEEP;
@@ -38,24 +49,40 @@ function walkValue(value: unknown, name: string | undefined, walk: Walk): unknow
   return walked;
 }
 
+/** True for `"password": 12345678`; numbers under other names are counts. */
+export function isNumericPassword(value: number, name: string | undefined): boolean {
+  return name !== undefined && isSecretName(name) && isPasswordName(name) && Math.abs(value) >= 1000;
+}
+
 function walkObject(value: object, name: string | undefined, walk: Walk): unknown {
   if ("toJSON" in value && typeof value.toJSON === "function") {
     const plain: unknown = value.toJSON(name ?? "");
     const walked = walkValue(plain, name, walk);
     return walked === plain ? value : walked;
   }
-  if (Array.isArray(value)) {
-    const items = value.map((item) => walkValue(item, name, walk));
-    return items.every((item, index) => Object.is(item, value[index])) ? value : items;
-  }
+  if (Array.isArray(value)) return walkArray(value, name, walk);
   return walkFields(value, walk);
+}
+
+function walkArray(value: readonly unknown[], name: string | undefined, walk: Walk): unknown {
+  const whole = walk.find === undefined ? value : withoutSplitSecrets(value, walk.find);
+  const items = whole.map((item, index) => {
+    const before: unknown = whole[index - 1];
+    return walkValue(item, name ?? (typeof before === "string" ? flagName(before) : undefined), walk);
+  });
+  return items.every((item, index) => Object.is(item, value[index])) ? value : items;
 }
 
 function walkFields(value: object, walk: Walk): unknown {
   const fields = new Map<string, unknown>();
   let changed = false;
+  const given = nameGiven(value);
+  const isKey = "kty" in value && typeof value.kty === "string";
   for (const [key, before] of Object.entries(value)) {
-    const after = walkValue(before, key, walk);
+    const after =
+      isKey && PRIVATE_PARTS_OF_JWK.has(key) && typeof before === "string"
+        ? REDACTED
+        : walkValue(before, key === "value" ? (given ?? key) : key, walk);
     const shownKey = freeName(walk.redactText(key), fields);
     changed ||= after !== before || shownKey !== key;
     fields.set(shownKey, after);
@@ -63,18 +90,16 @@ function walkFields(value: object, walk: Walk): unknown {
   return changed ? Object.fromEntries(fields) : value;
 }
 
+/** The name that `{ "name": "DB_PASSWORD", "value": "…" }` gives its value. */
+function nameGiven(value: object): string | undefined {
+  if (!("value" in value)) return undefined;
+  if ("name" in value && typeof value.name === "string") return value.name;
+  return "key" in value && typeof value.key === "string" ? value.key : undefined;
+}
+
 /** Two names that were secrets must not end up as one field. */
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   let free = name;
   for (let number = 2; taken.has(free); number++) free = `${name}#${number}`;
   return free;
-}
-
-function redactString(value: string, name: string | undefined, walk: Walk): string {
-  if (name !== undefined && isSecretName(name)) {
-    const scheme = SCHEME.exec(value)?.[0] ?? "";
-    if (isQuotedSecret(value.slice(scheme.length), name)) return scheme + REDACTED;
-  }
-  if (name !== undefined && /^(?:set-)?cookie$/i.test(name) && isPair(value)) return REDACTED;
-  return walk.redactText(value);
 }

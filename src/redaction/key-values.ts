@@ -1,42 +1,62 @@
-import { REDACTED, SECRET_NAME } from "./secret-names.ts";
-import { isBareSecret, isQuotedSecret, type ValueContext } from "./secret-values.ts";
+import type { Finding } from "./finding.ts";
+import { HINT, isHintingName, SECRET_NAME } from "./secret-names.ts";
+import { isBareSecret, isQuotedSecret, looksGenerated, type ValueContext } from "./secret-values.ts";
 
 // Every repetition is bounded, so that one match costs a constant however hostile the text.
-const NAMED = new RegExp(
-  `(${SECRET_NAME})(?:[_-]?\\d{1,2})?(?:\\\\{0,7}["'\`])?\\]?\\*{0,2}([ \\t]{0,8})(=>|:=|={1,3}|:(?![:/]))\\*{0,2}([ \\t]{0,8})`,
-  "gi",
-);
+const JOINT = `(?:\\\\{0,7}["'\`])?\\]?\\*{0,2}([ \\t]{0,8})(=>|:=|\\?=|={1,3}|:(?![:/]))\\*{0,2}([ \\t]{0,8})`;
+const NAMED = new RegExp(`(${SECRET_NAME})(?:[_-]?\\d{1,2})?${JOINT}`, "gi");
 const FLAG = new RegExp(
-  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})()()([ \\t]{1,8})(?=[^\\s=:-])`,
+  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})()()(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
   "gi",
 );
-const OPENING = /[fbr]?(\\{0,7}["'`])/y;
+const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
+const NAME_BEFORE = /[\w.-]{0,60}$/;
+const OPENING = /[fbru]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,8192}/y;
+const GENERATED = /[A-Za-z0-9_.+/=~-]{12,4096}/y;
 const LONGEST_QUOTED = 8192;
+const KIND = "named-value";
 
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Replaces the values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
-export function redactKeyValues(text: string): string {
-  return replaceValues(replaceValues(text, NAMED), FLAG);
+/** The values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
+export function* findKeyValues(text: string): Generator<Finding> {
+  yield* valuesOf(text, NAMED, secretAfter);
+  if (text.includes("--")) yield* valuesOf(text, FLAG, secretAfter);
+  yield* valuesOf(text, HINTED, generatedAfter);
 }
 
-function replaceValues(text: string, pattern: RegExp): string {
+type Judge = (text: string, match: RegExpExecArray) => Span | undefined;
+
+function* valuesOf(text: string, pattern: RegExp, judge: Judge): Generator<Finding> {
   const names = new RegExp(pattern);
-  const pieces: string[] = [];
-  let copied = 0;
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
-    const span = secretAfter(text, match);
+    const span = judge(text, match);
     if (span === undefined) continue;
-    pieces.push(text.slice(copied, span.start), REDACTED);
-    copied = span.end;
+    yield { ...span, kind: KIND };
     names.lastIndex = span.end;
   }
-  return copied === 0 ? text : pieces.join("") + text.slice(copied);
+}
+
+/** Beside a name that only hints, the value itself must look generated. */
+function generatedAfter(text: string, match: RegExpExecArray): Span | undefined {
+  const [whole] = match;
+  const valueAt = match.index + whole.length;
+  const start = valueAt + (matchAt(OPENING, text, valueAt)?.length ?? 0);
+  const value = matchAt(GENERATED, text, start)?.replace(/[.]+$/, "");
+  if (value === undefined || !looksGenerated(value) || isCode(text, start + value.length)) return undefined;
+  const before = NAME_BEFORE.exec(text.slice(Math.max(0, match.index - 60), match.index))?.[0] ?? "";
+  const name = before + whole.replace(/["'`\]* \t=:>?\\]+$/, "");
+  return isHintingName(name) ? { start, end: start + value.length } : undefined;
+}
+
+/** A call or an index goes on behind a name; so does a host. */
+function isCode(text: string, end: number): boolean {
+  return /^[([{:]/.test(text.slice(end, end + 1));
 }
 
 function secretAfter(text: string, match: RegExpExecArray): Span | undefined {
@@ -45,7 +65,7 @@ function secretAfter(text: string, match: RegExpExecArray): Span | undefined {
   const opening = matchAt(OPENING, text, start);
   if (opening !== undefined) {
     const inner = start + opening.length;
-    const end = closingQuote(text, inner, opening.replace(/^[fbr]/, ""));
+    const end = closingQuote(text, inner, opening.replace(/^[fbru]/, ""));
     if (end !== undefined) return quotedSecret(text, name, { start: inner, end });
     return bareSecret(text, match, inner);
   }

@@ -1,37 +1,96 @@
+import type { Finding } from "./finding.ts";
 import { REDACTED } from "./secret-names.ts";
 
-const BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
-const END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+const LABEL = "(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)";
+const BEGIN = new RegExp(`-----BEGIN ${LABEL}-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`, "g");
+const END = new RegExp(`-----END ${LABEL}-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----`, "g");
+const LINE_END = "(?:\\s|\\\\{1,4}[nrt]|\\\\\\r?\\n|[\"'],?\\s{0,20}\\+?\\s{0,20}[\"']|[>|#*+-] ){0,12}";
 // What a key without its end is made of: header lines, then lines of base64, with real or escaped line ends.
-const CUT_OFF = /(?:(?:\s|\\[nr]){0,8}(?:[A-Za-z-]{4,20}: [^\n\\]{1,80}|[A-Za-z0-9+/=]{16,100}))*/y;
+const CUT_OFF = new RegExp(
+  `(?:${LINE_END}(?:[A-Za-z-]{4,20}: [^\\n\\\\]{1,80}|[A-Za-z0-9+/=]{16,5000}))*(?:${LINE_END}[A-Za-z0-9+/=]{1,80}$)?`,
+  "y",
+);
+const PUTTY = /Private-Lines: \d{1,4}\r?\n((?:[A-Za-z0-9+/=]{1,100}\r?\n?)+)/g;
+const KIND = "private-key";
+const LONGEST_HEAD = 16_384;
+const LONGEST_BODY = 65_536;
 
-/** Replaces the body of PEM private keys, also of keys whose end is missing; the BEGIN and END lines stay. */
-export function redactPrivateKeys(text: string): string {
+/** The bodies of PEM, SSH2 and PuTTY private keys, also where the end or the beginning is missing; the frame lines stay. */
+export function findPrivateKeys(text: string): Finding[] {
+  const putty = [...text.matchAll(PUTTY)].map(({ index, 0: whole, 1: body = "" }) => ({
+    start: index + whole.length - body.length,
+    end: index + whole.length,
+    kind: KIND,
+  }));
+  if (!text.includes("----")) return putty;
   const begins = positionsOf(BEGIN, text);
-  if (begins.length === 0) return text;
   const ends = positionsOf(END, text);
-  const pieces: string[] = [];
-  let copied = 0;
+  return [...putty, ...bodies(text, begins, ends), ...headless(text, begins, ends)];
+}
+
+/** True when a key begins in the text and does not end. */
+export function endsInsideKey(text: string): boolean {
+  if (!text.includes("----")) return false;
+  const begin = positionsOf(BEGIN, text).at(-1);
+  const end = positionsOf(END, text).at(-1);
+  return begin !== undefined && (end === undefined || end.start < begin.start);
+}
+
+/** What goes on with a key that began in the text before: its length in characters, 0 where nothing does. */
+export function continuedKey(text: string): number {
+  END.lastIndex = 0;
+  const end = END.exec(text);
+  const length = cutOffEnd(text, 0, text.length);
+  return end !== null && length >= end.index - 4 ? end.index : length;
+}
+
+interface Position {
+  readonly start: number;
+  readonly end: number;
+}
+
+function bodies(text: string, begins: readonly Position[], ends: readonly Position[]): Finding[] {
   let nextEnd = 0;
-  begins.forEach((begin, index) => {
+  return begins.flatMap((begin, index) => {
     while ((ends[nextEnd]?.start ?? Number.POSITIVE_INFINITY) < begin.end) nextEnd++;
     const end = ends[nextEnd]?.start ?? text.length + 1;
     const nextBegin = begins[index + 1]?.start ?? text.length;
     const bodyEnd = end <= nextBegin ? end : cutOffEnd(text, begin.end, nextBegin);
     const body = text.slice(begin.end, bodyEnd);
-    if (body.trim() === "" || body === REDACTED) return;
-    pieces.push(text.slice(copied, begin.end), REDACTED);
-    copied = bodyEnd;
+    if (body.trim() === "" || body.trim() === REDACTED) return [];
+    return [{ start: begin.end, end: bodyEnd, kind: KIND }];
   });
-  return pieces.join("") + text.slice(copied);
+}
+
+/** Keys whose beginning was cut off: base64 lines before an end that no beginning stands before. */
+function headless(text: string, begins: readonly Position[], ends: readonly Position[]): Finding[] {
+  let nextBegin = 0;
+  let floor = 0;
+  return ends.flatMap((end) => {
+    let opened = false;
+    for (; (begins[nextBegin]?.start ?? Number.POSITIVE_INFINITY) < end.start; nextBegin++) opened = true;
+    const start = opened ? end.start : headStart(text, end.start, Math.max(floor, end.start - LONGEST_HEAD));
+    floor = end.end;
+    return end.start - start < 16 ? [] : [{ start, end: end.start, kind: KIND }];
+  });
+}
+
+function headStart(text: string, end: number, floor: number): number {
+  let at = end;
+  while (at > floor && /[A-Za-z0-9+/=\s\\]/.test(text.charAt(at - 1))) at--;
+  const run = text.slice(at, end);
+  // The words of a sentence that stands before the key are no part of it.
+  const first = /[A-Za-z0-9+/=]{24,}|[A-Za-z0-9+/=]{4,}\s*$/.exec(run);
+  return first === null ? end : at + first.index;
 }
 
 function cutOffEnd(text: string, start: number, limit: number): number {
-  CUT_OFF.lastIndex = start;
-  return Math.min(limit, start + (CUT_OFF.exec(text)?.[0].length ?? 0));
+  CUT_OFF.lastIndex = 0;
+  const rest = text.slice(start, Math.min(limit, start + LONGEST_BODY));
+  return start + (CUT_OFF.exec(rest)?.[0].length ?? 0);
 }
 
-function positionsOf(pattern: RegExp, text: string): { start: number; end: number }[] {
+function positionsOf(pattern: RegExp, text: string): Position[] {
   return [...text.matchAll(pattern)].map((match) => ({
     start: match.index,
     end: match.index + match[0].length,

@@ -1,12 +1,19 @@
+import { findAnchoredTokens } from "./anchored-tokens.ts";
 import { compilePatterns } from "./custom-patterns.ts";
+import { type Finder, type Finding, joinFindings, replaceFindings } from "./finding.ts";
+import { mayHoldJsonLines, redactJsonText } from "./json-text.ts";
 import { redactJson } from "./json-values.ts";
-import { redactKeyValues } from "./key-values.ts";
-import { redactPrivateKeys } from "./private-keys.ts";
-import { redactShapes } from "./token-shapes.ts";
+import { findKeyValues } from "./key-values.ts";
+import { findKubernetesSecrets } from "./kubernetes.ts";
+import { findPersonal } from "./personal.ts";
+import { findPlaces } from "./places.ts";
+import { findPrivateKeys } from "./private-keys.ts";
+import { findTokens } from "./token-scanner.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor {
   readonly enabled: boolean;
+  /** The text without secrets; `WITHHELD` in place of the whole text when that takes too long or fails. */
   redactText(text: string): string;
   /** JSON-like values, by field name and inside strings; gives the same object back where nothing was found. */
   redactValue(value: unknown): unknown;
@@ -17,27 +24,150 @@ export interface RedactorOptions {
   readonly enabled?: boolean;
   /** More to take out, beside the built-in patterns: each whole match is replaced. */
   readonly patterns?: readonly (string | RegExp)[];
+  /** Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts; false when left out. */
+  readonly personal?: boolean;
   /** Told `REDACTION_OFF_WARNING` at once when redaction is switched off. */
   readonly onWarning?: (warning: string) => void;
+  /** Told the kind of everything that is taken out, such as `named-value` or `token:GitHub`. */
+  readonly onFinding?: (kind: string) => void;
+  /** Milliseconds for one text, beside one for each 1,000 characters; 5,000 when left out. */
+  readonly deadline?: number;
+  /** Milliseconds of a steady clock. */
+  readonly clock?: () => number;
 }
 
 /** What a user must hear, with severity high, before the first export when redaction is switched off. */
 export const REDACTION_OFF_WARNING =
   "redaction is switched off: secrets in the conversation are written to the archive, the traces and the logs as they are";
 
+/** What stands in place of a text that could not be searched in time, or whose search failed. */
+export const WITHHELD = "<REDACTED:withheld>";
+
+const BUILT_IN: readonly Finder[] = [
+  findPrivateKeys,
+  findTokens,
+  findAnchoredTokens,
+  findKeyValues,
+  findPlaces,
+  findKubernetesSecrets,
+];
+const DEADLINE = 5000;
+/** What is taken out can bare something beside it; two rounds settle it, more are for hostile text. */
+const MOST_ROUNDS = 6;
+const DEEPEST_JSON = 8;
+
 /** The text with every secret that the built-in patterns know replaced by `<REDACTED>`; linear time, idempotent. */
 export function redact(text: string): string {
-  return redactShapes(redactKeyValues(redactPrivateKeys(text)));
+  return BUILT_IN_REDACTOR.redactText(text);
 }
 
 /** A redactor with the built-in patterns and the caller's; throws `InvalidConfig` for a pattern that cannot be used. */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   const { enabled = true, patterns = [], onWarning } = options;
-  const redactCustom = compilePatterns(patterns);
+  const custom = compilePatterns(patterns);
   if (!enabled) {
     onWarning?.(REDACTION_OFF_WARNING);
     return { enabled, redactText: (text) => text, redactValue: (value) => value };
   }
-  const redactText = (text: string): string => redactCustom(redact(text));
-  return { enabled, redactText, redactValue: (value) => redactJson(value, redactText) };
+  const finders = [...BUILT_IN, custom, ...(options.personal === true ? [findPersonal] : [])];
+  const search = createSearch(finders, options);
+  const redactText = (text: string): string => {
+    if (text.length < 4) return text;
+    try {
+      return search.settle(text);
+    } catch {
+      return WITHHELD;
+    }
+  };
+  const find: Finder = (text) => joinFindings(finders.flatMap((finder) => [...finder(text)]));
+  return { enabled, redactText, redactValue: (value) => redactJson(value, redactText, { find }) };
+}
+
+interface Search {
+  /** Throws when the time is over. */
+  settle(text: string): string;
+}
+
+function createSearch(finders: readonly Finder[], options: RedactorOptions): Search {
+  const { deadline = DEADLINE, clock = () => performance.now(), onFinding } = options;
+  let depth = 0;
+  let end = Number.POSITIVE_INFINITY;
+
+  const findAll = (text: string): Finding[] => {
+    const found: Finding[] = [];
+    for (const finder of finders) {
+      for (const finding of finder(text)) {
+        found.push(finding);
+        if (found.length % 256 === 0) checkTime();
+      }
+      checkTime();
+    }
+    return joinFindings(found);
+  };
+  const checkTime = (): void => {
+    if (clock() > end) throw new RangeError("the time for this text is over");
+  };
+  const plain = (text: string): string => {
+    const found = findAll(text);
+    for (const { kind } of found) onFinding?.(kind);
+    return replaceFindings(text, found);
+  };
+  const once = (text: string): string => {
+    if (depth > DEEPEST_JSON) return plain(text);
+    const inJson = (inner: string): string => (inner.length < 4 ? inner : nested(inner));
+    const whole = redactJsonText(text, inJson);
+    if (whole !== undefined) return whole;
+    return mayHoldJsonLines(text)
+      ? eachLine(text, { plain, json: (line) => redactJsonText(line, inJson) })
+      : plain(text);
+  };
+  const rounds = (text: string): string => {
+    let before = text;
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const after = once(before);
+      if (after === before) return after;
+      before = after;
+    }
+    return before;
+  };
+  const nested = (text: string): string => {
+    depth += 1;
+    try {
+      return once(text);
+    } finally {
+      depth -= 1;
+    }
+  };
+  return {
+    settle: (text) => {
+      end = clock() + deadline + text.length / 1000;
+      depth = 0;
+      return rounds(text);
+    },
+  };
+}
+
+const BUILT_IN_REDACTOR = createRedactor();
+
+/** Lines that are JSON are read as such; what stands between them is searched as one text. */
+function eachLine(
+  text: string,
+  how: { plain(text: string): string; json(line: string): string | undefined },
+): string {
+  const pieces: string[] = [];
+  let prose: string[] = [];
+  const finish = (): void => {
+    if (prose.length > 0) pieces.push(how.plain(prose.join("\n")));
+    prose = [];
+  };
+  for (const line of text.split("\n")) {
+    const json = how.json(line);
+    if (json === undefined) prose.push(line);
+    else {
+      finish();
+      pieces.push(json);
+    }
+  }
+  finish();
+  return pieces.join("\n");
 }

@@ -88,3 +88,32 @@ function isChosenWord(value: string, context: ValueContext): boolean {
     ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
     : context.ownLine;
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const LEAST_ENTROPY = 3.2;
+
+/**
+ * True for what a machine drew: letters and digits mixed, no words, a UUID among them. Twelve characters at
+ * least; `user-service-2024` and `sha256` are names.
+ */
+export function looksGenerated(value: string): boolean {
+  if (UUID.test(value)) return true;
+  if (value.length < 15 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
+  const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
+  return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
+}
+
+/** How often letters and digits take turns; words with a number at the end have one. */
+function digitSwitches(value: string): number {
+  return value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0;
+}
+
+/** Bits by character, after Shannon. */
+function entropy(value: string): number {
+  const counts = new Map<string, number>();
+  for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / value.length) * Math.log2(count / value.length);
+  return bits;
+}

@@ -1,0 +1,132 @@
+// Rows of the corpus from the templates of a half; positives carry the secret that must not survive.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ALPHABET, createDraw } from "./draw.mjs";
+
+const ROUNDS = 6;
+const MENTIONS = /passw|secret|token|api.?key|credential|\bauth|private.?key|bearer|cookie|\bkeys?\b/i;
+
+/** Every template of a half with fresh secrets: { text, secret, kind }. */
+export function positives(half, seed) {
+  const d = createDraw(seed);
+  return [...tokenRows(half, d), ...namedRows(half, d), ...keyRows(half, d)];
+}
+
+function tokenRows(half, d) {
+  return Object.values(half.tokens).flatMap((make) =>
+    half.tokenPlaces.map((place) => {
+      const secret = make(d);
+      return { kind: "token", secret, text: fill(place, secret), template: place };
+    }),
+  );
+}
+
+function namedRows(half, d) {
+  return half.named.flatMap(([template, what]) =>
+    Array.from({ length: ROUNDS }, () => {
+      const secret = drawn(d, what);
+      return { kind: what === "password" ? "password" : "named", secret, text: fill(template, secret), template };
+    }),
+  );
+}
+
+function keyRows(half, d) {
+  return half.keys.flatMap((make) =>
+    half.keyFrames.map((frame) => {
+      const key = make(d);
+      const text = frame(key);
+      const secret = key.body.split("\n").filter((line) => text.includes(line));
+      return { kind: "private key", secret, text, template: String(frame) };
+    }),
+  );
+}
+
+function drawn(d, what) {
+  if (what === "password") return d.password();
+  if (what === "word") return d.word() + d.word();
+  if (what === "uuid") return d.uuid();
+  const [alphabet, length] = what.split("-");
+  return d.of(alphabet in ALPHABET ? alphabet : "base62", Number(length));
+}
+
+/** `@@` is the secret and the `@` of an address; a lone `@` is the secret. */
+function fill(template, secret) {
+  return template
+    .split("@@")
+    .map((piece) => piece.split("@").join(secret))
+    .join(`${secret}@`);
+}
+
+/** True when no eight characters in a row of the secret are left. */
+export function isGone(shown, { secret }) {
+  const parts = Array.isArray(secret) ? secret : [secret];
+  return parts.every((part) => {
+    if (part.length < 8) return !shown.includes(part);
+    for (let at = 0; at + 8 <= part.length; at++) if (shown.includes(part.slice(at, at + 8))) return false;
+    return true;
+  });
+}
+
+/** Facts about people in the sentences of a half. */
+export function personalRows(half, seed) {
+  const d = createDraw(seed);
+  const make = { email: () => email(d), phone: () => phone(d), card: () => card(d), iban: () => iban(d) };
+  return Object.entries(half.personal).flatMap(([kind, places]) =>
+    places.flatMap((place) =>
+      Array.from({ length: ROUNDS }, () => {
+        const secret = make[kind]();
+        return { kind, secret, text: place.replace("@", secret), template: place };
+      }),
+    ),
+  );
+}
+
+const email = (d) => `${d.word()}.${d.word()}${d.integer(1, 99)}@${d.word()}.${d.one(["com", "org", "co.uk"])}`;
+const phone = (d) =>
+  d.one([
+    () => `+49 ${d.integer(151, 179)} ${d.of("digit", 8)}`,
+    () => `(${d.integer(201, 989)}) ${d.integer(200, 999)}-${d.of("digit", 4)}`,
+    () => `+1-${d.integer(201, 989)}-${d.integer(200, 999)}-${d.of("digit", 4)}`,
+    () => `+33 6 ${d.of("digit", 2)} ${d.of("digit", 2)} ${d.of("digit", 2)} ${d.of("digit", 2)}`,
+  ])();
+
+function card(d) {
+  const digits = `${d.one(["4", "51", "37"])}${d.of("digit", 13)}`.slice(0, 15);
+  const sum = [...digits].reduce((total, digit, index) => {
+    const doubled = index % 2 === 0 ? Number(digit) * 2 : Number(digit);
+    return total + (doubled > 9 ? doubled - 9 : doubled);
+  }, 0);
+  const number = `${digits}`.padEnd(15, "0") + String((10 - (sum % 10)) % 10);
+  return d.one([number, number.replace(/(\d{4})(?=\d)/g, "$1 ")]);
+}
+
+function iban(d) {
+  const account = `${d.of("digit", 18)}`;
+  const rest = [...`${account}131400`].reduce((left, digit) => (left * 10 + Number(digit)) % 97, 0);
+  return `DE${String(98 - rest).padStart(2, "0")}${account}`;
+}
+
+/** Lines of code that mention secrets or were drawn from all others; of a half's folders. */
+export function codeLines(roots, skip = () => false) {
+  const mentioning = [];
+  const others = [];
+  for (const root of roots.filter(existsSync)) {
+    for (const path of sourcesBelow(root)) {
+      if (skip(path)) continue;
+      readFileSync(path, "utf8")
+        .split("\n")
+        .forEach((line, index) => {
+          if (line.length < 4 || line.length > 400) return;
+          if (MENTIONS.test(line)) mentioning.push(line);
+          else if (index % 7 === 0) others.push(line);
+        });
+    }
+  }
+  return { mentioning: [...new Set(mentioning)], others: [...new Set(others)] };
+}
+
+function sourcesBelow(root) {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(?:ts|mjs|cjs|js|py|sh)$/.test(entry.name) && !/\.min\.|generated/.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}

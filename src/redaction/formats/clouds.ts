@@ -1,0 +1,101 @@
+import { formatsOf, type TokenFormat } from "./format.ts";
+
+/** Who rents machines, storage, databases and keys. */
+export const clouds: readonly TokenFormat[] = [
+  ...formatsOf(
+    "AWS",
+    ...["AKIA", "ASIA", "ABIA", "ACCA"].map((prefix) => `${prefix}{upper:16}`),
+    "#A3T{upper:17}",
+    "ABSK{base64:100-280}",
+    "bedrock-api-key-{base64:20-2000}",
+  ),
+  ...formatsOf(
+    "Google",
+    "AIza{url64:30-45}",
+    "ya29.{url64:20-2000}",
+    "GOCSPX-{url64:20-40}",
+    "1//0{url64:30-200}",
+  ),
+  ...formatsOf("Google Storage", "GOOG{upper:20-60}"),
+  ...formatsOf("Firebase", "AAAA{url64:7}:APA91b{url64:100-200}"),
+  ...formatsOf("Alibaba Cloud", "LTAI{base62:12-24}"),
+  ...formatsOf("Tencent Cloud", "AKID{base62:32}"),
+  ...formatsOf(
+    "Yandex Cloud",
+    "AQVN{url64:35-40}",
+    "t1.{url64pad:20-600}.{url64pad:80-100}",
+    "#YCA{url64:35-45}",
+    "y0_{url64:50-70}",
+  ),
+  ...formatsOf("DigitalOcean", "dop_v1_{hex:40-64}", "doo_v1_{hex:40-64}", "dor_v1_{hex:40-64}"),
+  ...formatsOf("Linode", "linode_{hex:64}"),
+  ...formatsOf("Scaleway", "#SCW{upper:17}"),
+  ...formatsOf("Scalingo", "tk-us-{url64:40-60}"),
+  ...formatsOf("Heroku", "HRKU-{url64:30-70}"),
+  ...formatsOf(
+    "Fly.io",
+    "fo1_{url64:40-50}",
+    "fm1a_{base64:90-2000}",
+    "fm1r_{base64:90-2000}",
+    "fm2_{base64:90-2000}",
+  ),
+  ...formatsOf("Cloudflare", "v1.0-{hex:24}-{hex:100-160}"),
+  ...formatsOf("Databricks", "dapi{hex:32}", "dose{hex:32}"),
+  ...formatsOf(
+    "PlanetScale",
+    "pscale_tkn_{url64dot:32-64}",
+    "pscale_oauth_{url64dot:32-64}",
+    "pscale_pw_{url64dot:32-64}",
+  ),
+  ...formatsOf("Supabase", "sbp_{hex:40}", "sb_secret_{url64:20-60}", "sbp_v0_{hex:40}"),
+  ...formatsOf("Neon", "napi_{lower:40-80}"),
+  ...formatsOf("Turso", "turso_{base62:30-80}"),
+  ...formatsOf("ClickHouse Cloud", "4b1d{base62:38}"),
+  ...formatsOf("MongoDB Atlas", "mdb_sa_sk_{url64:30-60}"),
+  ...formatsOf("Pulumi", "pul-{hex:40}"),
+  ...formatsOf(
+    "HashiCorp Vault",
+    "hvs.{url64:24-160}",
+    "hvb.{url64:90-320}",
+    "hvr.{url64:24-160}",
+    "#s.{base62:24}",
+  ),
+  ...formatsOf("OpenShift", "sha256~{url64:43}"),
+  ...formatsOf(
+    "Doppler",
+    ...["pt", "ct", "st.{lower:1-35}", "st", "sa", "scim", "audit"].map(
+      (kind) => `dp.${kind}.{base62:40-44}`,
+    ),
+  ),
+  ...formatsOf(
+    "1Password",
+    "ops_eyJ{base64:100-3000}",
+    ...["{upper:11}", "{upper:6}-{upper:5}"].map(
+      (middle) => `A3-{upper:6}-${middle}-{upper:5}-{upper:5}-{upper:5}`,
+    ),
+  ),
+  ...formatsOf("Bitwarden", "0.{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}.{base62:30}:{base64:22-26}"),
+  ...formatsOf("age", "AGE-SECRET-KEY-1{upper:40-70}", "AGE-PLUGIN-{upper:2-20}-1{upper:40-200}"),
+  ...formatsOf(
+    "Tailscale",
+    ...["auth", "api", "client", "scim", "webhook"].map(
+      (kind) => `tskey-${kind}-{base62:8-20}-{base62:20-50}`,
+    ),
+  ),
+  ...formatsOf("Defined Networking", "dnkey-{url64pad:26}-{url64pad:52}"),
+  ...formatsOf(
+    "Authress",
+    ...["sc_", "ext_", "scauth_", "authress_"].map(
+      (prefix) => `${prefix}{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}`,
+    ),
+  ),
+  ...formatsOf("Prefect", "pnu_{base62:36}", "pnb_{base62:36}"),
+  ...formatsOf("Grafana", "glc_{base64:32-400}", "glsa_{base62:32}_{anyhex:8}", "eyJrIjoi{base62:60-400}"),
+  ...formatsOf("New Relic", "NRAK-{base62:27}", "NRII-{url64:32}", "NRJS-{hex:19}", "NRAL-{base62:20-40}"),
+  ...formatsOf("Sentry", "sntrys_{base64:40-500}_{base64:40-46}", "sntryu_{hex:64}", "sntrya_{hex:64}"),
+  ...formatsOf("Dynatrace", "dt0c01.{base62:24}.{base62:64}", "dt0s16.{base62:24}.{base62:64}"),
+  ...formatsOf("Datadog", "ddapp_{base62:34}", "pub{hex:32}"),
+  ...formatsOf("Honeycomb", "hcaik_{lower:40-70}", "hcxik_{lower:40-70}"),
+  ...formatsOf("PostHog", "phx_{base62:40-60}", "phs_{base62:40-60}"),
+  ...formatsOf("Intra 42", "s-s4t2ud-{hex:64}", "s-s4t2af-{hex:64}"),
+];

@@ -1,0 +1,61 @@
+import { formatsOf, type TokenFormat } from "./format.ts";
+
+const github: TokenFormat[] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map((prefix) => ({
+  issuer: "GitHub",
+  shape: `${prefix}{base62:20-255}`,
+  check: "crc32",
+}));
+
+/** Where code, packages and builds live. */
+export const codeHosts: readonly TokenFormat[] = [
+  ...github,
+  ...formatsOf("GitHub", "github_pat_{word:20-255}"),
+  { issuer: "npm", shape: "npm_{base62:30-64}", check: "crc32" },
+  ...formatsOf(
+    "GitLab",
+    ...[
+      "glpat-",
+      "gldt-",
+      "glrt-",
+      "glcbt-",
+      "glptt-",
+      "glft-",
+      "glimt-",
+      "glagent-",
+      "gloas-",
+      "glsoat-",
+    ].map((prefix) => `${prefix}{url64dot:16-320}`),
+    "glffct-{url64:16-64}",
+    "GR1348941{url64:20-40}",
+    "_gitlab_session={lower:32-64}",
+  ),
+  ...formatsOf("Bitbucket", "ATBB{base62:24-60}", "ATCTT3{url64pad:60-400}"),
+  ...formatsOf("Atlassian", "ATATT3{url64pad:60-400}"),
+  ...formatsOf("PyPI", "pypi-{url64:50-1000}"),
+  ...formatsOf("RubyGems", "rubygems_{hex:48}"),
+  ...formatsOf("crates.io", "cio{base62:32}"),
+  ...formatsOf("Clojars", "CLOJARS_{lower:60}"),
+  ...formatsOf("NuGet", "oy2{lower:43}"),
+  ...formatsOf("Docker", "dckr_pat_{url64:20-64}", "dckr_oat_{url64:20-64}"),
+  ...formatsOf("JFrog", "AKCp{base62:60-80}", "cmVmd{base62:55-70}"),
+  ...formatsOf(
+    "Sourcegraph",
+    "sgp_{anyhex:16}_{anyhex:40}",
+    "sgp_local_{anyhex:40}",
+    "sgp_{anyhex:40}",
+    "slk_{hex:64}",
+  ),
+  ...formatsOf("SonarQube", "squ_{hex:40}", "sqp_{hex:40}", "sqa_{hex:40}"),
+  ...formatsOf("CircleCI", "CCIPAT_{base62:20-30}_{hex:40}", "CCIPRJ_{base62:20-30}_{hex:40}"),
+  ...formatsOf("Buildkite", "bkua_{hex:40}", "bkpt_{hex:40}", "bkct_{base62:20-60}"),
+  ...formatsOf("Octopus Deploy", "#API-{upper:25-32}"),
+  ...formatsOf("Vercel", "vercel_blob_rw_{word:30-80}", "vck_{base62:40-80}", "vcp_{base62:40-80}"),
+  ...formatsOf("Netlify", "nfp_{base62:30-60}"),
+  ...formatsOf("Linear", "lin_api_{base62:32-64}", "lin_oauth_{hex:64}"),
+  ...formatsOf("Postman", "PMAK-{anyhex:24}-{anyhex:34}"),
+  ...formatsOf("ReadMe", "rdme_{lower:60-80}"),
+  ...formatsOf("Infracost", "ico-{base62:32}"),
+  ...formatsOf("Harness", "pat.{url64:22}.{base62:24}.{base62:20}", "sat.{url64:22}.{base62:24}.{base62:20}"),
+  ...formatsOf("Snyk", "snyk_uat.{hex:8}.{url64dot:50-800}"),
+  ...formatsOf("StackHawk", "hawk.{url64:20}.{url64:20}"),
+];

@@ -1,0 +1,113 @@
+import { isNumericPassword } from "./json-values.ts";
+import { flagName, redactByName } from "./named-string.ts";
+import { REDACTED } from "./secret-names.ts";
+
+/** An object or array that the reading is inside of. */
+interface Frame {
+  readonly array: boolean;
+  /** What its items are called: the field that holds it. */
+  readonly name: string | undefined;
+  key: string | undefined;
+  /** The next string is a field's name. */
+  awaitsKey: boolean;
+  /** The string before, in an array; what `name` says, in an object. */
+  before: string | undefined;
+}
+
+const LONGEST_LINE_START = 200;
+const SCALAR = /[^\s,\]}]+/y;
+
+/**
+ * JSON text with the strings inside redacted by their names and for themselves; everything else stays as it is,
+ * numbers and spaces to the character. Undefined when the text is no JSON object or array.
+ */
+export function redactJsonText(text: string, redactText: (text: string) => string): string | undefined {
+  if (!isJson(text)) return undefined;
+  const pieces: string[] = [];
+  const frames: Frame[] = [];
+  let copied = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') {
+      const end = endOfString(text, at);
+      const shown = redactLiteral(text.slice(at, end), frames.at(-1), redactText);
+      if (shown !== undefined) {
+        pieces.push(text.slice(copied, at), shown);
+        copied = end;
+      }
+      at = end - 1;
+    } else if (char !== undefined && /[-\d]/.test(char)) {
+      const end = endOfScalar(text, at);
+      if (isNumericPassword(Number(text.slice(at, end)), nameOf(frames.at(-1)))) {
+        pieces.push(text.slice(copied, at), JSON.stringify(REDACTED));
+        copied = end;
+      }
+      at = end - 1;
+    } else moveOn(char, frames);
+  }
+  return copied === 0 ? text : pieces.join("") + text.slice(copied);
+}
+
+/** True for text whose lines may be JSON each, as in a log. */
+export function mayHoldJsonLines(text: string): boolean {
+  return /^[ \t]*[{[]["{[]/m.test(text) && text.includes("\n");
+}
+
+function isJson(text: string): boolean {
+  const start = text.slice(0, LONGEST_LINE_START).trimStart();
+  if (!/^[{[]/.test(start) || !/[}\]]\s*$/.test(text.slice(-LONGEST_LINE_START))) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function moveOn(char: string | undefined, frames: Frame[]): void {
+  const top = frames.at(-1);
+  if (char === "{" || char === "[") {
+    const array = char === "[";
+    frames.push({ array, name: nameOf(top), key: undefined, awaitsKey: !array, before: undefined });
+  } else if (char === "}" || char === "]") frames.pop();
+  else if (char === "," && top !== undefined && !top.array) top.awaitsKey = true;
+}
+
+function nameOf(frame: Frame | undefined): string | undefined {
+  if (frame === undefined) return undefined;
+  if (frame.array) return frame.name ?? flagName(frame.before);
+  return frame.key === "value" ? (frame.before ?? frame.key) : frame.key;
+}
+
+/** The literal as it is to be shown; undefined when it stays. */
+function redactLiteral(
+  literal: string,
+  frame: Frame | undefined,
+  redactText: (text: string) => string,
+): string | undefined {
+  const value = JSON.parse(literal) as string;
+  if (frame?.awaitsKey === true) {
+    frame.awaitsKey = false;
+    frame.key = value;
+    const shown = redactText(value);
+    return shown === value ? undefined : JSON.stringify(shown);
+  }
+  const shown = redactByName({ value, name: nameOf(frame) }) ?? redactText(value);
+  if (frame !== undefined && (frame.array || frame.key === "name" || frame.key === "key"))
+    frame.before = value;
+  return shown === value ? undefined : JSON.stringify(shown);
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text[at];
+    if (char === "\\") at += 1;
+    else if (char === '"') return at + 1;
+  }
+  return text.length;
+}
+
+function endOfScalar(text: string, at: number): number {
+  SCALAR.lastIndex = at;
+  return at + (SCALAR.exec(text)?.[0].length ?? 1);
+}

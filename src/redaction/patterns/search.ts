@@ -1,0 +1,132 @@
+import type { Step } from "./program.ts";
+
+/** Places that are tried at once, in order of preference, each with where its match would begin. */
+interface Threads {
+  readonly steps: Int32Array;
+  readonly starts: Int32Array;
+  length: number;
+}
+
+/** A compiled pattern and what its search works with; one search at a time. */
+export interface Machine {
+  readonly program: readonly Step[];
+  /** Codes below 128 that a match can begin with; undefined where a match can be empty or begin with a condition. */
+  readonly beginnings: Uint8Array | undefined;
+  /** By step: the stamp of the place where it was reached last. */
+  readonly seen: Float64Array;
+  /** What the next search adds to its places to tell its stamps from earlier ones. */
+  stamp: number;
+  readonly buffers: readonly [Threads, Threads];
+}
+
+const ASCII = 128;
+
+export function createMachine(program: readonly Step[]): Machine {
+  const size = program.length;
+  return {
+    program,
+    beginnings: beginningsOf(program),
+    seen: new Float64Array(size),
+    stamp: 1,
+    buffers: [newThreads(size), newThreads(size)],
+  };
+}
+
+/**
+ * The first match at or after `from`, the one that a backtracking engine would give, found by following all
+ * ways at once (Thompson 1968, Pike's threads): the time is the text's length times the pattern's, never more.
+ */
+export function findMatch(
+  machine: Machine,
+  text: string,
+  from: number,
+): { start: number; end: number } | undefined {
+  let [now, next] = machine.buffers;
+  now.length = 0;
+  machine.stamp += text.length + 2;
+  let found: { start: number; end: number } | undefined;
+  for (let at = from; at <= text.length; at++) {
+    if (now.length === 0) {
+      if (found !== undefined) return found;
+      at = nextBeginning(machine, text, at);
+    }
+    if (found === undefined) follow(machine, now, { step: 0, start: at, text, at });
+    next.length = 0;
+    const code = at < text.length ? text.charCodeAt(at) : -1;
+    for (let index = 0; index < now.length; index++) {
+      const step = now.steps[index] ?? 0;
+      const start = now.starts[index] ?? 0;
+      const { op } = machine.program[step] ?? { op: "match" };
+      if (op === "match") {
+        found = { start, end: at };
+        break;
+      }
+      if (code >= 0 && fits(machine.program[step], code))
+        follow(machine, next, { step: step + 1, start, text, at: at + 1 });
+    }
+    [now, next] = [next, now];
+  }
+  return found;
+}
+
+function fits(step: Step | undefined, code: number): boolean {
+  return step?.op === "char" && step.test(code);
+}
+
+function nextBeginning({ beginnings }: Machine, text: string, from: number): number {
+  if (beginnings === undefined) return from;
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= ASCII || beginnings[code] === 1) return at;
+  }
+  return text.length;
+}
+
+interface Way {
+  readonly step: number;
+  readonly start: number;
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Adds a way and all that it reaches without reading a character; each step once at each place. */
+function follow(machine: Machine, threads: Threads, way: Way): void {
+  const open = [way.step];
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    if (machine.seen[step] === machine.stamp + way.at) continue;
+    machine.seen[step] = machine.stamp + way.at;
+    const instruction = machine.program[step];
+    if (instruction === undefined) continue;
+    if (instruction.op === "jump") open.push(instruction.to);
+    else if (instruction.op === "split") open.push(instruction.second, instruction.first);
+    else if (instruction.op === "assert") {
+      if (instruction.holds(way.text, way.at)) open.push(step + 1);
+    } else {
+      threads.steps[threads.length] = step;
+      threads.starts[threads.length] = way.start;
+      threads.length += 1;
+    }
+  }
+}
+
+function beginningsOf(program: readonly Step[]): Uint8Array | undefined {
+  const codes = new Uint8Array(ASCII);
+  const seen = new Set<number>();
+  const open = [0];
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    if (seen.has(step)) continue;
+    seen.add(step);
+    const instruction = program[step];
+    if (instruction?.op === "jump") open.push(instruction.to);
+    else if (instruction?.op === "split") open.push(instruction.first, instruction.second);
+    else if (instruction?.op === "char") {
+      for (let code = 0; code < ASCII; code++) if (instruction.test(code)) codes[code] = 1;
+    } else if (instruction?.op === "assert") open.push(step + 1);
+    else return undefined;
+  }
+  return codes;
+}
+
+function newThreads(size: number): Threads {
+  return { steps: new Int32Array(size), starts: new Int32Array(size), length: 0 };
+}

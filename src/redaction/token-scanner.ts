@@ -1,0 +1,189 @@
+import type { Finding } from "./finding.ts";
+import { ALPHABETS, type Alphabet } from "./formats/alphabets.ts";
+import { hasChecksum } from "./formats/crc32.ts";
+import { partsOf, type Run, type TokenFormat } from "./formats/format.ts";
+import { TOKEN_FORMATS } from "./formats/index.ts";
+
+interface Compiled {
+  readonly format: TokenFormat;
+  readonly kind: string;
+  readonly prefix: string;
+  readonly parts: readonly (string | Run)[];
+}
+
+/** Which characters an alphabet has, and where the last few of its runs that were walked begin and end. */
+interface Walker {
+  readonly has: Uint8Array;
+  readonly starts: number[];
+  readonly ends: number[];
+  oldest: number;
+}
+type Walkers = Readonly<Record<Alphabet, Walker>>;
+
+const ASCII = 128;
+const FEWEST_DIFFERENT = 5;
+/** No format has as many runs of one alphabet whose length is open. */
+const REMEMBERED = 4;
+
+/** Formats by the code of their first two characters, the longest prefix first. */
+const BY_BEGINNING = beginnings(TOKEN_FORMATS.map(compiled));
+const CAN_BEGIN = new Uint8Array(ASCII);
+for (const code of BY_BEGINNING.keys()) CAN_BEGIN[Math.floor(code / ASCII)] = 1;
+const MEMBERS = Object.fromEntries(
+  Object.entries(ALPHABETS).map(([name, characters]) => [name, membersOf(characters)]),
+) as Record<Alphabet, Uint8Array>;
+
+/**
+ * Tokens that show by their beginning. Every character is looked at once for beginnings and once by each
+ * alphabet: a run that was walked is remembered, so the time is linear whatever the text.
+ */
+export function findTokens(text: string): Finding[] {
+  const found: Finding[] = [];
+  const walkers = freshWalkers();
+  const last = text.length - 1;
+  for (let index = 0; index < last; index++) {
+    const first = text.charCodeAt(index);
+    if (first >= ASCII || CAN_BEGIN[first] === 0) continue;
+    const second = text.charCodeAt(index + 1);
+    const candidates = second < ASCII ? BY_BEGINNING.get(first * ASCII + second) : undefined;
+    if (candidates === undefined) continue;
+    const finding = tokenAt(text, index, candidates, walkers);
+    if (finding === undefined) continue;
+    found.push(finding);
+    index = finding.end - 1;
+  }
+  return found;
+}
+
+function tokenAt(
+  text: string,
+  start: number,
+  candidates: readonly Compiled[],
+  walkers: Walkers,
+): Finding | undefined {
+  for (const candidate of candidates) {
+    if (!text.startsWith(candidate.prefix, start)) continue;
+    const reach = endOfToken(text, start, candidate.parts, walkers);
+    if (reach === undefined) continue;
+    // A full stop ends the sentence, not the token.
+    const end = text.charAt(reach - 1) === "." ? reach - 1 : reach;
+    const body = text.slice(start + candidate.prefix.length, end);
+    if (isToken(body, candidate.format, () => isAtBoundary(text, start)))
+      return { start, end, kind: candidate.kind };
+  }
+  return undefined;
+}
+
+function isToken(body: string, format: TokenFormat, atBoundary: () => boolean): boolean {
+  if (!hasDifferent(body)) return false;
+  if (format.digit === true && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
+  return atBoundary() || (format.check === "crc32" && hasChecksum(body));
+}
+
+/** Where the token ends; undefined when a part does not fit or the token goes on beyond its length. */
+function endOfToken(
+  text: string,
+  start: number,
+  parts: readonly (string | Run)[],
+  walkers: Walkers,
+): number | undefined {
+  let at = start;
+  for (const [index, part] of parts.entries()) {
+    if (typeof part === "string") {
+      if (!text.startsWith(part, at)) return undefined;
+      at += part.length;
+      continue;
+    }
+    const end = endOfRun(text, at, walkers[part.alphabet]);
+    const next = parts[index + 1];
+    const length = lengthOfRun(text, { at, end, part, next });
+    if (length === undefined) return undefined;
+    at += length;
+  }
+  return at;
+}
+
+interface Reach {
+  readonly at: number;
+  readonly end: number;
+  readonly part: Run;
+  readonly next: string | Run | undefined;
+}
+
+function lengthOfRun(text: string, { at, end, part, next }: Reach): number | undefined {
+  const { least, most } = part;
+  if (typeof next === "string") {
+    // What parts two runs may be of the alphabet of the first: then the first is as long as its least.
+    for (const length of [end - at, least]) {
+      if (length >= least && length <= most && text.startsWith(next, at + length)) return length;
+    }
+    return undefined;
+  }
+  if (end - at < least) return undefined;
+  if (end - at <= most) return end - at;
+  return most >= 100 ? most : undefined;
+}
+
+/** Where the run of an alphabet that holds `at` ends; each run is walked once. */
+function endOfRun(text: string, at: number, walker: Walker): number {
+  for (let slot = 0; slot < REMEMBERED; slot++) {
+    const known = walker.ends[slot] ?? 0;
+    if (at < known && at >= (walker.starts[slot] ?? 0)) return known;
+  }
+  let end = at;
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code >= ASCII || walker.has[code] === 0) break;
+  }
+  walker.starts[walker.oldest] = at;
+  walker.ends[walker.oldest] = end;
+  walker.oldest = (walker.oldest + 1) % REMEMBERED;
+  return end;
+}
+
+/** True where a word begins: also behind an escape (`\n`) and a percent code (`%3D`). */
+function isAtBoundary(text: string, start: number): boolean {
+  const before = text.charAt(start - 1);
+  if (!/[A-Za-z0-9_-]/.test(before)) return true;
+  return /(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|--|[a-z]_)$/.test(
+    text.slice(Math.max(0, start - 6), start),
+  );
+}
+
+function hasDifferent(body: string): boolean {
+  const seen = new Set<string>();
+  for (const character of body) {
+    seen.add(character);
+    if (seen.size >= FEWEST_DIFFERENT) return true;
+  }
+  return false;
+}
+
+function compiled(format: TokenFormat): Compiled {
+  const parts = partsOf(format.shape);
+  const [prefix] = parts;
+  if (typeof prefix !== "string" || prefix.length < 2)
+    throw new RangeError(`${format.shape} does not begin with two characters of its own`);
+  return { format, kind: `token:${format.issuer}`, prefix, parts };
+}
+
+function beginnings(formats: readonly Compiled[]): Map<number, Compiled[]> {
+  const found = new Map<number, Compiled[]>();
+  for (const format of formats.toSorted((one, other) => other.prefix.length - one.prefix.length)) {
+    const code = format.prefix.charCodeAt(0) * ASCII + format.prefix.charCodeAt(1);
+    found.set(code, [...(found.get(code) ?? []), format]);
+  }
+  return found;
+}
+
+function membersOf(characters: string): Uint8Array {
+  const members = new Uint8Array(ASCII);
+  for (const character of characters) members[character.charCodeAt(0)] = 1;
+  return members;
+}
+
+function freshWalkers(): Walkers {
+  return Object.fromEntries(
+    Object.entries(MEMBERS).map(([name, has]) => [name, { has, starts: [], ends: [], oldest: 0 }]),
+  ) as Record<Alphabet, Walker>;
+}
