@@ -9,6 +9,7 @@ import {
   type ToolResultPart,
   toolCalls,
 } from "../messages/message.ts";
+import { isObject } from "../messages/native.ts";
 import { carriesCompaction } from "../messages/native-compaction.ts";
 
 /** What happens to a kept message; stored with the session so that the same bytes come out each time. */
@@ -35,23 +36,25 @@ export interface EditContext {
 export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
   if (edit === undefined) return message;
   const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
-  const byProvider = providerCallIds(message);
+  const isFixed = fixedParts(message);
   const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
   const stays = message.parts.filter((part) => !bound.has(part));
   let changed = stays.length < message.parts.length;
   const parts = stays.map((part) => {
-    if ((part.type === "toolResult" || part.type === "toolCall") && byProvider.has(part.id)) return part;
-    const cleared =
-      edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
-    const cut =
-      edit.elideTo === undefined ? cleared : elidePart(cleared, { cap: edit.elideTo, pointer, context });
-    const short =
-      edit.resultsTo === undefined ? cut : shortenResult(cut, { cap: edit.resultsTo, pointer, context });
-    const light = edit.dropMedia === true ? withoutMedia(short, pointer) : short;
-    changed ||= light !== part;
-    return light;
+    const edited = isFixed(part) ? part : editPart(part, edit, { pointer, context });
+    changed ||= edited !== part;
+    return edited;
   });
   return changed ? { ...message, parts, edited: true } : message;
+}
+
+function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
+  const { pointer, context } = about;
+  const cleared =
+    edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
+  const cut = edit.elideTo === undefined ? cleared : elidePart(cleared, { ...about, cap: edit.elideTo });
+  const short = edit.resultsTo === undefined ? cut : shortenResult(cut, { ...about, cap: edit.resultsTo });
+  return edit.dropMedia === true ? withoutMedia(short, pointer) : short;
 }
 
 const NOTHING: ReadonlySet<Part> = new Set();
@@ -69,13 +72,27 @@ export function hasBoundReasoning(message: Message): boolean {
   return boundReasoning(message).size > 0;
 }
 
-/** What the provider called and found itself is taken back verbatim only. */
-function providerCallIds(message: Message): ReadonlySet<string> {
-  return new Set(
+/**
+ * Which parts are taken back verbatim only: what the provider called and found itself, and items of a list of items
+ * that are neither messages nor calls, whose text is no more than how they print.
+ */
+function fixedParts(message: Message): (part: Part) => boolean {
+  const byProvider = new Set(
     toolCalls(message)
       .filter((call) => call.providerExecuted === true)
       .map((call) => call.id),
   );
+  const opaque = isItem(message);
+  return (part) => {
+    if (part.type === "toolCall" || part.type === "toolResult") return byProvider.has(part.id);
+    return opaque;
+  };
+}
+
+/** True for an item of the Responses API or the Agents SDK that is no message. */
+function isItem({ native, format }: Message): boolean {
+  if (format !== "openai-responses" && format !== "openai-agents") return false;
+  return isObject(native) && typeof native.type === "string" && native.type !== "message";
 }
 
 /** A stub is 20 to 40 tokens: results that are little longer stay as they are. */

@@ -264,8 +264,9 @@ function extend(input: PlanInput, draft: Draft, limit: number): Draft {
   const edits = new Map(draft.edits);
   const costs = [...draft.costs];
   const context = editContext(input);
+  const unread = input.messages.findLastIndex(carriesCompaction);
   const eligible = draft.partition.units.filter(
-    (unit) => !unit.indexes.some((index) => draft.kept.has(index)),
+    (unit) => !unit.indexes.some((index) => draft.kept.has(index) || index < unread),
   );
   for (const unit of eligible.toReversed()) {
     const members = unit.indexes.flatMap((index) => {

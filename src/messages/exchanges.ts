@@ -1,4 +1,6 @@
+import { approvalsOf } from "./approvals.ts";
 import { type Message, toolCalls, toolResults } from "./message.ts";
+import { carriesCompaction } from "./native-compaction.ts";
 
 /**
  * What is kept or removed together: one plain message, or an exchange (calls, their results and the
@@ -50,11 +52,16 @@ interface Grouping {
 /** A response of several items (reasoning, text, parallel calls) is one unit while nobody else speaks. */
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
-  const joins = run !== undefined && (run.hasReasoning || (hasCalls && run.open.size > 0));
+  const alone = isSummary(message) || (message.parts.length === 1 && carriesCompaction(message));
+  const joins = !alone && run !== undefined && (run.hasReasoning || (hasCalls && run.open.size > 0));
   if (message.role === "assistant" && joins) return run;
   const unit: DraftUnit = { indexes: [], calls: 0, open: new Set(), hasReasoning: false };
   grouping.units.push(unit);
   return unit;
+}
+
+function isSummary(message: Message): boolean {
+  return message.meta?.summaryVersion !== undefined;
 }
 
 /** Joins a result to the unit of its call; a result without a call stays where it is. */
@@ -73,13 +80,28 @@ function add(grouping: Grouping, message: Message, index: number): void {
   let unit = unitFor(grouping, message, calls.length > 0);
   unit.indexes.push(index);
   unit.calls += calls.length;
-  unit.hasReasoning ||= message.parts.some((part) => part.type === "reasoning");
+  unit.hasReasoning ||= message.parts.some(
+    (part, position) => part.type === "reasoning" && (position > 0 || !carriesCompaction(message)),
+  );
   for (const call of calls) {
     unit.open.add(call.id);
     grouping.openCalls.set(call.id, unit);
   }
   for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
+  unit = addApprovals(grouping, message, unit);
   grouping.run = message.role === "assistant" ? unit : undefined;
+}
+
+/** An answer to an approval joins the unit that asked for it, and keeps it open until then. */
+function addApprovals(grouping: Grouping, message: Message, unit: DraftUnit): DraftUnit {
+  const { asked, answered } = approvalsOf(message);
+  for (const id of asked) {
+    // Hosted tools are called by the provider: the request is all that waits for the host.
+    if (message.format !== "ai-sdk") unit.calls += 1;
+    unit.open.add(`approval ${id}`);
+    grouping.openCalls.set(`approval ${id}`, unit);
+  }
+  return answered.reduce((joined, id) => answer(grouping, `approval ${id}`, joined), unit);
 }
 
 /**

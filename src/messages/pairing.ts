@@ -12,6 +12,7 @@ export function createPairing(previous: readonly Message[]): Pairing {
   const open = openCalls(previous);
   return {
     identify(messageId, parts) {
+      beginStep(open, parts);
       const minted = parts.some(lacksId) ? parts.map(mint(messageId, parts, open)) : parts;
       if (minted === parts) for (const part of parts) note(open, part);
       return minted;
@@ -23,6 +24,15 @@ interface OpenCalls {
   calls: ToolCallPart[];
   /** True once a result followed the calls: the next call starts a new step. */
   answered: boolean;
+  /** The message before made calls: calls of the next one belong to the same step. */
+  calling: boolean;
+}
+
+/** Calls that nobody answered before somebody else spoke are dead: the next result is for the calls behind them. */
+function beginStep(open: OpenCalls, parts: readonly Part[]): void {
+  const calls = parts.some((part) => part.type === "toolCall");
+  if (calls && !open.calling) open.calls = [];
+  open.calling = calls;
 }
 
 function lacksId(part: Part): boolean {
@@ -62,8 +72,9 @@ function noteResult(open: OpenCalls, result: ToolResultPart): void {
 }
 
 function openCalls(previous: readonly Message[]): OpenCalls {
-  const open: OpenCalls = { calls: [], answered: false };
+  const open: OpenCalls = { calls: [], answered: false, calling: false };
   for (const message of previous.slice(lastStepStart(previous))) {
+    beginStep(open, message.parts);
     for (const part of message.parts) note(open, part);
   }
   return open;

@@ -34,12 +34,13 @@ export function partition(messages: readonly Message[], keep: KeepCounts): Parti
   const units = groupUnits(messages);
   const starts = turnStarts(messages);
   const recentFrom = recentBoundary(messages, starts, keep);
-  const needed = new Set([newestAsk(messages), messages.findLastIndex(carriesCompaction)]);
+  const compaction = messages.findLastIndex(carriesCompaction);
+  const needed = new Set([newestAsk(messages), compaction]);
   const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;
   for (const unit of units) {
-    const layer = layerOf(unit, messages, { keep, recentFrom, needed, pairs });
+    const layer = layerOf(unit, messages, { keep, recentFrom, needed, compaction, pairs });
     if (layer === "toolPairs" || (layer === "recent" && unit.kind === "exchange")) toolPairs += unit.calls;
     for (const index of unit.indexes) layers[index] = layer;
   }
@@ -59,6 +60,8 @@ interface LayerContext {
   readonly keep: KeepCounts;
   readonly recentFrom: number;
   readonly needed: ReadonlySet<number>;
+  /** The newest compaction of the provider's own, which reads nothing before it; -1 without one. */
+  readonly compaction: number;
   readonly pairs: ReadonlySet<Unit>;
 }
 
@@ -68,6 +71,7 @@ function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext
   if (members.some((message) => message.meta?.summaryVersion !== undefined)) return "remainder";
   if (unit.indexes.some((index) => context.needed.has(index))) return "recent";
   const newest = unit.indexes.at(-1) ?? 0;
+  if (newest < context.compaction) return "remainder";
   if (unit.kind === "message") return newest >= context.recentFrom ? "recent" : "remainder";
   if (context.pairs.has(unit)) return "toolPairs";
   return context.keep.keepRecentMessages !== undefined && newest >= context.recentFrom

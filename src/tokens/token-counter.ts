@@ -52,6 +52,8 @@ function nameTokens(message: Message, text: TextCounter): number {
 
 function messageTokens(message: Message, plan: CountingPlan, text: TextCounter): number {
   const { profile } = plan;
+  // A message whose every part was taken out has no entry on the wire.
+  if (message.edited === true && message.parts.length === 0) return 0;
   const tally: Tally = { encoded: nameTokens(message, text), fixed: profile.perMessage };
   if (profile.countsRole) tally.encoded += text.count(message.role);
   for (const part of message.parts) addPart(tally, part, plan, text);

@@ -1,3 +1,4 @@
+import { carriesCompaction } from "../../messages/native-compaction.ts";
 import type { Cell } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
@@ -187,10 +188,11 @@ export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls
   });
 }
 
-/** The first entry that is not system text, when it is not the user's; also for Gemini. */
+/** The first entry that is not system text, when it is neither the user's nor the provider's own compaction; also for Gemini. */
 export function startsWrong({ entries }: ReadList): Entry[] {
   const first = entries.find((entry) => !isSystem(entry));
-  return first === undefined || first.message.role === "user" ? [] : [first];
+  const opens = first === undefined || first.message.role === "user" || carriesCompaction(first.message);
+  return opens ? [] : [first];
 }
 
 /** True for an entry of system text. */
