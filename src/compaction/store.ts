@@ -70,7 +70,7 @@ async function configuredDriver({ config, warn }: StoreOptions): Promise<Storage
     const { createPostgresDriver } = await import("../storage/drivers/postgres.ts");
     return createPostgresDriver(config.storage.schema === undefined ? {} : { schema: config.storage.schema });
   }
-  const driver = await fsDriver(config.storage.root);
+  const driver = await fsDriver(config.storage.root, warn);
   if (driver === undefined) {
     warn(
       "There is no file system here: the archive is kept in memory and ends with the process. Pass `storage` to keep it.",
@@ -101,11 +101,11 @@ interface S3Settings {
 }
 
 /** A driver for a folder, loaded when it is first needed; none where there is no Node. */
-async function fsDriver(root: string): Promise<StorageDriver | undefined> {
+async function fsDriver(root: string, warn: (message: string) => void): Promise<StorageDriver | undefined> {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
   if (process?.versions?.node === undefined) return undefined;
   const { createFsDriver } = await import("../storage/drivers/fs.ts");
-  return createFsDriver({ root });
+  return createFsDriver({ root, warn });
 }
 
 /** Events to the places that the configuration names: standard error, a file. */
@@ -122,7 +122,7 @@ function fileAppender(path: string, warn: (message: string) => void): (line: str
   const folder = slash === -1 ? "." : path.slice(0, slash + 1);
   let driver: Promise<StorageDriver | undefined> | undefined;
   return async (line) => {
-    driver ??= fsDriver(folder);
+    driver ??= fsDriver(folder, warn);
     const medium = await driver;
     if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
     else await medium.append(path.slice(slash + 1), line);

@@ -128,11 +128,15 @@ describe.skipIf(!posix)("files of the fs driver", () => {
     expect(readdirSync(root).length).toBeLessThanOrEqual(11);
   });
 
-  it("keep a record that follows a torn one apart from it", async () => {
+  it("ARC-5 keep a record that follows a torn one apart from it, and say so", async () => {
     mkdirSync(root);
     writeFileSync(join(root, "log"), '{"n":1}\n{"n":2');
-    await createFsDriver({ root }).append("log", '{"n":3}\n');
-    expect(readFileSync(join(root, "log"), "utf8")).toBe('{"n":1}\n{"n":2\n{"n":3}\n');
+    const warnings: string[] = [];
+    const driver = createFsDriver({ root, warn: (text) => warnings.push(text) });
+    await driver.append("log", '{"n":3}\n');
+    await driver.append("log", '{"n":4}\n');
+    expect(warnings).toEqual([expect.stringContaining("was cut off by a crash")]);
+    expect(readFileSync(join(root, "log"), "utf8")).toBe('{"n":1}\n{"n":2\n{"n":3}\n{"n":4}\n');
   });
 
   it("report a folder that cannot be made, with a hint", async () => {

@@ -6,8 +6,16 @@ import { openPlain } from "./fs-files.ts";
 
 const NEWLINE = 10;
 
-/** Adds `text` to the end of a file in one write, durable when it resolves; a write that fails leaves the file as it was. */
-export async function appendDurably(path: string, text: string): Promise<void> {
+/**
+ * Adds `text` to the end of a file in one write, durable when it resolves; a write that fails leaves the file as it
+ * was. A record that a crash cut off becomes a line of its own and is told: cutting it away could hit a record that
+ * another process is writing at this moment.
+ */
+export async function appendDurably(
+  path: string,
+  text: string,
+  warn: (message: string) => void,
+): Promise<void> {
   const handle = await openPlain(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
   if (handle === undefined) throw notOurs(path, "the folder vanished");
   try {
@@ -15,6 +23,7 @@ export async function appendDurably(path: string, text: string): Promise<void> {
     if (stats.nlink > 1) throw notOurs(path, "the file has a second name (hard link)");
     if ((stats.mode & 0o077) !== 0) await handle.chmod(0o600);
     const torn = stats.size > 0 && !(await endsLine(handle, stats.size));
+    if (torn) warn(`The last record of ${path} was cut off by a crash; it stays there as a line of its own.`);
     await writeOrUndo(handle, Buffer.from(torn ? `\n${text}` : text, "utf8"), stats.size);
   } catch (error) {
     throw storageFailed(error, path);

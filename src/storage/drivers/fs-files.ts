@@ -1,16 +1,15 @@
-import { createHash, type Hash, randomUUID } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { notOurs, systemCode } from "./fs-errors.ts";
 import { refuseSwapped } from "./fs-folders.ts";
+import { sweepTemps, tempName } from "./fs-temps.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would wait for ever.
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
-const TEMP = /^\.temp-[0-9a-f-]{36}$/;
 const PIECE_BYTES = 262_144;
-const LEFT_OVER_AFTER = 60 * 60 * 1000;
 
 export interface TempFile {
   readonly path: string;
@@ -93,7 +92,7 @@ function shortened(hash: Hash): string {
 
 /** Writes the pieces to a new file of `folder`, readable by this user only, and makes them durable. */
 export async function writeTemp(folder: string, chunks: Iterable<string>): Promise<TempFile> {
-  const path = join(folder, `.temp-${randomUUID()}`);
+  const path = join(folder, tempName());
   const handle = await open(
     path,
     constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW,
@@ -108,7 +107,7 @@ export async function writeTemp(folder: string, chunks: Iterable<string>): Promi
     }
     await handle.sync();
     const { mtimeMs } = await handle.stat();
-    await sweepTemps(folder, mtimeMs - LEFT_OVER_AFTER);
+    await sweepTemps(folder, mtimeMs);
     return { path, fingerprint: shortened(hash) };
   } catch (error) {
     await rm(path, { force: true });
@@ -128,17 +127,4 @@ function* inPieces(chunks: Iterable<string>): Generator<string> {
     open = "";
   }
   if (open !== "") yield open;
-}
-
-/** Removes temporary files that a process which died left here before `olderThan` (milliseconds, the disk's clock). */
-async function sweepTemps(folder: string, olderThan: number): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!TEMP.test(name)) continue;
-    const path = join(folder, name);
-    try {
-      if ((await lstat(path)).mtimeMs < olderThan) await rm(path, { force: true });
-    } catch (error) {
-      if (systemCode(error) !== "ENOENT") throw error;
-    }
-  }
 }

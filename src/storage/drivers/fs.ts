@@ -23,13 +23,19 @@ import {
 
 const PUT_ATTEMPTS = 100;
 
+export interface FsDriverOptions {
+  readonly root: string;
+  /** Told of a record that a crash cut off. */
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
 /**
  * Keeps values as files under `root`: mode 0600 in folders of mode 0700, no symbolic link followed.
  * `put` is atomic and durable, and exact between processes; `append` is meant for one process at a time.
  * Folders under `root` are made or tightened to 0700; a `root` that is there already keeps its mode.
  */
-export function createFsDriver(options: { readonly root: string }): ChunkedStorageDriver {
-  const { root } = options;
+export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
+  const { root, warn = () => undefined } = options;
   const folders = createFolders(root);
   const inTurn = createTurns();
   const location = resolve(root);
@@ -78,7 +84,7 @@ export function createFsDriver(options: { readonly root: string }): ChunkedStora
       }),
     put: (key, value, putOptions) => putChunks(key, [value], putOptions),
     putChunks,
-    append: (key, text) => guarded(key, () => append(folders, key, text)),
+    append: (key, text) => guarded(key, () => append(folders, { key, text, warn })),
     list: (prefix) => guarded(prefix, () => listKeys(folders, prefix)),
     delete: (key) => guarded(key, () => remove(folders, key)),
   };
@@ -118,7 +124,13 @@ async function commit(
   throw conflict(key);
 }
 
-async function append(folders: Folders, key: string, text: string): Promise<void> {
+interface Append {
+  readonly key: string;
+  readonly text: string;
+  warn(message: string): void;
+}
+
+async function append(folders: Folders, { key, text, warn }: Append): Promise<void> {
   checkKey(key);
   checkAppended(text, key);
   const place = await folders.make(key);
@@ -126,7 +138,7 @@ async function append(folders: Folders, key: string, text: string): Promise<void
   const isNew = newest === undefined && !(await readdir(place.folder)).includes(place.name);
   // A put value has a second name, the one for people: it is written anew instead of in place.
   if (newest !== undefined) return rewriteWith(place, key, text);
-  await appendDurably(versionPath(place, 0), text);
+  await appendDurably(versionPath(place, 0), text, warn);
   if (isNew) await syncFolder(place.folder);
 }
 

@@ -1,0 +1,68 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { lstat, readdir, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { systemCode } from "./fs-errors.ts";
+
+const TEMP = /^\.temp-(?:([0-9a-f]{12})-(\d+)-)?[0-9a-f-]{36}$/;
+const LEFT_OVER_AFTER = 60 * 60 * 1000;
+
+/** A new name for a temporary file, which says which process of which machine it belongs to. */
+export function tempName(): string {
+  return `.temp-${machine()}-${process.pid}-${randomUUID()}`;
+}
+
+/**
+ * Removes temporary files that a process which died left in a folder: at once when it ran on this machine and is gone,
+ * after an hour otherwise. `now` is in milliseconds of the disk's clock.
+ */
+export async function sweepTemps(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const temp = TEMP.exec(name);
+    if (temp === null) continue;
+    const path = join(folder, name);
+    try {
+      const isOld = (await lstat(path)).mtimeMs < now - LEFT_OVER_AFTER;
+      if (isOld || isGone(temp[1], Number(temp[2]))) await rm(path, { force: true });
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") throw error;
+    }
+  }
+}
+
+function isGone(where: string | undefined, pid: number): boolean {
+  if (where !== machine()) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return systemCode(error) === "ESRCH";
+  }
+}
+
+let known: string | undefined;
+
+/** The same for processes that can see each other's numbers: one start of one machine, and one container on it. */
+function machine(): string {
+  known ??= createHash("sha256")
+    .update(
+      [
+        hostname(),
+        part(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
+        part(() => readlinkSync("/proc/self/ns/pid")),
+      ].join("\n"),
+    )
+    .digest("hex")
+    .slice(0, 12);
+  return known;
+}
+
+/** Empty on systems that do not have it. */
+function part(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return "";
+  }
+}
