@@ -20,12 +20,12 @@ export interface InputFilter {
   preserveInputIdentity: boolean;
 }
 
-/** The SDK's `Session`; `Item` is its `AgentInputItem`. */
-export interface SessionLike<Item = unknown> {
+/** The SDK's `Session`. */
+export interface SessionLike {
   getSessionId(): Promise<string>;
-  getItems(limit?: number): Promise<Item[]>;
-  addItems(items: Item[]): Promise<void>;
-  popItem(): Promise<Item | undefined>;
+  getItems(limit?: number): Promise<unknown[]>;
+  addItems(items: unknown[]): Promise<void>;
+  popItem(): Promise<unknown>;
   clearSession(): Promise<void>;
 }
 

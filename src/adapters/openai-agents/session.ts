@@ -5,7 +5,7 @@ import { CompactError } from "../../errors.ts";
 import type { SessionLike } from "./sdk.ts";
 import { createShield } from "./server-managed.ts";
 
-export interface CompactSessionOptions<Store extends SessionLike<never>> extends HostOptions {
+export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
   readonly manager: HostManager;
   /** Where the items are kept: any session of the SDK or one's own. */
   readonly underlyingSession: Store;
@@ -23,8 +23,8 @@ export type CompactingSession<Store> = Store & {
 
 /** Callable with and without `new`. */
 export interface CompactSessionConstructor {
-  new <Store extends SessionLike<never>>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
-  <Store extends SessionLike<never>>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
+  new <Store extends SessionLike>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
+  <Store extends SessionLike>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
 }
 
 const WRITES: ReadonlySet<PropertyKey> = new Set([
@@ -40,9 +40,9 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
  * A session that compacts what it stores. The originals are in the manager's archive before an item leaves the
  * store. Throws `InvalidArgument` for a session that compacts by itself or whose items only the provider holds.
  */
-export const CompactSession: CompactSessionConstructor = function compactSession<
-  Store extends SessionLike<never>,
->(options: CompactSessionOptions<Store>): CompactingSession<Store> {
+export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
+  options: CompactSessionOptions<Store>,
+): CompactingSession<Store> {
   const store = options.underlyingSession;
   refuseForeign(store);
   const inTurn = createTurnQueue();
@@ -79,12 +79,12 @@ function refuseForeign(store: object): void {
 
 type Locked = <T>(work: () => Promise<T>) => Promise<T>;
 
-function createCompaction<Store extends SessionLike<never>>(
+function createCompaction<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
   locked: Locked,
 ): (args?: { force?: boolean | undefined }) => Promise<null> {
   const { manager, request } = options;
-  const store = options.underlyingSession as SessionLike as SessionLike<unknown>;
+  const store: SessionLike = options.underlyingSession;
   const preflight = createHostPreflight(manager, options);
   const shield = createShield<unknown>();
 
@@ -116,7 +116,7 @@ function createCompaction<Store extends SessionLike<never>>(
 }
 
 /** Exchanges the items that were compacted; what was added meanwhile stays behind them. */
-async function rewrite(store: SessionLike<unknown>, before: unknown[], after: unknown[]): Promise<void> {
+async function rewrite(store: SessionLike, before: unknown[], after: unknown[]): Promise<void> {
   const now = await store.getItems();
   const isSame = before.every((item, index) => JSON.stringify(item) === JSON.stringify(now[index]));
   if (!isSame) {

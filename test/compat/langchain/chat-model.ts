@@ -6,6 +6,9 @@ export type Respond = (messages: readonly unknown[]) => Reply;
 
 export function chatModel({ core, chat }: Modules, respond: Respond): unknown {
   class ScriptedChatModel extends chat.BaseChatModel {
+    constructor() {
+      super({});
+    }
     _llmType(): string {
       return "scripted";
     }
@@ -22,7 +25,7 @@ export function chatModel({ core, chat }: Modules, respond: Respond): unknown {
       return { generations: [{ text, message }] };
     }
   }
-  return new ScriptedChatModel({});
+  return new ScriptedChatModel();
 }
 
 /** LangChain puts the system prompt before the messages. */

@@ -1,0 +1,40 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface ExampleRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** True where the package is built: examples use it as a stranger would, by its name. */
+export const isBuilt: boolean = existsSync(join(root, "dist", "index.js"));
+
+/** Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<folder>`. */
+export function runExample(name: string, folder: string): ExampleRun {
+  const modules = join(root, "test/compat", folder, "node_modules");
+  const own = join(modules, "compact-context");
+  const place = mkdtempSync(join(tmpdir(), "compact-example-"));
+  if (!existsSync(own)) symlinkSync(root, own, "junction");
+  try {
+    symlinkSync(modules, join(place, "node_modules"), "junction");
+    copyFileSync(join(root, "examples", `${name}.ts`), join(place, "example.ts"));
+    const options = ["--outDir", place, "--target", "ES2022", "--module", "ESNext", "--noCheck", "--noResolve"];
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const compiled = run(place, [compiler, ...options, "--ignoreConfig", join(place, "example.ts")]);
+    if (compiled.status !== 0) return compiled;
+    return run(place, ["--input-type=module", "--eval", 'await import("./example.js")']);
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+    rmSync(own, { force: true });
+  }
+}
+
+function run(cwd: string, args: readonly string[]): ExampleRun {
+  return spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 60_000 });
+}

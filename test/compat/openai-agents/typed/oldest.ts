@@ -1,0 +1,34 @@
+// Compiled, never run: the adapter fits the types of the SDK.
+import * as sdk from "agents-oldest";
+import { Agent, MemorySession, Runner, type Session } from "agents-oldest";
+import { CompactManager } from "compact-context";
+import {
+  CompactSession,
+  compactInputFilter,
+  createSpanExporter,
+} from "compact-context/adapters/openai-agents";
+
+const spans = createSpanExporter(sdk);
+const manager = new CompactManager({ model: "gpt-4o" }, { exporters: [spans] });
+const callModelInputFilter = compactInputFilter({ manager, sessionId: "typed", spans });
+export const runner: Runner = new Runner({ callModelInputFilter });
+const agent = new Agent({ name: "typed", model: "gpt-4o" });
+const context = { user: "u" };
+const perUser = compactInputFilter({
+  manager,
+  sessionId: (call) => String((call.context as typeof context).user),
+});
+export const session: Session = new CompactSession({ manager, underlyingSession: new MemorySession() });
+export const called: Session = CompactSession({ manager, underlyingSession: new MemorySession() });
+export const run: Promise<unknown> = runner.run(agent, "hello", {
+  session,
+  context,
+  callModelInputFilter: perUser,
+});
+const kept: Session = new MemorySession();
+export const compacted: Promise<null> = new CompactSession({
+  manager,
+  underlyingSession: kept,
+}).runCompaction({
+  force: true,
+});
