@@ -65,14 +65,15 @@ const SHOWN = 300;
 
 function failure(endpoint: Endpoint, response: Response, text: string): Error {
   const { status, headers } = response;
-  const error = bodyOf(text);
-  const told = textOf(objectOf(objectOf(error).error ?? error).message) || text.trim().slice(0, SHOWN);
+  const shown = withoutSecrets(text, endpoint.headers);
+  const error = bodyOf(shown);
+  const told = textOf(objectOf(objectOf(error).error ?? error).message) || shown.trim().slice(0, SHOWN);
   const redirected = status >= 300 && status < 400 ? "redirects are not followed" : "";
-  const said = withoutSecrets([told, redirected].filter(Boolean).join("; "), endpoint.headers);
+  const said = [told, redirected].filter((part) => part !== "").join("; ");
   return Object.assign(new Error(said === "" ? `status ${status}` : `${status} ${said}`), {
     status,
     headers,
-    error: typeof error === "string" ? withoutSecrets(error, endpoint.headers) : error,
+    error,
   });
 }
 

@@ -19,7 +19,7 @@ export interface Reply {
   readonly stop?: "length" | "filter";
   /** Says more than the request allows, as servers do that ignore the limit. */
   readonly ignoresLimit?: boolean;
-  /** Two bytes that are no UTF-8 stand at the end of the text. */
+  /** Two bytes that are no UTF-8 stand behind the words `The parser reads`. */
   readonly brokenBytes?: boolean;
   /** Milliseconds before the headers are sent. */
   readonly delayMs?: number;

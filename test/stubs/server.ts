@@ -129,6 +129,10 @@ async function serve(context: Context, request: IncomingMessage, response: Serve
   response.on("close", () => {
     entry.aborted = !response.writableFinished;
   });
+  if (request.method === "GET" && path === "/v1/models") {
+    send(response, 200, { object: "list", data: [{ id: "stub-model", object: "model" }] });
+    return;
+  }
   const wire = context.wires.find((one) => one.path === path);
   if (wire === undefined) {
     const message = `Invalid URL (${request.method} ${path})`;
@@ -279,12 +283,9 @@ function cutTo(text: string, tokens: number, count: (text: string) => number): s
 function bytesOf({ entry }: Exchange, { json, frames }: Answered, broken: boolean): Buffer {
   const text = entry.body.stream === true ? frames.map(frameText).join("") : JSON.stringify(json);
   if (!broken) return Buffer.from(text);
-  const at = text.lastIndexOf("The parser reads") + "The parser reads".length;
-  return Buffer.concat([
-    Buffer.from(text.slice(0, at)),
-    Buffer.from([0xff, 0xfe]),
-    Buffer.from(text.slice(at)),
-  ]);
+  const bytes = Buffer.from([0xff, 0xfe]);
+  const parts = text.split(/(?<=The parser reads)/).map((part) => Buffer.from(part));
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [bytes, part])));
 }
 
 function frameText({ event, data }: Answered["frames"][number]): string {

@@ -1,6 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../model.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { defined, type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
+import { createTolerantCall } from "../../providers/tolerant.ts";
 
 /** The part of pi's models that is used. */
 export interface PiModel {
@@ -20,7 +21,7 @@ export interface PiTextModelOptions {
 
 /**
  * A text model from a model of pi and pi-ai's function that calls it. pi reports errors as answers: they reject here,
- * with pi's words. Only its OpenAI chat interface takes a seed.
+ * with pi's words and the status that these begin with. Only its OpenAI chat interface takes a seed.
  */
 export function textModelFromPi(model: PiModel, options: PiTextModelOptions): TextModel {
   const complete = options.complete as (
@@ -28,15 +29,22 @@ export function textModelFromPi(model: PiModel, options: PiTextModelOptions): Te
     context: object,
     options: object,
   ) => PromiseLike<unknown>;
+  const call = createTolerantCall();
   return {
     name: `${model.provider}:${model.id}`,
     window: model.contextWindow,
     prefixFormats: ["pi"],
     generate: async (request) => {
-      const { signal } = request;
+      const { signal, temperature } = request;
       signal?.throwIfAborted();
-      const answer = await complete(model, contextOf(request, model), callOptions(model, request, options));
-      return readMessage(answer, signal);
+      const context = contextOf(request, model);
+      return call(defined({ temperature }), async (accepted) => {
+        const answer = await complete(model, context, {
+          ...callOptions(model, request, options),
+          ...accepted,
+        });
+        return readMessage(answer, model, signal);
+      });
     },
   };
 }
@@ -71,12 +79,11 @@ function callOptions(
   request: TextModelRequest,
   { apiKey, callOptions: more }: PiTextModelOptions,
 ): Json {
-  const { maxOutputTokens: maxTokens, temperature, signal, seed } = request;
+  const { maxOutputTokens: maxTokens, signal, seed } = request;
   const seeded = seed !== undefined && model.api === "openai-completions";
   return defined({
     apiKey,
     maxTokens,
-    temperature,
     signal,
     onPayload: seeded ? (payload: unknown) => ({ ...objectOf(payload), seed }) : undefined,
     ...more,
@@ -85,14 +92,24 @@ function callOptions(
 
 const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = { stop: "end", length: "length" };
 
-function readMessage(answer: unknown, signal: AbortSignal | undefined): TextModelAnswer {
+function readMessage(answer: unknown, { api }: PiModel, signal: AbortSignal | undefined): TextModelAnswer {
   const { content, stopReason, errorMessage, usage } = objectOf(answer);
   const text = objectsIn(content)
     .map((part) => (part.type === "text" ? textOf(part.text) : ""))
     .join("");
   if (stopReason === "aborted") signal?.throwIfAborted();
-  if (stopReason !== "error" && stopReason !== "aborted")
-    return answerOf(text, STOPS[textOf(stopReason)] ?? "other", usage);
-  if (/content_filter|refusal/.test(textOf(errorMessage))) return answerOf(text, "refusal", usage);
-  throw new Error(textOf(errorMessage) || `pi ended the call: ${textOf(stopReason)}`, { cause: answer });
+  if (stopReason !== "error" && stopReason !== "aborted") {
+    const stop = brokeOff(api, usage) ? "other" : (STOPS[textOf(stopReason)] ?? "other");
+    return answerOf(text, stop, usage);
+  }
+  const said = textOf(errorMessage);
+  if (/content_filter|refusal/.test(said)) return answerOf(text, "refusal", usage);
+  const error = new Error(said || `pi ended the call: ${textOf(stopReason)}`, { cause: answer });
+  const status = /^[45]\d\d\b/.exec(said)?.[0];
+  throw status === undefined ? error : Object.assign(error, { status: Number(status) });
+}
+
+/** These interfaces always tell their usage with the end: without it pi says `stop` to half an answer. */
+function brokeOff(api: string, usage: unknown): boolean {
+  return api !== "openai-completions" && objectOf(usage).totalTokens === 0;
 }
