@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { createPostgresDriver, type PostgresDriver } from "../../src/storage/drivers/postgres.ts";
 import { storageContract } from "../../src/testing/storage-contract.ts";
+import { outboxCases } from "../workers/outbox-contract.ts";
 import { newSchema, runSql, startServer } from "./server.ts";
 
 const server = await startServer();
@@ -27,9 +28,123 @@ describe.skipIf(server === undefined)("ARC-3 the storage contract holds for the 
   it.each(storageContract())("$name", (contractCase) => contractCase.run(create()));
 });
 
-describe.skipIf(server === undefined)("the postgres driver", () => {
-  it("smoke", async () => {
+describe.skipIf(server === undefined)("an outbox on the postgres driver", () => {
+  it.each(outboxCases)("$name", ({ run }) =>
+    run({ outbox: create().outbox, pass: (ms) => new Promise((done) => setTimeout(done, ms)) }),
+  );
+});
+
+describe.skipIf(server === undefined)("leases on the postgres driver", () => {
+  it("are held by one of many, renewed, given back and taken over in time", async () => {
+    const { leases } = create({ leaseMs: 150 });
+    const takers = await Promise.all(["a", "b", "c", "d"].map((owner) => leases.take("s", owner)));
+    const [fence] = takers.filter((taken) => taken !== undefined);
+    if (fence === undefined) throw new Error("nobody got the lease");
+    expect(takers.filter((taken) => taken !== undefined).length).toBe(1);
+    expect(await leases.take("t", "e")).toBeDefined();
+    expect(await leases.renew(fence)).toBe(true);
+    await leases.giveBack(fence);
+    const second = await leases.take("s", "e");
+    expect(Number(second?.token)).toBeGreaterThan(Number(fence.token));
+    expect(await leases.take("s", "f")).toBeUndefined();
+    await new Promise((done) => setTimeout(done, 180));
+    const third = await leases.take("s", "f");
+    expect(Number(third?.token)).toBeGreaterThan(Number(second?.token));
+    expect(second && (await leases.renew(second))).toBe(false);
+  });
+
+  it("refuse what a worker writes that slept past its lease, once another took it", async () => {
+    const driver = create({ leaseMs: 50 });
+    const { version } = await driver.put("s/state.json", "0");
+    const slow = await driver.leases.take("s", "slow");
+    await new Promise((done) => setTimeout(done, 80));
+    const quick = await driver.leases.take("s", "quick");
+    if (slow === undefined || quick === undefined) throw new Error("a lease was refused");
+    const late = driver.put("s/state.json", "late", { ifVersion: version, fence: slow });
+    await expect(late).rejects.toMatchObject({ code: "Conflict" });
+    await driver.put("s/state.json", "1", { ifVersion: version, fence: quick });
+    await expect(driver.put("s/state.json", "late", { fence: slow })).rejects.toMatchObject({
+      code: "Conflict",
+    });
+    expect((await driver.get("s/state.json"))?.value).toBe("1");
+  });
+});
+
+describe.skipIf(server === undefined)("the tables of the postgres driver", () => {
+  it("are made once when eight workers start together", async () => {
+    const schema = newSchema();
+    const workers = Array.from({ length: 8 }, () => create({ schema }));
+    await Promise.all(workers.map((driver, n) => driver.put(`s/${n}`, String(n))));
+    expect((await workers[0]?.list("s/"))?.length).toBe(8);
+    expect(await runSql(url, `select count(*)::int as n from ${schema}.migrations`)).toEqual([{ n: 1 }]);
+  });
+
+  it("can be asked with SQL: sessions, names, versions, times and the JSON in them", async () => {
+    const schema = newSchema();
+    const driver = create({ schema });
+    await driver.put("chat-1/state.json", JSON.stringify({ summaryCount: 3 }));
+    await driver.append("chat-1/events.jsonl", "1\n");
+    await driver.append("chat-1/events.jsonl", "2\n");
+    await driver.put("alone", "x");
+    const rows = await runSql(
+      url,
+      `select session, name, pieces, (case when name = 'state.json' then body::json ->> 'summaryCount' end) as count,
+         updated_at > now() - interval '1 minute' as fresh from ${schema}.documents order by key`,
+    );
+    expect(rows).toEqual([
+      { session: null, name: "alone", pieces: 0, count: null, fresh: true },
+      { session: "chat-1", name: "events.jsonl", pieces: 1, count: null, fresh: true },
+      { session: "chat-1", name: "state.json", pieces: 0, count: "3", fresh: true },
+    ]);
+  });
+
+  it("hold nothing of values that were put over, deleted or given up half-way", async () => {
+    const schema = newSchema();
+    const driver = create({ schema });
+    const large = "0123456789".repeat(100_000);
+    const { version } = await driver.put("a/large", large);
+    await driver.put("a/large", large, { ifVersion: version });
+    await expect(driver.put("a/large", large, { ifVersion: version })).rejects.toMatchObject({
+      code: "Conflict",
+    });
+    await runSql(
+      url,
+      `update ${schema}.pieces set created_at = now() - interval '2 hours' where content not in (select content from ${schema}.documents)`,
+    );
+    await driver.put("a/large", large);
+    expect((await driver.get("a/large"))?.value === large).toBe(true);
+    expect(await runSql(url, `select count(*)::int as n from ${schema}.pieces`)).toEqual([{ n: 3 }]);
+    await driver.delete("a/large");
+    expect(await runSql(url, `select count(*)::int as n from ${schema}.pieces`)).toEqual([{ n: 0 }]);
+  });
+
+  it("keep what was appended while a put over the same version lost", async () => {
     const driver = create();
-    expect(driver.location).not.toContain("compact@");
+    for (let round = 0; round < 10; round++) {
+      const { version } = await driver.put(`log-${round}`, "0\n");
+      await driver.append(`log-${round}`, "1\n");
+      const late = driver.put(`log-${round}`, "x\n", { ifVersion: version }).catch(() => undefined);
+      await Promise.all([late, driver.append(`log-${round}`, "2\n")]);
+      expect((await driver.get(`log-${round}`))?.value).toBe("0\n1\n2\n");
+    }
+  });
+
+  it("refuse a schema that a newer release made, and a name that is no plain one", async () => {
+    const schema = newSchema();
+    await create({ schema }).put("a", "x");
+    await runSql(url, `insert into ${schema}.migrations (version) values (99)`);
+    await expect(create({ schema }).get("a")).rejects.toMatchObject({
+      code: "StorageFailed",
+      hint: expect.stringContaining("update"),
+    });
+    expect(() => createPostgresDriver({ url, schema: 'x"; drop table y' })).toThrow("no plain schema name");
+  });
+
+  it("are never told with user or password", async () => {
+    const driver = createPostgresDriver({ url: "postgres://me:hunter2@127.0.0.1:1/db", schema: "s" });
+    expect(driver.location).toBe("postgres://127.0.0.1:1/db/s");
+    expect(() => createPostgresDriver({ url: "http://me:hunter2@host" })).toThrowError(
+      expect.not.objectContaining({ message: expect.stringContaining("hunter2") }),
+    );
   });
 });

@@ -87,10 +87,10 @@ export function createPostgresOutbox({ database, schema }: Ports): Outbox {
     },
     async nextDue() {
       const rows = await database.run(
-        `select greatest(0, ceil(extract(epoch from min(due_at) - clock_timestamp()) * 1000))::float8 as ms from ${schema}.outbox`,
+        `select ceil(extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms from ${schema}.outbox`,
       );
       const ms = rows[0]?.ms;
-      return ms === null || ms === undefined ? undefined : Number(ms);
+      return ms === null || ms === undefined ? undefined : Math.max(0, Number(ms));
     },
   };
 }
