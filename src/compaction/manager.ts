@@ -22,10 +22,12 @@ import type {
   PreflightRequest,
   RunningSummary,
 } from "./ports.ts";
+import { createRecall, type Recall } from "./recall/recall.ts";
 import { type CompactionReport, type CompactionResult, untouched } from "./report.ts";
 import { compactSession, type PreparedRound, prepareRound, type RoundPorts } from "./round.ts";
 import { roundInputOf } from "./round-input.ts";
 import type { LiveSession } from "./session.ts";
+import { managerStateOf, runningSummaryOf } from "./session-facts.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import { unsentResults } from "./shorten.ts";
 import { configuredExporters, openStore, type Store } from "./store.ts";
@@ -136,27 +138,18 @@ export class CompactManager {
 
   /** What is known of a session now; zeros for one that was never seen. */
   getState(sessionId: string): ManagerState {
-    const session = this.#sessions.peek(sessionId);
-    return {
-      totalTokens: session?.requestTokens ?? 0,
-      maxContextTokens: this.maxContextTokens,
-      messageCount: session?.view.length ?? 0,
-      summaryCount: session?.state.summaryCount ?? 0,
-      lastSummaryAt: session?.state.summary?.at,
-      summaryVersion: session?.state.summary?.version,
-      archiveSteps: session?.state.step ?? 0,
-    };
+    return managerStateOf(this.#sessions.peek(sessionId), this.maxContextTokens);
   }
 
   /** The session's summary and which messages it stands for; undefined before the first one. */
   getRunningSummary(sessionId: string): RunningSummary | undefined {
-    const state = this.#sessions.peek(sessionId)?.state;
-    if (state?.summary === undefined) return undefined;
-    return {
-      summary: state.summary.text,
-      summarizedMessageIds: state.summarizedMessageIds,
-      lastSummarizedMessageId: state.summarizedMessageIds.at(-1),
-    };
+    return runningSummaryOf(this.#sessions.peek(sessionId));
+  }
+
+  /** Finds what left a session's prompt, and brings it back. Nothing is read before it is asked for. */
+  recall(sessionId: string): Recall {
+    const { countText } = this.#context.counterFor(undefined);
+    return createRecall({ sessionId, countText, archive: async () => (await this.#open()).archive });
   }
 
   /** Tells the exporters of something that went less well beside a call; `code` is a stable word. */

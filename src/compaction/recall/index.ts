@@ -1,0 +1,26 @@
+export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
+export type { Difference, Restored, RestoreOptions } from "./restore.ts";
+export {
+  type AiSdkTool,
+  type AnthropicTool,
+  asAiSdkTools,
+  asAnthropicTools,
+  asLangChainTools,
+  asOpenAiAgentsTools,
+  asOpenAiChatTools,
+  asOpenAiResponsesTools,
+  asPiTools,
+  type LangChainTool,
+  type OpenAiAgentsTool,
+  type OpenAiChatTool,
+  type OpenAiResponsesTool,
+  type PiTool,
+} from "./shapes.ts";
+export {
+  type ParametersSchema,
+  type RecallSource,
+  type RecallTool,
+  type RecallToolsOptions,
+  recallTools,
+  runRecallTool,
+} from "./tools.ts";
