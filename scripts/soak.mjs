@@ -1,10 +1,14 @@
 // Generated histories of every format through up to five compactions each, held to what compaction promises.
 // `npm run soak -- --histories 100000 --format anthropic --seed 0 --seconds 600`; exits with 1 on any violation.
-// `--json FILE` also writes the figures there; `--seed S --histories 1 --format F` runs one history again.
-import { writeFileSync } from "node:fs";
+// `--state DIR` keeps what is done there: the same command goes on where it stopped, and `--page` writes docs/soak.md
+// from it without running anything. `--seed S --histories 1 --format F` runs one history again.
+import { execFileSync, fork } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { FORMATS } from "../dist/messages/codecs.js";
-import { soakHistory } from "../dist/testing/soak.js";
+import { addBlocks, renderPage, renderTable } from "./soak-page.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -12,7 +16,9 @@ const { values } = parseArgs({
     format: { type: "string" },
     seed: { type: "string", default: "0" },
     seconds: { type: "string" },
-    json: { type: "string" },
+    workers: { type: "string", default: "2" },
+    state: { type: "string" },
+    page: { type: "boolean" },
   },
 });
 
@@ -24,94 +30,88 @@ function count(name) {
   process.exit(2);
 }
 
-const [histories, first, limit] = [count("histories"), count("seed"), count("seconds")];
+const [histories, first, limit, workers] = ["histories", "seed", "seconds", "workers"].map(count);
 const formats = FORMATS.filter((format) => values.format === undefined || format === values.format);
 if (formats.length === 0) {
   console.error(`--format takes one of ${FORMATS.join(", ")}`);
   process.exit(2);
 }
 
-const MOST_SHOWN = 20;
+const root = fileURLToPath(new URL("..", import.meta.url));
+const logged = values.state === undefined ? undefined : join(values.state, "blocks.jsonl");
+const blocks =
+  logged !== undefined && existsSync(logged)
+    ? readFileSync(logged, "utf8")
+        .trim()
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+    : [];
+
+if (values.page) {
+  writeFileSync(join(root, "docs", "soak.md"), renderPage(blocks));
+  process.exit(0);
+}
+if (values.state !== undefined) mkdirSync(values.state, { recursive: true });
+
+/** The commit whose build is run; a build outside of a checkout is told by SOAK_COMMIT. */
+function commit() {
+  if (process.env.SOAK_COMMIT) return process.env.SOAK_COMMIT;
+  const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+  const changed = git("status", "--porcelain", "--", "src") !== "";
+  return git("rev-parse", "--short", "HEAD") + (changed ? " with changes" : "");
+}
+
+const BLOCK = Math.min(250, histories);
+const done = new Set(blocks.map((block) => block.seed));
+const todo = [];
+for (let seed = first; seed < first + histories; seed += BLOCK) if (!done.has(seed)) todo.push(seed);
+const about = { commit: commit(), day: new Date().toISOString().slice(0, 10), node: process.version };
 const started = performance.now();
 const elapsed = () => (performance.now() - started) / 1000;
-const rows = formats.map((format) => ({
-  format,
-  histories: 0,
-  entries: 0,
-  compactions: 0,
-  untouched: 0,
-  violations: 0,
-  errors: {},
-  seconds: 0,
-}));
+const MOST_SHOWN = 20;
 let shown = 0;
 let told = 0;
+let fresh = 0;
 
-async function run(row, seed) {
-  const begun = performance.now();
-  const { history, compactions, untouched, refusals, violations } = await soakHistory(row.format, seed);
-  row.seconds += (performance.now() - begun) / 1000;
-  row.histories += 1;
-  row.entries += history.list.length;
-  row.compactions += compactions;
-  row.untouched += untouched;
-  row.violations += violations.length;
-  for (const code of refusals) row.errors[code] = (row.errors[code] ?? 0) + 1;
-  for (const violation of violations) {
+function keep(block) {
+  const line = { ...block, ...about };
+  blocks.push(line);
+  if (logged !== undefined) appendFileSync(logged, `${JSON.stringify(line)}\n`);
+  fresh += block.rows.reduce((sum, row) => sum + row.histories, 0);
+  for (const violation of block.violations) {
     shown += 1;
-    if (shown > MOST_SHOWN) continue;
-    console.error(JSON.stringify({ ...violation, options: history.options, rounds: history.rounds }));
+    if (shown <= MOST_SHOWN) console.error(JSON.stringify(violation));
   }
-}
-
-// Formats take turns, so that a run cut short by --seconds has seen all of them alike.
-for (let seed = first; seed < first + histories && elapsed() < limit; seed += 1) {
-  for (const row of rows) await run(row, seed);
-  if (elapsed() - told < 10) continue;
+  if (elapsed() - told < 10) return;
   told = elapsed();
-  const found = rows.reduce((sum, { violations }) => sum + violations, 0);
-  const done = (seed - first + 1) * rows.length;
-  console.log(`${told.toFixed(0)} s: ${done} histories, ${(done / told).toFixed(0)}/s, ${found} violations`);
+  const { violations } = addBlocks(blocks).total;
+  console.log(
+    `${told.toFixed(0)} s: ${fresh} histories, ${(fresh / told).toFixed(0)}/s, ${violations} violations`,
+  );
 }
 
-const total = rows.reduce(
-  (sum, row) => ({
-    format: "all",
-    histories: sum.histories + row.histories,
-    entries: sum.entries + row.entries,
-    compactions: sum.compactions + row.compactions,
-    untouched: sum.untouched + row.untouched,
-    violations: sum.violations + row.violations,
-    errors: Object.fromEntries(
-      [...new Set([...Object.keys(sum.errors), ...Object.keys(row.errors)])].map((code) => [
-        code,
-        (sum.errors[code] ?? 0) + (row.errors[code] ?? 0),
-      ]),
-    ),
-    seconds: sum.seconds + row.seconds,
-  }),
-  { histories: 0, entries: 0, compactions: 0, untouched: 0, violations: 0, errors: {}, seconds: 0 },
-);
-const head = [
-  "format",
-  "histories",
-  "entries",
-  "compactions",
-  "untouched",
-  "violations",
-  "errors",
-  "seconds",
-];
-console.log(
-  `| ${head.join(" | ")} |\n|${head.map((name) => (name === "format" ? " --- |" : " ---: |")).join("")}`,
-);
-for (const row of [...rows, total]) {
-  const errors = Object.entries(row.errors).map(([code, times]) => `${code} ${times}`);
-  const cells = { ...row, errors: errors.join(", ") || "none", seconds: row.seconds.toFixed(0) };
-  console.log(`| ${head.map((name) => cells[name]).join(" | ")} |`);
+/** One process that takes block after block until there is none left or the time is up. */
+function work() {
+  return new Promise((resolve, reject) => {
+    const child = fork(fileURLToPath(new URL("soak-worker.mjs", import.meta.url)));
+    const next = () => {
+      const seed = elapsed() < limit ? todo.shift() : undefined;
+      if (seed === undefined) child.disconnect();
+      else child.send({ seed, histories: Math.min(BLOCK, first + histories - seed), formats });
+    };
+    child.on("message", (message) => {
+      if (message !== "ready") keep(message);
+      next();
+    });
+    child.on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))));
+  });
 }
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ rows, total }, null, 2)}\n`);
-if (total.violations > 0) {
+
+await Promise.all(Array.from({ length: Math.max(1, Math.min(workers, todo.length)) }, work));
+const sum = addBlocks(blocks);
+console.log(renderTable(sum));
+if (sum.total.violations > 0) {
   console.error("again: npm run soak -- --histories 1 --format <format> --seed <seed>");
   process.exit(1);
 }

@@ -20,7 +20,7 @@ export interface SummaryShape {
 
 /**
  * Pinned messages that come first, then the summary, then the rest, each in its own order; what stands before the
- * provider's own compaction is not read, so the summary stands behind it. `kept` is in the order of the list.
+ * provider's own compaction is not read, so the summary stands behind the first that is kept. `kept` is in the order of the list.
  */
 export function assemble(
   kept: readonly { readonly message: Message; readonly pinned: boolean }[],
@@ -30,7 +30,7 @@ export function assemble(
   const messages = kept.map((entry) => entry.message);
   if (summary === undefined) return messages;
   const firstRecent = kept.findIndex((entry) => !entry.pinned);
-  const compaction = messages.findLastIndex(endsWithCompaction);
+  const compaction = messages.findIndex(endsWithCompaction);
   const split = Math.max(firstRecent === -1 ? kept.length : firstRecent, compaction + 1);
   const before = messages.slice(0, split);
   return [...before, summaryMessage(summary, roleFor(before, shape)), ...messages.slice(split)];

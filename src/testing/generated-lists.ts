@@ -38,6 +38,24 @@ export interface ConversationOptions {
   readonly oddTexts?: boolean;
   /** Words of a text now and then, roughly every thirtieth. */
   readonly giantWords?: number;
+  /** Every thought carries a seal of its own, in the formats that have a place for one. */
+  readonly sealed?: boolean;
+  /** Roughly every third step uses a tool that the provider runs itself. */
+  readonly serverTools?: boolean;
+  /** Roughly every fourth turn has a call that somebody must approve first. */
+  readonly approvals?: boolean;
+  /** Roughly every third answer carries the provider's own compaction of what came before. */
+  readonly compactions?: boolean;
+}
+
+/** A call with its arguments as an object. */
+export type GeneratedCall = ToolCallPart & { readonly arguments: Readonly<Record<string, unknown>> };
+
+/** A tool that the provider ran, and what it found. */
+export interface ServedCall {
+  readonly id: string;
+  readonly query: string;
+  readonly found: string;
 }
 
 /** One utterance of a generated conversation, before any format has had its say. */
@@ -53,7 +71,20 @@ export type Utterance =
       readonly type: "assistant";
       readonly text?: string;
       readonly reasoning?: string;
-      readonly calls: readonly (ToolCallPart & { readonly arguments: Readonly<Record<string, unknown>> })[];
+      /** Stands for the provider's signature of the reasoning; unlike any other. */
+      readonly seal?: string;
+      readonly served?: readonly ServedCall[];
+      /** What only the provider can read of everything before. */
+      readonly compaction?: string;
+      readonly calls: readonly GeneratedCall[];
+    }
+  | {
+      readonly type: "approval";
+      /** Asked by the model, answered by a person, and what came of it. */
+      readonly step: "request" | "response" | "outcome";
+      readonly call: GeneratedCall;
+      readonly approved: boolean;
+      readonly output: string;
     }
   | {
       readonly type: "results";
@@ -93,14 +124,21 @@ const PIXEL =
 /** A conversation whose calls are answered right after their step, unless the options say otherwise; some texts occur twice. */
 export function generateUtterances(seed: number, options: ConversationOptions = {}): Utterance[] {
   const random = seededRandom(seed);
-  const source: Source = { random, options, calls: 0 };
+  const source: Source = { random, options, calls: 0, seals: 0 };
   const utterances: Utterance[] = [];
   if (options.system === true) utterances.push({ type: "system", text: sentence(source, 12) });
   for (let turn = 0; turn < (options.turns ?? 4); turn++) {
     utterances.push(userUtterance(source));
     const steps = Math.floor(random() * ((options.steps ?? 2) + 1)) + (turn === 0 ? 1 : 0);
     for (let step = 0; step < steps; step++) utterances.push(...toolStep(source));
-    utterances.push({ type: "assistant", text: sentence(source, 6), ...thought(source), calls: [] });
+    if (options.approvals === true && random() < 1 / 4) utterances.push(...approval(source));
+    utterances.push({
+      type: "assistant",
+      text: sentence(source, 6),
+      ...thought(source),
+      ...sealedPast(source),
+      calls: [],
+    });
   }
   return [...utterances, ...openTurn(source)];
 }
@@ -119,10 +157,28 @@ function openTurn(source: Source): Utterance[] {
   return given.length === 0 ? utterances : [...utterances, { type: "results", results: given }];
 }
 
+/** A call that waits for a person, three steps of it, or only the first where nobody answered yet. */
+function approval(source: Source): Utterance[] {
+  const call = generatedCall(source);
+  const approved = source.random() < 0.7;
+  const about = { type: "approval", call, approved, output: sentence(source, 10) } as const;
+  return [
+    { ...about, step: "request" },
+    { ...about, step: "response" },
+    { ...about, step: "outcome" },
+  ];
+}
+
+function sealedPast({ random, options }: Source): { compaction?: string } {
+  if (options.compactions !== true || random() >= 1 / 3) return {};
+  return { compaction: `cmp_${Math.floor(random() * 1e9)}` };
+}
+
 interface Source {
   readonly random: () => number;
   readonly options: ConversationOptions;
   calls: number;
+  seals: number;
 }
 
 function sentence(source: Source, most: number): string {
@@ -156,20 +212,31 @@ function userUtterance(source: Source): Utterance {
   };
 }
 
-function thought(source: Source): { reasoning?: string } {
+function thought(source: Source): { reasoning?: string; seal?: string } {
   const { random, options } = source;
   const thinks = options.reasoningLoops === true || (options.reasoning === true && random() < 0.6);
-  return thinks ? { reasoning: sentence(source, 8) } : {};
+  if (!thinks) return {};
+  const reasoning = sentence(source, 8);
+  return options.sealed === true ? { reasoning, seal: `seal_${++source.seals}_` } : { reasoning };
+}
+
+function generatedCall(source: Source): GeneratedCall {
+  const { random } = source;
+  const name = TOOLS[Math.floor(random() * TOOLS.length)] ?? "search";
+  const args = { path: sentence(source, 2), limit: Math.floor(random() * 100) };
+  return { type: "toolCall", id: `call_${++source.calls}`, name, arguments: args };
+}
+
+function servedCalls(source: Source): { served?: readonly ServedCall[] } {
+  if (source.options.serverTools !== true || source.random() >= 1 / 3) return {};
+  const id = `srv_${++source.calls}`;
+  return { served: [{ id, query: sentence(source, 4), found: sentence(source, 12) }] };
 }
 
 function toolStep(source: Source): Utterance[] {
   const { random, options } = source;
   const count = 1 + Math.floor(random() * (options.parallelCalls ?? 3));
-  const calls = Array.from({ length: count }, () => {
-    const name = TOOLS[Math.floor(random() * TOOLS.length)] ?? "search";
-    const args = { path: sentence(source, 2), limit: Math.floor(random() * 100) };
-    return { type: "toolCall" as const, id: `call_${++source.calls}`, name, arguments: args };
-  });
+  const calls = Array.from({ length: count }, () => generatedCall(source));
   const answered = calls.filter(() => options.deadCalls !== true || random() > 1 / 8);
   const results = answered.map(({ id, name }) => {
     const failed = random() < 0.15 ? { isError: true } : {};
@@ -182,7 +249,7 @@ function toolStep(source: Source): Utterance[] {
     };
   });
   const said = random() < 0.5 ? { text: sentence(source, 5) } : {};
-  const asked: Utterance = { type: "assistant", ...said, ...thought(source), calls };
+  const asked: Utterance = { type: "assistant", ...said, ...thought(source), ...servedCalls(source), calls };
   return results.length === 0 ? [asked] : [asked, { type: "results", results }];
 }
 
@@ -216,7 +283,23 @@ function toMessages(utterance: Utterance): Omit<Message, "id">[] {
     }
     case "results":
       return utterance.results.map((result) => ({ role: "tool", parts: [result] }));
+    case "approval":
+      return approvedMessages(utterance);
   }
+}
+
+/** Neutral messages know no approvals: the call waits for its result. */
+function approvedMessages({
+  step,
+  call,
+  approved,
+  output,
+}: Utterance & { type: "approval" }): Omit<Message, "id">[] {
+  if (step === "request") return [{ role: "assistant", parts: [call] }];
+  if (step === "response") return [];
+  const result = { type: "toolResult", id: call.id, name: call.name } as const;
+  const content = approved ? { content: output } : { content: "denied", isError: true };
+  return [{ role: "tool", parts: [{ ...result, ...content }] }];
 }
 
 function text(words: string): TextPart {

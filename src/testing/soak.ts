@@ -1,13 +1,27 @@
 import { markSummaries } from "../compaction/assemble.ts";
-import { countTokens } from "../compaction/count-list.ts";
+import { CompactManager } from "../compaction/manager.ts";
 import { type CompactOptions, compact } from "../compaction/one-shot.ts";
 import type { CompactionResult } from "../compaction/report.ts";
 import { CompactError } from "../errors.ts";
-import { lint } from "../lint/index.ts";
 import { decode } from "../messages/codecs.ts";
-import { type Format, type Message, messageText } from "../messages/message.ts";
-import { newestAsk } from "../messages/turns.ts";
-import { drawHistory, type SoakHistory, type SoakRound } from "./soak-history.ts";
+import type { Format, Message } from "../messages/message.ts";
+import type { Summarizer } from "../summarizers/summarizer.ts";
+import {
+  drawHistory,
+  type SoakFixed,
+  type SoakHistory,
+  type SoakRound,
+  type SoakSummarizer,
+} from "./soak-history.ts";
+import {
+  type Broken,
+  checkResult,
+  countDecoded,
+  newlyBroken,
+  newlyRefused,
+  pinned,
+} from "./soak-promises.ts";
+import { sealEntries } from "./soak-seal.ts";
 
 /** Something a compaction did that it must not do. */
 export interface SoakViolation {
@@ -15,10 +29,13 @@ export interface SoakViolation {
   readonly seed: number;
   /** Which compaction of the history, from 0. */
   readonly round: number;
-  /** A lint rule, or the name of another promise. */
+  /** A lint rule, an invariant of a provider, or the name of another promise. */
   readonly promise: string;
   readonly detail: string;
 }
+
+/** Most entries of a history in each class of sizes that the figures tell apart. */
+export const SIZES: readonly number[] = [5, 10, 20, 50, 100, 200, Number.POSITIVE_INFINITY];
 
 /** What became of one history. */
 export interface SoakOutcome {
@@ -31,32 +48,49 @@ export interface SoakOutcome {
   readonly violations: readonly SoakViolation[];
 }
 
-/** Runs the history of a seed through all of its compactions; each gets what the one before left, and what came since. */
-export async function soakHistory(format: Format, seed: number): Promise<SoakOutcome> {
-  const history = drawHistory(format, seed);
+/** The lists of a host at a time: all that was said, and what it would send had it never asked again. */
+interface Host {
+  /** Entries as the provider made them, so far. */
+  raw: readonly unknown[];
+  /** The last list it was given, and what came since. */
+  own: readonly unknown[];
+}
+
+/** What a look at a list did, by `compact()` or by a manager. */
+interface Step {
+  readonly list: readonly unknown[];
+  readonly broken: readonly Broken[];
+  readonly refusal?: string;
+  readonly compacted: boolean;
+}
+
+type Drive = (host: Host, round: SoakRound, number: number) => Promise<Step>;
+
+/** Runs the history of a seed through all of its compactions, while it grows as a model and its host make it grow. */
+export async function soakHistory(format: Format, seed: number, fixed: SoakFixed = {}): Promise<SoakOutcome> {
+  const history = drawHistory(format, seed, fixed);
+  const drive = history.drive === "manager" ? managerDrive(history) : compactDrive(history);
   const tally = { compactions: 0, untouched: 0, refusals: [] as string[], violations: [] as SoakViolation[] };
-  let list: readonly unknown[] = [];
-  let seen = 0;
+  const host: Host = { raw: [], own: [] };
   for (const [number, round] of history.rounds.entries()) {
-    list = [...list, ...history.list.slice(seen, round.end)];
-    seen = round.end;
-    const outcome = await soakRound(list, format, round);
-    for (const [promise, detail] of outcome.broken) {
+    const said = history.list.slice(host.raw.length, round.end);
+    const entries = history.model === undefined ? said : sealEntries(host.own, said);
+    host.raw = [...host.raw, ...entries];
+    host.own = [...host.own, ...entries];
+    const step = await drive(host, round, number);
+    for (const [promise, detail] of step.broken) {
       tally.violations.push({ format, seed, round: number, promise, detail });
     }
-    if (outcome.refusal !== undefined) tally.refusals.push(outcome.refusal);
-    else if (outcome.list === list) tally.untouched += 1;
-    else tally.compactions += 1;
-    list = outcome.list;
+    if (step.refusal !== undefined) tally.refusals.push(step.refusal);
+    else if (step.compacted) tally.compactions += 1;
+    else tally.untouched += 1;
+    host.own = step.list;
   }
   return { history, ...tally };
 }
 
 /** What a compaction gets; the format is named, never guessed. */
 export type SoakRoundOptions = CompactOptions & { readonly format: Format };
-
-/** A broken promise and what shows it. */
-type Broken = readonly [promise: string, detail: string];
 
 /** The list that is left, and what was broken on the way to it. */
 export interface RoundOutcome {
@@ -65,30 +99,60 @@ export interface RoundOutcome {
   readonly refusal?: string;
 }
 
-async function soakRound(list: readonly unknown[], format: Format, round: SoakRound): Promise<RoundOutcome> {
-  return checkCompaction(list, optionsFor(list, decode(list, format), { format, round }));
+/** Each compaction gets what the one before left, and what came since. */
+function compactDrive(history: SoakHistory): Drive {
+  const { format, model, strategy } = history;
+  const summarizer = summarizerOf(history.summarizer);
+  return async (host, round) => {
+    const messages = markSummaries(decode(host.own, format));
+    const maxTokens = budgetFor(messages, history, round.share);
+    const options: SoakRoundOptions = {
+      format,
+      maxTokens,
+      strategy,
+      ...(model === undefined ? {} : { model }),
+      ...(summarizer === undefined ? {} : { summarizer }),
+      ...(round.aim === undefined ? {} : { targetTokens: Math.max(1, Math.floor(maxTokens * round.aim)) }),
+      onOverflow: round.onOverflow,
+      policy: round.policy,
+    };
+    const step = await checkCompaction(host.own, options, { messages, raw: host.raw });
+    return { ...step, compacted: step.list !== host.own };
+  };
 }
 
 /** Compacts a list and says which promises that broke; the list that came in where it was refused. */
 export async function checkCompaction(
   list: readonly unknown[],
   options: SoakRoundOptions,
+  known: { readonly messages?: readonly Message[]; readonly raw?: readonly unknown[] } = {},
 ): Promise<RoundOutcome> {
+  const { format, model, maxTokens } = options;
   const before = JSON.stringify(list);
   const result = await compact(list, options).catch((error: unknown) => error);
-  const touched: Broken[] = JSON.stringify(list) === before ? [] : [["input untouched", "an entry changed"]];
-  if (!isResult(result)) {
-    const refused = CompactError.isInstance(result) && result.code === "InsufficientBudget";
-    if (refused) return { list, broken: touched, refusal: result.code };
-    return { list, broken: [...touched, ["no other error", String(result)]] };
-  }
+  const touched = checkInput(list, before);
+  if (!isResult(result)) return refused(result, list, touched);
+  const messages = known.messages ?? markSummaries(decode(list, format));
+  const after = result.messages;
+  if (after === list) return { list, broken: touched };
   const broken = [
     ...touched,
-    ...newlyBroken(list, result.messages, options.format),
-    ...checkResult({ list, messages: markSummaries(decode(list, options.format)), result, options }),
-    ...(await checkAgain(result.messages, options)),
+    ...newlyBroken(list, after, format),
+    ...newlyRefused(list, after, { format, raw: known.raw ?? list, bound: model !== undefined }),
+    ...checkResult({ format, model, list, messages, result, maxTokens }),
+    ...(await checkAgain(after, options)),
   ];
-  return { list: result.messages, broken };
+  return { list: after, broken };
+}
+
+function checkInput(list: readonly unknown[], before: string): Broken[] {
+  return JSON.stringify(list) === before ? [] : [["input untouched", "an entry changed"]];
+}
+
+function refused(error: unknown, list: readonly unknown[], touched: readonly Broken[]): RoundOutcome {
+  const allowed = CompactError.isInstance(error) && error.code === "InsufficientBudget";
+  if (allowed) return { list, broken: touched, refusal: error.code };
+  return { list, broken: [...touched, ["no other error", String(error)]] };
 }
 
 function isResult(value: unknown): value is CompactionResult {
@@ -96,89 +160,14 @@ function isResult(value: unknown): value is CompactionResult {
 }
 
 /** A budget between what is pinned with a little room, and all of it. */
-function optionsFor(
-  list: readonly unknown[],
+function budgetFor(
   messages: readonly Message[],
-  { format, round }: { readonly format: Format; readonly round: SoakRound },
-): SoakRoundOptions {
-  const all = countTokens(list, { format }).tokens;
-  const natives = pinned(messages).map(({ native }) => native);
-  const least = (natives.length === 0 ? 0 : countTokens(natives, { format }).tokens) + 150;
-  const maxTokens = Math.max(1, Math.floor(least + (round.share < 0 ? least : all - least) * round.share));
-  return {
-    format,
-    maxTokens,
-    ...(round.aim === undefined ? {} : { targetTokens: Math.max(1, Math.floor(maxTokens * round.aim)) }),
-    onOverflow: round.onOverflow,
-    policy: round.policy,
-  };
-}
-
-/** Messages that must stay whatever happens. */
-function pinned(messages: readonly Message[]): Message[] {
-  return messages.filter(
-    ({ role, meta }) => meta?.protected === true || role === "system" || role === "developer",
-  );
-}
-
-/** Rules that are broken more often than before; errors alone. */
-export function newlyBroken(before: readonly unknown[], after: readonly unknown[], format: Format): Broken[] {
-  const known = errorsByRule(before, format);
-  return [...errorsByRule(after, format)]
-    .filter(([rule, { count }]) => count > (known.get(rule)?.count ?? 0))
-    .map(([rule, { first }]) => [rule, first]);
-}
-
-function errorsByRule(
-  list: readonly unknown[],
-  format: Format,
-): Map<string, { readonly count: number; readonly first: string }> {
-  const found = new Map<string, { readonly count: number; readonly first: string }>();
-  for (const { rule, severity, path, explanation } of lint(list, format)) {
-    if (severity !== "error") continue;
-    const { count, first } = found.get(rule) ?? { count: 0, first: `${path}: ${explanation}` };
-    found.set(rule, { count: count + 1, first });
-  }
-  return found;
-}
-
-/** A compaction: the list and its messages, what came of it, and what was asked for. */
-export interface Compacted {
-  readonly list: readonly unknown[];
-  readonly messages: readonly Message[];
-  readonly result: CompactionResult;
-  readonly options: SoakRoundOptions;
-}
-
-/** Which promises that hold in every format the result of a compaction breaks. */
-export function checkResult({ list, messages, result, options }: Compacted): Broken[] {
-  const broken: Broken[] = [];
-  const { messages: natives, report } = result;
-  const tokens = countTokens(natives, { format: options.format }).tokens;
-  if (tokens > options.maxTokens) broken.push(["within budget", `${tokens} of ${options.maxTokens}`]);
-  if (tokens !== report.tokensAfter) broken.push(["told tokens", `${report.tokensAfter}, really ${tokens}`]);
-  const places = new Map(list.map((native, index) => [native, index]));
-  const kept = natives.map((native) => places.get(native)).filter((place) => place !== undefined);
-  if (kept.some((place, index) => place <= (kept[index - 1] ?? -1))) broken.push(["order", kept.join(" ")]);
-  const made = natives.length - kept.length;
-  if (made > report.clearedCount + report.elidedCount + 1) broken.push(["own objects", `${made} new ones`]);
-  const present = new Set(natives);
-  const lost = pinned(messages).filter(({ native }) => !present.has(native));
-  if (lost.length > 0) broken.push(["pinned stay", lost.map(({ id }) => id).join(" ")]);
-  const after = markSummaries(decode(natives, options.format));
-  const summaries = after.filter((message) => messageText(message).startsWith("<COMPACT-SUMMARY v"));
-  if (summaries.length > 1) broken.push(["one summary", `${summaries.length}`]);
-  return [...broken, ...checkAsk(messages, after, report.elidedCount > 0)];
-}
-
-/** The newest ask is the caller's own object, or, where texts were cut, begins as it did. */
-function checkAsk(before: readonly Message[], after: readonly Message[], cut: boolean): Broken[] {
-  const ask = before[newestAsk(before)];
-  if (ask === undefined || after.some(({ native }) => native === ask.native)) return [];
-  const left = after[newestAsk(after)];
-  const [head = ""] = messageText(ask);
-  const same = cut && left !== undefined && messageText(left).startsWith(head);
-  return same ? [] : [["newest ask", messageText(ask).slice(0, 80)]];
+  { format, model }: Pick<SoakHistory, "format" | "model">,
+  share: number,
+): number {
+  const all = countDecoded(messages, format, model);
+  const least = countDecoded(pinned(messages), format, model) + 150;
+  return Math.max(1, Math.floor(least + (share < 0 ? least : all - least) * share));
 }
 
 /** What was made to fit is left alone. */
@@ -188,4 +177,86 @@ async function checkAgain(natives: readonly unknown[], options: SoakRoundOptions
   return isResult(result) && result.messages === natives
     ? []
     : [["second is identity", isResult(result) ? "another list" : String(result)]];
+}
+
+/** Room for the answer in a manager's window. */
+const BUFFER = 20;
+
+/** One session of a manager: it gets the whole list each time, or what it gave back last, now this, now that. */
+function managerDrive(history: SoakHistory): Drive {
+  const { format, model, rounds } = history;
+  const last = rounds.at(-1);
+  const all = budgetFor(decode(history.list, format), history, last?.share ?? 1);
+  const summarizer = summarizerOf(history.summarizer);
+  const manager = new CompactManager(
+    {
+      ...(model === undefined ? {} : { model }),
+      maxContextTokens: all + BUFFER,
+      policy: {
+        ...last?.policy,
+        hardCapBuffer: BUFFER,
+        strategy: history.strategy,
+        onOverflow: last?.onOverflow ?? "elide",
+        ...(last?.aim === undefined ? {} : { targetContextTokens: Math.max(1, Math.floor(all * last.aim)) }),
+      },
+      storage: { kind: "memory" },
+      redaction: { enabled: history.redacts },
+    },
+    { onWarning: () => undefined, ...(summarizer === undefined ? {} : { summarizer }) },
+  );
+  let sent: readonly string[] = [];
+  return async (host, round, number) => {
+    const given = round.gives === "own" ? host.own : number % 2 === 0 ? host.raw : structuredClone(host.raw);
+    const before = JSON.stringify(given);
+    const call = round.manual ? "manualCompact" : "preflight";
+    const result = await manager[call]("s", given, { format }).catch((error: unknown) => error);
+    const touched = checkInput(given, before);
+    if (!isResult(result)) return { ...refused(result, host.own, touched), compacted: false };
+    const after = result.messages;
+    const { compacted } = result.report;
+    const entries = after.map((entry) => JSON.stringify(entry));
+    const broken = [
+      ...touched,
+      ...newlyBroken(given, after, format),
+      ...newlyRefused(given, after, { format, raw: host.raw, bound: model !== undefined }),
+      ...checkResult({
+        format,
+        model,
+        list: given,
+        messages: markSummaries(decode(given, format)),
+        result,
+        maxTokens: all,
+        editedBefore: true,
+      }),
+      ...(compacted ? [] : checkPrefix(sent, entries)),
+    ];
+    sent = entries;
+    return { list: after, broken, compacted };
+  };
+}
+
+/** Between two compactions each list begins with the one before, byte for byte. */
+function checkPrefix(sent: readonly string[], entries: readonly string[]): Broken[] {
+  const changed = sent.findIndex((entry, index) => entry !== entries[index]);
+  return changed === -1 ? [] : [["stable prefix", `entry ${changed}: ${entries[changed]?.slice(0, 120)}`]];
+}
+
+/** Undefined for the built-in one. */
+function summarizerOf(kind: SoakSummarizer): Summarizer | undefined {
+  if (kind === "builtin") return undefined;
+  return {
+    name: kind,
+    async summarize(messages, { maxTokens, previous, countText }) {
+      if (kind === "failing") throw new Error("the summarizer is not there");
+      const told = `${previous === undefined ? "" : "Before. "}${messages.length} messages left: the parser, its tests.`;
+      const text = kind === "empty" ? "" : told;
+      const tokens = countText?.(text) ?? 0;
+      return {
+        text: tokens > maxTokens ? "" : text,
+        tokens,
+        summarizer: kind,
+        messagesRead: messages.length,
+      };
+    },
+  };
 }

@@ -53,6 +53,7 @@ function spoken(utterances: readonly Utterance[], ids: boolean): unknown[] {
     }
     if (one.type === "results")
       return one.results.map(({ id, content }) => ["tool", "toolResult", ids ? id : undefined, content]);
+    if (one.type === "approval") return [];
     const text = one.text === undefined ? [] : [["assistant", one.text]];
     const calls = one.calls.map((call) => {
       return ["assistant", "toolCall", ids ? call.id : undefined, call.name, call.arguments];

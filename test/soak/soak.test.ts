@@ -1,15 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { countTokens } from "../../src/compaction/count-list.ts";
-import type { CompactionResult } from "../../src/compaction/report.ts";
 import { decode, FORMATS } from "../../src/messages/codecs.ts";
-import {
-  checkCompaction,
-  checkResult,
-  newlyBroken,
-  type SoakRoundOptions,
-  soakHistory,
-} from "../../src/testing/soak.ts";
+import { checkCompaction, type SoakRoundOptions, soakHistory } from "../../src/testing/soak.ts";
+import { checkResult, newlyBroken } from "../../src/testing/soak-promises.ts";
 
 const HISTORIES = 40;
 
@@ -87,8 +81,9 @@ describe("the checks themselves", () => {
     return checkResult({
       list: before,
       messages: decode(before, "openai-chat"),
-      result: { messages, summary: undefined, report } as unknown as CompactionResult,
-      options: { format: "openai-chat", maxTokens: changes.maxTokens ?? 1000 },
+      result: { messages, report },
+      format: "openai-chat",
+      maxTokens: changes.maxTokens ?? 1000,
     }).map(([promise]) => promise);
   };
 
