@@ -117,7 +117,8 @@ export class CompactManager {
    * Looks at the list that is about to be sent, raw or our last output with new messages behind it, and
    * compacts it when a threshold is reached. The caller's own array comes back when nothing has to change.
    * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
-   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read.
+   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when
+   * other workers went on with the session meanwhile and the list is behind: read it again.
    */
   preflight<T = unknown>(
     sessionId: string,
@@ -190,22 +191,27 @@ export class CompactManager {
 
   /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */
   async #step<T>(call: Call<T>): Promise<CompactionResult<T>> {
+    let overtaken = false;
     for (let attempt = 0; ; attempt += 1) {
       const session = await this.#sessions.get(call.sessionId);
       try {
-        return await this.#attempt(call, session);
+        return await this.#attempt(call, session, overtaken);
       } catch (error) {
         if (!isError(error, "Conflict") || attempt >= MOST_CONFLICTS) throw error;
+        // While this call slept, others went on beyond its list: what it would store is the past.
+        if (overtaken && session.reset) throw error;
+        overtaken ||= !session.reset;
         this.#sessions.forget(call.sessionId);
       }
     }
   }
 
-  async #attempt<T>(call: Call<T>, session: LiveSession): Promise<CompactionResult<T>> {
+  async #attempt<T>(call: Call<T>, session: LiveSession, overtaken: boolean): Promise<CompactionResult<T>> {
     const announce = this.#telling.announcer(call.sessionId);
     const first = lookAt(session, call.messages, call.request, this.#context);
     // A list that goes on from what another worker stored is unknown only to this one.
-    if (session.reset && (await this.#sessions.isOutdated(session))) throw conflict(session.id);
+    if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
+      throw conflict(session.id);
     this.#announceLook(first, announce);
     const shortened = await this.#shorten(call, first, announce);
     const { usage: _, ...again } = call.request;
