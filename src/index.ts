@@ -35,6 +35,11 @@ export type {
   LayerSize,
   LayerSizes,
 } from "./compaction/report.ts";
+export {
+  type SummarizeMessagesOptions,
+  type SummarizeMessagesResult,
+  summarizeMessages,
+} from "./compaction/running-summary.ts";
 export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
 export {
   describeRules,

@@ -34,9 +34,11 @@ export const HEADINGS = {
 
 export type HeadingKey = keyof typeof HEADINGS;
 
+type LedgerKey = "files" | "commands" | "errors";
+
 /** What the sections of records are called beside a model's prose. */
-export const LEDGER_HEADINGS = {
+export const LEDGER_HEADINGS: Readonly<Record<LedgerKey, string>> = {
   files: "Files referenced",
   commands: "Commands executed",
   errors: "Errors encountered",
-} as const satisfies Partial<Record<HeadingKey, string>>;
+};

@@ -23,7 +23,7 @@ const ERROR_OPENING =
   /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
 const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
 const MOST_NOISE = 0.02;
-const FEWEST_LETTERS = 8;
+const FEWEST_LETTERS = 3;
 const FEWEST_REPEATED = 40;
 const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
 
