@@ -7,7 +7,9 @@ export interface ClientAnswer<T> extends Promise<T> {
 }
 
 /** A promise as the SDKs' clients give it, for a call that is made a little later. */
-export function laterAnswer<T>(made: Promise<{ readonly answer: PromiseLike<T>; readonly value: T }>): ClientAnswer<T> {
+export function laterAnswer<T>(
+  made: Promise<{ readonly answer: PromiseLike<T>; readonly value: T }>,
+): ClientAnswer<T> {
   const raw = async (name: "asResponse" | "withResponse"): Promise<unknown> => {
     const answer = (await made).answer as unknown as Record<typeof name, () => Promise<unknown>>;
     return answer[name]();

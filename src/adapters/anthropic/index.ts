@@ -1,3 +1,5 @@
+export type { ClientManager, ClientOptions } from "../../compaction/host-client.ts";
+export { compactAnthropic } from "./client.ts";
 export {
   type AnthropicClient,
   type AnthropicTextModelOptions,
