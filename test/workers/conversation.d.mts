@@ -1,0 +1,3 @@
+export declare function conversation(
+  turns: number,
+): { readonly role: "user" | "assistant"; readonly content: string }[];
