@@ -18,6 +18,7 @@ export type FlagName =
   | "strategy"
   | "on-overflow"
   | "summarizer"
+  | "deadline"
   | "config"
   | "archive"
   | "output"
@@ -37,7 +38,11 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
     value: "elide|error",
     help: "when what must stay is too large: cut it in the middle (elide), or give up (error)",
   },
-  summarizer: { value: "builtin", help: "who writes the summary; builtin needs no model" },
+  summarizer: {
+    value: "WHO",
+    help: "who writes the summary: builtin (needs no model), openai:MODEL, anthropic:MODEL, URL[#MODEL]",
+  },
+  deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
   archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
   output: { value: "FILE", short: "o", help: "write the compacted transcript here, in its own format" },

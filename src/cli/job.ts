@@ -3,6 +3,7 @@ import type { CompactionResult, LayerSizes } from "../compaction/report.ts";
 import type { Format, Message } from "../messages/message.ts";
 import type { Archive } from "../storage/archive.ts";
 import { archiveId } from "../storage/archive-line.ts";
+import type { Summarizer } from "../summarizers/summarizer.ts";
 import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
@@ -17,6 +18,8 @@ export interface Job {
   readonly archive: Archive;
   readonly progress: Progress;
   readonly ports: CliPorts;
+  /** Asked first for the summary; the built-in one when left out. */
+  readonly summarizer?: Summarizer | undefined;
 }
 
 /** A transcript that was compacted, or one that was small enough already. */
@@ -37,7 +40,14 @@ export function sessionIdOf(transcript: Transcript): string {
 }
 
 /** Archives and compacts; throws as `compact` does. */
-export async function runJob({ transcript, settings, archive, progress, ports }: Job): Promise<Outcome> {
+export async function runJob({
+  transcript,
+  settings,
+  archive,
+  progress,
+  ports,
+  summarizer,
+}: Job): Promise<Outcome> {
   const started = ports.clock();
   const sessionId = sessionIdOf(transcript);
   const { config, counter, strategy } = settings;
@@ -48,11 +58,12 @@ export async function runJob({ transcript, settings, archive, progress, ports }:
       ...requestOf(transcript, settings),
       strategy,
       clock: ports.clock,
+      ...(summarizer === undefined ? {} : { summarizer }),
       archive: {
         save: async (messages) => {
           progress.show("archiving the originals");
           const saved = await saver.save(messages);
-          progress.show("writing the summary");
+          progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
           return saved;
         },
       },

@@ -62,12 +62,6 @@ export function earlySettings({ flags, ports, warn }: Outside): EarlySettings {
   const { config, setsOverflow } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   if (window !== undefined) checkTargetAgainst(window, flags.target);
-  if (flags.summarizer !== undefined && flags.summarizer !== "builtin") {
-    throw new CompactError("InvalidUsage", `--summarizer ${flags.summarizer}: there is no such summarizer`, {
-      place: "--summarizer",
-      hint: "Use --summarizer builtin, which needs no model; models are for programs, through the library.",
-    });
-  }
   return {
     config,
     window,

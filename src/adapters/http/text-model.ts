@@ -77,11 +77,12 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
  * A text model behind a URL, with nothing but `fetch`: a local server, a gateway, or a provider itself. Redirects are
- * not followed. Throws `InvalidArgument` for a URL that cannot be one.
+ * not followed. Throws `InvalidArgument` for a URL or a key that cannot be one.
  */
 export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
   const api = APIS[options.api ?? "chat"];
   const base = baseOf(options.url);
+  checkKey(options.key);
   const endpoint: Endpoint = {
     fetch: options.fetch ?? globalThis.fetch,
     headers: { ...api.headers(options.key), ...options.headers },
@@ -125,6 +126,15 @@ function baseOf(text: string): URL {
     });
   }
   return base;
+}
+
+/** A broken key is refused here: `fetch` would repeat it in its error. */
+function checkKey(key: string | undefined): void {
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return;
+  throw new CompactError("InvalidArgument", "the key is empty or has characters that no key has", {
+    place: "key",
+    hint: "Copy it again: letters, digits and signs, no spaces and no line breaks.",
+  });
 }
 
 /** Clients name the base with or without its version; a whole path is taken as it is. */

@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import type { SummarizerFailure } from "../../compaction/apply.ts";
 import { CompactError } from "../../errors.ts";
 import { writeTranscript } from "../../transcripts/write.ts";
 import { openArchive } from "../archive.ts";
@@ -11,6 +12,7 @@ import { createProgress } from "../progress.ts";
 import { oneLine } from "../render/safe.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
+import { summarizerFor } from "../summarizer.ts";
 import { compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { compactionJson } from "../views/machine.ts";
@@ -21,7 +23,7 @@ export const compactCommand: Command = {
   summary: "compacts a session: before and after, what was kept, where the rest is",
   flags: [
     ...(["model", "window", "target", "format", "strategy", "on-overflow", "summarizer"] as const),
-    ...(["config", "archive", "output", "force", "json"] as const),
+    ...(["deadline", "config", "archive", "output", "force", "json"] as const),
   ],
   notes: [
     "<transcript> is a file, or the number or id of a session that `compact` alone lists.",
@@ -57,6 +59,7 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const { flags, ports, terminal } = invocation;
   const warn = (text: string): void => terminal.warn(text);
   const early = earlySettings({ flags, ports, warn });
+  const summarizer = summarizerFor({ flags, config: early.config, env: ports.env });
   const destination =
     flags.output === undefined
       ? undefined
@@ -65,8 +68,9 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const transcript = await readSource(source, flags.format, progress);
   const settings = settingsFor(transcript, early, flags);
   const archive = openArchive(early.config, { flag: flags.archive, cwd: ports.cwd, warn });
-  const job: Job = { transcript, settings, archive, progress, ports };
+  const job: Job = { transcript, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
+  for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) await write(job, outcome, { destination, source });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: destination?.path }));
@@ -79,6 +83,14 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     ...whereLines(invocation, outcome, { source, destination }),
   ]);
   return 0;
+}
+
+/** A summary that somebody else wrote is told, whatever else is printed. */
+function failureNote({ summarizer, error, fallback }: SummarizerFailure): string {
+  const reason = oneLine(error instanceof Error ? error.message : String(error));
+  const instead =
+    fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
+  return `${oneLine(summarizer)} gave no summary: ${reason}; ${instead}`;
 }
 
 async function write(
