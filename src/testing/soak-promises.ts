@@ -88,7 +88,8 @@ export function newlyRefused(
   const found = checkProvider(format, after, raw);
   if (found.length === 0) return sealed;
   const known = new Set(checkProvider(format, given, raw));
-  const fresh = found.filter((one) => !known.has(one));
+  // What binds its reasoning takes it back behind the same prefix only, so a loop that was cut into goes on without.
+  const fresh = found.filter((one) => !known.has(one) && !(bound && one.startsWith("C4")));
   return [...sealed, ...fresh.map((one): Broken => [one.split(" ", 1)[0] ?? one, one])];
 }
 
