@@ -21,7 +21,13 @@ const strangers = [
     "^src/storage/drivers/$1(?:[/.-]|$)",
     "^src/storage/drivers/",
   ],
-  ["adapters", "^src/adapters/([^/.]+)", "^src/adapters/$1(?:[/.]|$)", "^src/adapters/"],
+  // LangGraph stands on LangChain, and so does its adapter.
+  [
+    "adapters",
+    "^src/adapters/((lang)graph|[^/.]+)",
+    "^src/adapters/(?:$1(?:[/.]|$)|$2chain/)",
+    "^src/adapters/",
+  ],
 ].map(([name, from, own, to]) => ({
   name: `strangers-${name}`,
   severity: "error",

@@ -4,7 +4,7 @@ import type { Modules } from "./load.ts";
 
 export type Respond = (messages: readonly unknown[]) => Reply;
 
-export function chatModel({ core, chat }: Modules, respond: Respond): unknown {
+export function chatModel({ core, chat }: Pick<Modules, "core" | "chat">, respond: Respond): unknown {
   class ScriptedChatModel extends chat.BaseChatModel {
     constructor() {
       super({});

@@ -1,6 +1,7 @@
 // Compiled, never run: the middleware fits the types of LangChain.
-import { compactMiddleware } from "compact-context/adapters/langchain";
+
 import { CompactManager } from "compact-context";
+import { compactMiddleware } from "compact-context/adapters/langchain";
 import { type AgentMiddleware, createAgent, createMiddleware } from "langchain";
 
 const manager = new CompactManager({ model: "gpt-4o" });

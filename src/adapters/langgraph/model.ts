@@ -1,0 +1,32 @@
+import { CompactError } from "../../errors.ts";
+import type { TextModel } from "../../model.ts";
+import {
+  type LangChainChatModel,
+  type LangChainSettings,
+  textModelFromLangChain,
+} from "../langchain/text-model.ts";
+
+/** A chat model, a function that makes one with given limits, or a text model of any other origin. */
+export type GraphModel =
+  | TextModel
+  | LangChainChatModel
+  | ((settings: LangChainSettings) => LangChainChatModel);
+
+/** LangGraph's mark for models whose words are not part of the answer: they stay out of `messages` streams. */
+const NO_STREAM = { tags: ["langsmith:nostream"] };
+
+/** Never asked twice: the built-in summarizer takes over at once, and that is no failure. */
+const NO_MODEL: TextModel = {
+  name: "builtin",
+  generate: () =>
+    Promise.reject(
+      new CompactError("SummarizerFailed", "no model was given", { hint: "Pass model to have one asked." }),
+    ),
+};
+
+export function textModelOf(model: GraphModel | undefined): TextModel {
+  if (model === undefined) return NO_MODEL;
+  if (typeof model === "function" || "invoke" in model)
+    return textModelFromLangChain(model, { callOptions: NO_STREAM });
+  return model;
+}

@@ -1,0 +1,53 @@
+import {
+  type RecallSource,
+  type RecallToolsOptions,
+  recallTools,
+  runRecallTool,
+} from "../../compaction/recall/index.ts";
+import { CompactError } from "../../errors.ts";
+import { decode } from "../../messages/codecs.ts";
+import { toolCalls } from "../../messages/message.ts";
+import { fieldsOf } from "../langchain/sdk.ts";
+import { createRunnable, type RunnableNode } from "./runnable.ts";
+import { threadIn } from "./thread.ts";
+
+export interface RecallNodeOptions extends RecallToolsOptions {
+  /** A `CompactManager`, or the archive of `SummarizationNode`. */
+  readonly source: RecallSource;
+  /** `messages` when left out. */
+  readonly messagesKey?: string;
+  /** `configurable.thread_id` when left out. */
+  readonly sessionId?: string;
+  readonly name?: string;
+}
+
+/**
+ * A tool node that answers the newest message's calls of `compact_search` and `compact_expand`; calls of other tools
+ * are left to theirs. One node serves all threads.
+ */
+export function createRecallNode(options: RecallNodeOptions): RunnableNode {
+  const { source, messagesKey = "messages", name = "recall" } = options;
+  return createRunnable(name, async (state, config) => {
+    const messages = fieldsOf(state)[messagesKey];
+    const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
+    const tools = recallTools(source, sessionOf(options, config), options);
+    const answers = await Promise.all(
+      newest.flatMap(toolCalls).map(async (call) => {
+        const content = await runRecallTool(tools, call.name, call.arguments);
+        return content === undefined
+          ? []
+          : [{ role: "tool", tool_call_id: call.id, name: call.name, content }];
+      }),
+    );
+    return { [messagesKey]: answers.flat() };
+  });
+}
+
+function sessionOf({ sessionId }: RecallNodeOptions, config: unknown): string {
+  const id = sessionId ?? threadIn(config);
+  if (id !== undefined) return id;
+  throw new CompactError("InvalidArgument", "nobody says whose messages are recalled", {
+    place: "options.sessionId",
+    hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
+  });
+}

@@ -1,0 +1,37 @@
+// LangGraph as it is installed beside this file; loosely typed, for several versions stand behind it.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type Loose = any;
+
+export interface Modules {
+  readonly core: Loose;
+  readonly chat: Loose;
+  readonly runnables: Loose;
+  readonly graph: Loose;
+}
+
+const NAMES = [
+  "@langchain/core/messages",
+  "@langchain/core/language_models/chat_models",
+  "@langchain/core/runnables",
+  "@langchain/langgraph",
+];
+
+/** Undefined where it is not installed. */
+export async function load(): Promise<Modules | undefined> {
+  try {
+    const [core, chat, runnables, graph] = await Promise.all(NAMES.map((name) => import(name)));
+    return { core, chat, runnables, graph };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A checkpointer's package; undefined where it is not installed, or its native part was not built. */
+export async function loadSaver(name: "sqlite" | "postgres"): Promise<Loose> {
+  try {
+    const module = await import(`@langchain/langgraph-checkpoint-${name}`);
+    return name === "sqlite" && module.SqliteSaver.fromConnString(":memory:") ? module : module;
+  } catch {
+    return undefined;
+  }
+}

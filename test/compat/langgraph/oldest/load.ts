@@ -1,0 +1,19 @@
+// LangGraph as it is installed beside this file.
+import type { Modules } from "../load.ts";
+
+const NAMES = [
+  "@langchain/core/messages",
+  "@langchain/core/language_models/chat_models",
+  "@langchain/core/runnables",
+  "@langchain/langgraph",
+];
+
+/** Undefined where it is not installed. */
+export async function load(): Promise<Modules | undefined> {
+  try {
+    const [core, chat, runnables, graph] = await Promise.all(NAMES.map((name) => import(name)));
+    return { core, chat, runnables, graph };
+  } catch {
+    return undefined;
+  }
+}
