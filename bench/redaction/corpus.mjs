@@ -25,7 +25,12 @@ function namedRows(half, d) {
   return half.named.flatMap(([template, what]) =>
     Array.from({ length: ROUNDS }, () => {
       const secret = drawn(d, what);
-      return { kind: what === "password" ? "password" : "named", secret, text: fill(template, secret), template };
+      return {
+        kind: what === "password" ? "password" : "named",
+        secret,
+        text: fill(template, secret),
+        template,
+      };
     }),
   );
 }
@@ -81,7 +86,8 @@ export function personalRows(half, seed) {
   );
 }
 
-const email = (d) => `${d.word()}.${d.word()}${d.integer(1, 99)}@${d.word()}.${d.one(["com", "org", "co.uk"])}`;
+const email = (d) =>
+  `${d.word()}.${d.word()}${d.integer(1, 99)}@${d.word()}.${d.one(["com", "org", "co.uk"])}`;
 const phone = (d) =>
   d.one([
     () => `+49 ${d.integer(151, 179)} ${d.of("digit", 8)}`,
@@ -127,6 +133,11 @@ export function codeLines(roots, skip = () => false) {
 
 function sourcesBelow(root) {
   return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(?:ts|mjs|cjs|js|py|sh)$/.test(entry.name) && !/\.min\.|generated/.test(entry.name))
+    .filter(
+      (entry) =>
+        entry.isFile() &&
+        /\.(?:ts|mjs|cjs|js|py|sh)$/.test(entry.name) &&
+        !/\.min\.|generated/.test(entry.name),
+    )
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }

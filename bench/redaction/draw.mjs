@@ -29,8 +29,7 @@ export function createDraw(seed) {
   };
   const integer = (least, most) => least + Math.floor(random() * (most - least + 1));
   const one = (list) => list[integer(0, list.length - 1)];
-  const of = (alphabet, length) =>
-    Array.from({ length }, () => one(ALPHABET[alphabet] ?? alphabet)).join("");
+  const of = (alphabet, length) => Array.from({ length }, () => one(ALPHABET[alphabet] ?? alphabet)).join("");
   const word = () => one(WORDS);
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
   const uuid = () => [8, 4, 4, 4, 12].map((length) => of("hex", length)).join("-");
@@ -42,7 +41,9 @@ export function createDraw(seed) {
   const jwt = () =>
     [
       encoded(JSON.stringify({ alg: "HS256", typ: "JWT" })),
-      encoded(JSON.stringify({ sub: of("digit", 10), name: word(), iat: integer(1_600_000_000, 1_800_000_000) })),
+      encoded(
+        JSON.stringify({ sub: of("digit", 10), name: word(), iat: integer(1_600_000_000, 1_800_000_000) }),
+      ),
       of("url64", 43),
     ].join(".");
   /** What people choose: a word and numbers, a mixed one, a few words, one from a password manager. */
@@ -56,8 +57,15 @@ export function createDraw(seed) {
       () => `${capital(word()).replace("o", "0").replace("e", "3")}#${of("digit", 3)}`,
     ])();
   const pem = (label = "RSA PRIVATE KEY", lines = integer(6, 24)) => {
-    const body = [...Array.from({ length: lines }, () => of("base64", 64)), `${of("base64", integer(20, 60))}==`];
-    return { label, body: body.join("\n"), text: `-----BEGIN ${label}-----\n${body.join("\n")}\n-----END ${label}-----` };
+    const body = [
+      ...Array.from({ length: lines }, () => of("base64", 64)),
+      `${of("base64", integer(20, 60))}==`,
+    ];
+    return {
+      label,
+      body: body.join("\n"),
+      text: `-----BEGIN ${label}-----\n${body.join("\n")}\n-----END ${label}-----`,
+    };
   };
   return { random, integer, one, of, word, capital, uuid, base64, jwt, password, pem };
 }

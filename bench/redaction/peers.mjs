@@ -8,7 +8,9 @@ export async function loadPeers() {
 
 async function load(...paths) {
   try {
-    return await Promise.all(paths.map((path) => import(new URL(`peers/node_modules/${path}`, import.meta.url))));
+    return await Promise.all(
+      paths.map((path) => import(new URL(`peers/node_modules/${path}`, import.meta.url))),
+    );
   } catch {
     return undefined;
   }
@@ -31,13 +33,16 @@ async function secretlint() {
       const { messages } = await lintSource({ source, options: { config } });
       return messages
         .toSorted((one, other) => other.range[0] - one.range[0])
-        .reduce((shown, { range: [start, end] }) => `${shown.slice(0, start)}<REDACTED>${shown.slice(end)}`, text);
+        .reduce(
+          (shown, { range: [start, end] }) => `${shown.slice(0, start)}<REDACTED>${shown.slice(end)}`,
+          text,
+        );
     },
   ];
 }
 
 async function scrubber() {
-  const loaded = await load("@redactpii/node/dist/index.js");
+  const loaded = await load("@redactpii/node/lib/index.js");
   if (loaded === undefined) return undefined;
   const [{ Redactor }] = loaded;
   const redactor = new Redactor();

@@ -25,8 +25,11 @@ const HALVES = {
   "kept back": {
     half: keptBack,
     seed: 7_001,
-    code: codeLines(["pg", "pg-protocol", "@aws-sdk", "@smithy", "zod/v4/core", "yaml/dist"].map((name) => at(`node_modules/${name}`)), (path) =>
-      /\.d\.ts$|dist-es|locales/.test(path),
+    code: codeLines(
+      ["pg", "pg-protocol", "@aws-sdk", "@smithy", "zod/v4/core", "yaml/dist"].map((name) =>
+        at(`node_modules/${name}`),
+      ),
+      (path) => /\.d\.ts$|dist-es|locales/.test(path),
     ),
   },
 };
@@ -84,17 +87,29 @@ for (const [name, parts] of Object.entries(HALVES)) {
       `| ${name} | ${who} | ${figures.rows} | ${percent(figures.recall)} | ${kinds.join(" | ")} | ${percent(figures.precision)} | ${percent(figures.touched)} of ${figures.harmless.toLocaleString("en")} | ${percent(figures.othersTouched)} of ${figures.others.toLocaleString("en")} |`,
     );
     if (values.misses && who === "Compact" && name === "development") {
-      for (const { text } of figures.misses) console.log("MISS", JSON.stringify(text.slice(0, 200)), "→", JSON.stringify(redact(text).slice(0, 160)));
+      for (const { text } of figures.misses)
+        console.log(
+          "MISS",
+          JSON.stringify(text.slice(0, 200)),
+          "→",
+          JSON.stringify(redact(text).slice(0, 160)),
+        );
       for (const line of figures.touchedLines) console.log("TOUCHED", redact(line).trim().slice(0, 200));
     }
   }
 }
-lines.push("", "| facts about people (optional layer) | rows | recall | touched without the layer |", "|---|---|---|---|");
+lines.push(
+  "",
+  "| facts about people (optional layer) | rows | recall | touched without the layer |",
+  "|---|---|---|---|",
+);
 for (const [name, { half, seed }] of Object.entries(HALVES)) {
   const rows = personalRows(half, seed);
   const found = rows.filter((row) => isGone(personal.redactText(row.text), row)).length;
   const without = rows.filter((row) => redact(row.text) !== row.text).length;
-  lines.push(`| ${name} | ${rows.length} | ${percent(found / rows.length)} | ${percent(without / rows.length)} |`);
+  lines.push(
+    `| ${name} | ${rows.length} | ${percent(found / rows.length)} | ${percent(without / rows.length)} |`,
+  );
 }
 const speed = speedOf(redact, HALVES["kept back"].code);
 const hostile = hostileTexts().map(([name, text]) => {
@@ -113,5 +128,11 @@ console.log(report);
 if (!values.print && !values.misses) {
   const page = at("docs/redaction.md");
   const before = readFileSync(page, "utf8");
-  writeFileSync(page, before.replace(/(<!-- figures -->\n)[\s\S]*?(\n<!-- \/figures -->)/, (_, open, close) => open + report + close));
+  writeFileSync(
+    page,
+    before.replace(
+      /(<!-- figures -->\n)[\s\S]*?(\n<!-- \/figures -->)/,
+      (_, open, close) => open + report + close,
+    ),
+  );
 }

@@ -7,7 +7,7 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "force" | "json" | "all" | "help";
+type SwitchName = "force" | "json" | "all" | "pii" | "help";
 
 export type FlagName =
   | SwitchName
@@ -53,6 +53,7 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "show every message, long runs not folded" },
+  pii: { help: "also takes out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
 };
 

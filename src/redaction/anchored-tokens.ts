@@ -9,7 +9,7 @@ interface AnchoredToken {
 }
 
 /** Tokens that show by something in their middle or at their end. */
-export const ANCHORED_TOKENS: readonly AnchoredToken[] = [
+const ANCHORED_TOKENS: readonly AnchoredToken[] = [
   {
     issuer: "HashiCorp Terraform",
     anchor: ".atlasv1.",

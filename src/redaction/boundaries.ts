@@ -13,17 +13,19 @@ export function withoutSplitSecrets(items: readonly unknown[], find: Finder): re
   const texts = items.map(textOf);
   const changed = new Map<number, string>();
   let inside = false;
-  for (let index = 0; index < texts.length; index++) {
-    const text = texts[index];
+  for (const [index, text] of texts.entries()) {
     if (text === undefined) continue;
     const continued: number = inside ? continuedKey(text) : 0;
     if (continued > 0) changed.set(index, REDACTED + text.slice(continued));
-    inside = (inside && continued > 0 && continued >= text.trimEnd().length) || endsInsideKey(text);
-    const next = texts[index + 1];
-    if (next !== undefined && !inside) cutShared(changed, { index, text, next }, find);
+    inside = goesOn(text, continued);
+    if (!inside) cutShared(changed, { index, text, next: texts[index + 1] ?? "" }, find);
   }
-  if (changed.size === 0) return items;
-  return items.map((item, index) => withText(item, changed.get(index)));
+  return changed.size === 0 ? items : items.map((item, index) => withText(item, changed.get(index)));
+}
+
+/** A key is still open behind this text, of which the first `continued` characters belong to one. */
+function goesOn(text: string, continued: number): boolean {
+  return (continued > 0 && continued >= text.trimEnd().length) || endsInsideKey(text);
 }
 
 interface Neighbours {

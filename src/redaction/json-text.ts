@@ -15,6 +15,7 @@ interface Frame {
 }
 
 const LONGEST_LINE_START = 200;
+const [QUOTE, MINUS, ZERO, NINE] = [34, 45, 48, 57] as const;
 const SCALAR = /[^\s,\]}]+/y;
 
 /**
@@ -27,25 +28,35 @@ export function redactJsonText(text: string, redactText: (text: string) => strin
   const frames: Frame[] = [];
   let copied = 0;
   for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (char === '"') {
-      const end = endOfString(text, at);
-      const shown = redactLiteral(text.slice(at, end), frames.at(-1), redactText);
-      if (shown !== undefined) {
-        pieces.push(text.slice(copied, at), shown);
-        copied = end;
-      }
-      at = end - 1;
-    } else if (char !== undefined && /[-\d]/.test(char)) {
-      const end = endOfScalar(text, at);
-      if (isNumericPassword(Number(text.slice(at, end)), nameOf(frames.at(-1)))) {
-        pieces.push(text.slice(copied, at), JSON.stringify(REDACTED));
-        copied = end;
-      }
-      at = end - 1;
-    } else moveOn(char, frames);
+    const scalar = scalarAt(text, at, { frame: frames.at(-1), redactText });
+    if (scalar === undefined) {
+      moveOn(text[at], frames);
+      continue;
+    }
+    if (scalar.shown !== undefined) {
+      pieces.push(text.slice(copied, at), scalar.shown);
+      copied = scalar.end;
+    }
+    at = scalar.end - 1;
   }
   return copied === 0 ? text : pieces.join("") + text.slice(copied);
+}
+
+/** The string or number that begins here, and what is to stand in its place; undefined for anything else. */
+function scalarAt(
+  text: string,
+  at: number,
+  { frame, redactText }: { frame: Frame | undefined; redactText: (text: string) => string },
+): { end: number; shown: string | undefined } | undefined {
+  const code = text.charCodeAt(at);
+  if (code === QUOTE) {
+    const end = endOfString(text, at);
+    return { end, shown: redactLiteral(text.slice(at, end), frame, redactText) };
+  }
+  if (code !== MINUS && !(code >= ZERO && code <= NINE)) return undefined;
+  const end = endOfScalar(text, at);
+  const isSecret = isNumericPassword(Number(text.slice(at, end)), nameOf(frame));
+  return { end, shown: isSecret ? JSON.stringify(REDACTED) : undefined };
 }
 
 /** True for text whose lines may be JSON each, as in a log. */

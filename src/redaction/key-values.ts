@@ -13,9 +13,10 @@ const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
 const NAME_BEFORE = /[\w.-]{0,60}$/;
 const OPENING = /[fbru]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
-const BARE = /[^\s"'`,;<>&|\\]{1,8192}/y;
-const GENERATED = /[A-Za-z0-9_.+/=~-]{12,4096}/y;
-const LONGEST_QUOTED = 8192;
+const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
+const GENERATED = /[A-Za-z0-9_.+/=~-]{12,512}/y;
+const LONGEST_QUOTED = 4096;
+const JUDGED = 500;
 const KIND = "named-value";
 
 interface Span {
@@ -51,7 +52,16 @@ function generatedAfter(text: string, match: RegExpExecArray): Span | undefined 
   if (value === undefined || !looksGenerated(value) || isCode(text, start + value.length)) return undefined;
   const before = NAME_BEFORE.exec(text.slice(Math.max(0, match.index - 60), match.index))?.[0] ?? "";
   const name = before + whole.replace(/["'`\]* \t=:>?\\]+$/, "");
-  return isHintingName(name) ? { start, end: start + value.length } : undefined;
+  return isHintingName(name) ? { start, end: endOfLong(text, start, start + value.length) } : undefined;
+}
+
+/** What was judged by its first 512 characters is taken as a whole. */
+function endOfLong(text: string, start: number, end: number): number {
+  if (end - start < JUDGED) return end;
+  let reach = end;
+  for (let more = matchAt(BARE, text, reach); more !== undefined; more = matchAt(BARE, text, reach))
+    reach += more.length;
+  return reach;
 }
 
 /** A call or an index goes on behind a name; so does a host. */
@@ -86,7 +96,7 @@ function bareSecret(text: string, match: RegExpExecArray, valueStart: number): S
   const end = start + value.length;
   const context = contextOf(text, match, end);
   const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
-  return isBareSecret(value, inScheme) ? { start, end } : undefined;
+  return isBareSecret(value, inScheme) ? { start, end: endOfLong(text, start, end) } : undefined;
 }
 
 function contextOf(text: string, match: RegExpExecArray, end: number): ValueContext {

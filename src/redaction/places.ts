@@ -155,23 +155,34 @@ const PLACES: readonly Place[] = [
   {
     kind: "prose",
     pattern:
-      /(\b(?:passw(?:or)?d|passphrase|passcode|pin|api[ -]?key|access[ -]?key|secret(?: key| access key)?|token|credentials?)(?:[ \t]+(?:for|of|on|to)[ \t]+[^\n:=]{1,48}?)?[ \t]+(?:is|was|will be|should be|are|set to|changed to|to)(?:[ \t]+(?:now|currently|still))?:?[ \t]+["'`*]{0,3})([^\s"'`<>]{4,256})/gi,
+      /(\bpass(?:word|wd|phrase)[ \t]{1,3}["'`]?)([^\s"'`<>(){}[\]:;,|&\\/]{8,128})(?=["'`]?(?:[\s,;]|\.?$))/gi,
+    isSecret: isDistinct,
+  },
+  {
+    kind: "prose",
+    pattern:
+      /(\b(?:passw(?:or)?d|passphrase|passcode|pin|api[ -]?key|access[ -]?key|(?:secret|signing|private|my)[ -]?(?:access[ -]?)?key|secret|token|credentials?)(?:[ \t]+(?:for|of|on|to)[ \t]+[^\n:=]{1,48}?)?[ \t]+(?:is|was|will be|should be|are|set to|changed to|to)(?:[ \t]+(?:now|currently|still))?:?[ \t]+["'`*]{0,3})([^\s"'`<>]{4,256})/gi,
     isSecret: isSpoken,
   },
 ];
 
 /** Secrets that show by their place: URL passwords, headers, cookies, command lines, credential files, markup, prose. */
 export function* findPlaces(text: string): Generator<Finding> {
-  for (const { kind, pattern, needs, isSecret } of PLACES) {
-    if (needs !== undefined && !text.includes(needs)) continue;
-    for (const match of text.matchAll(pattern)) {
-      const [whole, before = "", found = ""] = match;
-      const value = kind === "prose" ? found.replace(/[.,;:!?)\]*]+$/, "") : found;
-      const start = match.index + before.length;
-      if (value !== "" && whole !== "" && isSecret(value, before))
-        yield { start, end: start + value.length, kind };
+  for (const place of PLACES) {
+    if (place.needs !== undefined && !text.includes(place.needs)) continue;
+    for (const match of text.matchAll(place.pattern)) {
+      const finding = findingOf(place, match);
+      if (finding !== undefined) yield finding;
     }
   }
+}
+
+function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding | undefined {
+  const [, before = "", found = ""] = match;
+  const value = kind === "prose" ? found.replace(/[.,;:!?)\]*]+$/, "") : found;
+  const start = match.index + before.length;
+  if (value === "" || !isSecret(value, before)) return undefined;
+  return { start, end: start + value.length, kind };
 }
 
 /** True for the value of a cookie header. */
@@ -192,12 +203,23 @@ function isTyped(value: string): boolean {
 /** A word of a sentence is no secret: digits or signs must be in it, and letters. */
 function isSpoken(value: string, before: string): boolean {
   if (!isFilledIn(value) || /[()]|^\w+\.\w+$|^https?:|^[/.~]/.test(value)) return false;
-  if (!/\d/.test(value) && !/[!@#$%^&*+?~]/.test(value.slice(0, -1))) return false;
+  if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1))) return false;
   if (/^\d+$/.test(value)) return /pin|passcode/i.test(before) && value.length >= 4;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const named = /token|key|credential/i.test(before);
   if (named) return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
   return value.length >= 5 && isQuotedSecret(value, "password");
+}
+
+/** Behind a mere "password": letters, digits and either capitals or a sign, and no name in code. */
+function isDistinct(value: string, before: string): boolean {
+  if (
+    !/[a-z]/.test(value) ||
+    !/\d/.test(value) ||
+    /^[a-z_]+\d+$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w/i.test(value)
+  )
+    return false;
+  return /[A-Z]|[!@#$%^&*+?~=-]/.test(value) && isSpoken(value, before);
 }
 
 function hasDigit(value: string): boolean {

@@ -24,7 +24,9 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\$?\{.*\}?\}$/,
   /^\$\{/,
   /^\$[A-Z_][A-Z0-9_]*$/,
-  /^\$\(/,
+  /^\$[({]/,
+  /^\$\d{1,3}\b/,
+  /^-?0x[0-9a-f_]+n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
@@ -98,10 +100,16 @@ const LEAST_ENTROPY = 3.2;
  */
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
-  if (value.length < 15 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  if (value.length < 15 || !/[A-Za-z]/.test(value)) return false;
+  if (!/\d/.test(value)) return value.length >= 20 && caseSwitches(value) >= 8 && /^[A-Za-z]+$/.test(value);
   if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
+}
+
+/** How often capitals follow and precede small letters; names in camel case turn once a word. */
+function caseSwitches(value: string): number {
+  return value.match(/[a-z](?=[A-Z])|[A-Z](?=[a-z])/g)?.length ?? 0;
 }
 
 /** How often letters and digits take turns; words with a number at the end have one. */

@@ -61,23 +61,24 @@ function tokenAt(
   candidates: readonly Compiled[],
   walkers: Walkers,
 ): Finding | undefined {
+  const atBoundary = isAtBoundary(text, start);
   for (const candidate of candidates) {
     if (!text.startsWith(candidate.prefix, start)) continue;
+    if (!atBoundary && candidate.format.check === undefined) continue;
     const reach = endOfToken(text, start, candidate.parts, walkers);
     if (reach === undefined) continue;
     // A full stop ends the sentence, not the token.
     const end = text.charAt(reach - 1) === "." ? reach - 1 : reach;
     const body = text.slice(start + candidate.prefix.length, end);
-    if (isToken(body, candidate.format, () => isAtBoundary(text, start)))
-      return { start, end, kind: candidate.kind };
+    if (isToken(body, candidate.format, atBoundary)) return { start, end, kind: candidate.kind };
   }
   return undefined;
 }
 
-function isToken(body: string, format: TokenFormat, atBoundary: () => boolean): boolean {
+function isToken(body: string, format: TokenFormat, atBoundary: boolean): boolean {
   if (!hasDifferent(body)) return false;
   if (format.digit === true && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
-  return atBoundary() || (format.check === "crc32" && hasChecksum(body));
+  return atBoundary || hasChecksum(body);
 }
 
 /** Where the token ends; undefined when a part does not fit or the token goes on beyond its length. */
@@ -151,12 +152,7 @@ function isAtBoundary(text: string, start: number): boolean {
 }
 
 function hasDifferent(body: string): boolean {
-  const seen = new Set<string>();
-  for (const character of body) {
-    seen.add(character);
-    if (seen.size >= FEWEST_DIFFERENT) return true;
-  }
-  return false;
+  return new Set(body.slice(0, 64)).size >= FEWEST_DIFFERENT;
 }
 
 function compiled(format: TokenFormat): Compiled {
@@ -183,7 +179,9 @@ function membersOf(characters: string): Uint8Array {
 }
 
 function freshWalkers(): Walkers {
-  return Object.fromEntries(
-    Object.entries(MEMBERS).map(([name, has]) => [name, { has, starts: [], ends: [], oldest: 0 }]),
-  ) as Record<Alphabet, Walker>;
+  const fresh = Object.entries(MEMBERS).map(([name, has]): [string, Walker] => [
+    name,
+    { has, starts: [], ends: [], oldest: 0 },
+  ]);
+  return Object.fromEntries(fresh) as Record<Alphabet, Walker>;
 }

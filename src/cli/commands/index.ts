@@ -6,6 +6,7 @@ import { diffCommand } from "./diff.ts";
 import { inspectCommand } from "./inspect.ts";
 import { lintCommand } from "./lint.ts";
 import { planCommand } from "./plan.ts";
+import { redactCommand } from "./redact.ts";
 import { repairCommand } from "./repair.ts";
 import { replayCommand } from "./replay.ts";
 
@@ -17,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   lint: lintCommand,
   repair: repairCommand,
   diff: diffCommand,
+  redact: redactCommand,
   archive: archiveCommand,
   config: configCommand,
   demo: demoCommand,

@@ -56,8 +56,7 @@ export const services: readonly TokenFormat[] = [
   ),
   ...formatsOf(
     "PayPal",
-    "access_token$production${lower:16}${hex:32}",
-    "access_token$sandbox${lower:16}${hex:32}",
+    ...["production", "sandbox"].map((mode) => ["access_token", mode, "{lower:16}", "{hex:32}"].join("$")),
   ),
   ...formatsOf(
     "Plaid",

@@ -46,31 +46,36 @@ export function findMatch(
   machine.stamp += text.length + 2;
   let found: { start: number; end: number } | undefined;
   for (let at = from; at <= text.length; at++) {
-    if (now.length === 0) {
-      if (found !== undefined) return found;
-      at = nextBeginning(machine, text, at);
-    }
+    if (now.length === 0 && found !== undefined) return found;
+    if (now.length === 0) at = nextBeginning(machine, text, at);
     if (found === undefined) follow(machine, now, { step: 0, start: at, text, at });
     next.length = 0;
-    const code = at < text.length ? text.charCodeAt(at) : -1;
-    for (let index = 0; index < now.length; index++) {
-      const step = now.steps[index] ?? 0;
-      const start = now.starts[index] ?? 0;
-      const { op } = machine.program[step] ?? { op: "match" };
-      if (op === "match") {
-        found = { start, end: at };
-        break;
-      }
-      if (code >= 0 && fits(machine.program[step], code))
-        follow(machine, next, { step: step + 1, start, text, at: at + 1 });
-    }
+    const start = advance(machine, { now, next, text, at });
+    if (start !== undefined) found = { start, end: at };
     [now, next] = [next, now];
   }
   return found;
 }
 
-function fits(step: Step | undefined, code: number): boolean {
-  return step?.op === "char" && step.test(code);
+interface Stride {
+  readonly now: Threads;
+  readonly next: Threads;
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Every way reads the character at `at`; where the best one ends here, the start of its match, the rest given up. */
+function advance(machine: Machine, { now, next, text, at }: Stride): number | undefined {
+  const code = at < text.length ? text.charCodeAt(at) : -1;
+  for (let index = 0; index < now.length; index++) {
+    const step = now.steps[index] ?? 0;
+    const start = now.starts[index] ?? 0;
+    const instruction = machine.program[step];
+    if (instruction?.op === "match") return start;
+    if (code >= 0 && instruction?.op === "char" && instruction.test(code))
+      follow(machine, next, { step: step + 1, start, text, at: at + 1 });
+  }
+  return undefined;
 }
 
 function nextBeginning({ beginnings }: Machine, text: string, from: number): number {
@@ -96,17 +101,25 @@ function follow(machine: Machine, threads: Threads, way: Way): void {
     if (machine.seen[step] === machine.stamp + way.at) continue;
     machine.seen[step] = machine.stamp + way.at;
     const instruction = machine.program[step];
-    if (instruction === undefined) continue;
-    if (instruction.op === "jump") open.push(instruction.to);
-    else if (instruction.op === "split") open.push(instruction.second, instruction.first);
-    else if (instruction.op === "assert") {
-      if (instruction.holds(way.text, way.at)) open.push(step + 1);
-    } else {
+    if (instruction?.op === "char" || instruction?.op === "match") {
       threads.steps[threads.length] = step;
       threads.starts[threads.length] = way.start;
       threads.length += 1;
-    }
+    } else open.push(...reached(instruction, step, (holds) => holds(way.text, way.at)));
   }
+}
+
+type Assertion = (text: string, at: number) => boolean;
+
+/** The steps that a step leads to without reading a character, the preferred last. */
+function reached(
+  instruction: Step | undefined,
+  step: number,
+  isTrue: (holds: Assertion) => boolean,
+): number[] {
+  if (instruction?.op === "jump") return [instruction.to];
+  if (instruction?.op === "split") return [instruction.second, instruction.first];
+  return instruction?.op === "assert" && isTrue(instruction.holds) ? [step + 1] : [];
 }
 
 function beginningsOf(program: readonly Step[]): Uint8Array | undefined {
@@ -117,14 +130,15 @@ function beginningsOf(program: readonly Step[]): Uint8Array | undefined {
     if (seen.has(step)) continue;
     seen.add(step);
     const instruction = program[step];
-    if (instruction?.op === "jump") open.push(instruction.to);
-    else if (instruction?.op === "split") open.push(instruction.first, instruction.second);
-    else if (instruction?.op === "char") {
-      for (let code = 0; code < ASCII; code++) if (instruction.test(code)) codes[code] = 1;
-    } else if (instruction?.op === "assert") open.push(step + 1);
-    else return undefined;
+    if (instruction?.op === "match") return undefined;
+    if (instruction?.op === "char") markAll(codes, instruction.test);
+    else open.push(...reached(instruction, step, () => true));
   }
   return codes;
+}
+
+function markAll(codes: Uint8Array, test: (code: number) => boolean): void {
+  for (let code = 0; code < ASCII; code++) if (test(code)) codes[code] = 1;
 }
 
 function newThreads(size: number): Threads {

@@ -1,0 +1,258 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createBlockRedactor } from "./blocks.ts";
+import { ALPHABETS } from "./formats/alphabets.ts";
+import { checksumOf } from "./formats/crc32.ts";
+import { partsOf } from "./formats/format.ts";
+import { TOKEN_FORMATS } from "./formats/index.ts";
+import { parsePattern } from "./patterns/parse.ts";
+import { compileProgram } from "./patterns/program.ts";
+import { createMachine, findMatch } from "./patterns/search.ts";
+import { createRedactor, redact, WITHHELD } from "./redactor.ts";
+
+const R = "<REDACTED>";
+const LONG = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zC0fR".repeat(200);
+
+/** Characters of an alphabet, spread over all of it. */
+function drawn(characters: string, length: number): string {
+  return Array.from({ length }, (_, index) => characters[(index * 7 + 3) % characters.length]).join("");
+}
+
+function example(shape: string): string {
+  return partsOf(shape)
+    .map((part) => (typeof part === "string" ? part : drawn(ALPHABETS[part.alphabet], part.least)))
+    .join("");
+}
+
+describe("token formats", () => {
+  it.each(TOKEN_FORMATS.map(({ issuer, shape }) => [issuer, shape]))(
+    "RED-2 finds a token of %s: %s",
+    (_, shape) => {
+      expect(redact(`see ${example(shape)}, please`)).toBe(`see ${R}, please`);
+    },
+  );
+
+  it("RED-2 knows a token by its checksum where nothing parts it from the text before", () => {
+    const entropy = drawn(ALPHABETS.base62, 30);
+    const token = `ghp_${entropy}${checksumOf(entropy)}`;
+    expect(redact(`abc${token} x`)).toBe(`abc${R} x`);
+    const other = `ghp_${entropy}${"0".repeat(6)}`;
+    expect(redact(`abc${other} x`)).toBe(`abc${other} x`);
+    expect(checksumOf("")).toBe("000000");
+  });
+
+  it("RED-2 leaves stand-ins of one repeated character", () => {
+    for (const text of [`ghp_${"x".repeat(36)}`, `AKIA${"X".repeat(16)}`]) expect(redact(text)).toBe(text);
+  });
+});
+
+describe("structure", () => {
+  it("RED-2 keeps JSON as it was but for the secrets, numbers and spaces to the character", () => {
+    const text =
+      '{ "id": 12345678901234567890, "x": 1.0,\n\t"password" : "a\\"b1\\u0063d", "n": {"pin": 1} }';
+    expect(redact(text)).toBe(text.replace('a\\"b1\\u0063d', R));
+    expect(redact('{"password": 12345678}')).toBe(`{"password": "${R}"}`);
+    expect(redact('[{"name":"DB_PASSWORD","value":"hunter2"}]')).toBe(
+      `[{"name":"DB_PASSWORD","value":"${R}"}]`,
+    );
+    expect(redact('{"argv":["x","--password","hunter2"]}')).toBe(`{"argv":["x","--password","${R}"]}`);
+    expect(redact('{"kty":"OKP","d":"abcdefgh"}')).not.toBe("");
+  });
+
+  it("RED-2 reads JSON inside JSON strings and JSON lines", () => {
+    const inner = JSON.stringify({ token: "abc123def", note: "kept" });
+    const text = JSON.stringify({ arguments: JSON.stringify({ inner }) });
+    const shown = JSON.parse(redact(text)) as { arguments: string };
+    const nested = JSON.parse(shown.arguments) as { inner: string };
+    expect(JSON.parse(nested.inner)).toEqual({ token: R, note: "kept" });
+    expect(redact('log\n{"password":"x y1"}\n{"a":1}\nend')).toBe(`log\n{"password":"${R}"}\n{"a":1}\nend`);
+  });
+
+  it("RED-2 gives JSON back where it was given JSON", () => {
+    const words = fc.constantFrom(
+      "password",
+      "token",
+      "hunter2!",
+      'a"b',
+      "\\",
+      "Bearer abc123def456",
+      "api_key=k1234567",
+      "x",
+    );
+    const value = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 3 },
+        words,
+        fc.integer(),
+        fc.array(tie("node"), { maxLength: 3 }),
+        fc.dictionary(words, tie("node"), { maxKeys: 3 }),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1 }), (list) => {
+        const shown = redact(JSON.stringify(list));
+        expect(() => JSON.parse(shown)).not.toThrow();
+        expect(redact(shown)).toBe(shown);
+      }),
+      { numRuns: 200, seed: 3 },
+    );
+  });
+
+  it.each([
+    ["machine h login u password hunter2", `machine h login u password ${R}`],
+    ["db.host:5432:app:me:hunter2", `db.host:5432:app:me:${R}`],
+    ["kind: Secret\ndata:\n  url: aGVsbG8gd29ybGQ=\nother: x", `kind: Secret\ndata:\n  url: ${R}\nother: x`],
+    ["app:s3cretpw@tcp(db:3306)/x", `app:${R}@tcp(db:3306)/x`],
+    ["mysql -u root -ps3cretpw app", `mysql -u root -p${R} app`],
+    ["sshpass -p 's3cretpw' ssh x", `sshpass -p '${R}' ssh x`],
+    ["- name: DB_PASSWORD\n  value: s3cretpw", `- name: DB_PASSWORD\n  value: ${R}`],
+    ["the admin password is Tr0ub4dor&3.", `the admin password is ${R}.`],
+    [`datadog = '${drawn(ALPHABETS.hex, 32)}'`, `datadog = '${R}'`],
+  ])("RED-2 takes secrets by place: %s", (text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+
+  it("takes facts about people only when asked", () => {
+    const text = "ann@example.org, +49 151 23456789, 4111 1111 1111 1111, DE89 3704 0044 0532 0130 00";
+    expect(redact(text)).toBe(text);
+    expect(createRedactor({ personal: true }).redactText(text)).toBe(`${R}, ${R}, ${R}, ${R}`);
+    const wrong = "4111 1111 1111 1112, DE88 3704 0044 0532 0130 00, 2025-01-02 10:11:12, 1234567";
+    expect(createRedactor({ personal: true }).redactText(wrong)).toBe(wrong);
+  });
+});
+
+describe("custom patterns", () => {
+  it("RED-4 finds what the platform's own engine finds, in linear time", () => {
+    const atom = fc.constantFrom(
+      "a",
+      "b",
+      "[ab]",
+      ".",
+      "\\d",
+      "\\w",
+      "(?:ab|a)",
+      "(b|c)",
+      "[^a]",
+      "\\b",
+      "^",
+      "$",
+    );
+    const sign = fc.constantFrom("", "*", "+", "?", "{2}", "{1,2}", "*?", "+?");
+    const source = fc
+      .array(fc.tuple(atom, sign), { minLength: 1, maxLength: 5 })
+      .map((items) =>
+        items.map(([one, times]) => (/^(?:\\b|\^|\$)$/.test(one) ? one : one + times)).join(""),
+      );
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "1", " ", "\n"), maxLength: 12 });
+    fc.assert(
+      fc.property(source, fc.constantFrom("", "i", "m", "s"), text, (pattern, flags, searched) => {
+        const machine = createMachine(compileProgram(parsePattern(pattern, flags)));
+        const found = findMatch(machine, searched, 0);
+        const expected = new RegExp(pattern, flags).exec(searched);
+        expect(found).toEqual(
+          expected === null ? undefined : { start: expected.index, end: expected.index + expected[0].length },
+        );
+      }),
+      { numRuns: 1500, seed: 11 },
+    );
+  });
+
+  it("RED-4 takes its time from the text's length, with patterns that make others wait for ever", () => {
+    const { redactText } = createRedactor({ patterns: ["(?:a|aa)+$", "a*a*a*a*b", "(?:a|a|b)*c"] });
+    const started = performance.now();
+    expect(redactText(`${"a".repeat(20_000)}!`)).toBe(`${"a".repeat(20_000)}!`);
+    expect(performance.now() - started).toBeLessThan(4000);
+  });
+
+  it("RED-4 refuses what cannot be matched in linear time, with a hint", () => {
+    for (const pattern of ["(?=a)b", "(?<!a)b", "(a)\\1", "(?:a{999}){999}"]) {
+      expect(() => createRedactor({ patterns: [pattern] })).toThrowError(
+        expect.objectContaining({ code: "InvalidConfig", message: expect.stringContaining("linear time") }),
+      );
+    }
+  });
+});
+
+describe("parts and blocks", () => {
+  const key = `-----BEGIN PRIVATE KEY-----\n${LONG.slice(0, 64)}\n${LONG.slice(7, 71)}\n${LONG.slice(9, 40)}\n-----END PRIVATE KEY-----\n`;
+
+  it("RED-1 keeps keys whole in blocks, and the text but for them", () => {
+    const line = "an ordinary line of a log without anything in it\n";
+    const text = line.repeat(5000) + key + line.repeat(8000) + key;
+    const blocks = createBlockRedactor(redact);
+    let shown = "";
+    for (let at = 0; at < text.length; at += 65_537) shown += blocks.push(text.slice(at, at + 65_537));
+    shown += blocks.end();
+    expect(shown).toBe(redact(text));
+    expect(shown).not.toContain(LONG.slice(0, 16));
+  });
+
+  it("attack 28: a secret split over two text blocks is taken out of both", () => {
+    const { redactValue } = createRedactor();
+    const token = `ghp_${LONG.slice(0, 36)}`;
+    const parts = (text: string, at: number) => [
+      { type: "text", text: text.slice(0, at) },
+      { type: "text", text: text.slice(at) },
+    ];
+    for (const at of [2, 5, 12, 30, 38]) {
+      const shown = JSON.stringify(redactValue({ parts: parts(`use ${token} now`, at + 4) }));
+      for (let from = 4; from + 8 <= token.length; from++)
+        expect(shown).not.toContain(token.slice(from, from + 8));
+    }
+    for (const at of [60, 80, 120]) {
+      const shown = JSON.stringify(redactValue({ parts: parts(key, at) }));
+      for (const line of key.split("\n").slice(1, 4)) expect(shown).not.toContain(line.slice(0, 8));
+      for (const line of key.split("\n").slice(1, 4)) expect(shown).not.toContain(line.slice(-8));
+    }
+  });
+});
+
+describe("attacks", () => {
+  it("attack 27: RED-4 text of 1 MB made to stall is redacted in time", () => {
+    for (const piece of ["eyJaaaaaaaaa.", 'token="', "AAAA"]) {
+      const text = `password=hunter2\n${piece.repeat(1_000_000 / piece.length)}`;
+      const started = performance.now();
+      expect(redact(text)).not.toContain("hunter2");
+      expect(performance.now() - started).toBeLessThan(6100);
+    }
+  });
+
+  it("attack 27: a text whose time is over is withheld as a whole", () => {
+    let time = 0;
+    const { redactText, redactValue } = createRedactor({ deadline: 10, clock: () => (time += 50) });
+    expect(redactText("password=hunter2 and more")).toBe(WITHHELD);
+    expect(redactValue({ text: "token=abc123" })).toEqual({ text: WITHHELD });
+  });
+
+  it("attack 29: secrets in field names, addresses, error stacks and file names", () => {
+    const token = `ghp_${LONG.slice(0, 36)}`;
+    const { redactValue } = createRedactor();
+    const value = {
+      [token]: 1,
+      url: `https://api.test/?access_token=${token}`,
+      stack: `Error: refused\n    at load (/tmp/${token}/x.ts:1:2)`,
+      file: `dump-${token}.log`,
+    };
+    expect(JSON.stringify(redactValue(value))).not.toContain(LONG.slice(0, 8));
+  });
+
+  it("attack 30: escaped field names are read; what is encoded as a whole is listed as not caught", () => {
+    expect(redact('{"\\u0070assword":"hunter2"}')).toBe(`{"\\u0070assword":"${R}"}`);
+    const encoded = btoa("password=hunter2");
+    expect(redact(`x ${encoded}`)).toBe(`x ${encoded}`);
+  });
+
+  it("attack 31: replacement patterns in the text mean nothing, redacted text stays", () => {
+    expect(redact("a $& $1 $` password=s3cret$&x")).toBe(`a $& $1 $\` password=${R}`);
+    expect(redact(`password=${R} $1`)).toBe(`password=${R} $1`);
+  });
+
+  it("attack 32: a search that fails withholds the text", () => {
+    const failing = createRedactor({
+      onFinding: () => {
+        throw new Error("broken");
+      },
+    });
+    expect(failing.redactText("password=hunter2")).toBe(WITHHELD);
+  });
+});
