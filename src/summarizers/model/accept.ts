@@ -23,6 +23,8 @@ const ERROR_OPENING =
   /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
 const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
 const MOST_NOISE = 0.02;
+/** A character that was cut in two is mended. */
+const MENDABLE = 3;
 const FEWEST_LETTERS = 3;
 const FEWEST_REPEATED = 40;
 const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
@@ -54,7 +56,8 @@ function judgeStop({ stop, usage }: TextModelAnswer, text: string): Judgement | 
 function judgeText(text: string): Judgement | undefined {
   if (isErrorText(text)) return fail("error-text", opening(text));
   const noise = text.match(NOISE)?.length ?? 0;
-  if (noise > text.length * MOST_NOISE) return fail("malformed", `${noise} unreadable characters`);
+  if (noise > Math.max(MENDABLE, text.length * MOST_NOISE))
+    return fail("malformed", `${noise} unreadable characters`);
   const letters = text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
   if (letters < FEWEST_LETTERS) return fail("empty", "hardly a word");
   const content = text.split("\n").filter((line) => !/^\s*(?:#{1,6}\s.*|[-*>]?\s*)$/.test(line));

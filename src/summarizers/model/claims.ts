@@ -22,7 +22,7 @@ const QUOTES = [
 ];
 const BLOCK_QUOTE = /^\s{0,8}>\s?(.+)$/;
 const PATH =
-  /(?<![\w@])(?:~|\.{1,2})?(?:\/?[\w@.+~%-]+)?(?:\/[\w@.+~%$[\]{}-]+)+\/?|\b[A-Za-z]:\\[\w\\.+ ~-]*[\w~]/g;
+  /(?<![\w@<])(?:~|\.{1,2})?(?:\/?[\w@.+~%-]+)?(?:\/[\w@.+~%$[\]{}-]+)+\/?|\b[A-Za-z]:\\[\w\\.+ ~-]*[\w~]/g;
 const PATH_ROOT =
   /^(?:src|lib|libs|test|tests|docs?|app|apps|packages?|bin|scripts?|config|internal|cmd|pkg|etc|usr|var|opt|home|tmp|node_modules|dist|build|server|client|api|public|assets|components|services|modules|crates|tools|examples?)$/i;
 const NUMBER = /(?<![\p{L}\p{N}_.])v?(\d[\d,_]*(?:\.\d+)*)(?=[a-z%µ]{0,3}(?![\p{L}\p{N}_]))/gu;
