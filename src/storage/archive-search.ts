@@ -167,13 +167,37 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
     most,
   );
   const problems = sessions.flatMap(({ folder, problems: all }) => all.map((one) => ({ ...one, folder })));
-  return { hits: await shown(ranked, plan, { ...asked, folders }), problems };
+  const candidates = ranked.length > MANY ? await havingPhrases(ranked, { ...asked, folders }) : ranked;
+  return { hits: await shown(candidates, plan, { ...asked, folders }), problems };
+}
+
+interface Placed extends Asked {
+  readonly folders: ReadonlyMap<Ranked["from"], string>;
+}
+
+/** So many texts are read in the order of their files, for in the order of their scores each file would be read often. */
+const MANY = 200;
+
+async function havingPhrases(
+  ranked: readonly Ranked[],
+  { query, indexes, folders }: Placed,
+): Promise<readonly Ranked[]> {
+  if (query.phrases.length === 0) return ranked;
+  const having: Ranked[] = [];
+  for (const [from, folder] of folders) {
+    const mine = ranked.filter((one) => one.from === from);
+    for (const one of mine.sort((left, right) => left.document - right.document)) {
+      const stored = await indexes.textOf(folder, from, one.document);
+      if (stored !== undefined && holdsPhrases(stored.text, query)) having.push(one);
+    }
+  }
+  return best(having, having.length);
 }
 
 async function shown(
   ranked: readonly Ranked[],
   plan: Plan,
-  { query, limit, indexes, folders }: Asked & { readonly folders: ReadonlyMap<Ranked["from"], string> },
+  { query, limit, indexes, folders }: Placed,
 ): Promise<Found["hits"]> {
   const hits: Found["hits"][number][] = [];
   for (const { from, document, score } of ranked) {

@@ -4,11 +4,14 @@ const MOST_CHARACTERS = 8;
 /** The beginning of a text that has at most so many tokens, never ending within a character; at least one character. */
 export function within(text: string, maxTokens: number, countText: (text: string) => number): string {
   let piece = cut(text, maxTokens * MOST_CHARACTERS);
-  for (let tokens = countText(piece); tokens > maxTokens && piece.length > 1; tokens = countText(piece)) {
-    // A little less than the share that fits, for a piece that is cut anew counts anew.
-    piece = cut(piece, Math.min(piece.length - 1, Math.floor((piece.length * maxTokens) / tokens)));
+  for (;;) {
+    const tokens = countText(piece);
+    if (tokens <= maxTokens) return piece;
+    // A piece that is cut anew counts anew: at least one character less each time.
+    const shorter = cut(piece, Math.min(piece.length - 1, Math.floor((piece.length * maxTokens) / tokens)));
+    if (shorter.length === piece.length) return piece;
+    piece = shorter;
   }
-  return piece;
 }
 
 function cut(text: string, characters: number): string {

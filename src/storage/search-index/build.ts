@@ -41,7 +41,8 @@ export interface SegmentBuilder {
   finish(): BuiltSegment;
 }
 
-const BLOCK_CHARACTERS = 128 * 1024;
+/** A search shows ten messages and reads as many blocks: small ones are read quickly, too small ones are many files. */
+const BLOCK_CHARACTERS = 48 * 1024;
 
 export function createSegmentBuilder(): SegmentBuilder {
   const messages: IndexedMessage[] = [];

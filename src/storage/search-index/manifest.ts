@@ -1,3 +1,4 @@
+import { crc32Hex } from "../crc32.ts";
 import type { BlockPlace } from "./build.ts";
 import { WORDS_VERSION } from "./words.ts";
 
@@ -35,20 +36,24 @@ export const indexFiles: {
 };
 
 export function writeManifest(manifest: Manifest): string {
-  return `${JSON.stringify({ format: FORMAT, words: WORDS_VERSION, ...manifest })}\n`;
+  const body = { format: FORMAT, words: WORDS_VERSION, ...manifest };
+  return `${JSON.stringify({ index: body, c: crc32Hex(JSON.stringify(body)) })}\n`;
 }
 
-/** Undefined for text that is no manifest of this version: the index is then built anew. */
+/** Undefined for text that is damaged or of another version: the index is then built anew. */
 export function readManifest(text: string): Manifest | undefined {
   try {
-    const value = JSON.parse(text) as Manifest & { format: unknown; words: unknown };
-    const current = value.format === FORMAT && value.words === WORDS_VERSION;
-    const { steps, segments, problems } = value;
-    const whole =
-      steps.every(({ step, messages }) => Number.isSafeInteger(step) && Number.isSafeInteger(messages)) &&
-      segments.every(({ name, blocks }) => isName(name) && blocks.every((block) => isName(block.name))) &&
-      Array.isArray(problems);
-    return current && whole ? { steps, segments, problems } : undefined;
+    const { index, c } = JSON.parse(text) as {
+      index: Manifest & { format: unknown; words: unknown };
+      c: unknown;
+    };
+    const { steps, segments, problems } = index;
+    const current = index.format === FORMAT && index.words === WORDS_VERSION;
+    const whole = c === crc32Hex(JSON.stringify(index));
+    const named = segments.every(
+      ({ name, blocks }) => isName(name) && blocks.every((one) => isName(one.name)),
+    );
+    return current && whole && named ? { steps, segments, problems } : undefined;
   } catch {
     return undefined;
   }
