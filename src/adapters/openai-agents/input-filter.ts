@@ -1,6 +1,6 @@
 import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
 import { type FilterCall, fieldsOf, type InputFilter, type ModelInput } from "./sdk.ts";
-import { createShield, DELTA_WARNING, isDelta } from "./server-managed.ts";
+import { DELTA_WARNING, isDelta } from "./server-managed.ts";
 import type { SpanExporter } from "./span-exporter.ts";
 
 export interface InputFilterOptions extends HostOptions {
@@ -18,7 +18,6 @@ export interface InputFilterOptions extends HostOptions {
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
   const { manager, sessionId, spans } = options;
   const preflight = createHostPreflight(manager, options);
-  const shield = createShield<unknown>();
   const warned = new Set<string>();
 
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
@@ -30,19 +29,16 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
       warned.add(id);
       return call.modelData;
     }
-    const shielded = shield(input);
     const messages = await preflight({
       sessionId: id,
-      messages: shielded.items,
+      messages: input,
       request: {
         format: "openai-agents",
         ...(instructions === undefined ? {} : { system: instructions }),
         tools: toolsOf(call.agent),
       },
     });
-    return messages === shielded.items
-      ? call.modelData
-      : { ...call.modelData, input: shielded.restore(messages) };
+    return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
   };
   return Object.assign(filter, { preserveInputIdentity: true });
 }

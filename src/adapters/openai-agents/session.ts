@@ -3,7 +3,6 @@ import type { PreflightRequest } from "../../compaction/ports.ts";
 import { createTurnQueue } from "../../compaction/turn-queue.ts";
 import { CompactError } from "../../errors.ts";
 import type { SessionLike } from "./sdk.ts";
-import { createShield } from "./server-managed.ts";
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
   readonly manager: HostManager;
@@ -86,19 +85,17 @@ function createCompaction<Store extends SessionLike>(
   const { manager, request } = options;
   const store: SessionLike = options.underlyingSession;
   const preflight = createHostPreflight(manager, options);
-  const shield = createShield<unknown>();
 
   const compactOnce = async (sessionId: string, force: boolean): Promise<void> => {
     const items = await locked(() => store.getItems());
-    const shielded = shield(items);
     const messages = await preflight({
       sessionId,
-      messages: shielded.items,
+      messages: items,
       request: { format: "openai-agents", ...request },
       force,
     });
-    if (messages === shielded.items) return;
-    await locked(() => rewrite(store, items, shielded.restore(messages)));
+    if (messages === items) return;
+    await locked(() => rewrite(store, items, [...messages]));
   };
 
   return async (args) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compactMiddleware, type MiddlewareOptions } from "../../../src/adapters/langchain/index.ts";
+import { asLangChainTools, recallTools } from "../../../src/compaction/recall/index.ts";
 import { CompactManager } from "../../../src/index.ts";
 import { createRedactor } from "../../../src/redaction/redactor.ts";
 import { createArchive } from "../../../src/storage/archive.ts";
@@ -35,53 +36,38 @@ function createManager(storage: StorageDriver, ports: object = {}): CompactManag
   );
 }
 
-function surveyTools({ langchain }: Modules, driver: StorageDriver, sessionId: string): unknown[] {
-  const archive = createArchive(driver, { redact: createRedactor() });
-  const schema = (properties: Record<string, object>): object => ({
-    type: "object",
-    properties,
-    required: Object.keys(properties),
+function surveyTool({ langchain }: Modules): unknown {
+  return langchain.tool(async (args: { quay: number; part: number }) => survey(args), {
+    name: "survey",
+    description: "Looks at a quay.",
+    schema: {
+      type: "object",
+      properties: { quay: { type: "number" }, part: { type: "number" } },
+      required: ["quay", "part"],
+    },
   });
-  return [
-    langchain.tool(async (args: { quay: number; part: number }) => survey(args), {
-      name: "survey",
-      description: "Looks at a quay.",
-      schema: schema({ quay: { type: "number" }, part: { type: "number" } }),
-    }),
-    langchain.tool(
-      async ({ query }: { query: string }) => {
-        const { hits } = await archive.search(query, { sessionId, limit: 3 });
-        return hits.map((hit) => hit.snippet).join("\n") || "nothing found";
-      },
-      {
-        name: "recall",
-        description: "Finds what left the prompt.",
-        schema: schema({ query: { type: "string" } }),
-      },
-    ),
-  ];
 }
 
 interface Stage {
   readonly driver: StorageDriver;
   readonly provider: Provider;
   readonly checkpointer: unknown;
-  agent(options: MiddlewareOptions): Loose;
+  agent(options: MiddlewareOptions & { readonly manager: CompactManager }): Loose;
 }
 
 function stage(modules: Modules, sessionId: string): Stage {
   const driver = createMemoryDriver();
   const provider = createProvider({
     format: "langchain",
-    recall: (query) => ({ name: "recall", args: { query } }),
+    recall: (query) => ({ name: "compact_search", args: { query: `"${query}"` } }),
   });
   const checkpointer = new modules.graph.MemorySaver();
   const model = chatModel(modules, playedBy(provider));
-  const tools = surveyTools(modules, driver, sessionId);
-  const agent = (options: MiddlewareOptions): Loose =>
+  const tool = surveyTool(modules);
+  const agent: Stage["agent"] = (options) =>
     modules.langchain.createAgent({
       model,
-      tools,
+      tools: [tool, ...asLangChainTools(recallTools(options.manager, sessionId))],
       systemPrompt: "You survey quays and answer briefly.",
       middleware: [compactMiddleware(options)],
       checkpointer,

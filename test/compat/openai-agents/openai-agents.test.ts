@@ -4,9 +4,8 @@ import {
   compactInputFilter,
   createSpanExporter,
 } from "../../../src/adapters/openai-agents/index.ts";
+import { asOpenAiAgentsTools, recallTools } from "../../../src/compaction/recall/index.ts";
 import { CompactManager, type CompactManager as Manager } from "../../../src/index.ts";
-import { createRedactor } from "../../../src/redaction/redactor.ts";
-import { createArchive } from "../../../src/storage/archive.ts";
 import type { StorageDriver } from "../../../src/storage/driver.ts";
 import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
 import type { CompactEvent } from "../../../src/tracing/event.ts";
@@ -33,29 +32,20 @@ function createManager(storage: StorageDriver, ports: object = {}): Manager {
   );
 }
 
-function recallBy(driver: StorageDriver, sessionId: string): (query: string) => Promise<string> {
-  const archive = createArchive(driver, { redact: createRedactor() });
-  return async (query) => {
-    const { hits } = await archive.search(query, { sessionId, limit: 3 });
-    return hits.map((hit) => hit.snippet).join("\n") || "nothing found";
-  };
-}
-
 interface Stage {
   readonly driver: StorageDriver;
   readonly provider: Provider;
   readonly model: ReturnType<typeof scriptedModel>;
-  agent(): unknown;
+  agent(manager: Manager): unknown;
 }
 
 function stage(sdk: Sdk, sessionId: string): Stage {
   const driver = createMemoryDriver();
   const provider = createProvider({
     format: "openai-agents",
-    recall: (query) => ({ name: "recall", args: { query } }),
+    recall: (query) => ({ name: "compact_search", args: { query: `"${query}"` } }),
   });
   const model = scriptedModel(sdk, playedBy(provider));
-  const find = recallBy(driver, sessionId);
   const schema = (properties: Record<string, unknown>): object => ({
     type: "object",
     properties,
@@ -70,19 +60,18 @@ function stage(sdk: Sdk, sessionId: string): Stage {
       parameters: schema({ quay: { type: "number" }, part: { type: "number" } }),
       execute: async (args: { quay: number; part: number }) => survey(args),
     }),
-    sdk.tool({
-      name: "recall",
-      description: "Finds what left the prompt.",
-      strict: true,
-      parameters: schema({ query: { type: "string" } }),
-      execute: async ({ query }: { query: string }) => find(query),
-    }),
   ];
   return {
     driver,
     provider,
     model,
-    agent: () => new sdk.Agent({ name: "surveyor", instructions: INSTRUCTIONS, model: "gpt-4o", tools }),
+    agent: (manager) =>
+      new sdk.Agent({
+        name: "surveyor",
+        instructions: INSTRUCTIONS,
+        model: "gpt-4o",
+        tools: [...tools, ...asOpenAiAgentsTools(recallTools(manager, sessionId))],
+      }),
   };
 }
 
@@ -108,15 +97,12 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
   const sdk = (await loadSdk(name)) as Sdk;
   const here = describe.skipIf(sdk === undefined);
 
-  /** Plays all turns and questions; each run gets its runner from `run`. */
-  async function play(
-    { agent, provider }: Stage,
-    run: (agent: unknown, input: string) => Promise<string>,
-  ): Promise<string[]> {
-    for (let turn = 1; turn <= TURNS; turn += 1) await run(agent(), ask(turn));
+  /** Plays all turns and questions. */
+  async function play(provider: Provider, run: (input: string) => Promise<string>): Promise<string[]> {
+    for (let turn = 1; turn <= TURNS; turn += 1) await run(ask(turn));
     expect(provider.figures.calls).toBe(TURNS * 3);
     const answers: string[] = [];
-    for (const fact of FACTS) answers.push(await run(agent(), question(fact)));
+    for (const fact of FACTS) answers.push(await run(question(fact)));
     return answers;
   }
 
@@ -133,8 +119,8 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
         modelProvider: scene.model.provider,
         callModelInputFilter: compactInputFilter({ manager, sessionId: "harbour" }),
       });
-      const answers = await play(scene, async (agent, input) => {
-        const result = await runner.run(agent, input, { session });
+      const answers = await play(scene.provider, async (input) => {
+        const result = await runner.run(scene.agent(manager), input, { session });
         return String(result.finalOutput);
       });
       expect(answers).toEqual(expected);
@@ -156,7 +142,7 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
       const scene = stage(sdk, "streamed");
       const session = new sdk.MemorySession({ sessionId: "streamed" });
       let rounds = 0;
-      const answers = await play(scene, async (agent, input) => {
+      const answers = await play(scene.provider, async (input) => {
         // A new manager every time: all that it knows is what the last one stored.
         const manager = createManager(scene.driver);
         manager.onCompaction(() => {
@@ -166,7 +152,7 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
           modelProvider: scene.model.provider,
           callModelInputFilter: compactInputFilter({ manager, sessionId: "streamed" }),
         });
-        const result = await runner.run(agent, input, { session, stream: true });
+        const result = await runner.run(scene.agent(manager), input, { session, stream: true });
         await result.completed;
         return String(result.finalOutput);
       });
@@ -250,7 +236,7 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
         modelProvider: model.provider,
         callModelInputFilter: compactInputFilter({ manager, sessionId: "server" }),
       });
-      const result = await runner.run(agent(), "go", { previousResponseId: "resp_0" });
+      const result = await runner.run(agent(manager), "go", { previousResponseId: "resp_0" });
       expect(result.finalOutput).toBe("done");
       expect(model.requests.slice(1).every(({ input }) => textsOf(input).length === 1)).toBe(true);
       await manager.flush();
@@ -330,19 +316,21 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
         modelProvider: scene.model.provider,
         callModelInputFilter: compactInputFilter({ manager, sessionId: "stored" }),
       });
-      const answers = await play(scene, async (agent, input) => {
-        const result = await runner.run(agent, input, { session });
+      const answers = await play(scene.provider, async (input) => {
+        const result = await runner.run(scene.agent(manager), input, { session });
         const stored = textsOf(await underlying.getItems());
         expect(stored.join()).toContain(input.slice(0, 40));
-        expect(stored.filter((text) => text.includes("COMPACT-SUMMARY")).length).toBeLessThanOrEqual(1);
+        const summaries = stored.filter((text) => /"role":"assistant".*"<COMPACT-SUMMARY v/.test(text));
+        expect(summaries.length).toBeLessThanOrEqual(1);
         return String(result.finalOutput);
       });
       expect(answers).toEqual(expected);
       expect(rounds).toBeGreaterThanOrEqual(4);
       const items = (await underlying.getItems()) as Record<string, unknown>[];
       expect(items.length).toBeLessThan(80);
-      const summary = items.find((item) => JSON.stringify(item).includes("<COMPACT-SUMMARY"));
-      expect(summary?.role).toBe("assistant");
+      const summaries = textsOf(items).filter((text) => text.includes('"<COMPACT-SUMMARY v'));
+      expect(summaries).toHaveLength(1);
+      expect(summaries[0]).toContain('"role":"assistant"');
     });
 
     it("compacts on request, and stores what came meanwhile behind it", async () => {
