@@ -60,7 +60,7 @@ export function isTransient(error: unknown): boolean {
   const { name, code, status } = failureOf(error);
   if (TRANSIENT_NAMES.has(name) || TRANSIENT_CODES.has(code)) return true;
   // A success that cannot be read was cut on its way.
-  return status === 429 || status >= 500 || (status >= 200 && status < 300);
+  return status === 409 || status === 429 || status >= 500 || (status >= 200 && status < 300);
 }
 
 /** True where the condition of a write no longer holds; with `If-Match` also where nothing is there any more. */

@@ -1,0 +1,51 @@
+// Saves one long transcript on disk, again, and reads it in every way, within the heap that Node was given.
+// Usage: node --max-old-space-size=48 large-archive.mjs ROOT MEGABYTES
+import { createRedactor } from "../../dist/redaction/redactor.js";
+import { createArchive } from "../../dist/storage/archive.js";
+import { createFsDriver } from "../../dist/storage/drivers/fs.js";
+
+const [root, megabytes] = process.argv.slice(2);
+// The text is there once and the file holds it in every message.
+const text = "The quick brown fox jumps over the lazy dog.\n".repeat(23_302);
+const messages = Array.from({ length: Number(megabytes) }, (_, n) => ({
+  id: `m${n}`,
+  role: n % 2 === 0 ? "user" : "assistant",
+  parts: [
+    { type: "text", text: `number${n}\n` },
+    { type: "text", text },
+  ],
+}));
+const archive = createArchive(createFsDriver({ root }), { redact: createRedactor() });
+const took = {};
+async function timed(name, work) {
+  const start = performance.now();
+  const result = await work();
+  took[name] = Math.round(performance.now() - start);
+  return result;
+}
+
+const saved = await timed("save", () => archive.saveTranscript("s", 1, messages));
+const again = await timed("save again", () => archive.saveTranscript("s", 1, messages));
+let [read, problems] = [0, 0];
+await timed("read", async () => {
+  for await (const entry of archive.streamTranscript("s", 1)) {
+    if ("problem" in entry) problems += 1;
+    else read += 1;
+  }
+});
+const last = messages.length - 1;
+const found = await timed("find", () => archive.findMessage("s", `m${last}`));
+const { hits } = await timed("search", () => archive.search(`number${last}`));
+const peak = Math.round(process.resourceUsage().maxRSS / 1024);
+console.log(
+  JSON.stringify({
+    step: again.step,
+    ids: saved.ids.length,
+    read,
+    problems,
+    found: found?.n,
+    hits: hits.map(({ n }) => n),
+    peak,
+    took,
+  }),
+);
