@@ -1,0 +1,4 @@
+// An extension for pi: put it into .pi/extensions/compact.ts of a project, or name it with `pi --extension`.
+import { compactExtension } from "compact-context/adapters/pi";
+
+export default compactExtension({ config: { policy: { triggerPct: 0.7 } } });

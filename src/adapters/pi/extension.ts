@@ -1,0 +1,188 @@
+import type { CompactConfigInput } from "../../compaction/config.ts";
+import { createHostPreflight, type HostOptions, type HostPreflight } from "../../compaction/host.ts";
+import type { CompactManager } from "../../compaction/manager.ts";
+import type { PreflightRequest } from "../../compaction/ports.ts";
+import { asPiTools, recallTools } from "../../compaction/recall/index.ts";
+import { decode } from "../../messages/codecs.ts";
+import { objectOf } from "../../providers/json.ts";
+import { builtinSummarizer } from "../../summarizers/builtin.ts";
+import type { SummarizeOptions, Summarizer, Summary } from "../../summarizers/summarizer.ts";
+import { createManagers, type Managers } from "./managers.ts";
+import type { PiBeforeCompactEvent, PiCompaction, PiContext, PiContextEvent, PiExtensionApi } from "./sdk.ts";
+import { compactedText, contextText, statusText } from "./words.ts";
+
+export interface PiExtensionOptions extends HostOptions {
+  /** Left out: one is made for each model's window, with its archive under `.compact/archive` of the project. */
+  readonly manager?: CompactManager;
+  /** Settings of the managers that are made. */
+  readonly config?: CompactConfigInput;
+  /** Writes the summary of pi's own `/compact`; the built-in one when left out, and whenever this one fails. */
+  readonly summarizer?: Summarizer;
+  /** Whether the model gets `compact_search` and `compact_expand`; true when left out. */
+  readonly recallTools?: boolean;
+}
+
+/** Most tokens of the summary that pi's own compaction stores. */
+const MAX_SUMMARY_TOKENS = 8192;
+
+/**
+ * An extension for pi: every request is compacted (`context`; what pi stores stays as it was), pi's own compaction
+ * gets our summary, and there are the commands `/context` and `/summarize [instruction]`. Handlers never throw: what
+ * goes wrong is a notice, and the request goes on as it is.
+ */
+export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExtensionApi) => void {
+  return (pi) => {
+    const host = createPiHost(pi, options);
+    pi.on("context", (event: PiContextEvent, context: PiContext) => host.compact(event.messages, context));
+    pi.on("session_before_compact", (event: PiBeforeCompactEvent) => summarized(event, options.summarizer));
+    pi.on("session_shutdown", () => host.managers.flush());
+    pi.registerCommand("context", {
+      description: "How full the context is, and what was compacted",
+      handler: async (_args, context: PiContext) => {
+        const manager = host.managers.managerFor(context);
+        const state = manager.getState(context.sessionManager.getSessionId());
+        context.ui.notify(contextText(state, manager.config.policy.triggerPct));
+      },
+    });
+    pi.registerCommand("summarize", {
+      description: "Summarize older messages now; words after it say what to look after",
+      handler: (args, context: PiContext) => host.summarize(args.trim(), context),
+    });
+    if (options.recallTools !== false) registerRecall(pi, host.managers);
+  };
+}
+
+interface PiHost {
+  readonly managers: Managers;
+  /** Answers pi's `context` event. */
+  compact(messages: unknown[], context: PiContext): Promise<{ messages: unknown[] } | undefined>;
+  /** Compacts the list of the newest request, whatever its size. */
+  summarize(note: string, context: PiContext): Promise<void>;
+}
+
+function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
+  const managers = createManagers(options.manager, options.config ?? {});
+  const preflights = new WeakMap<CompactManager, HostPreflight>();
+  const usageOf = createUsageReader();
+  let newest: { readonly sessionId: string; readonly messages: readonly unknown[] } | undefined;
+  let current: PiContext | undefined;
+
+  const preflightOf = (manager: CompactManager): HostPreflight => {
+    const known = preflights.get(manager);
+    if (known !== undefined) return known;
+    const made = createHostPreflight(manager, options);
+    preflights.set(manager, made);
+    manager.onCompaction(({ report }) => current?.ui.notify(compactedText(report)));
+    return made;
+  };
+
+  return {
+    managers,
+    async compact(messages, context) {
+      current = context;
+      const sessionId = context.sessionManager.getSessionId();
+      newest = { sessionId, messages };
+      try {
+        const manager = managers.managerFor(context);
+        const request = { ...requestOf(pi, context), usage: usageOf(messages) };
+        const kept = await preflightOf(manager)({ sessionId, messages, request });
+        context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
+        return kept === messages ? undefined : { messages: [...kept] };
+      } catch (error) {
+        tell(context, error);
+        return undefined;
+      }
+    },
+    async summarize(note, context) {
+      current = context;
+      const sessionId = context.sessionManager.getSessionId();
+      if (newest?.sessionId !== sessionId) return context.ui.notify("There is nothing to summarize yet.");
+      try {
+        const manager = managers.managerFor(context);
+        const request = { ...requestOf(pi, context), ...(note === "" ? {} : { note }) };
+        const before = manager.getState(sessionId).summaryCount;
+        await preflightOf(manager)({ sessionId, messages: newest.messages, request, force: true });
+        if (manager.getState(sessionId).summaryCount === before)
+          context.ui.notify("There is nothing to summarize: all of it is recent.");
+      } catch (error) {
+        tell(context, error);
+      }
+    },
+  };
+}
+
+function requestOf(pi: PiExtensionApi, context: PiContext): PreflightRequest {
+  const active = new Set(pi.getActiveTools());
+  return {
+    format: "pi",
+    system: context.getSystemPrompt(),
+    tools: pi.getAllTools().filter(({ name }) => active.has(name)),
+    ...(context.signal === undefined ? {} : { signal: context.signal }),
+  };
+}
+
+/** The session is known only when a tool is called. */
+function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
+  const unknown = (): Promise<never> => Promise.reject(new Error("the session is not known yet"));
+  const unbound = { sessionId: "", expand: unknown, search: unknown, steps: unknown, restore: unknown };
+  for (const shape of asPiTools(recallTools({ recall: () => unbound }, ""))) {
+    const execute = async (callId: string, args: unknown, ...[, , context]: ToolRest): Promise<unknown> => {
+      const tools = recallTools(managerFor(context), context.sessionManager.getSessionId());
+      return asPiTools(tools)
+        .find(({ name }) => name === shape.name)
+        ?.execute(callId, args);
+    };
+    pi.registerTool({ ...shape, execute } as never);
+  }
+}
+
+/** What pi passes to a tool behind its arguments. */
+type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
+
+async function summarized(
+  { preparation, customInstructions, signal }: PiBeforeCompactEvent,
+  summarizer: Summarizer = builtinSummarizer,
+): Promise<PiCompaction> {
+  const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore } =
+    preparation;
+  const messages = decode([...messagesToSummarize, ...turnPrefixMessages], "pi");
+  const asked: SummarizeOptions = {
+    maxTokens: Math.min(MAX_SUMMARY_TOKENS, preparation.settings?.reserveTokens ?? MAX_SUMMARY_TOKENS),
+    strategy: "task_state",
+    ...(previousSummary === undefined ? {} : { previous: previousSummary }),
+    ...(customInstructions === undefined ? {} : { instruction: customInstructions }),
+    ...(signal === undefined ? {} : { signal }),
+  };
+  const made = await written(summarizer, (one) => one.summarize(messages, asked));
+  const details = { summarizer: made.summarizer };
+  return { compaction: { summary: made.text, firstKeptEntryId, tokensBefore, details } };
+}
+
+async function written(
+  summarizer: Summarizer,
+  write: (summarizer: Summarizer) => Promise<Summary>,
+): Promise<Summary> {
+  try {
+    return await write(summarizer);
+  } catch (error) {
+    if (summarizer === builtinSummarizer) throw error;
+    return write(builtinSummarizer);
+  }
+}
+
+function tell(context: PiContext, error: unknown): void {
+  const words = error instanceof Error ? error.message : String(error);
+  context.ui.notify(`compact: ${words}`, "warning");
+}
+
+/** pi keeps each answer's usage with it: what the newest one says, once. */
+function createUsageReader(): (messages: readonly unknown[]) => unknown {
+  const seen = new WeakSet<object>();
+  return (messages) => {
+    const newest = messages.findLast((message) => objectOf(message).role === "assistant");
+    const { usage } = objectOf(newest);
+    if (typeof usage !== "object" || usage === null || seen.has(usage)) return undefined;
+    seen.add(usage);
+    return usage;
+  };
+}

@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { compactExtension, type PiExtensionOptions } from "../../../src/adapters/pi/index.ts";
+import { CompactManager } from "../../../src/index.ts";
+import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
+import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: pi is loaded at run time
+type Loose = any;
+
+async function load(): Promise<{ pi: Loose; ai: Loose } | undefined> {
+  try {
+    const names = ["@mariozechner/pi-coding-agent", "@mariozechner/pi-ai"];
+    const [pi, ai] = await Promise.all(names.map((name) => import(name)));
+    return { pi, ai };
+  } catch {
+    return undefined;
+  }
+}
+
+const modules = (await load()) as { pi: Loose; ai: Loose };
+const folders: string[] = [];
+const ends: (() => unknown)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+type Respond = (context: { systemPrompt?: string; messages: unknown[] }) => object;
+
+/** A pi session in a folder of its own, its model scripted, with the extension. */
+async function start(options: PiExtensionOptions, respond: Respond, window = WINDOW) {
+  const { pi, ai } = modules;
+  const cwd = mkdtempSync(join(tmpdir(), "compact-pi-"));
+  folders.push(cwd);
+  const faux = ai.registerFauxProvider({
+    models: [{ id: "faux-model", contextWindow: window, maxTokens: 1_000 }],
+  });
+  ends.push(() => faux.unregister());
+  faux.setResponses(Array.from({ length: 400 }, () => respond));
+  const survey_ = {
+    name: "survey",
+    label: "survey",
+    description: "Looks at a quay.",
+    parameters: {
+      type: "object",
+      properties: { quay: { type: "number" }, part: { type: "number" } },
+      required: ["quay", "part"],
+    },
+    execute: async (_id: string, args: { quay: number; part: number }) => ({
+      content: [{ type: "text", text: survey(args) }],
+      details: {},
+    }),
+  };
+  const authStorage = pi.AuthStorage.inMemory?.() ?? pi.AuthStorage.create(join(cwd, "auth.json"));
+  authStorage.setRuntimeApiKey?.(faux.getModel().provider, "test");
+  const settingsManager = pi.SettingsManager.inMemory({ compaction: { enabled: false } });
+  const resourceLoader = new pi.DefaultResourceLoader({
+    ...{ cwd, agentDir: cwd, settingsManager, systemPrompt: "You survey quays and answer briefly." },
+    ...{ noSkills: true, noPromptTemplates: true, noThemes: true, noContextFiles: true, noExtensions: true },
+    extensionFactories: [compactExtension(options)],
+  });
+  await resourceLoader.reload();
+  const { session, extensionsResult } = await pi.createAgentSession({
+    ...{ cwd, agentDir: cwd, model: faux.getModel(), noTools: "builtin", customTools: [survey_] },
+    ...{ authStorage, settingsManager, resourceLoader },
+    modelRegistry: pi.ModelRegistry.inMemory?.(authStorage) ?? pi.ModelRegistry.create(authStorage),
+    sessionManager: pi.SessionManager.inMemory(cwd),
+  });
+  expect(extensionsResult.errors).toEqual([]);
+  const notices: string[] = [];
+  await session.bindExtensions?.({
+    uiContext: { notify: (text: string) => notices.push(text), setStatus: () => undefined },
+  });
+  return { session, notices, cwd };
+}
+
+function createManager(): CompactManager {
+  return new CompactManager(
+    { model: "gpt-4o", maxContextTokens: WINDOW, policy: { keepRecentTurns: 2, keepToolIoPairs: 2 } },
+    { storage: createMemoryDriver(), onWarning: () => undefined },
+  );
+}
+
+const textOf = (session: Loose): string => {
+  const newest = session.messages.at(-1);
+  return newest.content.map((block: Loose) => block.text ?? "").join("");
+};
+
+describe.skipIf(modules === undefined)("compactExtension in pi", () => {
+  it("INT-3 carries a session over three windows, every fact in context or recalled, pi's own history complete", async () => {
+    const { ai } = modules;
+    const provider = createProvider({
+      format: "pi",
+      recall: (query) => ({ name: "compact_search", args: { query } }),
+    });
+    const manager = createManager();
+    let rounds = 0;
+    manager.onCompaction(() => {
+      rounds += 1;
+    });
+    const { session, notices } = await start({ manager }, ({ systemPrompt, messages }) => {
+      const { text, calls } = provider.answer(messages, systemPrompt);
+      return ai.fauxAssistantMessage(
+        [
+          ...(text === "" ? [] : [{ type: "text", text }]),
+          ...calls.map(({ id, name, args }) => ai.fauxToolCall(name, args, { id })),
+        ],
+        { stopReason: calls.length > 0 ? "toolUse" : "stop" },
+      );
+    });
+    const say = async (text: string): Promise<string> => {
+      await session.prompt(text);
+      return textOf(session);
+    };
+    for (let turn = 1; turn <= TURNS; turn += 1) await say(ask(turn));
+    const answers: string[] = [];
+    for (const fact of FACTS) answers.push(await say(question(fact)));
+    expect(answers).toEqual(FACTS.map(({ value }) => `It is ${value} long.`));
+    expect(rounds).toBeGreaterThanOrEqual(4);
+    expect(provider.figures.largest).toBeLessThanOrEqual(WINDOW);
+    expect(JSON.stringify(session.messages)).not.toContain("COMPACT-SUMMARY");
+    expect(notices.filter((notice) => notice.startsWith("compacted: ")).length).toBe(rounds);
+  });
+
+  it("AGT-3 tells how full the context is, and summarizes on demand with what a person asks for", async () => {
+    const { ai } = modules;
+    const manager = createManager();
+    const sent: string[] = [];
+    const { session, notices } = await start({ manager }, ({ messages }) => {
+      sent.push(JSON.stringify(messages));
+      return ai.fauxAssistantMessage(`Answer. ${"It adds two. ".repeat(30)}`);
+    });
+    await session.prompt("/summarize");
+    expect(notices.at(-1)).toContain("nothing to summarize yet");
+    for (let turn = 0; turn < 12; turn += 1)
+      await session.prompt(`Question ${turn}: ${"what does this line do? ".repeat(10)}`);
+    await session.prompt("/context");
+    expect(notices.at(-1)).toMatch(/of 8,000 tokens \(\d+ %\)[\s\S]*nothing has been summarized/);
+    await session.prompt("/summarize look after the quays");
+    expect(notices.at(-1)).toMatch(/^compacted: [\d,]+ to [\d,]+ tokens, \d+ messages summarized/);
+    await session.prompt("/context");
+    expect(notices.at(-1)).toContain("1 compactions");
+    expect(sent.at(-1)).not.toContain("COMPACT-SUMMARY");
+    await session.prompt("and now?");
+    expect(sent.at(-1)).toContain("COMPACT-SUMMARY v1");
+  });
+
+  it("gives pi's own compaction our summary, the built-in one where the given one fails", async () => {
+    const { ai } = modules;
+    const summarizer = { name: "broken", summarize: () => Promise.reject(new Error("no model")) };
+    const { session } = await start({ manager: createManager(), summarizer }, () =>
+      ai.fauxAssistantMessage(`Answer. ${"It adds two. ".repeat(30)}`),
+    );
+    for (let turn = 0; turn < 6; turn += 1)
+      await session.prompt(`Question ${turn} about berth ${turn + 40}: ${"what does it do? ".repeat(1500)}`);
+    const made = await session.compact();
+    expect(made.details).toEqual({ summarizer: "builtin" });
+    expect(made.summary).toContain("berth 40");
+  });
+
+  it("goes on with the request as it is, and says why, when the manager fails", async () => {
+    const { ai } = modules;
+    const storage = { ...createMemoryDriver(), get: () => Promise.reject(new Error("no such disk")) };
+    const manager = new CompactManager({ maxContextTokens: 3_000 }, { storage, onWarning: () => undefined });
+    let asked = 0;
+    const { session, notices } = await start({ manager, onFailure: "throw" }, () => {
+      asked += 1;
+      return ai.fauxAssistantMessage("fine");
+    });
+    await session.prompt(`Look at ${"this long line ".repeat(1500)}`);
+    expect(textOf(session)).toBe("fine");
+    expect(asked).toBe(1);
+    expect(notices.at(-1)).toContain("no such disk");
+  });
+});
