@@ -1,11 +1,13 @@
+import type { CutRow } from "./cut-session.ts";
 import { REPLAY_WINDOW, type SessionRow } from "./run-session.ts";
 
 const number = (value: number): string => value.toLocaleString("en");
 
 /** The outcome of every recorded session as a page of Markdown. */
-export function renderRows(rows: readonly SessionRow[]): string {
+export function renderRows(rows: readonly SessionRow[], cuts: readonly CutRow[]): string {
   const calls = rows.reduce((total, row) => total + row.replay.calls, 0);
   const rounds = rows.reduce((total, row) => total + row.replay.rounds, 0);
+  const sum = (name: keyof CutRow): number => cuts.reduce((total, row) => total + row[name], 0);
   const lines = rows.map((row) => {
     const [quarter, tenth] = row.compactions.map(
       (done) =>
@@ -20,6 +22,10 @@ ${rows.length} real agent sessions of ${new Set(rows.map((row) => row.format)).s
 compacted to 25 % and to 10 % of its tokens, and replayed call by call in a window of ${number(REPLAY_WINDOW)} tokens. No run failed,
 no request was over its budget, and no result broke a rule of its provider (\`compact lint\`) that the session had kept before: ${number(calls)} replayed calls,
 ${number(rounds)} compactions. Made by \`npm run sessions\`.
+
+Further, every session was cut at ${sum("cuts") === sum("boundaries") ? `each of the ${number(sum("boundaries"))}` : `${number(sum("cuts"))} of the ${number(sum("boundaries"))}`} places where its model was called, and the
+list up to there compacted five times in a row, each time on what was left: to 80, 60, 45, 30 and 20 % of its tokens. Of
+${number(sum("compactions"))} compactions ${sum("newFaults") === 0 ? "none" : number(sum("newFaults"))} broke a pair or a rule that the list had kept before; ${number(sum("refused"))} more were refused with ${"`InsufficientBudget`"}.
 
 The live part of a session (after its own last compaction) is compacted; the replay plays all of it. Cells of the two
 compactions: tokens after · messages after · pruned/cleared/elided. \`*\`: the aim is smaller than the system prompt and

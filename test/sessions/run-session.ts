@@ -48,7 +48,11 @@ export interface SessionRow {
 }
 
 /** Faults that a list did not have before: broken pairs, and rules of its provider that it kept until now. */
-function newFaults(before: readonly Message[], after: readonly Message[], list: Format | undefined): number {
+export function newFaults(
+  before: readonly Message[],
+  after: readonly Message[],
+  list: Format | undefined,
+): number {
   const pairs = findMalformations(after).length - findMalformations(before).length;
   const known = brokenRules(before, list);
   const rules = [...brokenRules(after, list)].filter((rule) => !known.has(rule));
@@ -61,7 +65,8 @@ function brokenRules(messages: readonly Message[], list: Format | undefined): Se
   return new Set(errors.map(({ rule }) => rule));
 }
 
-type RequestOptions = Pick<CompactOptions, "format" | "model" | "system" | "tools">;
+/** What a session knows of its requests beside their messages. */
+export type RequestOptions = Pick<CompactOptions, "format" | "model" | "system" | "tools">;
 
 /** What one recorded session goes through: read, planned, compacted to two sizes, replayed in a small window. */
 export async function runSession(name: string, text: string): Promise<SessionRow> {
@@ -82,7 +87,8 @@ export async function runSession(name: string, text: string): Promise<SessionRow
   };
 }
 
-function requestOptions({ list, model, system, tools }: Transcript): RequestOptions {
+/** What of a session the options of a call say. */
+export function requestOptions({ list, model, system, tools }: Transcript): RequestOptions {
   return {
     ...(list === undefined ? {} : { format: list }),
     ...(model === undefined ? {} : { model }),

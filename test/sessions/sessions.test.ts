@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
+import { type CutRow, cutSession } from "./cut-session.ts";
 import { renderRows } from "./render-rows.ts";
 import { REPLAY_BUDGET, REPLAY_WINDOW, runSession, type SessionRow } from "./run-session.ts";
 
@@ -14,8 +15,14 @@ const files = present
       .filter((file) => !file.endsWith("SOURCE.txt"))
   : [];
 
+const report = process.env.SESSIONS_REPORT;
+/** Places at which a session is cut: two in the tests, all of them for the report or as SESSIONS_CUTS says. */
+const most = Number(process.env.SESSIONS_CUTS ?? (report === undefined ? 2 : Number.POSITIVE_INFINITY));
+const A_SESSION = 600_000;
+
 describe.skipIf(!present)("recorded sessions", () => {
   const rows: SessionRow[] = [];
+  const cuts: CutRow[] = [];
 
   it.each(files)(
     "FIT-6 PRT-5 %s: compacted and replayed within its budget, valid as before",
@@ -35,9 +42,30 @@ describe.skipIf(!present)("recorded sessions", () => {
     },
   );
 
+  it.each(files)(
+    "G1 PRT-5 %s: cut where its model was called and compacted five times in a row, valid as before",
+    async (file) => {
+      const row = await cutSession(file, readFileSync(join(root, file), "utf8"), most);
+      cuts.push(row);
+      expect(row.newFaults).toBe(0);
+    },
+    A_SESSION,
+  );
+
+  it("the cuts are of all sessions, and they were compacted", () => {
+    expect(cuts).toHaveLength(files.length);
+    const compactions = cuts.reduce((sum, row) => sum + row.compactions, 0);
+    expect(compactions).toBeGreaterThan(files.length * 3);
+  });
+
   afterAll(() => {
-    const report = process.env.SESSIONS_REPORT;
     if (report !== undefined)
-      writeFileSync(report, renderRows(rows.toSorted((a, b) => a.name.localeCompare(b.name))));
+      writeFileSync(
+        report,
+        renderRows(
+          rows.toSorted((a, b) => a.name.localeCompare(b.name)),
+          cuts,
+        ),
+      );
   });
 });
