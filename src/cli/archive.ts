@@ -2,6 +2,8 @@ import { resolve } from "node:path";
 import type { CompactConfig } from "../compaction/config.ts";
 import type { OneShotArchive } from "../compaction/one-shot.ts";
 import { s3Settings } from "../compaction/store.ts";
+import { closest } from "../config/names.ts";
+import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { type Archive, createArchive } from "../storage/archive.ts";
@@ -10,6 +12,7 @@ import type { StorageDriver } from "../storage/driver.ts";
 import { createFsDriver } from "../storage/drivers/fs.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
 import { createS3Driver } from "../storage/drivers/s3.ts";
+import { oneLine } from "./render/safe.ts";
 
 /** The archive that `--archive` or the configuration names. */
 export function openArchive(
@@ -54,4 +57,35 @@ async function holdsExactly(
     const mine = messages[index];
     return mine !== undefined && mine.id === message.id && archiveId(mine) === id;
   });
+}
+
+/** The session that was named, or the only one there is, and its steps. Throws `InvalidUsage` or `NotFound`. */
+export async function sessionOf(
+  archive: Archive,
+  given: string | undefined,
+  action: string,
+): Promise<{ readonly session: string; readonly steps: readonly number[] }> {
+  const session = given ?? (await onlySession(archive, action));
+  const steps = await archive.steps(session);
+  if (steps.length > 0) return { session, steps };
+  const near = closest(session, await archive.sessions());
+  throw new CompactError("NotFound", `the archive holds no session ${oneLine(session)}`, {
+    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list names those it holds.`,
+  });
+}
+
+async function onlySession(archive: Archive, action: string): Promise<string> {
+  const sessions = await archive.sessions();
+  const [first] = sessions;
+  if (first !== undefined && sessions.length === 1) return first;
+  throw new CompactError(
+    "InvalidUsage",
+    `compact archive ${action} needs a session: there are ${sessions.length}`,
+    {
+      hint:
+        first === undefined
+          ? "Compact a session first."
+          : `Such as: compact archive ${action} ${oneLine(first)}.`,
+    },
+  );
 }

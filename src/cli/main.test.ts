@@ -481,9 +481,57 @@ describe("archive", () => {
     expect((await run(["archive", "search", "value_7_3", "--archive", "kept"])).out).toContain(
       "value_7_3 = 21",
     );
+    const found = await run(["archive", "search", '"value_7_3 ="', "session", "--archive", "kept", "--json"]);
+    const { hits } = JSON.parse(found.out) as { hits: { archiveId: string; sessionId: string }[] };
+    expect(hits.map((hit) => hit.sessionId)).toEqual(["session"]);
+    const again = await run(["archive", "show", "session", hits[0]?.archiveId ?? "", "--archive", "kept"]);
+    expect(again.out).toContain("value_7_3 = 21");
     const missing = await run(["archive", "show", "sesion", "--archive", "kept"]);
     expect(missing.code).toBe(1);
     expect(missing.err).toContain("Did you mean session?");
+  });
+});
+
+describe("archive restore", () => {
+  it("ARC-4 writes the list that was compacted, in its own format, and says that nothing differs", async () => {
+    const file = session();
+    await run([file, "--archive", "kept"]);
+    const restored = await run(["archive", "restore", "session", "--archive", "kept", "-o", "back.json"]);
+    expect(restored.code).toBe(0);
+    expect(restored.out).toContain("Nothing of it differs");
+    expect(JSON.parse(readFileSync(join(folder, "back.json"), "utf8"))).toEqual(
+      (JSON.parse(readFileSync(join(folder, file), "utf8")) as { messages: unknown[] }).messages,
+    );
+    const twice = await run(["archive", "restore", "session", "1", "--archive", "kept", "-o", "back.json"]);
+    expect(twice.code).toBe(2);
+    expect(twice.err).toContain("--force");
+  });
+
+  it("RED-1 says where secrets were taken out, on one line each whatever the session is called", async () => {
+    const { messages: list } = JSON.parse(body(40)) as { messages: { content: unknown }[] };
+    list[0] = { ...list[0], content: "password=hunter2-and-more" };
+    writeFileSync(join(folder, "secret.json"), JSON.stringify(list));
+    await run(["secret.json", "--archive", "kept"]);
+    const restored = await run(["archive", "restore", "--archive", "kept", "-o", "back.json"]);
+    expect(restored.out).toMatch(/! messages\[0\] \(\w{10}\): secrets were taken out/);
+    expect(readFileSync(join(folder, "back.json"), "utf8")).not.toContain("hunter2");
+    const json = await run(["archive", "restore", "secret", "--archive", "kept", "--json"]);
+    const told = JSON.parse(json.out) as { messages: unknown[]; differences: { index: number }[] };
+    expect(told.messages.length).toBe(list.length);
+    expect(told.differences.map(({ index }) => index)).toEqual([0]);
+  });
+
+  it.each([
+    [["archive", "restore", "--archive", "kept"], 2, "needs a file"],
+    [["archive", "restore", "session", "9", "--archive", "kept", "-o", "x.json"], 1, "no step 9"],
+    [["archive", "restore", "nobody", "--archive", "kept", "-o", "x.json"], 1, "no session nobody"],
+    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "writes no file"],
+    [["archive", "search", "x", "nobody", "--archive", "kept"], 1, "no session nobody"],
+  ])("%j exits with %i", async (argv, code, words) => {
+    await run([session(), "--archive", "kept"]);
+    const refused = await run(argv);
+    expect(refused.code).toBe(code);
+    expect(refused.err).toContain(words);
   });
 });
 

@@ -3,22 +3,27 @@ import { CompactError } from "../../errors.ts";
 import { argumentsText, type Message, resultText } from "../../messages/message.ts";
 import type { Archive } from "../../storage/archive.ts";
 import type { SearchHit } from "../../storage/archive-search.ts";
-import { openArchive } from "../archive.ts";
+import { openArchive, sessionOf } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import { plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { truncate } from "../render/width.ts";
+import { restoreToFile } from "../restore.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "../views/message-line.ts";
 
 type Action = (archive: Archive, words: readonly string[], invocation: Invocation) => Promise<void>;
 
 export const archiveCommand: Command = {
-  usage: "list | show [session] [step|id] | search TEXT",
-  summary: "the originals of what was compacted: list, read, search",
-  flags: ["config", "archive", "json"],
+  usage: "list | show [session] [step|id] | search TEXT [session] | restore [session] [step] -o FILE",
+  summary: "the originals of what was compacted: list, read, search, restore",
+  flags: ["config", "archive", "output", "force", "json"],
+  notes: [
+    'search ranks by words; "words in double quotes" must stand there as they are.',
+    "restore writes the messages of a session up to a step, the newest when left out, as a JSON list in their provider's format.",
+  ],
   mostWords: 3,
   run: async (invocation) => {
     const { words, flags, ports, terminal } = invocation;
@@ -27,18 +32,26 @@ export const archiveCommand: Command = {
     if (action === undefined) throw unknownAction(name);
     const warn = (text: string): void => terminal.warn(text);
     const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+    if (flags.output !== undefined && name !== "restore") throw unusedOutput(name);
     const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
     await action(archive, rest, invocation);
     return 0;
   },
 };
 
-const ACTIONS: Readonly<Record<string, Action>> = { list, show, search };
+const ACTIONS: Readonly<Record<string, Action>> = { list, show, search, restore: restoreSession };
 
 function unknownAction(name: string): CompactError {
   const near = closest(name, Object.keys(ACTIONS));
   return new CompactError("InvalidUsage", `compact archive ${name}: there is no such action`, {
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Use list, show or search.`,
+    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Use list, show, search or restore.`,
+  });
+}
+
+function unusedOutput(name: string): CompactError {
+  return new CompactError("InvalidUsage", `compact archive ${name} writes no file`, {
+    place: "-o",
+    hint: "Leave -o out, or use compact archive restore.",
   });
 }
 
@@ -73,9 +86,7 @@ async function list(archive: Archive, _: readonly string[], { terminal, flags }:
 /** Without a session the only one there is; without a step the newest. */
 async function show(archive: Archive, words: readonly string[], invocation: Invocation): Promise<void> {
   const [given, which] = words;
-  const session = given ?? (await onlySession(archive));
-  const steps = await archive.steps(session);
-  if (steps.length === 0) throw noSession(session, await archive.sessions());
+  const { session, steps } = await sessionOf(archive, given, "show");
   const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
   if (step !== undefined) return showStep(archive, { session, step }, invocation);
   const found = await archive.findMessage(session, which ?? "");
@@ -90,27 +101,6 @@ async function show(archive: Archive, words: readonly string[], invocation: Invo
   }
   if (invocation.flags.json === true) invocation.terminal.printJson(found);
   else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
-}
-
-async function onlySession(archive: Archive): Promise<string> {
-  const sessions = await archive.sessions();
-  const [first] = sessions;
-  if (first !== undefined && sessions.length === 1) return first;
-  throw new CompactError(
-    "InvalidUsage",
-    `compact archive show needs a session: there are ${sessions.length}`,
-    {
-      hint:
-        first === undefined ? "Compact a session first." : `Such as: compact archive show ${oneLine(first)}.`,
-    },
-  );
-}
-
-function noSession(session: string, all: readonly string[]): CompactError {
-  const near = closest(session, all);
-  return new CompactError("NotFound", `the archive holds no session ${oneLine(session)}`, {
-    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list names those it holds.`,
-  });
 }
 
 async function showStep(
@@ -166,13 +156,15 @@ async function search(
   words: readonly string[],
   { terminal, flags }: Invocation,
 ): Promise<void> {
-  const [text] = words;
+  const [text, sessionId] = words;
   if (text === undefined || text === "") {
     throw new CompactError("InvalidUsage", "compact archive search needs a text", {
       hint: "Write compact archive search 'some words'.",
     });
   }
-  const { hits, problems } = await archive.search(text, { limit: 20 });
+  if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
+  const options = { limit: 20, ...(sessionId === undefined ? {} : { sessionId }) };
+  const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {
     terminal.printJson({ hits, problems });
     return;
@@ -180,24 +172,34 @@ async function search(
   terminal.print([
     "",
     ...(hits.length === 0 ? [`  Nothing in the archive holds ${oneLine(text)}.`, ""] : []),
-    ...hits.flatMap((hit) => hitLines(hit, text, terminal)),
+    ...hits.flatMap((hit) => hitLines(hit, terminal)),
   ]);
-  for (const { sessionId, step, line, problem } of problems) {
-    terminal.warn(oneLine(`${sessionId} step ${step} line ${line}: ${problem}`));
+  for (const { sessionId: id, step, line, problem } of problems) {
+    terminal.warn(oneLine(`${id} step ${step} line ${line}: ${problem}`));
   }
 }
 
-/** Cells of the snippet before the text that was found. */
-const BEFORE_HIT = 24;
-
-function hitLines(hit: SearchHit, text: string, terminal: Terminal): string[] {
-  const at = hit.snippet.toLowerCase().indexOf(text.toLowerCase());
-  const from = Math.max(0, at - BEFORE_HIT);
-  const words = `${from > 0 ? "…" : ""}${firstWords(hit.snippet.slice(from))}`;
+function hitLines(hit: SearchHit, terminal: Terminal): string[] {
   const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${hit.archiveId}`;
   return [
     `  ${terminal.paint("strong", hit.role)}  ${terminal.paint("faint", where)}`,
-    `    ${truncate(words, terminal.width - 4)}`,
+    `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
     "",
   ];
+}
+
+async function restoreSession(
+  archive: Archive,
+  words: readonly string[],
+  invocation: Invocation,
+): Promise<void> {
+  const [given, which] = words;
+  const { session, steps } = await sessionOf(archive, given, "restore");
+  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  if (step === undefined) {
+    throw new CompactError("NotFound", `${oneLine(session)} has no step ${oneLine(which ?? "")}`, {
+      hint: `Steps are ${steps.join(", ")}.`,
+    });
+  }
+  await restoreToFile(archive, { session, step }, invocation);
 }

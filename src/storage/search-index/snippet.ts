@@ -1,8 +1,8 @@
 import type { Query } from "./query.ts";
 import type { WeighedTerm } from "./rank.ts";
 
-const BEFORE = 80;
-const AFTER = 120;
+const BEFORE = 24;
+const AFTER = 170;
 const PLACES_PER_WORD = 20;
 
 interface Place {
@@ -12,13 +12,13 @@ interface Place {
   readonly weight: number;
 }
 
-/** The stretch of a text that holds most of what was looked for, with up to 80 characters before it and 120 behind. */
+/** The stretch of a text that holds most of what was looked for, from a little before the rarest of it; some 200 characters. */
 export function snippetOf(text: string, query: Query, terms: readonly WeighedTerm[]): string {
   const lower = text.toLowerCase();
   const places = [...phrasePlaces(lower, query), ...wordPlaces(lower, terms)].sort(
     (one, other) => one.at - other.at,
   );
-  const start = densest(places);
+  const start = heaviestNear(places, densest(places));
   if (start === undefined) return cut(text, 0, BEFORE + AFTER);
   return cut(text, start.at - BEFORE, Math.max(start.end, start.at) + AFTER);
 }
@@ -58,6 +58,14 @@ function densest(places: readonly Place[]): Place | undefined {
     }
   });
   return found;
+}
+
+/** Within the stretch that begins at a place, what weighs most: it is shown even where little of the stretch is. */
+function heaviestNear(places: readonly Place[], start: Place | undefined): Place | undefined {
+  if (start === undefined) return undefined;
+  return places
+    .filter(({ at }) => at >= start.at && at <= start.at + AFTER)
+    .reduce((heaviest, place) => (place.weight > heaviest.weight ? place : heaviest), start);
 }
 
 function cut(text: string, from: number, to: number): string {
