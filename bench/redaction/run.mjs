@@ -131,8 +131,8 @@ if (!values.print && !values.misses) {
   writeFileSync(
     page,
     before.replace(
-      /(<!-- figures -->\n)[\s\S]*?(\n<!-- \/figures -->)/,
-      (_, open, close) => open + report + close,
+      /(<!-- figures -->\n)[\s\S]*?(<!-- \/figures -->)/,
+      (_, open, close) => `${open}${report}\n${close}`,
     ),
   );
 }

@@ -86,7 +86,7 @@ function moveOn(char: string | undefined, frames: Frame[]): void {
 
 function nameOf(frame: Frame | undefined): string | undefined {
   if (frame === undefined) return undefined;
-  if (frame.array) return frame.name ?? flagName(frame.before);
+  if (frame.array) return flagName(frame.before) ?? frame.name;
   return frame.key === "value" ? (frame.before ?? frame.key) : frame.key;
 }
 

@@ -68,7 +68,7 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
   const whole = walk.find === undefined ? value : withoutSplitSecrets(value, walk.find);
   const items = whole.map((item, index) => {
     const before: unknown = whole[index - 1];
-    return walkValue(item, name ?? (typeof before === "string" ? flagName(before) : undefined), walk);
+    return walkValue(item, (typeof before === "string" ? flagName(before) : undefined) ?? name, walk);
   });
   return items.every((item, index) => Object.is(item, value[index])) ? value : items;
 }

@@ -20,7 +20,9 @@ function drawn(characters: string, length: number): string {
 
 function example(shape: string): string {
   return partsOf(shape)
-    .map((part) => (typeof part === "string" ? part : drawn(ALPHABETS[part.alphabet], part.least)))
+    .map((part) =>
+      typeof part === "string" ? part : drawn(ALPHABETS[part.alphabet], Math.max(part.least, 1)),
+    )
     .join("");
 }
 
@@ -221,7 +223,7 @@ describe("attacks", () => {
     let time = 0;
     const { redactText, redactValue } = createRedactor({ deadline: 10, clock: () => (time += 50) });
     expect(redactText("password=hunter2 and more")).toBe(WITHHELD);
-    expect(redactValue({ text: "token=abc123" })).toEqual({ text: WITHHELD });
+    expect(redactValue({ a: "token=abc123" })).toEqual({ a: WITHHELD });
   });
 
   it("attack 29: secrets in field names, addresses, error stacks and file names", () => {
@@ -243,7 +245,7 @@ describe("attacks", () => {
   });
 
   it("attack 31: replacement patterns in the text mean nothing, redacted text stays", () => {
-    expect(redact("a $& $1 $` password=s3cret$&x")).toBe(`a $& $1 $\` password=${R}`);
+    expect(redact("a $& $1 $` password=s3cret$1x")).toBe(`a $& $1 $\` password=${R}`);
     expect(redact(`password=${R} $1`)).toBe(`password=${R} $1`);
   });
 

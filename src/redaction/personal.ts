@@ -38,7 +38,7 @@ const PERSONAL: readonly PersonalFact[] = [
   },
   {
     kind: "phone",
-    pattern: /(?<![\w.+/-])0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,4}(?![\w-])/g,
+    pattern: /(?<![\w.+/-]|\d )0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,4}(?! ?[\w-])/g,
     isReal: (text) => digitsOf(text).length >= 9 && digitsOf(text).length <= 12,
   },
   {
@@ -60,7 +60,7 @@ export function* findPersonal(text: string): Generator<Finding> {
 
 /** Luhn's checksum over 13 to 19 digits that do not all look the same. */
 function isCardNumber(digits: string): boolean {
-  if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 3) return false;
+  if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 2) return false;
   let sum = 0;
   for (let place = 0; place < digits.length; place++) {
     const digit = Number(digits[digits.length - 1 - place]);

@@ -40,8 +40,11 @@ export function endsInsideKey(text: string): boolean {
 export function continuedKey(text: string): number {
   END.lastIndex = 0;
   const end = END.exec(text);
-  const length = cutOffEnd(text, 0, text.length);
-  return end !== null && length >= end.index - 4 ? end.index : length;
+  if (end !== null && /^[A-Za-z0-9+/=\s\\]*$/.test(text.slice(0, end.index))) return end.index;
+  // The rest of the line that was cut comes first; a word that is all there is may be prose.
+  const rest = /^[A-Za-z0-9+/=]{1,80}(?=\s|\\|$)/.exec(text)?.[0].length ?? 0;
+  const length = cutOffEnd(text, rest, text.length);
+  return length > rest || rest >= 16 ? length : 0;
 }
 
 interface Position {

@@ -64,13 +64,14 @@ function tokenAt(
   const atBoundary = isAtBoundary(text, start);
   for (const candidate of candidates) {
     if (!text.startsWith(candidate.prefix, start)) continue;
-    if (!atBoundary && candidate.format.check === undefined) continue;
+    const begins = atBoundary || (isAfterDash(text, start) && candidate.prefix.length >= 4);
+    if (!begins && candidate.format.check === undefined) continue;
     const reach = endOfToken(text, start, candidate.parts, walkers);
     if (reach === undefined) continue;
     // A full stop ends the sentence, not the token.
     const end = text.charAt(reach - 1) === "." ? reach - 1 : reach;
     const body = text.slice(start + candidate.prefix.length, end);
-    if (isToken(body, candidate.format, atBoundary)) return { start, end, kind: candidate.kind };
+    if (isToken(body, candidate.format, begins)) return { start, end, kind: candidate.kind };
   }
   return undefined;
 }
@@ -149,6 +150,11 @@ function isAtBoundary(text: string, start: number): boolean {
   return /(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|--|[a-z]_)$/.test(
     text.slice(Math.max(0, start - 6), start),
   );
+}
+
+/** Behind `dump-` or `my_`, a beginning of four characters is enough. */
+function isAfterDash(text: string, start: number): boolean {
+  return /[_-]/.test(text.charAt(start - 1));
 }
 
 function hasDifferent(body: string): boolean {
