@@ -7,7 +7,7 @@ import {
 } from "../messages/message.ts";
 import { isRecord } from "./calls.ts";
 import type { Call, Conversation } from "./conversation.ts";
-import { oneLine } from "./text.ts";
+import { clipEnd, oneLine } from "./text.ts";
 
 /** Who a line comes from; `read` is tool output that shows a file, `summary` the summary so far. */
 export type LineSource = "user" | "assistant" | "call" | "read" | "output" | "note" | "summary";
@@ -21,6 +21,8 @@ export interface Line {
   /** Lines of one part share this number, in order of time. */
   readonly part: number;
   readonly superseded: boolean;
+  /** The call behind an output, where the call itself is no line because it stays in the list. */
+  readonly from?: string;
 }
 
 const NUMBERED = /^\s{0,8}\d{1,7}(?:→|\t)\s?/;
@@ -38,11 +40,23 @@ export function readLines(conversation: Conversation, longest: number): Line[] {
     message.parts.forEach((part, partIndex) => {
       const call = conversation.callOfResult.get(`${index}:${partIndex}`);
       const origin = partOrigin(message, part, call);
-      if (origin !== undefined) addLines(lines, { ...origin, message: index, part: parts }, longest);
+      const from = call === undefined || !stays(call, conversation) ? {} : { from: shortCall(call.part) };
+      if (origin !== undefined) addLines(lines, { ...origin, ...from, message: index, part: parts }, longest);
       parts += 1;
     });
   });
   return lines;
+}
+
+/** A message made of nothing but calls stands for calls that are kept beside the summary. */
+function stays(call: Call, { messages }: Conversation): boolean {
+  return messages[call.message]?.meta?.synthetic === true;
+}
+
+const SHORT_CALL = 80;
+
+function shortCall(part: ToolCallPart): string {
+  return clipEnd(oneLine(callText(part)), SHORT_CALL);
 }
 
 function partOrigin(
@@ -54,7 +68,9 @@ function partOrigin(
     case "text":
       return { text: part.text, source: textSource(message), superseded: false };
     case "toolCall":
-      return { text: callText(part), source: "call", superseded: false };
+      return message.meta?.synthetic === true
+        ? undefined
+        : { text: callText(part), source: "call", superseded: false };
     case "toolResult": {
       const source = answered?.action.reads === true ? "read" : "output";
       return { text: resultText(part), source, superseded: answered?.superseded === true };

@@ -63,7 +63,8 @@ export function createKept(): Kept {
 export function keepLine(position: number, selection: Selection, kept: Kept, purse: Purse): boolean {
   const line = selection.lines[position];
   if (line === undefined || kept.texts.has(line.text)) return false;
-  const tag = kept.groups.has(line.part) ? 1 : GROUP_COST;
+  const from = line.from === undefined ? 0 : selection.countText(line.from);
+  const tag = kept.groups.has(line.part) ? 1 : GROUP_COST + from;
   if (!purse.take(selection.countText(`${line.text}\n`) + tag)) return false;
   kept.positions.add(position);
   kept.texts.add(line.text);

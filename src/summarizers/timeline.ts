@@ -19,6 +19,9 @@ export function timelineTexts(lines: readonly Line[], positions: Iterable<number
     if (line === undefined) return "";
     const continues = previous?.part === line.part;
     previous = line;
-    return continues ? `  ${line.text}` : `${TAGS[line.source]} ${line.text}`;
+    if (continues) return `  ${line.text}`;
+    return line.from === undefined
+      ? `${TAGS[line.source]} ${line.text}`
+      : `[output of ${line.from}] ${line.text}`;
   });
 }

@@ -75,7 +75,7 @@ describe("SUM-11 an input beyond the model's window", () => {
       maxTokens: 500,
       countText,
     });
-    expect(one.requests.every((request) => userText(request).isWellFormed())).toBe(true);
+    for (const request of one.requests) expect(userText(request)).not.toMatch(/[\ud800-\udfff\ufffd]/u);
   });
 
   it("SUM-11 a model that gives up in the middle leaves the rest to the next, which goes on from its notes", async () => {

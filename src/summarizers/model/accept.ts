@@ -18,7 +18,7 @@ export type Judgement =
 
 const SHORT = 600;
 const REFUSAL =
-  /^(?:i['’]?m (?:really |very )?sorry|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able)|won['’]t|must decline|will not)|unfortunately,? i can|as an ai\b|es tut mir leid|je (?:suis désolé|ne peux pas)|lo siento|申し訳|抱歉|对不起|无法)/i;
+  /^(?:i['’]?m (?:really |very )?sorry|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able)|won['’]t|must decline|will not)|unfortunately,? i can|as an ai\b|es tut mir leid|je (?:suis désolé|ne peux pas)|lo siento|申し訳|抱歉|对不起)/i;
 const ERROR_OPENING =
   /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
 const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
@@ -83,7 +83,8 @@ function isErrorText(text: string): boolean {
   if (!text.startsWith("{") || !text.endsWith("}")) return false;
   try {
     const body = JSON.parse(text) as Record<string, unknown>;
-    return ["error", "errors", "detail", "message", "status", "code"].some((key) => key in body);
+    const few = Object.keys(body).length <= 3;
+    return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
   } catch {
     return false;
   }

@@ -21,7 +21,7 @@ const BREAKER_FAILURES = 3;
 const BREAKER_PAUSE_MS = 60_000;
 /** Least tokens that a model is asked for. */
 const LEAST_PROSE = 48;
-/** Answers that a later request must not get again. */
+/** Newest messages of the assistant that are no answer to the request. */
 const REMEMBERED = 8;
 
 /**
@@ -38,16 +38,10 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
     const pauseMs = options.breakerPauseMs ?? BREAKER_PAUSE_MS;
     return { model, breaker: createBreaker({ failures, pauseMs }), thinkingTokens: 0 };
   });
-  const answers: string[] = [];
   return {
     name: options.name ?? options.model.name,
     ridesLive: options.input === "prefix",
-    async summarize(messages, request) {
-      const made = await summarizeWith({ options, models, time, answers }, messages, request);
-      answers.push(made.prose);
-      if (answers.length > REMEMBERED) answers.shift();
-      return made.summary;
-    },
+    summarize: (messages, request) => summarizeWith({ options, models, time }, messages, request),
   };
 }
 
@@ -55,8 +49,6 @@ interface Instance {
   readonly options: ModelSummarizerOptions;
   readonly models: readonly KnownModel[];
   readonly time: TimePorts;
-  /** Texts that this instance was answered with of late. */
-  readonly answers: readonly string[];
 }
 
 /** Everything that is known of the input before a model is asked. */
@@ -72,7 +64,7 @@ async function summarizeWith(
   instance: Instance,
   messages: readonly Message[],
   request: SummarizeOptions,
-): Promise<{ readonly summary: Summary; readonly prose: string }> {
+): Promise<Summary> {
   throwIfAborted(request.signal);
   const { options, models } = instance;
   const prepared = prepare(options, messages, request);
@@ -101,7 +93,7 @@ async function summarizeWith(
     facts === undefined || !division.facts
       ? folded.text
       : completeSummary(folded.text, facts, unfound, { maxTokens: request.maxTokens, countText });
-  const summary: Summary = {
+  return {
     text,
     tokens: countText(text),
     summarizer: folded.model,
@@ -109,7 +101,6 @@ async function summarizeWith(
     coverage: folded.coverage,
     check,
   };
-  return { summary, prose: folded.text };
 }
 
 function prepare(
@@ -136,12 +127,14 @@ function prepare(
 }
 
 function runOf(
-  { options, time, answers }: Instance,
+  { options, time }: Instance,
   { kept, countText }: Prepared,
   request: SummarizeOptions,
   { room, checker }: { readonly room: number; readonly checker: Checker },
 ): Run {
-  const said = kept.flatMap((message) => (message.role === "assistant" ? [messageText(message)] : []));
+  const said = (request.live?.messages ?? kept).flatMap((message) =>
+    message.role === "assistant" ? [messageText(message)] : [],
+  );
   return {
     options,
     request,
@@ -151,7 +144,7 @@ function runOf(
     endsAt: time.clock() + deadlineOf(options),
     attemptMs: attemptDeadlineOf(options),
     room,
-    stale: [...answers, ...said.slice(-REMEMBERED)],
+    stale: said.slice(-REMEMBERED),
     verified: checker.mend,
   };
 }
