@@ -4,8 +4,9 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, trimMessages } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { buildSessionContext, convertToLlm, findCutPoint } from "@mariozechner/pi-coding-agent";
+import { removeAllTools } from "@openai/agents-core/extensions";
 import { pruneMessages } from "ai";
-import { ClearToolUsesEdit, summarizationMiddleware } from "langchain";
+import { ClearToolUsesEdit, contextEditingMiddleware, summarizationMiddleware } from "langchain";
 import { countTokens } from "../../dist/compaction/count-list.js";
 import { compact } from "../../dist/compaction/one-shot.js";
 
@@ -59,14 +60,14 @@ const langchain = [
     run: (list, aim) => summarized(list, aim, { tokens: Math.floor(aim / 2) }),
   },
   {
-    name: "LangChain ClearToolUsesEdit",
-    configured:
-      "`trigger: { tokens: aim }`, the default `keep: { messages: 3 }`; as contextEditingMiddleware applies it",
+    name: "LangChain contextEditingMiddleware",
+    configured: "`ClearToolUsesEdit` with `trigger: { tokens: aim }` and the default `keep: { messages: 3 }`",
     run: async (list, aim) => {
-      const messages = [...list];
-      const edit = new ClearToolUsesEdit({ trigger: { tokens: aim } });
-      await edit.apply({ messages, model: undefined, countTokens: langchainTokens });
-      return messages;
+      const edits = [new ClearToolUsesEdit({ trigger: { tokens: aim } })];
+      const getNumTokensFromMessages = async (messages) => ({ totalCount: langchainTokens(messages) });
+      const { wrapModelCall } = contextEditingMiddleware({ edits, tokenCountMethod: "model" });
+      const request = { messages: [...list], model: { getNumTokensFromMessages } };
+      return wrapModelCall(request, ({ messages }) => messages);
     },
   },
   {
@@ -111,6 +112,18 @@ const aiSdk = [
     counter("ai-sdk")(list) > aim ? pruneMessages({ messages: list, ...prune }) : list,
 }));
 
+const agents = {
+  name: "OpenAI Agents SDK removeAllTools",
+  format: "openai-agents",
+  ready: (list) => list,
+  configured: "the handoff filter of the SDK's extensions, once the list is over the aim; knows no aim itself",
+  run: async (list, aim) => {
+    if (counter("openai-agents")(list) <= aim) return list;
+    const runs = { preHandoffItems: [], newItems: [] };
+    return removeAllTools({ inputHistory: list, ...runs }).inputHistory;
+  },
+};
+
 const at = "2026-01-01T00:00:00.000Z";
 
 /** pi's own steps around its summarizer: cut point, compaction entry, context of the session, messages for the model. */
@@ -148,6 +161,8 @@ export const PEERS = [
   ...langchain,
   ours("ai-sdk"),
   ...aiSdk,
+  ours("openai-agents"),
+  agents,
   { ...ours("pi"), ready: pi.ready },
   pi,
 ];

@@ -7,8 +7,8 @@ import { countTokens } from "../../dist/compaction/count-list.js";
 import { decode } from "../../dist/messages/codecs.js";
 import { messageText } from "../../dist/messages/message.js";
 import { newestAsk } from "../../dist/messages/turns.js";
-import { newlyBroken } from "../../dist/testing/soak.js";
 import { drawHistory } from "../../dist/testing/soak-history.js";
+import { newlyBroken } from "../../dist/testing/soak-promises.js";
 import { PEERS, SUMMARY } from "./peers.mjs";
 
 const { values } = parseArgs({
@@ -21,8 +21,8 @@ const { values } = parseArgs({
 const wanted = Number(values.histories);
 const FEWEST_ENTRIES = 12;
 const LEAST_AIM = 400;
-/** As in recorded sessions, most of a history is tool output. */
-const TOOL_HEAVY = { resultWords: 200 };
+/** Long enough to be worth it; as in recorded sessions, most of a history is tool output. */
+const TOOL_HEAVY = { turns: 5, steps: 3, parallelCalls: 3, resultWords: 200 };
 
 /** A history up to where a model is called: its end is the user's or a tool's. */
 function beforeCall(list, format) {
@@ -34,7 +34,7 @@ function beforeCall(list, format) {
 function* histories(format, ready) {
   let found = 0;
   for (let seed = Number(values.seed); found < wanted; seed += 1) {
-    const list = beforeCall(ready(drawHistory(format, seed, TOOL_HEAVY).list), format);
+    const list = beforeCall(ready(drawHistory(format, seed, { options: TOOL_HEAVY, bound: false }).list), format);
     if (list.length < FEWEST_ENTRIES || newlyBroken([], list, format).length > 0) continue;
     const messages = decode(list, format);
     const ask = messages[newestAsk(messages)];
@@ -136,7 +136,7 @@ function tableRow(row) {
   return `| ${cells.join(" | ")} |`;
 }
 
-const names = ["langchain", "@langchain/core", "ai", "@mariozechner/pi-coding-agent"];
+const names = ["langchain", "@langchain/core", "ai", "@openai/agents-core", "@mariozechner/pi-coding-agent"];
 const seen = new Set();
 const configured = PEERS.filter(({ name }) => !seen.has(name) && seen.add(name));
 const page = `# Other libraries on the same histories
@@ -148,7 +148,7 @@ ${percentile(rows[0].totals, 0.95)}), each of at least ${FEWEST_ENTRIES} entries
 message is the user's or a tool's. So whatever is broken afterwards was broken by what shortened it. The aim is a quarter to
 three quarters of the history's tokens and at least ${LEAST_AIM}. The histories are those of the soak (docs/soak.md) with longer
 tool results, up to ${TOOL_HEAVY.resultWords} words: parallel and chained calls, long turns under way, reasoning, images, protected messages,
-unusual texts. Numbers are per 1,000 histories, but for the system prompt.
+unusual texts, approvals, tools and compactions of the provider's own. Numbers are per 1,000 histories, but for the system prompt.
 
 | format | what shortened | rules newly broken | result over the aim | newest ask lost or cut | system prompt lost | errors thrown | input changed |
 | --- | --- | --- | --- | ---: | ---: | --- | ---: |
@@ -165,7 +165,11 @@ answers with the same ${countTokens([{ role: "user", content: SUMMARY }], { form
 
 - The rules are ours: ${"`lint`"} of this package, each with the provider's own document (docs/lint.md). Another reader of
   those documents may draw some lines elsewhere. Errors alone are counted, and only rules broken more often than before.
-- These libraries promise different things. ${"`pruneMessages`"} and ${"`ClearToolUsesEdit`"} know no aim: they take out tool calls
+- The OpenAI Agents SDK has no compaction that runs locally: ${"`OpenAIResponsesCompactionSession`"} (@openai/agents-openai 0.20.0,
+  ${"`dist/memory/openaiResponsesCompactionSession.mjs`"}) sends the whole input to ${"`POST /responses/compact`"} with
+  ${"`client.responses.compact`"} and stores the sealed item that comes back; ${"`contextManagement`"} is a setting of the request. What
+  it has to shorten a list by itself is the handoff filter above.
+- These libraries promise different things. ${"`pruneMessages`"}, ${"`removeAllTools`"} and ${"`ClearToolUsesEdit`"} know no aim: they take out tool calls
   or results, however much that saves. The summarization middleware fires at its trigger and keeps what it was told to
   keep; it does not promise a size. ${"`trimMessages`"} promises a size and drops the rest without a summary.
 - ${"`generic/unreadable-entry`"} of ${"`trimMessages`"} is a list of one ${"`undefined`"}: what comes back when no user message fits
