@@ -63,17 +63,25 @@ function tokenAt(
 ): Finding | undefined {
   const atBoundary = isAtBoundary(text, start);
   for (const candidate of candidates) {
-    if (!text.startsWith(candidate.prefix, start)) continue;
-    const begins = atBoundary || (isAfterDash(text, start) && candidate.prefix.length >= 4);
-    if (!begins && candidate.format.check === undefined) continue;
-    const reach = endOfToken(text, start, candidate.parts, walkers);
-    if (reach === undefined) continue;
-    // A full stop ends the sentence, not the token.
-    const end = text.charAt(reach - 1) === "." ? reach - 1 : reach;
-    const body = text.slice(start + candidate.prefix.length, end);
-    if (isToken(body, candidate.format, begins)) return { start, end, kind: candidate.kind };
+    const { prefix, format, kind } = candidate;
+    const begins = atBoundary || (prefix.length >= 4 && isAfterDash(text, start));
+    const end = begins || format.check !== undefined ? endAt(text, start, candidate, walkers) : undefined;
+    if (end !== undefined && isToken(text.slice(start + prefix.length, end), format, begins))
+      return { start, end, kind };
   }
   return undefined;
+}
+
+function endAt(
+  text: string,
+  start: number,
+  { prefix, parts }: Compiled,
+  walkers: Walkers,
+): number | undefined {
+  if (!text.startsWith(prefix, start)) return undefined;
+  const reach = endOfToken(text, start, parts, walkers);
+  // A full stop ends the sentence, not the token.
+  return reach !== undefined && text.charAt(reach - 1) === "." ? reach - 1 : reach;
 }
 
 function isToken(body: string, format: TokenFormat, atBoundary: boolean): boolean {
