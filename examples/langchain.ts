@@ -26,4 +26,6 @@ for (let turn = 0; turn < turns; turn += 1) {
   stored = messages.length;
 }
 await manager.flush();
-console.log(`the state holds ${stored} messages, the last request had ${model.calls.at(-1)?.messages.length}`);
+console.log(
+  `the state holds ${stored} messages, the last request had ${model.calls.at(-1)?.messages.length}`,
+);

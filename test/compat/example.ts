@@ -12,19 +12,31 @@ export interface ExampleRun {
   readonly stderr: string;
 }
 
-/** True where the package is built: examples use it as a stranger would, by its name. */
-export const isBuilt: boolean = existsSync(join(root, "dist", "index.js"));
+/** True where the package is built and the SDK installed: examples use both as a stranger would, by their names. */
+export function canRun(name: string): boolean {
+  const built = join(root, "dist", "adapters", name, "index.js");
+  return existsSync(built) && existsSync(join(root, "test/compat", name, "node_modules"));
+}
 
-/** Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<folder>`. */
-export function runExample(name: string, folder: string): ExampleRun {
-  const modules = join(root, "test/compat", folder, "node_modules");
+/** Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<name>`. */
+export function runExample(name: string): ExampleRun {
+  const modules = join(root, "test/compat", name, "node_modules");
   const own = join(modules, "compact-context");
   const place = mkdtempSync(join(tmpdir(), "compact-example-"));
   if (!existsSync(own)) symlinkSync(root, own, "junction");
   try {
     symlinkSync(modules, join(place, "node_modules"), "junction");
     copyFileSync(join(root, "examples", `${name}.ts`), join(place, "example.ts"));
-    const options = ["--outDir", place, "--target", "ES2022", "--module", "ESNext", "--noCheck", "--noResolve"];
+    const options = [
+      "--outDir",
+      place,
+      "--target",
+      "ES2022",
+      "--module",
+      "ESNext",
+      "--noCheck",
+      "--noResolve",
+    ];
     const compiler = join(root, "node_modules/typescript/bin/tsc");
     const compiled = run(place, [compiler, ...options, "--ignoreConfig", join(place, "example.ts")]);
     if (compiled.status !== 0) return compiled;
