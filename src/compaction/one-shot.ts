@@ -14,6 +14,7 @@ import { listCodec } from "./list-codec.ts";
 import { type CompactionPlan, planBytes, planView } from "./plan.ts";
 import { type ArchiveReceipt, type CompactionResult, reportOf, untouched } from "./report.ts";
 import { summarizersOf } from "./summarizers.ts";
+import { toldWith } from "./told.ts";
 
 export interface PlanOptions {
   /** Most tokens the whole request may have: messages, system prompt and tool schemas. */
@@ -90,7 +91,11 @@ export async function compact<T = unknown>(
   const archive = await options.archive?.save(view);
   const applied = await applyPlan(view, plan, {
     counter,
-    summarizers: summarizersOf(options.summarizer),
+    summarizers: toldWith(summarizersOf(options.summarizer), {
+      view,
+      step: archive?.step,
+      countText: (text) => counter.countText(text),
+    }),
     strategy: options.strategy ?? options.policy?.strategy ?? defaultConfig.policy.strategy,
     instruction: options.instruction,
     shape: { role: "assistant", format: codec.format },

@@ -24,6 +24,7 @@ import { nextVersion } from "./one-shot.ts";
 import { type CompactionPlan, planBytes, planShortening, planView } from "./plan.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
 import { type LiveSession, type SessionPorts, settle } from "./session.ts";
+import { toldWith } from "./told.ts";
 
 export interface RoundInput {
   readonly session: LiveSession;
@@ -91,7 +92,11 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
   const receipt = await archiveView(input, ports);
   const applied = await applyPlan(input.session.view, plan, {
     counter: input.ports.counter,
-    summarizers: ports.summarizers,
+    summarizers: toldWith(ports.summarizers, {
+      view: input.session.view,
+      step: receipt?.step,
+      countText: (text) => input.ports.counter.countText(text),
+    }),
     strategy: input.config.policy.strategy,
     instruction: input.note,
     shape: input.ports.shape,

@@ -102,7 +102,7 @@ function expandTool(recall: Recall, limits: Limits): RecallTool {
       safely(args, async (given) => {
         const id = cleanId(textIn(given, "id"));
         const offset = numberIn(given, "offset", { least: 0, otherwise: 0 });
-        const step = /^steps? (\d{1,6})$/.exec(id)?.[1];
+        const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
         if (step !== undefined) {
           const restored = await recall.restore(Number(step), { asSent: true });
           return stepText(restored, { offset, ...limits });
