@@ -132,7 +132,7 @@ function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
         .find(({ name }) => name === shape.name)
         ?.execute(callId, args);
     };
-    pi.registerTool({ ...shape, execute } as never);
+    pi.registerTool({ ...shape, execute });
   }
 }
 

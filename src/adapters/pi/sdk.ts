@@ -1,13 +1,17 @@
 /** The part of pi's extension interface that is used; pi 0.73 and newer. */
 export interface PiExtensionApi {
-  on(event: string, handler: (event: never, context: never) => unknown): void;
-  registerCommand(
-    name: string,
-    command: { description?: string; handler(args: string, context: never): Promise<void> },
-  ): void;
-  registerTool(tool: never): void;
+  /** pi calls the handler with an event and its context. */
+  on(event: string, handler: unknown): void;
+  registerCommand(name: string, command: PiCommand): void;
+  registerTool(tool: unknown): void;
   getActiveTools(): string[];
   getAllTools(): readonly { readonly name: string }[];
+}
+
+export interface PiCommand {
+  readonly description?: string;
+  /** pi's own context has far more than `PiContext` names. */
+  handler(args: string, context: never): Promise<void>;
 }
 
 /** What pi hands to every handler. */

@@ -17,7 +17,7 @@ import {
 declare const model: Extract<LanguageModel, { specificationVersion: "v3" }>;
 declare const tools: ToolSet;
 const manager = new CompactManager({ model: "gpt-4o" });
-export const prepareStep: PrepareStepFunction<ToolSet> = compactPrepareStep({ manager, sessionId: "typed" });
+export const prepareStep: PrepareStepFunction = compactPrepareStep({ manager, sessionId: "typed" });
 export const middleware: LanguageModelMiddleware = compactLanguageModelMiddleware({
   manager,
   sessionId: ({ providerOptions }) => String(providerOptions),
