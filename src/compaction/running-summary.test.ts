@@ -262,6 +262,38 @@ describe("summarizeMessages", () => {
     expect(next.runningSummary?.summarizedMessageIds).not.toContain("3");
   });
 
+  it.each([
+    [
+      "langchain",
+      (index: number) => ({
+        type: index % 2 === 0 ? "human" : "ai",
+        content: `Word ${index}`,
+        id: `i${index}`,
+      }),
+    ],
+    [
+      "openai-chat",
+      (index: number) => ({ role: index % 2 === 0 ? "user" : "assistant", content: `Word ${index}` }),
+    ],
+  ] as const)("INT-4 gives the caller's own objects back, in %s", async (format, make) => {
+    const list: object[] = Array.from({ length: 9 }, (_, index) => make(index));
+    const model = scripted("Six words.", "Ten words.");
+    const limits = { model, format, maxTokens: 6, maxSummaryTokens: 1 } as const;
+    const countTokens = (messages: readonly object[]): number => messages.length;
+    const first = await summarizeMessages(list, { ...limits, countTokens });
+    expect(first.messages.slice(1).every((message, index) => message === list[index + 6])).toBe(true);
+    expect(JSON.stringify(first.messages[0])).toContain("Summary of the conversation so far: Six words.");
+    const longer = [...first.messages, ...Array.from({ length: 6 }, (_, index) => make(index + 9))];
+    const second = await summarizeMessages(longer, {
+      ...limits,
+      countTokens,
+      runningSummary: first.runningSummary,
+    });
+    expect(JSON.stringify(second.messages)).not.toContain("Six words.");
+    expect(second.messages.at(-1)).toBe(longer.at(-1));
+    expect(second.runningSummary?.summarizedMessageIds.length).toBeGreaterThan(6);
+  });
+
   it("names messages without an id, where the format has ids", async () => {
     const list = [
       { type: "human", content: "Hello there", id: "1" },

@@ -24,6 +24,7 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
   const { signal, time } = limits;
   throwIfAborted(signal);
   const controller = new AbortController();
+  let isAnswered = false;
   let cancelTimer = (): void => {};
   let onAbort = (): void => {};
   const timedOut = new Promise<Asked>((resolve) => {
@@ -40,11 +41,12 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
       aborted,
     ]);
     if (ended === "aborted") throw abortError(signal);
+    isAnswered = ended.kind === "answer";
     return ended;
   } finally {
     cancelTimer();
     signal?.removeEventListener("abort", onAbort);
-    controller.abort(signal?.reason);
+    if (!isAnswered) controller.abort(signal?.reason);
   }
 }
 

@@ -7,9 +7,9 @@ import { takeOwnSummaries } from "../own-summaries.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../summarizer.ts";
 import { throwIfAborted } from "./ask.ts";
 import { createBreaker } from "./breaker.ts";
-import { completeSummary, divideRoom } from "./complete.ts";
+import { completeSummary, divideRoom, proseOf } from "./complete.ts";
 import { type FactsBlock, factsBlock } from "./facts-block.ts";
-import { fold } from "./fold.ts";
+import { type Folded, fold } from "./fold.ts";
 import { attemptDeadlineOf, checkOptions, deadlineOf, type ModelSummarizerOptions } from "./options.ts";
 import { platformTime, type TimePorts } from "./ports.ts";
 import { type RecordUnit, recordUnits } from "./records.ts";
@@ -77,16 +77,18 @@ async function summarizeWith(
   }
   const checker = createChecker(options, prepared, request);
   const run = runOf(instance, prepared, request, { room: division.prose, checker });
-  const folded = await fold(
-    {
-      units: prepared.units,
-      live: request.live,
-      staying: Math.max(0, (request.live?.messages.length ?? 0) - messages.length),
-      previous: prepared.previous,
-    },
-    models,
-    run,
-  );
+  const folded =
+    nothingNew(instance, prepared) ??
+    (await fold(
+      {
+        units: prepared.units,
+        live: request.live,
+        staying: Math.max(0, (request.live?.messages.length ?? 0) - messages.length),
+        previous: prepared.previous,
+      },
+      models,
+      run,
+    ));
   const check = checker.check(folded.text);
   const unfound = check.mode === "flag" ? check.unfound : [];
   const text =
@@ -101,6 +103,17 @@ async function summarizeWith(
     coverage: folded.coverage,
     check,
   };
+}
+
+/** Where no message says anything, the summary so far is the summary. */
+function nothingNew({ options }: Instance, { units, previous }: Prepared): Folded | undefined {
+  if (units.some((unit) => unit.length > 0)) return undefined;
+  if (previous === undefined) {
+    throw new CompactError("SummarizerFailed", "there is nothing to summarize", {
+      hint: "Give it messages, or a summary so far.",
+    });
+  }
+  return { text: proseOf(previous), model: options.model.name, strategy: "task_state", coverage: 1 };
 }
 
 function prepare(

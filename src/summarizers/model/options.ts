@@ -65,6 +65,8 @@ export function checkOptions(options: ModelSummarizerOptions): void {
       hint: "Pass an object { name, generate(request) } that calls your provider.",
     });
   }
+  requireOneOf("verify", options.verify, ["flag", "remove", "off"]);
+  requireOneOf("input", options.input, ["text", "prefix"]);
   for (const name of ["deadlineMs", "attemptDeadlineMs", "breakerFailures", "breakerPauseMs"] as const) {
     const value = options[name];
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
@@ -73,4 +75,12 @@ export function checkOptions(options: ModelSummarizerOptions): void {
       hint: "Leave it out for the default.",
     });
   }
+}
+
+function requireOneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw new CompactError("InvalidArgument", `${name} must be one of ${allowed.join(", ")}`, {
+    place: `options.${name}`,
+    hint: "Leave it out for the first of them.",
+  });
 }
