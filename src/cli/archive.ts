@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { CompactConfig } from "../compaction/config.ts";
 import type { OneShotArchive } from "../compaction/one-shot.ts";
-import { s3Settings } from "../compaction/store.ts";
+import { postgresSettings, s3Settings } from "../compaction/store.ts";
 import { closest } from "../config/names.ts";
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
@@ -11,6 +11,7 @@ import { archiveId } from "../storage/archive-line.ts";
 import type { StorageDriver } from "../storage/driver.ts";
 import { createFsDriver } from "../storage/drivers/fs.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
+import { createPostgresDriver } from "../storage/drivers/postgres.ts";
 import { createS3Driver } from "../storage/drivers/s3.ts";
 import { oneLine } from "./render/safe.ts";
 
@@ -33,6 +34,8 @@ function driverOf(
 ): StorageDriver {
   if (flag === undefined && storage.kind === "memory") return createMemoryDriver();
   if (flag === undefined && storage.kind === "s3") return createS3Driver(s3Settings(storage));
+  if (flag === undefined && storage.kind === "postgres")
+    return createPostgresDriver(postgresSettings(storage));
   return createFsDriver({ root: resolve(cwd, flag ?? storage.root) });
 }
 

@@ -68,7 +68,7 @@ async function configuredDriver({ config, warn }: StoreOptions): Promise<Storage
   }
   if (config.storage.kind === "postgres") {
     const { createPostgresDriver } = await import("../storage/drivers/postgres.ts");
-    return createPostgresDriver(config.storage.schema === undefined ? {} : { schema: config.storage.schema });
+    return createPostgresDriver(postgresSettings(config.storage));
   }
   const driver = await fsDriver(config.storage.root, warn);
   if (driver === undefined) {
@@ -77,6 +77,11 @@ async function configuredDriver({ config, warn }: StoreOptions): Promise<Storage
     );
   }
   return driver ?? createMemoryDriver();
+}
+
+/** What the Postgres driver needs to know; the rest it takes from the environment. */
+export function postgresSettings({ schema }: CompactConfig["storage"]): { readonly schema?: string } {
+  return schema === undefined ? {} : { schema };
 }
 
 /** What the S3 driver needs to know; throws `InvalidConfig` when the bucket is not named. */

@@ -84,6 +84,11 @@ describe("environment", () => {
     );
   });
 
+  it("the URL of Postgres is known, and in no setting", () => {
+    const layer = environmentLayer({ COMPACT_POSTGRES_URL: "postgres://me:secret@host/db" });
+    expect(layer).toMatchObject({ value: {}, problems: [], warnings: [] });
+  });
+
   it("unknown variables with the prefix warn and change nothing", () => {
     const { config, warnings } = loadConfig({
       env: { COMPACT_TRIGER_PCT: "0.5", COMPACT_OF_OTHERS: "x", PATH: "/bin", COMPACT_CONFIG: undefined },

@@ -9,8 +9,11 @@ import { settings } from "./schema.ts";
 /** Environment variables as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names the configuration file; the only variable with the prefix that is no setting. */
+/** Names the configuration file. */
 export const CONFIG_VARIABLE = "COMPACT_CONFIG";
+
+/** Where Postgres is, password included: read by its driver, and no setting, so that no file can hold it. */
+const POSTGRES_VARIABLE = "COMPACT_POSTGRES_URL";
 
 const PREFIX = "COMPACT_";
 
@@ -122,7 +125,7 @@ function originOf(path: SettingPath, reading: Reading): string {
 }
 
 function unknownVariables(env: Environment): string[] {
-  const known = [CONFIG_VARIABLE, ...variables.keys()];
+  const known = [CONFIG_VARIABLE, POSTGRES_VARIABLE, ...variables.keys()];
   const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.includes(name));
   return unknown.map((name) => {
     const near = closest(name, known);
