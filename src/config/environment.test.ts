@@ -85,8 +85,8 @@ describe("environment", () => {
   });
 
   it("the URL of Postgres is known, and in no setting", () => {
-    const layer = environmentLayer({ COMPACT_POSTGRES_URL: "postgres://me:secret@host/db" });
-    expect(layer).toMatchObject({ value: {}, problems: [], warnings: [] });
+    const { config, warnings } = loadConfig({ env: { COMPACT_POSTGRES_URL: "postgres://me:secret@host/db" } });
+    expect({ config, warnings }).toEqual({ config: presets, warnings: [] });
   });
 
   it("unknown variables with the prefix warn and change nothing", () => {
