@@ -28,6 +28,8 @@ export interface PlanInput {
   /** Most bytes of the request on the wire; see `wireBytes`. */
   readonly maxBytes?: number;
   readonly archiveId?: (message: Message) => string;
+  /** Tool answers that stay whole while there is room: the model has just asked for them. */
+  readonly recalled?: ReadonlySet<Message>;
 }
 
 /** A summary message without its text; a constant, so that it is counted once. */
@@ -68,7 +70,7 @@ export function fitToLimit(input: PlanInput, limit: number): Draft {
     fitting(input, costs, preferred) ??
     (preferred < limit ? atFloor(input, costs, limit) : undefined) ??
     overflowing(input, costs, limit);
-  return restore(input, extend(input, draft, limit), limit);
+  return restore(input, extend(input, keepRecalled(input, draft, limit), limit), limit);
 }
 
 /** Where the list first differs from what was sent; a summary stands before everything that is not pinned. */
@@ -253,6 +255,23 @@ function elideKept(
 function editContext(input: PlanInput): EditContext {
   const countText = (text: string): number => input.counter.countText(text);
   return input.archiveId === undefined ? { countText } : { countText, archiveId: input.archiveId };
+}
+
+/** Up to half of the free room goes to what the model has just brought back, the newest first. */
+function keepRecalled(input: PlanInput, draft: Draft, limit: number): Draft {
+  const { recalled, messages } = input;
+  if (recalled === undefined || recalled.size === 0 || draft.edits.size > 0) return draft;
+  const free = Math.min(input.preferred ?? limit, limit) - floorOf(input, draft);
+  let room = free / 2;
+  const kept = new Set(draft.kept);
+  for (const { indexes } of draft.partition.units.toReversed()) {
+    const wanted = indexes.some((index) => recalled.has(messages[index] as Message) && !kept.has(index));
+    const cost = sum(indexes, draft.costs);
+    if (!wanted || cost > room) continue;
+    room -= cost;
+    for (const index of indexes) kept.add(index);
+  }
+  return { ...draft, kept };
 }
 
 /** With an aim, up to half of the free room goes to the newest eligible units, their tool results cleared. */

@@ -68,6 +68,7 @@ export function nextState(input: NextStateInput): {
     summaryCount: previous.summaryCount + (applied.summary === undefined ? 0 : 1),
     summarizedMessageIds: summary === undefined ? [] : [...previous.summarizedMessageIds, ...summarized],
     step: input.step,
+    epochStart: input.rewrote ? log.length : (previous.epochStart ?? 0),
     tokensAfter: input.rewrote ? applied.tokensAfter : previous.tokensAfter,
     calibration: input.rewrote ? afterCompaction(previous.calibration) : previous.calibration,
   };

@@ -22,6 +22,7 @@ import type { MemoryFlushing, QueuedFlush } from "./memory-flush.ts";
 import { nextState } from "./next-state.ts";
 import { nextVersion } from "./one-shot.ts";
 import { type CompactionPlan, planBytes, planShortening, planView } from "./plan.ts";
+import { recalledIn } from "./recalled.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
 import { type LiveSession, type SessionPorts, settle } from "./session.ts";
 import { toldWith } from "./told.ts";
@@ -150,6 +151,7 @@ function planFor(input: RoundInput): CompactionPlan {
     maxSummaryTokens: input.maxSummaryTokens,
     maxBytes: policy.maxRequestBytes,
     archiveId,
+    recalled: recalledIn(input.session),
   };
   if (input.decision.reason === "max_bytes") return planBytes(asked);
   if (input.decision.reason !== "tool_output" || policy.maxToolResultTokens === undefined) {

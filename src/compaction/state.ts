@@ -39,6 +39,8 @@ export interface SessionState {
   readonly summarizedMessageIds: readonly string[];
   /** The newest archive step. */
   readonly step: number;
+  /** Length of the log at the newest compaction: what stands behind it was said since; 0 when left out. */
+  readonly epochStart?: number;
   /** Tokens of the request right after the newest compaction. */
   readonly tokensAfter: number;
   /** ISO 8601: when a list of the session was last looked at, as far as that was stored. */

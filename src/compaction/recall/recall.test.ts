@@ -8,8 +8,9 @@ import { createMemoryDriver } from "../../storage/drivers/memory.ts";
 import { countText } from "../../tokens/count-tokens.ts";
 import type { CompactConfigInput } from "../config.ts";
 import { CompactManager } from "../manager.ts";
+import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
 import { createRecall } from "./recall.ts";
-import { EXPAND_TOOL, type RecallTool, recallTools, runRecallTool, SEARCH_TOOL } from "./tools.ts";
+import { type RecallTool, recallTools, runRecallTool } from "./tools.ts";
 
 const tokens = (text: string): number => countText(text, { encoding: "o200k_base" });
 

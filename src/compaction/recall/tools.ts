@@ -1,5 +1,6 @@
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { type Arguments, numberIn, readArguments, textIn, wordsOfError } from "./arguments.ts";
+import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
 import { expandedText, hitsText, notFoundText, stepText } from "./quote.ts";
 import { RECALL_TOKENS, type Recall } from "./recall.ts";
 
@@ -31,9 +32,6 @@ export interface RecallToolsOptions {
   /** o200k_base when left out. */
   countText?(text: string): number;
 }
-
-export const EXPAND_TOOL = "compact_expand";
-export const SEARCH_TOOL = "compact_search";
 
 const LEAST_TOKENS = 200;
 const MOST_HITS = 20;

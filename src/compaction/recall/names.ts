@@ -1,0 +1,5 @@
+export const EXPAND_TOOL = "compact_expand";
+export const SEARCH_TOOL = "compact_search";
+
+/** The tools with which a model brings back what left its prompt. */
+export const RECALL_TOOL_NAMES: ReadonlySet<string> = new Set([EXPAND_TOOL, SEARCH_TOOL]);
