@@ -20,11 +20,7 @@ export function openArchive(
   config: CompactConfig,
   place: { readonly flag: string | undefined; readonly cwd: string; warn(text: string): void },
 ): Archive {
-  const redact = createRedactor({
-    enabled: config.redaction.enabled,
-    patterns: config.redaction.patterns,
-    onWarning: place.warn,
-  });
+  const redact = createRedactor({ ...config.redaction, onWarning: place.warn });
   return createArchive(driverOf(config, place), { redact });
 }
 
@@ -34,8 +30,7 @@ function driverOf(
 ): StorageDriver {
   if (flag === undefined && storage.kind === "memory") return createMemoryDriver();
   if (flag === undefined && storage.kind === "s3") return createS3Driver(s3Settings(storage));
-  if (flag === undefined && storage.kind === "postgres")
-    return createPostgresDriver(postgresSettings(storage));
+  if (flag === undefined && storage.kind === "postgres") return createPostgresDriver(postgresSettings(storage));
   return createFsDriver({ root: resolve(cwd, flag ?? storage.root) });
 }
 

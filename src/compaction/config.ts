@@ -61,6 +61,8 @@ export interface CompactConfig {
     readonly enabled: boolean;
     /** Further regular expressions whose matches are taken out. */
     readonly patterns: readonly string[];
+    /** Also e-mail addresses, telephone numbers, payment cards, bank accounts and US social security numbers. */
+    readonly personal: boolean;
   };
   readonly tracing: {
     /** Events to stderr. */
@@ -82,7 +84,7 @@ export const defaultConfig: CompactConfig = Object.freeze({
     deadlineSeconds: 60,
   }),
   storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
-  redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]) }),
+  redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]), personal: false }),
   tracing: Object.freeze({ console: false }),
   models: Object.freeze({}),
 });

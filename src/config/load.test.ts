@@ -34,7 +34,7 @@ describe("defaults", () => {
       rolesNeverPrune: ["system", "developer"],
       strategy: "task_state",
     });
-    expect(redaction.enabled).toBe(true);
+    expect(redaction).toEqual({ enabled: true, patterns: [], personal: false });
   });
 
   it("an empty file and groups without entries set nothing", () => {

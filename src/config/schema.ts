@@ -91,6 +91,7 @@ const storage: Fields<CompactConfig["storage"]> = {
 const redaction: Fields<CompactConfig["redaction"]> = {
   enabled: flag("Takes secrets out of everything that is archived, traced or logged."),
   patterns: patterns("More regular expressions whose matches are taken out."),
+  personal: flag("Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts."),
 };
 
 const tracing: Fields<CompactConfig["tracing"]> = {
