@@ -27,6 +27,8 @@ export type {
   PreflightRequest,
   RunningSummary,
 } from "./compaction/ports.ts";
+export type { Expanded, ExpandOptions, Recall } from "./compaction/recall/recall.ts";
+export type { Difference, Restored } from "./compaction/recall/restore.ts";
 export type {
   ArchiveReceipt,
   CompactionReport,
@@ -75,6 +77,7 @@ export type {
 export type { KeepCounts, Layer, Partition } from "./policy/partition.ts";
 export type { Policy } from "./policy/policy.ts";
 export type { TriggerReason } from "./policy/trigger.ts";
+export type { SearchHit } from "./storage/archive-search.ts";
 export type { StorageDriver, StoredValue } from "./storage/driver.ts";
 export type { AttemptFailure, SummaryAttempt } from "./summarizers/attempt.ts";
 export { builtinSummarizer } from "./summarizers/builtin.ts";
