@@ -30,7 +30,7 @@ function prose(seed: number, words: number): string {
   ).join(" ");
 }
 
-export const told = ({ pier, value }: Fact): string => `The berth of ${pier} is ${value} long.`;
+const told = ({ pier, value }: Fact): string => `The berth of ${pier} is ${value} long.`;
 
 /** What the user says in turn 1 to `TURNS`; the first ten facts are here. */
 export function ask(turn: number): string {
