@@ -12,7 +12,6 @@ export function createPairing(previous: readonly Message[]): Pairing {
   const open = openCalls(previous);
   return {
     identify(messageId, parts) {
-      beginStep(open, parts);
       const minted = parts.some(lacksId) ? parts.map(mint(messageId, parts, open)) : parts;
       if (minted === parts) for (const part of parts) note(open, part);
       return minted;
@@ -24,15 +23,6 @@ interface OpenCalls {
   calls: ToolCallPart[];
   /** True once a result followed the calls: the next call starts a new step. */
   answered: boolean;
-  /** The message before made calls: calls of the next one belong to the same step. */
-  calling: boolean;
-}
-
-/** Calls that nobody answered before somebody else spoke are dead: the next result is for the calls behind them. */
-function beginStep(open: OpenCalls, parts: readonly Part[]): void {
-  const calls = parts.some((part) => part.type === "toolCall");
-  if (calls && !open.calling) open.calls = [];
-  open.calling = calls;
 }
 
 function lacksId(part: Part): boolean {
@@ -72,9 +62,8 @@ function noteResult(open: OpenCalls, result: ToolResultPart): void {
 }
 
 function openCalls(previous: readonly Message[]): OpenCalls {
-  const open: OpenCalls = { calls: [], answered: false, calling: false };
+  const open: OpenCalls = { calls: [], answered: false };
   for (const message of previous.slice(lastStepStart(previous))) {
-    beginStep(open, message.parts);
     for (const part of message.parts) note(open, part);
   }
   return open;
