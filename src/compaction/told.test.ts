@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countText } from "../tokens/count-tokens.ts";
-import { compact } from "./one-shot.ts";
 import { CompactManager } from "./manager.ts";
+import { compact } from "./one-shot.ts";
 
 const exchange = (index: number): object[] => [
   { role: "user", content: `question ${index}` },
@@ -9,10 +9,18 @@ const exchange = (index: number): object[] => [
     role: "assistant",
     content: null,
     tool_calls: [
-      { id: `c${index}`, type: "function", function: { name: "read_file", arguments: `{"path":"src/part${index}.ts"}` } },
+      {
+        id: `c${index}`,
+        type: "function",
+        function: { name: "read_file", arguments: `{"path":"src/part${index}.ts"}` },
+      },
     ],
   },
-  { role: "tool", tool_call_id: `c${index}`, content: `export const LIMIT_${index} = ${index};\n${"filler text ".repeat(120)}` },
+  {
+    role: "tool",
+    tool_call_id: `c${index}`,
+    content: `export const LIMIT_${index} = ${index};\n${"filler text ".repeat(120)}`,
+  },
   { role: "assistant", content: `answer ${index}` },
 ];
 const list = Array.from({ length: 24 }, (_, index) => exchange(index)).flat();

@@ -68,5 +68,8 @@ it.skipIf(!existsSync(langchain))("INT-3 LangChain tells models of them", async 
     convertToOpenAITool(tool: unknown): unknown;
   };
   const [made] = asLangChainTools([tool]);
-  expect(convertToOpenAITool(made)).toEqual({ type: "function", function: { name, description, parameters } });
+  expect(convertToOpenAITool(made)).toEqual({
+    type: "function",
+    function: { name, description, parameters },
+  });
 });
