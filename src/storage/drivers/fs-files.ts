@@ -1,10 +1,10 @@
 import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { notOurs, systemCode } from "./fs-errors.ts";
 import { refuseSwapped } from "./fs-folders.ts";
-import { sweepTemps, tempName } from "./fs-temps.ts";
+import { dropTemp, sweepTemps, tempName } from "./fs-temps.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would wait for ever.
@@ -110,7 +110,7 @@ export async function writeTemp(folder: string, chunks: Iterable<string>): Promi
     await sweepTemps(folder, mtimeMs);
     return { path, fingerprint: shortened(hash) };
   } catch (error) {
-    await rm(path, { force: true });
+    await dropTemp(path);
     throw error;
   } finally {
     await handle.close();

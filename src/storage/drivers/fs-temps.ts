@@ -2,15 +2,26 @@ import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { systemCode } from "./fs-errors.ts";
 
 const TEMP = /^\.temp-(?:([0-9a-f]{12})-(\d+)-)?[0-9a-f-]{36}$/;
 const LEFT_OVER_AFTER = 60 * 60 * 1000;
 
-/** A new name for a temporary file, which says which process of which machine it belongs to. */
+/** Names of the temporary files that this process still needs. */
+const needed = new Set<string>();
+
+/** A new name for a temporary file, which says which process of which machine it belongs to; `dropTemp` must follow. */
 export function tempName(): string {
-  return `.temp-${machine()}-${process.pid}-${randomUUID()}`;
+  const name = `.temp-${machine()}-${process.pid}-${randomUUID()}`;
+  needed.add(name);
+  return name;
+}
+
+/** Removes a temporary file; one that cannot be removed now goes with a later sweep. */
+export async function dropTemp(path: string): Promise<void> {
+  needed.delete(basename(path));
+  await rm(path, { force: true });
 }
 
 /**
@@ -24,7 +35,7 @@ export async function sweepTemps(folder: string, now: number): Promise<void> {
     const path = join(folder, name);
     try {
       const isOld = (await lstat(path)).mtimeMs < now - LEFT_OVER_AFTER;
-      if (isOld || isGone(temp[1], Number(temp[2]))) await rm(path, { force: true });
+      if (isOld || (!needed.has(name) && isGone(temp[1], Number(temp[2])))) await rm(path, { force: true });
     } catch (error) {
       if (systemCode(error) !== "ENOENT") throw error;
     }
@@ -33,6 +44,7 @@ export async function sweepTemps(folder: string, now: number): Promise<void> {
 
 function isGone(where: string | undefined, pid: number): boolean {
   if (where !== machine()) return false;
+  if (pid === process.pid) return true;
   try {
     process.kill(pid, 0);
     return false;

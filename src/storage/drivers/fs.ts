@@ -10,6 +10,7 @@ import { appendDurably } from "./fs-append.ts";
 import { storageFailed } from "./fs-errors.ts";
 import { openPlain, type TempFile, textPieces, writeTemp } from "./fs-files.ts";
 import { createFolders, type Folders, type Place, syncFolder } from "./fs-folders.ts";
+import { dropTemp } from "./fs-temps.ts";
 import {
   commitFirst,
   commitNext,
@@ -55,7 +56,7 @@ export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
       try {
         return { version: await commit(place, temp, ifVersion, key) };
       } finally {
-        await rm(temp.path, { force: true });
+        await dropTemp(temp.path);
       }
     });
 
@@ -148,7 +149,7 @@ async function rewriteWith(place: Place, key: string, text: string): Promise<voi
   try {
     await commit(place, temp, undefined, key);
   } finally {
-    await rm(temp.path, { force: true });
+    await dropTemp(temp.path);
   }
 }
 
