@@ -87,7 +87,7 @@ function promptOf(records: string, existing: string | undefined, options: WriteO
       : (options.existingSummaryPrompt ?? EXISTING_PROMPT);
   const framed = `<records>\n${records}\n</records>`;
   const prompt = template
-    .replaceAll("{existing_summary}", () => asData(existing ?? ""))
+    .replaceAll("{existing_summary}", () => asData(redact(existing ?? "")))
     .replaceAll("{messages}", () => framed);
   const content = template.includes("{messages}") ? prompt : `${framed}\n\n${prompt}`;
   return [

@@ -1,116 +1,120 @@
 import { describe, expect, it } from "vitest";
 import { CompactManager } from "../../src/compaction/manager.ts";
+import type { ManagerPorts } from "../../src/compaction/ports.ts";
+import { summarizeMessages } from "../../src/compaction/running-summary.ts";
+import { detectListFormat, FORMATS } from "../../src/messages/codecs.ts";
+import type { TextModel } from "../../src/model.ts";
 import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
+import { LISTS, SECRET } from "./secret-lists.ts";
 
-const SECRET = `ghp_${"aB3dE5gH7jK9mN2pQ4sT6vW8xY1zC0fR".repeat(2).slice(0, 36)}`;
-const filler = "An ordinary sentence about the work that is being done here. ".repeat(12);
+const NAMES = Object.keys(LISTS);
+/** Any stretch of it would tell: none may be anywhere. */
+const PIECE = SECRET.slice(4, 16);
 
-const LISTS: Record<string, () => unknown[]> = {
-  "openai-chat": () => [
-    { role: "system", content: `Rules. ${SECRET}` },
-    ...turns((n) => [
-      { role: "user", content: [{ type: "text", text: `ask ${n} ${SECRET} ${filler}` }] },
-      {
-        role: "assistant",
-        content: `on it ${SECRET}`,
-        tool_calls: [
-          {
-            id: `c${n}`,
-            type: "function",
-            function: {
-              name: "run",
-              arguments: JSON.stringify({ token: SECRET, command: `echo ${SECRET}` }),
-            },
-          },
-        ],
-      },
-      { role: "tool", tool_call_id: `c${n}`, content: `out ${SECRET} ${filler}` },
-      { role: "assistant", content: `done ${n} ${SECRET}` },
-    ]),
-  ],
-  anthropic: () =>
-    turns((n) => [
-      { role: "user", content: `ask ${n} ${SECRET} ${filler}` },
-      {
-        role: "assistant",
-        content: [
-          { type: "thinking", thinking: `hm ${SECRET}`, signature: "c2ln" },
-          { type: "text", text: `on it ${SECRET}` },
-          { type: "tool_use", id: `t${n}`, name: "run", input: { password: SECRET, list: [SECRET] } },
-        ],
-      },
-      {
-        role: "user",
-        content: [
-          {
-            type: "tool_result",
-            tool_use_id: `t${n}`,
-            content: [{ type: "text", text: `out ${SECRET} ${filler}` }],
-          },
-        ],
-      },
-      { role: "assistant", content: `done ${n} ${SECRET}` },
-    ]),
-  gemini: () =>
-    turns((n) => [
-      { role: "user", parts: [{ text: `ask ${n} ${SECRET} ${filler}` }] },
-      {
-        role: "model",
-        parts: [{ text: `on it ${SECRET}` }, { functionCall: { name: "run", args: { key: SECRET } } }],
-      },
-      {
-        role: "user",
-        parts: [{ functionResponse: { name: "run", response: { output: `${SECRET} ${filler}` } } }],
-      },
-      { role: "model", parts: [{ text: `done ${n} ${SECRET}` }] },
-    ]),
-  "openai-responses": () =>
-    turns((n) => [
-      {
-        type: "message",
-        role: "user",
-        content: [{ type: "input_text", text: `ask ${n} ${SECRET} ${filler}` }],
-      },
-      { type: "function_call", call_id: `f${n}`, name: "run", arguments: JSON.stringify({ token: SECRET }) },
-      { type: "function_call_output", call_id: `f${n}`, output: `out ${SECRET} ${filler}` },
-      {
-        type: "message",
-        role: "assistant",
-        content: [{ type: "output_text", text: `done ${n} ${SECRET}`, annotations: [] }],
-      },
-    ]),
-};
+function listOf(name: string): unknown[] {
+  return LISTS[name]?.() ?? [];
+}
 
-function turns(make: (n: number) => unknown[]): unknown[] {
-  return [1, 2, 3, 4, 5, 6, 7, 8].flatMap(make);
+function compacting(ports: ManagerPorts): CompactManager {
+  return new CompactManager({ maxContextTokens: 6000, policy: { keepRecentTurns: 1 } }, ports);
+}
+
+/** A model that keeps what it was asked and answers with what it was shown, as a careless one does. */
+function listening(): { readonly model: TextModel; readonly heard: string[] } {
+  const heard: string[] = [];
+  const model: TextModel = {
+    name: "test:listening",
+    window: 100_000,
+    generate: (request) => {
+      heard.push(JSON.stringify(request));
+      return Promise.resolve({ text: `The work went on. The token was ${SECRET}.`, stop: "end" });
+    },
+  };
+  return { model, heard };
+}
+
+async function storedIn(storage: ReturnType<typeof createMemoryDriver>): Promise<string[]> {
+  const stored: string[] = [];
+  for (const key of await storage.list("")) stored.push(key, JSON.stringify(await storage.get(key)));
+  return stored;
 }
 
 describe("a secret in every kind of part", () => {
-  it.each(Object.keys(LISTS))(
-    "attack 33: RED-1 %s: in no stored object, no event and no warning",
-    async (format) => {
+  it("every format has a list here, and is recognised", () => {
+    const formats = NAMES.map((name) => detectListFormat(listOf(name)));
+    expect(new Set(formats)).toEqual(new Set(FORMATS));
+  });
+
+  it.each(NAMES)("attack 33: RED-1 %s: in no stored object, no event and no warning", async (name) => {
+    const storage = createMemoryDriver();
+    const said: string[] = [];
+    const manager = compacting({
+      storage,
+      exporters: [{ export: (event) => void said.push(JSON.stringify(event)) }],
+      onWarning: (warning) => said.push(warning),
+    });
+    const list = listOf(name);
+    const before = structuredClone(list);
+    const result = await manager.manualCompact("s", list);
+    await manager.flush();
+    expect(list).toEqual(before);
+    expect(JSON.stringify(result.messages)).toContain(SECRET);
+    const stored = await storedIn(storage);
+    expect(stored.length).toBeGreaterThan(3);
+    expect(said.length).toBeGreaterThan(1);
+    for (const text of [...stored, ...said]) expect(text).not.toContain(PIECE);
+    expect(stored.join("")).toContain("<REDACTED>");
+  });
+
+  it.each(NAMES)("attack 33: RED-1 %s: in no queued memory flush and not before its hook", async (name) => {
+    const storage = createMemoryDriver();
+    const handed: string[] = [];
+    let open = (): void => undefined;
+    const gate = new Promise<void>((done) => {
+      open = done;
+    });
+    const manager = compacting({
+      storage,
+      memoryFlushHook: async (messages, flush) => {
+        handed.push(JSON.stringify([messages, flush]));
+        await gate;
+      },
+    });
+    await manager.manualCompact("s", listOf(name));
+    const queued = (await storage.list("")).filter((key) => key.includes("outbox"));
+    const waiting = await storedIn(storage);
+    open();
+    await manager.flush();
+    expect(queued.length).toBeGreaterThan(0);
+    expect(handed.length).toBeGreaterThan(0);
+    for (const text of [...waiting, ...handed]) expect(text).not.toContain(PIECE);
+    expect(handed.join("")).toContain("<REDACTED>");
+  });
+
+  it.each(NAMES)(
+    "attack 33: RED-1 %s: in no request to a text model, nor what it answers in the state",
+    async (name) => {
       const storage = createMemoryDriver();
-      const said: string[] = [];
-      const manager = new CompactManager(
-        { maxContextTokens: 6000, policy: { keepRecentTurns: 1 } },
-        {
-          storage,
-          exporters: [{ export: (event) => void said.push(JSON.stringify(event)) }],
-          onWarning: (warning) => said.push(warning),
-        },
-      );
-      const list = LISTS[format]?.() ?? [];
-      const before = structuredClone(list);
-      const result = await manager.manualCompact(`s-${format}`, list);
+      const { model, heard } = listening();
+      const manager = compacting({ storage, summarizer: model });
+      const first = await manager.manualCompact("s", listOf(name));
+      await manager.manualCompact("s", [...first.messages, ...listOf(name)], {
+        instruction: `mind ${SECRET}`,
+      });
       await manager.flush();
-      expect(list).toEqual(before);
-      expect(JSON.stringify(result.messages)).toContain(SECRET);
-      const stored: string[] = [];
-      for (const key of await storage.list("")) stored.push(key, JSON.stringify(await storage.get(key)));
-      expect(stored.length).toBeGreaterThan(3);
-      expect(said.length).toBeGreaterThan(1);
-      for (const text of [...stored, ...said]) expect(text).not.toContain(SECRET.slice(4, 16));
-      expect(stored.join("")).toContain("<REDACTED>");
+      expect(heard.length).toBeGreaterThan(1);
+      for (const text of [...heard, ...(await storedIn(storage))]) expect(text).not.toContain(PIECE);
+      expect(heard.join("")).toContain("<REDACTED>");
     },
   );
+
+  it("RED-1 in no request of a running summary, the summary so far included", async () => {
+    const { model, heard } = listening();
+    const options = { model, maxTokens: 3000, maxTokensBeforeSummary: 500, maxSummaryTokens: 400 };
+    const list = listOf("anthropic");
+    const { runningSummary } = await summarizeMessages(list.slice(0, 16), options);
+    await summarizeMessages(list, { ...options, runningSummary });
+    expect(heard.length).toBeGreaterThan(1);
+    for (const text of heard) expect(text).not.toContain(PIECE);
+  });
 });

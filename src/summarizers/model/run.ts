@@ -1,5 +1,6 @@
 import { CompactError } from "../../errors.ts";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../model.ts";
+import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import type { AttemptFailure, SummaryAttempt } from "../attempt.ts";
 import type { LiveConversation, SummarizeOptions, SummaryStrategy } from "../summarizer.ts";
@@ -157,12 +158,15 @@ function baseOf(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): Summ
 
 function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): TextModelRequest {
   const { options, request } = run;
+  const clean = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : (options.redact ?? redact)(text);
   return {
     messages: promptMessages({
       strategy: wanted.strategy,
       records: part.live === undefined ? (part.records ?? "") : undefined,
-      previous: part.previous,
-      instruction: request.instruction,
+      // Sections of an earlier summary quote the messages as they were.
+      previous: clean(part.previous),
+      instruction: clean(request.instruction),
       part: part.part,
       parts: part.parts,
       maxTokens: wanted.maxTokens,
