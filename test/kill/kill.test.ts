@@ -91,7 +91,7 @@ describe.skipIf(process.platform === "win32" || !existsSync("dist/index.js"))(
   "a manager that is killed",
   () => {
     it(`ARC-1 ARC-5 loses nothing that it acknowledged, in ${KILLS} kills`, {
-      timeout: 60_000 + KILLS * 2_000,
+      timeout: 60_000 + KILLS * 10_000,
     }, async () => {
       const driver = createFsDriver({ root });
       const archive = createArchive(driver, { redact: createRedactor() });
