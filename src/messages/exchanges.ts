@@ -52,7 +52,7 @@ interface Grouping {
 /** A response of several items (reasoning, text, parallel calls) is one unit while nobody else speaks. */
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
-  const alone = isSummary(message) || (message.parts.length === 1 && carriesCompaction(message));
+  const alone = isSummary(message) || carriesCompaction(message);
   const joins = !alone && run !== undefined && (run.hasReasoning || (hasCalls && run.open.size > 0));
   if (message.role === "assistant" && joins) return run;
   const unit: DraftUnit = { indexes: [], calls: 0, open: new Set(), hasReasoning: false };
@@ -77,7 +77,8 @@ function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
 
 function add(grouping: Grouping, message: Message, index: number): void {
   const calls = toolCalls(message).filter((call) => call.providerExecuted !== true);
-  let unit = unitFor(grouping, message, calls.length > 0);
+  const asks = calls.length > 0 || approvalsOf(message).asked.length > 0;
+  let unit = unitFor(grouping, message, asks);
   unit.indexes.push(index);
   unit.calls += calls.length;
   unit.hasReasoning ||= message.parts.some(
