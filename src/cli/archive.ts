@@ -30,7 +30,8 @@ function driverOf(
 ): StorageDriver {
   if (flag === undefined && storage.kind === "memory") return createMemoryDriver();
   if (flag === undefined && storage.kind === "s3") return createS3Driver(s3Settings(storage));
-  if (flag === undefined && storage.kind === "postgres") return createPostgresDriver(postgresSettings(storage));
+  if (flag === undefined && storage.kind === "postgres")
+    return createPostgresDriver(postgresSettings(storage));
   return createFsDriver({ root: resolve(cwd, flag ?? storage.root) });
 }
 
