@@ -347,6 +347,19 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
       expect(await session.getSessionId()).toBe("m");
     });
 
+    it("takes over a session that the provider compacted before: its sealed item stays first", async () => {
+      const sealed = { type: "compaction", id: "cmp_1", encrypted_content: "sealed ".repeat(100) };
+      const underlying = new sdk.MemorySession({ sessionId: "t", initialItems: [sealed, ...history()] });
+      const session = CompactSession({
+        manager: createManager(createMemoryDriver()),
+        underlyingSession: underlying,
+      });
+      await session.runCompaction();
+      const [first, second] = await underlying.getItems();
+      expect(first).toEqual(sealed);
+      expect(JSON.stringify(second)).toContain("COMPACT-SUMMARY");
+    });
+
     it("refuses a session that compacts by itself", () => {
       const manager = createManager(createMemoryDriver());
       const own = Object.assign(new sdk.MemorySession(), { runCompaction: async () => null });
