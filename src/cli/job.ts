@@ -57,6 +57,7 @@ export async function runJob({
     const result = await compact<Message>(transcript.messages, {
       ...requestOf(transcript, settings),
       strategy,
+      fallback: config.summarizer.fallback,
       clock: ports.clock,
       ...(summarizer === undefined ? {} : { summarizer }),
       archive: {

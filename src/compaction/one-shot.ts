@@ -8,7 +8,7 @@ import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
 import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
-import { type CompactPolicy, defaultConfig } from "./config.ts";
+import { type CompactConfig, type CompactPolicy, defaultConfig } from "./config.ts";
 import type { PlanInput } from "./fit.ts";
 import { listCodec } from "./list-codec.ts";
 import { type CompactionPlan, planBytes, planView } from "./plan.ts";
@@ -43,6 +43,8 @@ export interface PlanOptions {
 export interface CompactOptions extends PlanOptions {
   /** Writes the summary, or the model that is to be asked for it; the built-in one when left out, and whenever this one fails. */
   readonly summarizer?: Summarizer | TextModel;
+  /** What follows a failed summarizer: the built-in one (default), or no summary at all. */
+  readonly fallback?: CompactConfig["summarizer"]["fallback"];
   readonly strategy?: SummaryStrategy;
   /** What the summary should look after, in a person's words. */
   readonly instruction?: string;
@@ -91,11 +93,14 @@ export async function compact<T = unknown>(
   const archive = await options.archive?.save(view);
   const applied = await applyPlan(view, plan, {
     counter,
-    summarizers: toldWith(summarizersOf(options.summarizer), {
-      view,
-      step: archive?.step,
-      countText: (text) => counter.countText(text),
-    }),
+    summarizers: toldWith(
+      summarizersOf(options.summarizer, options.fallback === undefined ? {} : { fallback: options.fallback }),
+      {
+        view,
+        step: archive?.step,
+        countText: (text) => counter.countText(text),
+      },
+    ),
     strategy: options.strategy ?? options.policy?.strategy ?? defaultConfig.policy.strategy,
     instruction: options.instruction,
     shape: { role: "assistant", format: codec.format },

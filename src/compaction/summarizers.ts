@@ -20,7 +20,9 @@ export function summarizersOf(
 ): Summarizer[] {
   if (given === undefined) return [builtinSummarizer];
   const first = isModel(given) ? fromModel(given, settings, redact) : given;
-  return settings.fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
+  return settings.fallback === "pruning-only" || settings.fallback === "prune"
+    ? [first]
+    : [first, builtinSummarizer];
 }
 
 function isModel(given: Summarizer | TextModel): given is TextModel {
