@@ -45,7 +45,7 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
   archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
-  output: { value: "FILE", short: "o", help: "write the compacted transcript here, in its own format" },
+  output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {
     value: "NAME",
     help: "whose rules: openai-chat, anthropic, gemini, …; the session's own when left out",
@@ -53,7 +53,7 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "show every message, long runs not folded" },
-  pii: { help: "also takes out e-mail addresses, telephone numbers, payment cards, bank accounts" },
+  pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
 };
 

@@ -293,7 +293,7 @@ describe("-o", () => {
       },
     });
     expect(code).toBe(1);
-    expect(err).toContain("changed while it was compacted");
+    expect(err).toContain("changed while it was read");
     expect(readFileSync(join(folder, file), "utf8")).toBe(grown);
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });

@@ -16,6 +16,8 @@ export interface CliPorts {
   readonly stdout: Screen;
   /** Everything that is no result: progress, warnings, errors. */
   readonly stderr: Screen;
+  /** What is piped in, for commands that take `-` in place of a file. */
+  readonly stdin?: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly home: string;
@@ -33,6 +35,7 @@ export function processPorts(): CliPorts {
   return {
     stdout: screenOf(process.stdout),
     stderr: screenOf(process.stderr),
+    stdin: process.stdin,
     env: process.env,
     cwd: process.cwd(),
     home: process.env.HOME ?? process.env.USERPROFILE ?? homedir(),

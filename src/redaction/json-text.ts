@@ -18,17 +18,23 @@ const LONGEST_LINE_START = 200;
 const [QUOTE, MINUS, ZERO, NINE] = [34, 45, 48, 57] as const;
 const SCALAR = /[^\s,\]}]+/y;
 
+/** How the strings inside are redacted for themselves, and who hears of those that were by their name. */
+export interface JsonReading {
+  readonly redactText: (text: string) => string;
+  readonly onNamed?: () => void;
+}
+
 /**
  * JSON text with the strings inside redacted by their names and for themselves; everything else stays as it is,
  * numbers and spaces to the character. Undefined when the text is no JSON object or array.
  */
-export function redactJsonText(text: string, redactText: (text: string) => string): string | undefined {
+export function redactJsonText(text: string, reading: JsonReading): string | undefined {
   if (!isJson(text)) return undefined;
   const pieces: string[] = [];
   const frames: Frame[] = [];
   let copied = 0;
   for (let at = 0; at < text.length; at++) {
-    const scalar = scalarAt(text, at, { frame: frames.at(-1), redactText });
+    const scalar = scalarAt(text, at, frames.at(-1), reading);
     if (scalar === undefined) {
       moveOn(text[at], frames);
       continue;
@@ -46,16 +52,18 @@ export function redactJsonText(text: string, redactText: (text: string) => strin
 function scalarAt(
   text: string,
   at: number,
-  { frame, redactText }: { frame: Frame | undefined; redactText: (text: string) => string },
+  frame: Frame | undefined,
+  reading: JsonReading,
 ): { end: number; shown: string | undefined } | undefined {
   const code = text.charCodeAt(at);
   if (code === QUOTE) {
     const end = endOfString(text, at);
-    return { end, shown: redactLiteral(text.slice(at, end), frame, redactText) };
+    return { end, shown: redactLiteral(text.slice(at, end), frame, reading) };
   }
   if (code !== MINUS && !(code >= ZERO && code <= NINE)) return undefined;
   const end = endOfScalar(text, at);
   const isSecret = isNumericPassword(Number(text.slice(at, end)), nameOf(frame));
+  if (isSecret) reading.onNamed?.();
   return { end, shown: isSecret ? JSON.stringify(REDACTED) : undefined };
 }
 
@@ -94,7 +102,7 @@ function nameOf(frame: Frame | undefined): string | undefined {
 function redactLiteral(
   literal: string,
   frame: Frame | undefined,
-  redactText: (text: string) => string,
+  { redactText, onNamed }: JsonReading,
 ): string | undefined {
   const value = JSON.parse(literal) as string;
   if (frame?.awaitsKey === true) {
@@ -103,7 +111,9 @@ function redactLiteral(
     const shown = redactText(value);
     return shown === value ? undefined : JSON.stringify(shown);
   }
-  const shown = redactByName({ value, name: nameOf(frame) }) ?? redactText(value);
+  const named = redactByName({ value, name: nameOf(frame) });
+  if (named !== undefined && named !== value) onNamed?.();
+  const shown = named ?? redactText(value);
   if (frame !== undefined && (frame.array || frame.key === "name" || frame.key === "key"))
     frame.before = value;
   return shown === value ? undefined : JSON.stringify(shown);

@@ -107,6 +107,7 @@ function createSearch(finders: readonly Finder[], options: RedactorOptions): Sea
   const checkTime = (): void => {
     if (clock() > end) throw new RangeError("the time for this text is over");
   };
+  const onNamed = (): void => onFinding?.("named-value");
   const plain = (text: string): string => {
     const found = findAll(text);
     for (const { kind } of found) onFinding?.(kind);
@@ -115,10 +116,10 @@ function createSearch(finders: readonly Finder[], options: RedactorOptions): Sea
   const once = (text: string): string => {
     if (depth > DEEPEST_JSON) return plain(text);
     const inJson = (inner: string): string => (inner.length < 4 ? inner : nested(inner));
-    const whole = redactJsonText(text, inJson);
+    const whole = redactJsonText(text, { redactText: inJson, onNamed });
     if (whole !== undefined) return whole;
     return mayHoldJsonLines(text)
-      ? eachLine(text, { plain, json: (line) => redactJsonText(line, inJson) })
+      ? eachLine(text, { plain, json: (line) => redactJsonText(line, { redactText: inJson, onNamed }) })
       : plain(text);
   };
   const rounds = (text: string): string => {

@@ -1,88 +1,101 @@
-import { open, rename, rm } from "node:fs/promises";
+import { CompactError } from "../../errors.ts";
 import { createBlockRedactor } from "../../redaction/blocks.ts";
-import { createRedactor } from "../../redaction/redactor.ts";
+import { createRedactor, type Redactor, WITHHELD } from "../../redaction/redactor.ts";
 import { escapeControl } from "../../tracing/escape.ts";
 import type { Command, Invocation } from "../command.ts";
-import { checkDestination } from "../files/output.ts";
-import { openFile, type Source } from "../files/source.ts";
+import { checkDestination, writeOutput } from "../files/output.ts";
+import type { Source } from "../files/source.ts";
+import { openText } from "../files/text-file.ts";
 import { earlySettings } from "../settings.ts";
-import { wordOf } from "../words.ts";
 
 export const redactCommand: Command = {
-  usage: "<file>",
-  summary: "prints any text file with the secrets taken out; counts them by kind on stderr",
+  usage: "<file | ->",
+  summary: "prints any text with the secrets taken out; counts them by kind on stderr",
   flags: ["pii", "config", "output", "force", "json"],
   notes: [
-    "Built-in patterns and redaction.patterns of the settings; redaction.enabled is not asked: this command always redacts.",
-    "--pii also takes out e-mail addresses, telephone numbers, payment cards and bank accounts.",
+    "The built-in patterns and redaction.patterns of the settings; redaction.enabled is not asked: this command always redacts.",
+    "- reads standard input. --json prints the counts instead of the text; with -o the text is in the file.",
+    "Exit code 1 when a part could not be searched and was left out as a whole, 0 otherwise.",
   ],
   mostWords: 1,
   run: async (invocation) => {
-    const { flags, ports, terminal } = invocation;
-    const source = await openFile(wordOf(invocation.words, "redact"), ports.cwd);
-    const counts = new Map<string, number>();
+    const { flags, ports, terminal, words } = invocation;
+    const source = await openText(fileOf(words), ports);
     const { config } = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+    const found = { kinds: new Map<string, number>(), withheld: 0 };
     const redactor = createRedactor({
       patterns: config.redaction.patterns,
-      personal: flags.pii === true,
-      onFinding: (kind) => counts.set(kind, (counts.get(kind) ?? 0) + 1),
+      personal: flags.pii === true || config.redaction.personal,
+      onFinding: (kind) => found.kinds.set(kind, (found.kinds.get(kind) ?? 0) + 1),
     });
-    const writer = await writerFor(invocation, source);
-    const blocks = createBlockRedactor(redactor.redactText);
-    try {
-      for await (const chunk of source.chunks()) await writer.text(blocks.push(chunk));
-      await writer.text(blocks.end());
-      await writer.finish();
-    } catch (error) {
-      await writer.abandon();
-      throw error;
-    }
-    report(invocation, counts);
-    return 0;
+    const pieces = redacted(source, redactor, () => {
+      found.withheld += 1;
+    });
+    await write(pieces, source, invocation);
+    report(found, invocation);
+    return found.withheld > 0 ? 1 : 0;
   },
 };
 
-interface Writer {
-  text(text: string): Promise<void>;
-  finish(): Promise<void>;
-  abandon(): Promise<void>;
+interface Found {
+  readonly kinds: ReadonlyMap<string, number>;
+  /** Parts that could not be searched in time. */
+  readonly withheld: number;
 }
 
-/** To stdout, escaped where somebody looks at it; with -o to a new file that is put in place when all is written. */
-async function writerFor({ flags, ports }: Invocation, source: Source): Promise<Writer> {
-  if (flags.output === undefined) {
-    const shown = ports.stdout.isTerminal ? escapeControl : (text: string): string => text;
-    const nothing = async (): Promise<void> => {};
-    const text = async (part: string): Promise<void> =>
-      flags.json === true ? undefined : ports.stdout.write(shown(part));
-    return { text, finish: nothing, abandon: nothing };
-  }
-  const options = { cwd: ports.cwd, force: flags.force === true };
-  const destination = await checkDestination(flags.output, source, options);
-  const partial = `${destination.path}.${ports.newId()}.tmp`;
-  const file = await open(partial, "wx", destination.mode);
-  return {
-    text: async (part) => {
-      await file.writeFile(part);
-    },
-    finish: async () => {
-      await file.close();
-      await rename(partial, destination.path);
-    },
-    abandon: async () => {
-      await file.close();
-      await rm(partial, { force: true });
-    },
-  };
+function fileOf(words: readonly string[]): string {
+  const [word] = words;
+  if (word !== undefined) return word;
+  throw new CompactError("InvalidUsage", "compact redact needs a file", {
+    hint: "Write compact redact FILE, or compact redact - for standard input.",
+  });
 }
 
-function report({ flags, ports, terminal }: Invocation, counts: ReadonlyMap<string, number>): void {
-  const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
-  const total = sorted.reduce((sum, [, count]) => sum + count, 0);
-  if (flags.json === true) {
-    terminal.printJson({ found: total, kinds: Object.fromEntries(sorted), output: flags.output ?? null });
+async function* redacted(
+  source: Source,
+  { redactText }: Redactor,
+  onWithheld: () => void,
+): AsyncGenerator<string> {
+  const blocks = createBlockRedactor((text) => {
+    const shown = redactText(text);
+    if (shown === WITHHELD && text !== WITHHELD) onWithheld();
+    return shown;
+  });
+  for await (const chunk of source.chunks()) yield blocks.push(chunk);
+  yield blocks.end();
+}
+
+/** With -o to that file, which is put in place when all is written; else to stdout, escaped where somebody looks. */
+async function write(
+  pieces: AsyncIterable<string>,
+  source: Source,
+  { flags, ports }: Invocation,
+): Promise<void> {
+  if (flags.output !== undefined) {
+    const options = { cwd: ports.cwd, force: flags.force === true };
+    const destination = await checkDestination(flags.output, source, options);
+    await writeOutput(destination, { mode: "replace", chunks: pieces }, source);
     return;
   }
+  for await (const piece of pieces) {
+    if (flags.json !== true) ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
+  }
+}
+
+function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocation): void {
+  const sorted = [...kinds].toSorted(([, one], [, other]) => other - one);
+  const total = sorted.reduce((sum, [, count]) => sum + count, 0);
+  if (withheld > 0) {
+    const what = withheld === 1 ? "one part" : `${withheld} parts`;
+    terminal.warn(`${what} could not be searched in time and left out as a whole: look for ${WITHHELD}`);
+  }
+  if (flags.json === true) {
+    const output = flags.output ?? null;
+    terminal.printJson({ found: total, kinds: Object.fromEntries(sorted), withheld, output });
+    return;
+  }
+  const written = flags.output === undefined ? "" : `; written to ${flags.output}`;
   const lines = sorted.map(([kind, count]) => `  ${String(count).padStart(6)}  ${kind}`);
-  ports.stderr.write(`${[total === 0 ? "no secrets found" : `${total} taken out`, ...lines].join("\n")}\n`);
+  const first = total === 0 ? "no secrets found" : `${total} taken out`;
+  ports.stderr.write(`${[`${first}${written}`, ...lines].join("\n")}\n`);
 }

@@ -63,13 +63,17 @@ async function markOf(path: string): Promise<string> {
   return `${ino} ${size} ${mtimeMs}`;
 }
 
+type Written = Pick<WrittenTranscript, "mode"> & {
+  readonly chunks: Iterable<string> | AsyncIterable<string>;
+};
+
 /**
  * Writes beside the destination and renames: a crash leaves the old file or the new one, never half of one.
  * Without `written` the output is a copy of the input.
  */
 export async function writeOutput(
   destination: Destination,
-  written: WrittenTranscript | undefined,
+  written: Written | undefined,
   source: Source,
 ): Promise<void> {
   const temp = join(dirname(destination.path), `.compact-${randomUUID()}.tmp`);
@@ -91,10 +95,7 @@ export async function writeOutput(
 }
 
 /** In append mode the bytes of the input come first, as they are. */
-async function* bytesOf(
-  written: WrittenTranscript | undefined,
-  source: Source,
-): AsyncGenerator<string | Buffer> {
+async function* bytesOf(written: Written | undefined, source: Source): AsyncGenerator<string | Buffer> {
   if (written?.mode !== "replace") yield* originalOf(source);
   if (written !== undefined) yield* written.chunks;
 }
@@ -107,9 +108,9 @@ function originalOf(source: Source): AsyncIterable<string | Buffer> {
 async function checkInputUnchanged(destination: Destination, source: Source): Promise<void> {
   if (source.path === undefined || destination.inputMark === undefined) return;
   if ((await markOf(source.path)) === destination.inputMark) return;
-  throw new CompactError("Conflict", `${source.name} changed while it was compacted`, {
+  throw new CompactError("Conflict", `${source.name} changed while it was read`, {
     place: source.name,
-    hint: "End the agent that writes to it, then run compact again; nothing was changed.",
+    hint: "End the program that writes to it, then run compact again; nothing was changed.",
   });
 }
 
