@@ -4,8 +4,8 @@ import { newSchema, runSql, startServer } from "../postgres/server.ts";
 import { built, startWorker, type Worker } from "./fleet.ts";
 import { expectWholeSession, flushedBy } from "./session-check.ts";
 
-/** 10 in the tests; more where the environment asks for it. */
-const kills = Number(process.env.COMPACT_KILLS ?? 10);
+/** Few in the tests; more where the environment asks for it. */
+const kills = Number(process.env.COMPACT_KILLS ?? 5);
 const server = built ? await startServer() : undefined;
 const schema = newSchema();
 const driver = createPostgresDriver({ url: server?.url ?? "postgres://none", schema, connections: 2 });
