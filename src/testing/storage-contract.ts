@@ -250,6 +250,16 @@ const fidelityCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "gives back JSON that is nested 4,000 levels deep, as text",
+    run: async (driver) => {
+      const deep = `${'{"a":['.repeat(2_000)}"\\u0000"${"]}".repeat(2_000)}\n`;
+      await driver.put("deep", deep);
+      await driver.append("deep-log", deep);
+      same((await driver.get("deep"))?.value, deep);
+      same((await driver.get("deep-log"))?.value, deep);
+    },
+  },
+  {
     name: "takes keys that are names of object members",
     run: async (driver) => {
       same(await driver.get("__proto__"), undefined);
