@@ -79,7 +79,7 @@ export function createManagerFlushing(
   });
 }
 
-export function createMemoryFlushing(options: MemoryFlushOptions): MemoryFlushing {
+function createMemoryFlushing(options: MemoryFlushOptions): MemoryFlushing {
   const lanes = createLanes(options, () => pump.start());
   const pump = createPump(options, lanes);
   return {
