@@ -48,7 +48,8 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
     try {
       return (await Promise.race([work, deadline.passed])).messages;
     } catch (error) {
-      if (deadline.signal.aborted) remember(stuck, call.sessionId, work);
+      const byCaller = call.request?.signal?.aborted === true;
+      if (deadline.signal.aborted && !byCaller) remember(stuck, call.sessionId, work);
       throw error;
     } finally {
       deadline.stop();

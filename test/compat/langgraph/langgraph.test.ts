@@ -228,6 +228,24 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
       expect(context.running_summary.summarizedMessageIds).toContain("h0");
     });
 
+    it("is the hook before the model of a prebuilt agent", async () => {
+      const seen: (readonly unknown[])[] = [];
+      const model = chatModel(modules, (messages) => {
+        seen.push(messages);
+        return { text: "fine", calls: [] };
+      });
+      const agent = modules.prebuilt.createReactAgent({
+        llm: model,
+        tools: [],
+        preModelHook: SummarizationNode({ ...LIMITS, outputMessagesKey: "llmInputMessages" }),
+        stateSchema: stateOf(modules),
+      });
+      const { messages, context } = await agent.invoke({ messages: history() });
+      expect(contentOf(seen[0]?.[0])).toContain("Summary of the conversation so far");
+      expect(messages).toHaveLength(21);
+      expect(context.running_summary.summarizedMessageIds).toContain("h0");
+    });
+
     it("INT-4 keeps the graph's own message objects", async () => {
       const messages = history();
       const { summarized_messages: list } = (await SummarizationNode(LIMITS)({ messages } as Loose)) as Loose;

@@ -7,6 +7,7 @@ export interface Modules {
   readonly chat: Loose;
   readonly runnables: Loose;
   readonly graph: Loose;
+  readonly prebuilt: Loose;
 }
 
 const NAMES = [
@@ -14,13 +15,14 @@ const NAMES = [
   "@langchain/core/language_models/chat_models",
   "@langchain/core/runnables",
   "@langchain/langgraph",
+  "@langchain/langgraph/prebuilt",
 ];
 
 /** Undefined where it is not installed. */
 export async function load(): Promise<Modules | undefined> {
   try {
-    const [core, chat, runnables, graph] = await Promise.all(NAMES.map((name) => import(name)));
-    return { core, chat, runnables, graph };
+    const [core, chat, runnables, graph, prebuilt] = await Promise.all(NAMES.map((name) => import(name)));
+    return { core, chat, runnables, graph, prebuilt };
   } catch {
     return undefined;
   }

@@ -6,13 +6,14 @@ const NAMES = [
   "@langchain/core/language_models/chat_models",
   "@langchain/core/runnables",
   "@langchain/langgraph",
+  "@langchain/langgraph/prebuilt",
 ];
 
 /** Undefined where it is not installed. */
 export async function load(): Promise<Modules | undefined> {
   try {
-    const [core, chat, runnables, graph] = await Promise.all(NAMES.map((name) => import(name)));
-    return { core, chat, runnables, graph };
+    const [core, chat, runnables, graph, prebuilt] = await Promise.all(NAMES.map((name) => import(name)));
+    return { core, chat, runnables, graph, prebuilt };
   } catch {
     return undefined;
   }
