@@ -43,7 +43,7 @@ export interface StoreOptions {
 export async function openStore(options: StoreOptions): Promise<Store> {
   const medium = options.driver ?? (await configuredDriver(options));
   const archiveMedium = options.archiveDriver ?? medium;
-  const archive = createArchive(archiveMedium, { redact: options.redactor });
+  const archive = createArchive(archiveMedium, { redact: options.redactor, warn: options.warn });
   const shared = asShared(medium);
   return {
     archive,
