@@ -47,7 +47,7 @@ function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonl
     const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
     hashes.push(hash);
     const id = uniqueId(nativeId ?? hash ?? "");
-    const parts = pairing.identify(id, read);
+    const parts = pairing.identify({ id, role, parts: read });
     const { format } = spec;
     return meta === undefined
       ? { id, role, parts, native, format }

@@ -1,18 +1,19 @@
-import type { Message, Part, ToolCallPart, ToolResultPart } from "./message.ts";
+import type { Message, Part, Role, ToolCallPart, ToolResultPart } from "./message.ts";
 
 /**
  * Gives calls and results without a native id one: a call takes it from its message's id, a result from the first open
- * call, one of the same name before others. `previous` is what came before the list.
+ * call, one of the same name before others, a newer turn's before one that the user left behind. `previous` is what came before the list.
  */
 export interface Pairing {
-  identify(messageId: string, parts: readonly Part[]): readonly Part[];
+  identify(message: Pick<Message, "id" | "role" | "parts">): readonly Part[];
 }
 
 export function createPairing(previous: readonly Message[]): Pairing {
   const open = openCalls(previous);
   return {
-    identify(messageId, parts) {
-      const minted = parts.some(lacksId) ? parts.map(mint(messageId, parts, open)) : parts;
+    identify({ id, role, parts }) {
+      if (goesOn(role, parts)) leaveBehind(open);
+      const minted = parts.some(lacksId) ? parts.map(mint(id, parts, open)) : parts;
       if (minted === parts) for (const part of parts) note(open, part);
       return minted;
     },
@@ -21,8 +22,19 @@ export function createPairing(previous: readonly Message[]): Pairing {
 
 interface OpenCalls {
   calls: ToolCallPart[];
+  /** Calls that were still open when the user went on: results are theirs only where no newer call fits. */
+  left: ToolCallPart[];
   /** True once a result followed the calls: the next call starts a new step. */
   answered: boolean;
+}
+
+function goesOn(role: Role, parts: readonly Part[]): boolean {
+  return role === "user" && parts.length > 0 && !parts.some((part) => part.type === "toolResult");
+}
+
+function leaveBehind(open: OpenCalls): void {
+  open.left.push(...open.calls);
+  open.calls = [];
 }
 
 function lacksId(part: Part): boolean {
@@ -40,8 +52,9 @@ function mint(messageId: string, parts: readonly Part[], open: OpenCalls): (part
 function withId(part: Part, suffix: string, open: OpenCalls): Part {
   if (part.type === "toolCall") return { ...part, id: `call_${suffix}` };
   if (part.type !== "toolResult") return part;
-  const named = open.calls.find((call) => part.name !== undefined && call.name === part.name);
-  return { ...part, id: (named ?? open.calls[0])?.id ?? `result_${suffix}` };
+  const isNamed = (call: ToolCallPart): boolean => part.name !== undefined && call.name === part.name;
+  const call = open.calls.find(isNamed) ?? open.left.find(isNamed) ?? open.calls[0] ?? open.left[0];
+  return { ...part, id: call?.id ?? `result_${suffix}` };
 }
 
 function note(open: OpenCalls, part: Part): void {
@@ -50,20 +63,26 @@ function note(open: OpenCalls, part: Part): void {
 }
 
 function noteCall(open: OpenCalls, call: ToolCallPart): void {
-  if (open.answered) open.calls = [];
+  if (open.answered) {
+    open.calls = [];
+    open.left = [];
+  }
   open.answered = false;
   open.calls.push(call);
 }
 
 function noteResult(open: OpenCalls, result: ToolResultPart): void {
   open.answered = true;
-  const index = open.calls.findIndex((call) => call.id === result.id);
-  if (index !== -1) open.calls.splice(index, 1);
+  for (const calls of [open.calls, open.left]) {
+    const index = calls.findIndex((call) => call.id === result.id);
+    if (index !== -1) calls.splice(index, 1);
+  }
 }
 
 function openCalls(previous: readonly Message[]): OpenCalls {
-  const open: OpenCalls = { calls: [], answered: false };
+  const open: OpenCalls = { calls: [], left: [], answered: false };
   for (const message of previous.slice(lastStepStart(previous))) {
+    if (goesOn(message.role, message.parts)) leaveBehind(open);
     for (const part of message.parts) note(open, part);
   }
   return open;

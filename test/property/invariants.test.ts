@@ -21,7 +21,11 @@ import type { SoakFixed } from "../../src/testing/soak-history.ts";
  * G12, U1-U5  Usage records: src/tokens/usage.test.ts and calibration.test.ts.
  * L1, L2, L4  Updates of a graph's state: the adapters.
  * S1, V2  Sessions of the Agents SDK and `prepareStep`: the adapters.
- * G14     Retrieval is a tool of the host's; what it brings back is a message like any other.
+ * A4      "The open loop's thinking is all kept or the loop is summarized whole": PRT-4 takes older exchanges of a long
+ *         turn from the front, which is legal. What is held: A3, and every exchange that stays keeps its own thinking
+ *         (C4), unless the model binds it to what left.
+ * G14     What was brought back: src/compaction/recall and its tests.
+ * G15     Tags in what people and tools say: test/summaries and src/compaction/recall/quote.ts.
  */
 
 const SEEDS = Array.from({ length: 4 }, (_, index) => index * 97 + 3);
