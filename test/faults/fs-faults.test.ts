@@ -18,7 +18,7 @@ vi.mock("node:fs/promises", async (load) => {
 });
 
 /** `COMPACT_FAULTS=all` lets every operation fail; else one in some. */
-const STRIDE = process.env.COMPACT_FAULTS === "all" ? 1 : 23;
+const STRIDE = process.env.COMPACT_FAULTS === "all" ? 1 : 37;
 
 const folder = mkdtempSync(join(tmpdir(), "compact-faults-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

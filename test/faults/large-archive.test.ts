@@ -14,32 +14,21 @@ const HEAP = MEGABYTES > 64 ? 64 : 32;
 const root = mkdtempSync(join(tmpdir(), "compact-large-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-interface Outcome {
-  readonly step: number;
-  readonly ids: number;
-  readonly read: number;
-  readonly problems: number;
-  readonly found: number;
-  readonly hits: readonly number[];
-}
+/** The search index takes most of the time: it is made in long runs alone. */
+const searched = MEGABYTES > 64;
 
 it.skipIf(!existsSync("dist/index.js"))(
-  `attack 25: ARC-4 a transcript of ${MEGABYTES} MB is saved, compared, read, found in and searched within a heap of ${HEAP} MB`,
+  `attack 25: ARC-4 a transcript of ${MEGABYTES} MB is saved, compared and read${searched ? ", found in and searched" : ""} within a heap of ${HEAP} MB`,
   { timeout: 60_000 + MEGABYTES * 4_000 },
   async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       `--max-old-space-size=${HEAP}`,
-      ...[SCRIPT, join(root, "archive"), String(MEGABYTES)],
+      ...[SCRIPT, join(root, "archive"), String(MEGABYTES), ...(searched ? ["searched"] : [])],
     ]);
-    const outcome = JSON.parse(stdout) as Outcome;
-    expect(outcome).toMatchObject({
-      step: 1,
-      ids: MEGABYTES,
-      read: MEGABYTES,
-      problems: 0,
-      found: MEGABYTES,
-    });
-    expect(outcome.hits[0]).toBe(MEGABYTES);
+    const whole = { step: 1, ids: MEGABYTES, read: MEGABYTES, problems: 0 };
+    expect(JSON.parse(stdout)).toMatchObject(
+      searched ? { ...whole, found: MEGABYTES, hit: MEGABYTES } : whole,
+    );
     console.log(stdout.trim());
   },
 );
