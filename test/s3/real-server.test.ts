@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { CreateBucketCommand } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { CreateBucketCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createS3Driver } from "../../src/storage/drivers/s3.ts";
 import { storageContract } from "../../src/testing/storage-contract.ts";
 import { clientFor, s3Server } from "./server.ts";
@@ -38,4 +38,29 @@ describe.skipIf(server === undefined)("a real S3 server", () => {
     { timeout: 60_000 },
     (contractCase) => contractCase.run(driver({ kmsKeyId: known.kmsKeyId })),
   );
+
+  it("ARC-2 encrypts with the key that is named, and refuses one that is not there", async () => {
+    const encrypted = driver({ kmsKeyId: known.kmsKeyId });
+    await encrypted.put("s/state.json", "{}");
+    await encrypted.append("s/log", "x\n");
+    for (const key of ["s/state.json", "s/log"]) {
+      const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: `run/${folder}/${key}` }));
+      expect([head.ServerSideEncryption, head.SSEKMSKeyId]).toEqual(["aws:kms", known.kmsKeyId]);
+    }
+    const unknown = driver({ kmsKeyId: "no-such-key" }).put("s/x", "x", { ifVersion: null });
+    await expect(unknown).rejects.toMatchObject({ code: "StorageFailed" });
+  });
+
+  it("ARC-2 says what to do about a wrong secret and a missing bucket", async () => {
+    const stranger = clientFor({ ...known, secretAccessKey: "wrong" });
+    await expect(createS3Driver({ bucket, client: stranger }).get("x")).rejects.toMatchObject({
+      code: "StorageFailed",
+      hint: expect.stringContaining("secret key"),
+    });
+    stranger.destroy();
+    await expect(createS3Driver({ bucket: "no-such-bucket", client }).get("x")).rejects.toMatchObject({
+      code: "StorageFailed",
+      hint: expect.stringContaining("Create the bucket"),
+    });
+  });
 });
