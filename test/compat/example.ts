@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -26,20 +27,9 @@ export function runExample(name: string): ExampleRun {
   if (!existsSync(own)) symlinkSync(root, own, "junction");
   try {
     symlinkSync(modules, join(place, "node_modules"), "junction");
-    copyFileSync(join(root, "examples", `${name}.ts`), join(place, "example.ts"));
-    const options = [
-      "--outDir",
-      place,
-      "--target",
-      "ES2022",
-      "--module",
-      "ESNext",
-      "--noCheck",
-      "--noResolve",
-    ];
-    const compiler = join(root, "node_modules/typescript/bin/tsc");
-    const compiled = run(place, [compiler, ...options, "--ignoreConfig", join(place, "example.ts")]);
-    if (compiled.status !== 0) return compiled;
+    const source = readFileSync(join(root, "examples", `${name}.ts`), "utf8");
+    const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+    writeFileSync(join(place, "example.js"), ts.transpileModule(source, { compilerOptions }).outputText);
     return run(place, ["--input-type=module", "--eval", 'await import("./example.js")']);
   } finally {
     rmSync(place, { recursive: true, force: true });

@@ -93,9 +93,13 @@ const history = (): object[] =>
 const textsOf = (items: readonly unknown[] | string): string[] =>
   Array.isArray(items) ? items.map((item) => JSON.stringify(item)) : [];
 
-describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
+describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ version, name }) => {
   const sdk = (await loadSdk(name)) as Sdk;
   const here = describe.skipIf(sdk === undefined);
+  /** What one version is enough for. */
+  const onNewest = (title: string, run: () => Promise<void>): void => {
+    if (version === "0.20") it(title, run);
+  };
 
   /** Plays all turns and questions. */
   async function play(provider: Provider, run: (input: string) => Promise<string>): Promise<string[]> {
@@ -138,7 +142,7 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ name }) => {
       expect(cached / read).toBeGreaterThan(0.5);
     });
 
-    it("streams, and goes on in a new process without summarizing again", async () => {
+    onNewest("streams, and goes on in a new process without summarizing again", async () => {
       const scene = stage(sdk, "streamed");
       const session = new sdk.MemorySession({ sessionId: "streamed" });
       let rounds = 0;
