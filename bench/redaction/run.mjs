@@ -8,9 +8,11 @@ import { parseArgs } from "node:util";
 import { createRedactor, redact } from "../../dist/redaction/redactor.js";
 import { codeLines, isGone, personalRows, positives } from "./corpus.mjs";
 import * as development from "./development.mjs";
+import { GITLEAKS, gitleaksCoverage } from "./gitleaks-rules.mjs";
 import * as keptBack from "./kept-back.mjs";
 import { loadPeers } from "./peers.mjs";
 import { hostileTexts, speedOf } from "./speed.mjs";
+import { sessionLines } from "./transcripts.mjs";
 
 const { values } = parseArgs({ options: { print: { type: "boolean" }, misses: { type: "boolean" } } });
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -111,6 +113,18 @@ for (const [name, { half, seed }] of Object.entries(HALVES)) {
     `| ${name} | ${rows.length} | ${percent(found / rows.length)} | ${percent(without / rows.length)} |`,
   );
 }
+const sessions = sessionLines(at("../shared/transcripts"));
+const inSessions = sessions === undefined ? [] : await touchedOf(redact, sessions);
+if (values.misses) for (const line of inSessions) console.log("SESSION", redact(line).trim().slice(0, 200));
+const { ids, missed } = gitleaksCoverage(redact);
+lines.push(
+  "",
+  `Issuers: of ${ids.length} rules (${GITLEAKS}), secrets of ${ids.length - missed.length} are taken out; not those of ${missed.join(", ")}.`,
+  "",
+  sessions === undefined
+    ? "Recorded agent sessions were not there to be measured."
+    : `In recorded agent sessions, ${inSessions.length} of ${sessions.length.toLocaleString("en")} different lines are touched (${((inSessions.length / sessions.length) * 100).toFixed(2)} %).`,
+);
 const speed = speedOf(redact, HALVES["kept back"].code);
 const hostile = hostileTexts().map(([name, text]) => {
   const start = performance.now();

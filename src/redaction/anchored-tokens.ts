@@ -32,6 +32,11 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
     anchor: "contribsys",
     pattern: /\b[0-9a-f]{8}:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)/g,
   },
+  {
+    issuer: "Sidekiq",
+    anchor: "CONTRIBSYS__COM",
+    pattern: /(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}:[0-9a-f]{8}\b/g,
+  },
 ];
 
 /** Tokens whose mark is not at their beginning. */

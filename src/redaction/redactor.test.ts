@@ -78,7 +78,7 @@ describe("default patterns", () => {
       ["  password: mysecretpassword\n", `  password: ${R}\n`],
       ["PASSWORD=12345678", `PASSWORD=${R}`],
       ["password=abc$1def", `password=${R}`],
-    ].slice(0, 20),
+    ],
   )("RED-2 takes the value of a name: %s", (text, expected) => {
     expect(redact(text)).toBe(expected);
   });
@@ -100,6 +100,7 @@ describe("default patterns", () => {
     ["tool --password 'two words 1'", `tool --password '${R}'`],
     ["tool --token=abc123", `tool --token=${R}`],
     ["curl -u me:hunter2 https://x.test", `curl -u me:${R} https://x.test`],
+    ["BUNDLE_ENTERPRISE__CONTRIBSYS__COM=1a2b3c4d:5e6f7a8b", `BUNDLE_ENTERPRISE__CONTRIBSYS__COM=${R}`],
     ["<password>hunter2</password>", `<password>${R}</password>`],
     [`https://hooks.slack.com/services/T0/B0/${letters(24)}`, `https://hooks.slack.com/services/${R}`],
   ])("RED-2 takes headers, addresses, flags and elements: %s", (text, expected) => {

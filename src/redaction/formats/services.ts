@@ -107,6 +107,7 @@ export const services: readonly TokenFormat[] = [
   ...formatsOf("Ubidots and Particle", "BBFF-{base62:30}"),
   ...formatsOf("SettleMint", "sm_aat_{base62:16}", "sm_pat_{base62:16}", "sm_sat_{base62:16}"),
   ...formatsOf("Okta", "#00{url64:40}"),
+  ...formatsOf("LaunchDarkly", "sdk-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}"),
   ...formatsOf("WakaTime", "waka_{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}"),
   ...formatsOf("Zapier and Make", "#zak_{base62:30-60}"),
   ...formatsOf("ngrok", "#ngrok_{word:30-80}"),
