@@ -1,7 +1,8 @@
 // The ids of gitleaks' default rules and, for each, how a secret of that issuer looks: its beginning, alphabet and
 // length as facts, written anew. A check that redaction knows the same issuers, not a measure of recall.
-import { createDraw } from "./draw.mjs";
+
 import { isGone } from "./corpus.mjs";
+import { createDraw } from "./draw.mjs";
 
 /** The list that the ids are from. */
 export const GITLEAKS = "gitleaks' default rules of 2026-07-22";
@@ -255,9 +256,7 @@ export function gitleaksCoverage(redactText) {
   ];
   const missed = samples.filter(([, shape, place]) => {
     const secrets = Array.from({ length: ROUNDS }, () => drawn(shape, draw));
-    const gone = secrets.filter((secret) =>
-      isGone(redactText(place.replace("§", () => secret)), { secret }),
-    );
+    const gone = secrets.filter((secret) => isGone(redactText(place.replace("§", () => secret)), { secret }));
     return gone.length < ROUNDS * ENOUGH;
   });
   const ids = [...samples.map(([id]) => id), ...NOT_TEXT];

@@ -51,35 +51,33 @@ describe("default patterns", () => {
     }
   });
 
-  it.each(
-    [
-      ["password=hunter2", `password=${R}`],
-      ["DB_PASSWORD=hunter2", `DB_PASSWORD=${R}`],
-      ["export PGPASS='two words here'", `export PGPASS='${R}'`],
-      ['password: "correct horse battery staple"', `password: "${R}"`],
-      ['"passwd": "x y z1"', `"passwd": "${R}"`],
-      ['{\\"password\\": \\"hunter2 and more\\", \\"a\\": 1}', `{\\"password\\": \\"${R}\\", \\"a\\": 1}`],
-      ['{\\\\\\"secret\\\\\\": \\\\\\"abc123\\\\\\"}', `{\\\\\\"secret\\\\\\": \\\\\\"${R}\\\\\\"}`],
-      ['"password": "with \\"quotes\\" inside1"', `"password": "${R}"`],
-      ['"password": "ends\\\\", "b": "kept"', `"password": "${R}", "b": "kept"`],
-      ["client_secret = 'Zm9vYmFy1'", `client_secret = '${R}'`],
-      ["  password: correcthorse\n  user: me", `  password: ${R}\n  user: me`],
-      ["apiKey: 'k-123456'", `apiKey: '${R}'`],
-      ["githubToken := abc123def456", `githubToken := ${R}`],
-      ["config['password'] = 'hunter2'", `config['password'] = '${R}'`],
-      ["**Password:** hunter2", `**Password:** ${R}`],
-      ["Password: `hunter2`", `Password: \`${R}\``],
-      ["Server=db;Password=hunter2;Database=x", `Server=db;Password=${R};Database=x`],
-      ["AccountKey=Zm9v+YmFy/123==", `AccountKey=${R}`],
-      ["password=mysecretpassword", `password=${R}`],
-      ["SECRET=super_secret_value\nX=1", `SECRET=${R}\nX=1`],
-      ["?password=my_secret&x=1", `?password=${R}&x=1`],
-      ['"password": "mysecretpassword"', `"password": "${R}"`],
-      ["  password: mysecretpassword\n", `  password: ${R}\n`],
-      ["PASSWORD=12345678", `PASSWORD=${R}`],
-      ["password=abc$1def", `password=${R}`],
-    ],
-  )("RED-2 takes the value of a name: %s", (text, expected) => {
+  it.each([
+    ["password=hunter2", `password=${R}`],
+    ["DB_PASSWORD=hunter2", `DB_PASSWORD=${R}`],
+    ["export PGPASS='two words here'", `export PGPASS='${R}'`],
+    ['password: "correct horse battery staple"', `password: "${R}"`],
+    ['"passwd": "x y z1"', `"passwd": "${R}"`],
+    ['{\\"password\\": \\"hunter2 and more\\", \\"a\\": 1}', `{\\"password\\": \\"${R}\\", \\"a\\": 1}`],
+    ['{\\\\\\"secret\\\\\\": \\\\\\"abc123\\\\\\"}', `{\\\\\\"secret\\\\\\": \\\\\\"${R}\\\\\\"}`],
+    ['"password": "with \\"quotes\\" inside1"', `"password": "${R}"`],
+    ['"password": "ends\\\\", "b": "kept"', `"password": "${R}", "b": "kept"`],
+    ["client_secret = 'Zm9vYmFy1'", `client_secret = '${R}'`],
+    ["  password: correcthorse\n  user: me", `  password: ${R}\n  user: me`],
+    ["apiKey: 'k-123456'", `apiKey: '${R}'`],
+    ["githubToken := abc123def456", `githubToken := ${R}`],
+    ["config['password'] = 'hunter2'", `config['password'] = '${R}'`],
+    ["**Password:** hunter2", `**Password:** ${R}`],
+    ["Password: `hunter2`", `Password: \`${R}\``],
+    ["Server=db;Password=hunter2;Database=x", `Server=db;Password=${R};Database=x`],
+    ["AccountKey=Zm9v+YmFy/123==", `AccountKey=${R}`],
+    ["password=mysecretpassword", `password=${R}`],
+    ["SECRET=super_secret_value\nX=1", `SECRET=${R}\nX=1`],
+    ["?password=mine_2x&x=1", `?password=${R}&x=1`],
+    ['"password": "mysecretpassword"', `"password": "${R}"`],
+    ["  password: mysecretpassword\n", `  password: ${R}\n`],
+    ["PASSWORD=12345678", `PASSWORD=${R}`],
+    ["password=abc$1def", `password=${R}`],
+  ])("RED-2 takes the value of a name: %s", (text, expected) => {
     expect(redact(text)).toBe(expected);
   });
 

@@ -99,7 +99,7 @@ describe("a secret in every kind of part", () => {
       const manager = compacting({ storage, summarizer: model });
       const first = await manager.manualCompact("s", listOf(name));
       await manager.manualCompact("s", [...first.messages, ...listOf(name)], {
-        instruction: `mind ${SECRET}`,
+        note: `mind ${SECRET}`,
       });
       await manager.flush();
       expect(heard.length).toBeGreaterThan(1);

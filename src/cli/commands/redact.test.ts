@@ -200,7 +200,8 @@ describe("compact redact refuses in words", () => {
     ["env -o no/such/file", 1, "there is no folder"],
   ];
 
-  it.each(cases)("compact redact %s exits with %i", async (line, code, ...words) => {
+  const named = cases.map(([line, code, ...words]) => ({ line, code, words }));
+  it.each(named)("compact redact $line exits with $code", async ({ line, code, words }) => {
     put("env", ENV);
     mkdirSync(join(folder, "dir"));
     put("binary.dat", Buffer.from([65, 0, 1, 2]));

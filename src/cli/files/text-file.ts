@@ -43,7 +43,11 @@ async function* textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGen
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch {
-      throw refused(name, "holds bytes that are no UTF-8 text", "Convert it first, such as with iconv -f latin1 -t utf-8.");
+      throw refused(
+        name,
+        "holds bytes that are no UTF-8 text",
+        "Convert it first, such as with iconv -f latin1 -t utf-8.",
+      );
     }
   };
   let isFirst = true;
