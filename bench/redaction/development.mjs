@@ -1,6 +1,6 @@
 // The half of the corpus that may be looked at while patterns are written; `node bench/redaction/run.mjs --misses` shows its misses.
 
-export const tokens = {
+const tokens = {
   GitHub: (d) => `ghp_${d.of("base62", 36)}`,
   "GitHub fine-grained": (d) => `github_pat_${d.of("base62", 22)}_${d.of("base62", 59)}`,
   GitLab: (d) => `glpat-${d.of("url64", 20)}`,
@@ -29,7 +29,7 @@ export const tokens = {
   JWT: (d) => d.jwt(),
 };
 
-export const tokenPlaces = [
+const tokenPlaces = [
   "@",
   "here you go: @",
   "(the key, @, is old)",
@@ -42,7 +42,7 @@ export const tokenPlaces = [
   "remote: https://x:@@github.test/a/b",
 ];
 
-export const named = [
+const named = [
   ["password=@", "password"],
   ["DB_PASSWORD=@", "password"],
   ["export PGPASSWORD='@'", "password"],
@@ -105,22 +105,22 @@ export const named = [
   ['{"key":"API_TOKEN","value":"@"}', "base62-40"],
 ];
 
-export const keys = [(d) => d.pem(), (d) => d.pem("PRIVATE KEY")];
-export const keyFrames = [
+const keys = [(d) => d.pem(), (d) => d.pem("PRIVATE KEY")];
+const keyFrames = [
   ({ text }) => text,
   ({ text }) => JSON.stringify({ key: text }),
   ({ text }) => text.slice(0, Math.floor(text.length / 2)),
   ({ text }) => `the key:\n${text}\nkeep it safe`,
 ];
 
-export const personal = {
+const personal = {
   email: ["mail @ please", "<@>", "email: @"],
   phone: ["phone: @", "ring @ or write"],
   card: ["card number @", "@ is declined"],
   iban: ["account @", "@ (IBAN)"],
 };
 
-export const harmless = [
+const harmless = [
   "password: string;",
   "token: str | None = None",
   "api_key=YOUR_API_KEY",
@@ -142,3 +142,6 @@ export const harmless = [
   "author = 'x'",
   "private readonly token: Token;",
 ];
+
+/** What `corpus.mjs` makes rows of. */
+export const development = { tokens, tokenPlaces, named, keys, keyFrames, personal, harmless };

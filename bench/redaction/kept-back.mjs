@@ -2,7 +2,7 @@
 // development.mjs. What it misses is counted and never printed by the run.
 
 /** Tokens by issuer: whoever sees one knows it, whatever stands around it. */
-export const tokens = {
+const tokens = {
   "GitHub app": (d) => `ghs_${d.of("base62", 36)}`,
   "GitHub refresh": (d) => `ghr_${d.of("base62", 36)}`,
   "GitLab runner": (d) => `glrt-${d.of("url64", 20)}`,
@@ -57,7 +57,7 @@ export const tokens = {
 };
 
 /** Where a token stands, `@` in its place. */
-export const tokenPlaces = [
+const tokenPlaces = [
   "I pasted it into the chat by mistake: @. Can you rotate it?",
   "$ gh auth login --with-token <<< @",
   "- @ (expires next week)",
@@ -71,7 +71,7 @@ export const tokenPlaces = [
 ];
 
 /** Named values, `@` in place of the secret. The second says what is drawn. */
-export const named = [
+const named = [
   ["REDIS_PASSWORD=@", "password"],
   ["spring.datasource.password=@", "password"],
   ["  admin_password: @", "password"],
@@ -165,14 +165,14 @@ export const named = [
 ];
 
 /** Private keys in frames that the other half does not have. */
-export const keys = [
+const keys = [
   (d) => d.pem("EC PRIVATE KEY", 3),
   (d) => d.pem("OPENSSH PRIVATE KEY"),
   (d) => d.pem("PRIVATE KEY"),
   (d) => d.pem("PGP PRIVATE KEY BLOCK"),
   (d) => d.pem("ENCRYPTED PRIVATE KEY"),
 ];
-export const keyFrames = [
+const keyFrames = [
   ({ text }) => `cat ~/.ssh/id\n${text}\n$ `,
   ({ text }) => JSON.stringify({ type: "service_account", private_key: `${text}\n` }),
   ({ text }) => `TLS_KEY="${text.replaceAll("\n", "\\n")}"`,
@@ -187,7 +187,7 @@ export const keyFrames = [
 ];
 
 /** Facts about people, for the optional layer. */
-export const personal = {
+const personal = {
   email: ["Please write to @ about it", "From: Ann Example <@>", '{"contact":"@"}'],
   phone: ["call me on @ tomorrow", "Tel.: @", '"mobile": "@"'],
   card: ["card @ exp 04/29", "PAN=@", "paid with @ today"],
@@ -195,7 +195,7 @@ export const personal = {
 };
 
 /** Lines that look like secrets and are none. */
-export const harmless = [
+const harmless = [
   "The password field is required.",
   "Enter your password to continue",
   "password: z.string().min(8)",
@@ -247,3 +247,6 @@ export const harmless = [
   "mysql -u root -p app",
   "s3://bucket/path/to/key.json",
 ];
+
+/** What `corpus.mjs` makes rows of. */
+export const keptBack = { tokens, tokenPlaces, named, keys, keyFrames, personal, harmless };
