@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,14 +14,17 @@ export interface ExampleRun {
 }
 
 /** True where the package is built and the SDK installed: examples use both as a stranger would, by their names. */
-export function canRun(name: string): boolean {
+export function canRun(name: string, folder: string = name): boolean {
   const built = join(root, "dist", "adapters", name, "index.js");
-  return existsSync(built) && existsSync(join(root, "test/compat", name, "node_modules"));
+  return existsSync(built) && existsSync(join(root, "test/compat", folder, "node_modules"));
 }
 
-/** Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<name>`. */
-export function runExample(name: string): ExampleRun {
-  const modules = join(root, "test/compat", name, "node_modules");
+/** Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<folder>`. */
+export async function runExample(
+  name: string,
+  { folder = name, env = {} }: { folder?: string; env?: Readonly<Record<string, string>> } = {},
+): Promise<ExampleRun> {
+  const modules = join(root, "test/compat", folder, "node_modules");
   const own = join(modules, "compact-context");
   const place = mkdtempSync(join(tmpdir(), "compact-example-"));
   if (!existsSync(own)) symlinkSync(root, own, "junction");
@@ -30,13 +33,22 @@ export function runExample(name: string): ExampleRun {
     const source = readFileSync(join(root, "examples", `${name}.ts`), "utf8");
     const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
     writeFileSync(join(place, "example.js"), ts.transpileModule(source, { compilerOptions }).outputText);
-    return run(place, ["--input-type=module", "--eval", 'await import("./example.js")']);
+    return await run(place, env, ["--input-type=module", "--eval", 'await import("./example.js")']);
   } finally {
     rmSync(place, { recursive: true, force: true });
     rmSync(own, { force: true });
   }
 }
 
-function run(cwd: string, args: readonly string[]): ExampleRun {
-  return spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 60_000 });
+function run(
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<ExampleRun> {
+  const options = { cwd, encoding: "utf8", timeout: 120_000, env: { ...process.env, ...env } } as const;
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, args, options, (_error, stdout, stderr) =>
+      resolve({ status: child.exitCode, stdout, stderr }),
+    );
+  });
 }

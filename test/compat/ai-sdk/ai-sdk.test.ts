@@ -126,7 +126,7 @@ const history = (): object[] =>
     { role: "assistant", content: long(`answer ${index}`) },
   ]).flat();
 
-describe.each(["ai-v6", "ai-v7"])("AI SDK, %s", async (name) => {
+describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
   const sdk = (await load(name)) as Sdk;
   const here = describe.skipIf(sdk === undefined);
   const expected = FACTS.map(({ value }) => `It is ${value} long.`);

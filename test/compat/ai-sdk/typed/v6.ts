@@ -6,7 +6,7 @@ import {
   type PrepareStepFunction,
   type ToolSet,
   wrapLanguageModel,
-} from "ai-v6";
+} from "ai";
 import { CompactManager } from "compact-context";
 import {
   compactLanguageModelMiddleware,
