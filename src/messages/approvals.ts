@@ -34,6 +34,13 @@ function inItem(native: NativeObject): Approvals {
   return request === undefined ? NONE : { asked: [], answered: [request] };
 }
 
+/** True for a granted approval of a hosted tool: the provider calls the tool next, and must find the request. */
+export function grantsCall({ native, format }: Message): boolean {
+  if (!isObject(native) || (format !== "openai-responses" && format !== "openai-agents")) return false;
+  const item = isObject(native.providerData) ? { ...native, ...native.providerData } : native;
+  return item.type === "mcp_approval_response" && item.approve === true;
+}
+
 function listOf(id: string | undefined): string[] {
   return id === undefined ? [] : [id];
 }

@@ -1,4 +1,4 @@
-import { approvalsOf } from "./approvals.ts";
+import { approvalsOf, grantsCall } from "./approvals.ts";
 import { type Message, toolCalls, toolResults } from "./message.ts";
 import { carriesCompaction } from "./native-compaction.ts";
 
@@ -12,7 +12,7 @@ export interface Unit {
   readonly indexes: readonly number[];
   /** Calls that the host answers; a parallel batch counts each of them. */
   readonly calls: number;
-  /** Calls without a result. */
+  /** Calls without a result, and a tool that the provider was allowed to call at the end of the list. */
   readonly open: number;
 }
 
@@ -114,6 +114,8 @@ export function groupUnits(messages: readonly Message[]): Unit[] {
   messages.forEach((message, index) => {
     add(grouping, message, index);
   });
+  const last = messages.at(-1);
+  const waits = last !== undefined && grantsCall(last) ? messages.length - 1 : -1;
   return grouping.units
     .filter((unit) => unit.mergedInto === undefined)
     .map(
@@ -121,7 +123,7 @@ export function groupUnits(messages: readonly Message[]): Unit[] {
         kind: unit.calls > 0 ? "exchange" : "message",
         indexes: unit.indexes.toSorted((a, b) => a - b),
         calls: unit.calls,
-        open: unit.open.size,
+        open: unit.open.size + (unit.indexes.includes(waits) ? 1 : 0),
       }),
     )
     .toSorted((a, b) => (a.indexes[0] ?? 0) - (b.indexes[0] ?? 0));

@@ -67,13 +67,12 @@ export const checkGemini: Check = (list, original) => {
   const unequal = entries.flatMap((entry, index) => {
     const [next, previous] = [entries[index + 1], entries[index - 1]];
     const calls = callsOf(entry);
-    const said = JSON.stringify(calls).slice(0, 120);
     if (responsesOf(entry).length > 0 && callsOf(previous).length === 0)
       return [`M1 responses without calls`];
     if (calls.length === 0 || next === undefined) return [];
     const [asked, answered] = [names(calls, "functionCall"), names(responsesOf(next), "functionResponse")];
     const waits = entries[index + 2] === undefined && asked.startsWith(answered) && answered !== "";
-    return asked === answered || waits ? [] : [`M1 ${said} answered by ${answered}`];
+    return asked === answered || waits ? [] : [`M1 ${asked} answered by ${answered}`];
   });
   const first = entries[0];
   const wrongStart = first !== undefined && (first.role !== "user" || responsesOf(first).length > 0);
