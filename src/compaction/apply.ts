@@ -11,7 +11,14 @@ import type {
 } from "../summarizers/summarizer.ts";
 import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
-import { assemble, type LiveSummary, lacksOpening, type SummaryShape, summaryOf } from "./assemble.ts";
+import {
+  assemble,
+  type LiveSummary,
+  lacksOpening,
+  placeOf,
+  type SummaryShape,
+  summaryOf,
+} from "./assemble.ts";
 import { applyEdit, type EditContext } from "./edit.ts";
 import type { CompactionPlan } from "./plan.ts";
 
@@ -94,9 +101,13 @@ export async function applyPlan(
         earlierSummary(told, frame, options) ??
         bareOpening(frame, options))
       : undefined;
+  const summary =
+    written === undefined
+      ? undefined
+      : { ...written.summary, after: placeOf({ ...written.summary, after: kept.length }, kept) };
   return {
-    messages: assemble(kept, written?.summary, options.shape),
-    summary: written?.summary,
+    messages: assemble(kept, summary, options.shape),
+    summary,
     summaryTokens: written?.tokens ?? 0,
     tokensAfter: keptTokens + (written?.tokens ?? 0),
     rungs: rungsOf(plan, written?.summarizer),

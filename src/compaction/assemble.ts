@@ -8,6 +8,8 @@ export interface LiveSummary {
   readonly version: number;
   /** The text between the tags. */
   readonly text: string;
+  /** How many kept messages stood before it when it was made: there it stays, whatever is pinned later. */
+  readonly after?: number;
 }
 
 /** Providers that refuse, or may pass on to one that refuses, a conversation that begins with the assistant. */
@@ -29,11 +31,20 @@ export function assemble(
 ): Message[] {
   const messages = kept.map((entry) => entry.message);
   if (summary === undefined) return messages;
-  const firstRecent = kept.findIndex((entry) => !entry.pinned);
-  const compaction = messages.findIndex(endsWithCompaction);
-  const split = Math.max(firstRecent === -1 ? kept.length : firstRecent, compaction + 1);
+  const split = placeOf(summary, kept);
   const before = messages.slice(0, split);
   return [...before, summaryMessage(summary, roleFor(before, shape)), ...messages.slice(split)];
+}
+
+/** How many of the kept messages stand before the summary. */
+export function placeOf(
+  summary: LiveSummary,
+  kept: readonly { readonly message: Message; readonly pinned: boolean }[],
+): number {
+  const firstRecent = kept.findIndex((entry) => !entry.pinned);
+  const pinned = firstRecent === -1 ? kept.length : firstRecent;
+  const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
+  return Math.max(Math.min(summary.after ?? pinned, pinned), compaction + 1);
 }
 
 function roleFor(before: readonly Message[], shape: SummaryShape): Role {

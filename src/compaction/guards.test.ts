@@ -268,3 +268,19 @@ describe("a cold cache", () => {
     expect((await manager.preflight("s", list, { cacheCold: true })).messages).toBe(list);
   });
 });
+
+describe("the summary's place", () => {
+  it("G10 stays where it was when a message that came later is protected", async () => {
+    const { manager } = setUp({ policy: { keepRecentTurns: 1 } });
+    const pinned = (text: string): Chat => say("user", text, { metadata: { protected: true } });
+    const list = [pinned("rule one"), ...turns(0, 40), pinned("go on")];
+    const first = await manager.manualCompact("s", list);
+    const at = first.messages.findIndex(({ content }) => String(content).startsWith("<COMPACT-SUMMARY"));
+    const grown = [...list, pinned("rule two"), say("assistant", "noted")];
+    for (const given of [grown, structuredClone(grown), [...first.messages, ...grown.slice(-2)] as Chat[]]) {
+      const { messages } = await manager.preflight("s", given);
+      expect(JSON.stringify(messages.slice(0, first.messages.length))).toBe(JSON.stringify(first.messages));
+      expect(messages.findIndex(({ content }) => String(content).startsWith("<COMPACT-SUMMARY"))).toBe(at);
+    }
+  });
+});
