@@ -1,5 +1,6 @@
 import { createAdjustment } from "./adjust.ts";
 import type { RecallCandidate, RecallHit } from "./candidate.ts";
+import { coverageOf } from "./coverage.ts";
 import { layOut } from "./layout.ts";
 import { buildPostings } from "./postings.ts";
 import { readQuery } from "./read-query.ts";
@@ -19,6 +20,8 @@ export interface RecallIndex {
   readonly size: number;
   /** Best first; at most `limit` (10), none where no word of the query, nor one related to it, is in any candidate. */
   search(query: string, options?: { readonly limit?: number | undefined }): readonly RecallHit[];
+  /** The share of the query's words, weighed by how rare they are here, that a text holds itself, 0 to 1. */
+  coverage(query: string, text: string): number;
 }
 
 const DEFAULT_LIMIT = 10;
@@ -46,6 +49,7 @@ export function createRecallIndex(
   const { ids, sections } = units;
   return {
     size: ids.length,
+    coverage: (query, text) => coverageOf(query, text, postings, ids.length),
     search(query, { limit = DEFAULT_LIMIT } = {}) {
       const read = readQuery(query, units, postings, weights);
       const { units: scores, found } = adjust(score(read.concepts), read);

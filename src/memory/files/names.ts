@@ -1,0 +1,20 @@
+import { join } from "node:path";
+
+/** Files that people keep for a whole workspace. */
+export const WORKSPACE_FILES = { soul: "SOUL.md", agents: "AGENTS.md", memory: "MEMORY.md" } as const;
+
+/** Files of a channel: three that are recalled from, two logs that are kept cold. */
+export const CHANNEL_FILES = {
+  memory: "MEMORY.md",
+  session: "SESSION.md",
+  history: "HISTORY.md",
+  log: "log.jsonl",
+  context: "context.jsonl",
+} as const;
+
+export const WORKSPACE_FOLDERS: readonly string[] = ["sub-agents", "skills"];
+export const CHANNEL_FOLDERS: readonly string[] = ["skills", "scratch"];
+
+export function getChannelSessionPath(channelDir: string): string {
+  return join(channelDir, CHANNEL_FILES.session);
+}

@@ -1,0 +1,38 @@
+export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
+export { type BuildColdCandidatesOptions, buildColdCandidates } from "./cold.ts";
+export {
+  ensureChannel,
+  ensureChannelSessionFile,
+  ensureChannelSessionFileSync,
+  ensureWorkspace,
+  readChannelSession,
+  rewriteChannelSession,
+} from "./files/ensure.ts";
+export { getChannelSessionPath } from "./files/names.ts";
+export { type MemoryFile, readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
+export type { MemoryCandidate, MemorySource, SectionKind } from "./memory-candidate.ts";
+export { type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
+export type { Precedence } from "./precedence.ts";
+export type { CandidateSource, RecallCandidate, RecallHit } from "./ranking/candidate.ts";
+export { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./ranking/recall-index.ts";
+export { RANKING_WEIGHTS, type RankingWeights } from "./ranking/weights.ts";
+export {
+  type RecalledMemory,
+  type RecallRequest,
+  type RecallResult,
+  type RerankMemories,
+  recallRelevantMemory,
+} from "./recall.ts";
+export {
+  escapeRuntimeTags,
+  injectRuntimeContext,
+  renderRuntimeContext,
+  stripRuntimeContext,
+} from "./runtime-context.ts";
+export {
+  emptySessionMemory,
+  parseSessionMemory,
+  renderSessionMemory,
+  type SessionMemoryLimits,
+} from "./session-memory.ts";
+export type { SessionMemoryState } from "./session-sections.ts";

@@ -1,0 +1,81 @@
+/** A line of Markdown, read just far enough to tell headings from what looks like them. */
+export interface MarkdownLine {
+  readonly kind: "heading" | "text" | "code" | "blank";
+  /** Of a heading its words; of text the line without comments; of code the line as it is. */
+  readonly text: string;
+  /** 1 to 6 for headings, 0 otherwise. */
+  readonly level: number;
+  /** From 1. */
+  readonly number: number;
+}
+
+const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
+const COMMENT_START = /^ {0,3}<!--/;
+
+/**
+ * The lines of a Markdown text: ATX headings and fenced code as in CommonMark, HTML comments taken out. A comment that
+ * is never closed is text, so that one typing error hides nothing. Takes a byte order mark and any line ends.
+ */
+export function scanMarkdown(text: string): readonly MarkdownLine[] {
+  const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
+  const scanned: MarkdownLine[] = [];
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    const fence = FENCE.exec(line)?.[1];
+    const comment = COMMENT_START.test(line) ? commentEnd(lines, index) : undefined;
+    if (fence !== undefined) {
+      const end = fenceEnd(lines, index, fence);
+      for (; index < end; index++) scanned.push(codeLine(lines[index] ?? "", index + 1));
+      index--;
+    } else if (comment === undefined) {
+      scanned.push(readLine(line, index + 1));
+    } else {
+      index = comment.line;
+      scanned.push(plainLine(withoutComments(comment.rest), index + 1));
+    }
+  }
+  return scanned;
+}
+
+/** The line after a fenced block, which goes to the end of the text where nothing closes it. */
+function fenceEnd(lines: readonly string[], start: number, fence: string): number {
+  const close = lines.findIndex((line, index) => index > start && closes(line, fence));
+  return close < 0 ? lines.length : close + 1;
+}
+
+function codeLine(text: string, number: number): MarkdownLine {
+  return { kind: "code", text, level: 0, number };
+}
+
+function closes(line: string, fence: string): boolean {
+  const marks = line.replace(/^ {0,3}/, "").trimEnd();
+  return marks.length >= fence.length && marks === (fence[0] ?? "").repeat(marks.length);
+}
+
+/** Where a comment that begins a line is closed, and what stands behind it; undefined where nothing closes it. */
+function commentEnd(lines: readonly string[], start: number): { line: number; rest: string } | undefined {
+  let from = (lines[start] ?? "").indexOf("<!--") + 2;
+  for (let index = start; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    const at = line.indexOf("-->", from);
+    if (at >= 0) return { line: index, rest: line.slice(at + 3) };
+    from = 0;
+  }
+  return undefined;
+}
+
+function readLine(line: string, number: number): MarkdownLine {
+  const heading = HEADING.exec(line);
+  if (heading === null) return plainLine(withoutComments(line), number);
+  const words = withoutComments(heading[2] ?? "").trim();
+  return { kind: "heading", text: /^#+$/.test(words) ? "" : words, level: heading[1]?.length ?? 1, number };
+}
+
+function plainLine(text: string, number: number): MarkdownLine {
+  return { kind: text.trim() === "" ? "blank" : "text", text, level: 0, number };
+}
+
+function withoutComments(line: string): string {
+  return line.includes("<!--") ? line.replace(/<!--.*?-->/g, "") : line;
+}

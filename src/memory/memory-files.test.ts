@@ -1,0 +1,107 @@
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import {
+  ensureChannel,
+  ensureChannelSessionFile,
+  ensureChannelSessionFileSync,
+  ensureWorkspace,
+  readChannelSession,
+  rewriteChannelSession,
+} from "./files/ensure.ts";
+import { getChannelSessionPath } from "./files/names.ts";
+import { readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "compact-memory-"));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+it("MEM-1 a workspace and a channel are made on first touch", async () => {
+  await ensureWorkspace(root);
+  await ensureChannel(join(root, "channel"));
+  expect((await readdir(root)).toSorted()).toEqual([
+    "AGENTS.md",
+    "MEMORY.md",
+    "SOUL.md",
+    "channel",
+    "skills",
+    "sub-agents",
+  ]);
+  expect((await readdir(join(root, "channel"))).toSorted()).toEqual([
+    "HISTORY.md",
+    "MEMORY.md",
+    "SESSION.md",
+    "context.jsonl",
+    "log.jsonl",
+    "scratch",
+    "skills",
+  ]);
+});
+
+it("MEM-1 an old channel is repaired silently; nothing that is there is written again", async () => {
+  await writeFile(join(root, "MEMORY.md"), "kept");
+  await writeFile(join(root, "HISTORY.md"), "");
+  const made = await ensureChannel(root);
+  expect(made.map((path) => path.slice(root.length + 1)).toSorted()).toEqual([
+    "SESSION.md",
+    "context.jsonl",
+    "log.jsonl",
+    "scratch",
+    "skills",
+  ]);
+  await ensureWorkspace(root);
+  expect(await readFile(join(root, "MEMORY.md"), "utf8")).toBe("kept");
+  expect(await readFile(join(root, "HISTORY.md"), "utf8")).toBe("");
+  expect(await ensureChannel(root)).toEqual([]);
+});
+
+it("MEM-1 SESSION.md is made, read and rewritten by its helpers", async () => {
+  const channel = join(root, "a", "b");
+  ensureChannelSessionFileSync(channel);
+  const template = await readFile(getChannelSessionPath(channel), "utf8");
+  expect(template).toMatch(/^# Session Title\n/);
+  await rewriteChannelSession(channel, "# Current State\n\n- mine");
+  await ensureChannelSessionFile(channel);
+  ensureChannelSessionFileSync(channel);
+  expect(await readChannelSession(channel)).toBe("# Current State\n\n- mine\n");
+  expect(await readChannelSession(join(root, "c"))).toBe(template);
+});
+
+it("MEM-11 writers at once leave one whole text and no temporary file", async () => {
+  const path = join(root, "MEMORY.md");
+  const texts = Array.from({ length: 20 }, (_, index) => `${index}\n`.repeat(5_000));
+  await Promise.all(texts.map((text) => writeMemoryFile(path, text)));
+  expect(texts).toContain(await readFile(path, "utf8"));
+  expect(await readdir(root)).toEqual(["MEMORY.md"]);
+});
+
+it("MEM-11 a write that fails leaves the last text; one over a text that was changed is refused", async () => {
+  const path = join(root, "MEMORY.md");
+  const { version } = await writeMemoryFile(path, "one");
+  await writeFile(path, "by hand");
+  await expect(writeMemoryFile(path, "two", { ifVersion: version })).rejects.toMatchObject({
+    code: "Conflict",
+  });
+  await expect(writeMemoryFile(path, "two", { ifVersion: null })).rejects.toMatchObject({ code: "Conflict" });
+  await mkdir(join(root, "folder.md"));
+  await expect(writeMemoryFile(join(root, "folder.md"), "x")).rejects.toMatchObject({
+    code: "StorageFailed",
+  });
+  expect(await readFile(path, "utf8")).toBe("by hand");
+  expect((await readdir(root)).toSorted()).toEqual(["MEMORY.md", "folder.md"]);
+});
+
+it("MEM-11 a link keeps being a link and a file its mode", async () => {
+  const path = join(root, "real.md");
+  await writeFile(path, "one");
+  await chmod(path, 0o644);
+  await symlink(path, join(root, "MEMORY.md"));
+  await writeMemoryFile(join(root, "MEMORY.md"), "two");
+  expect(await readFile(path, "utf8")).toBe("two");
+  expect((await lstat(join(root, "MEMORY.md"))).isSymbolicLink()).toBe(true);
+  expect((await lstat(path)).mode & 0o777).toBe(0o644);
+  expect((await readMemoryFile(join(root, "MEMORY.md")))?.text).toBe("two");
+});

@@ -1,0 +1,118 @@
+import type { MemoryCandidate } from "./memory-candidate.ts";
+import { escapeRuntimeTags, RUNTIME_CONTEXT_CHARS, renderRuntimeContext } from "./runtime-context.ts";
+
+/** What may be taken at most; the first limit that is reached ends it. */
+export interface PackLimits {
+  readonly maxInjected: number;
+  /** Characters of the whole block, tags included. */
+  readonly maxChars: number;
+  /** Tokens of the whole block, by `countText`. */
+  readonly maxTokens?: number | undefined;
+  readonly countText?: ((text: string) => number) | undefined;
+  /** Milliseconds since 1970, for ages; without it dates are shown. */
+  readonly now?: number | undefined;
+}
+
+export interface PackedItem<T> {
+  readonly item: T;
+  /** The text as it stands in the block. */
+  readonly content: string;
+  readonly clipped: boolean;
+}
+
+export interface Packed<T> {
+  readonly items: readonly PackedItem<T>[];
+  readonly renderedText: string;
+  /** Items that said what another one says already. */
+  readonly folded: number;
+  /** Items left out for lack of room. */
+  readonly omitted: number;
+}
+
+type Packable = Pick<MemoryCandidate, "source" | "title" | "path" | "content" | "timestamp">;
+
+/** An item that is cut to less than this is better left out. */
+const LEAST_CHARS = 160;
+const CLIP_MARK = "… [clipped, the rest is in the file]";
+const BETWEEN = "\n\n";
+
+/**
+ * Fills the room with the best items: one that does not fit whole is skipped for a later one that does, and only the
+ * first is clipped for the room that is left. Nothing gives an empty text.
+ */
+export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
+  const said = new Set<string>();
+  const taken: PackedItem<T>[] = [];
+  let body = "";
+  let folded = 0;
+  let omitted = 0;
+  const fits = (text: string): boolean => {
+    if (text.length + RUNTIME_CONTEXT_CHARS > limits.maxChars) return false;
+    const { maxTokens, countText } = limits;
+    return (
+      maxTokens === undefined || countText === undefined || countText(renderRuntimeContext(text)) <= maxTokens
+    );
+  };
+  for (const item of ranked) {
+    const key = item.content.replace(/\s+/g, " ").trim().toLowerCase();
+    if (said.has(key)) {
+      folded++;
+      continue;
+    }
+    const head = body + (body === "" ? "" : BETWEEN) + header(item, limits.now);
+    const text = escapeRuntimeTags(item.content);
+    const content =
+      taken.length >= limits.maxInjected ? undefined : fitted(head, text, taken.length === 0, fits);
+    if (content === undefined) {
+      omitted++;
+      continue;
+    }
+    said.add(key);
+    taken.push({ item, content, clipped: content !== text });
+    body = head + content;
+  }
+  return { items: taken, renderedText: renderRuntimeContext(body), folded, omitted };
+}
+
+/** The whole text where it fits, for the first item as much as fits, else nothing. */
+function fitted(
+  head: string,
+  text: string,
+  mayClip: boolean,
+  fits: (text: string) => boolean,
+): string | undefined {
+  if (fits(head + text)) return text;
+  if (!mayClip) return undefined;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(head + clipAt(text, middle))) low = middle;
+    else high = middle - 1;
+  }
+  return low < Math.min(LEAST_CHARS, text.length) ? undefined : clipAt(text, low);
+}
+
+/** Cut behind a whole word where one ends near, never within a character. */
+function clipAt(text: string, length: number): string {
+  const cut = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+  const word = cut.slice(0, Math.max(cut.lastIndexOf(" "), cut.lastIndexOf("\n"), cut.length - 20));
+  return `${word.trimEnd()}${CLIP_MARK}`;
+}
+
+function header({ source, title, path, timestamp }: Packable, now: number | undefined): string {
+  const name = title === "" ? source : `${source} / ${title}`;
+  const age = timestamp === undefined ? "" : `\nNoted: ${ageOf(timestamp, now)}`;
+  return `[${escapeRuntimeTags(name)}]\nPath: ${escapeRuntimeTags(path)}${age}\n`;
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+
+function ageOf(timestamp: string, now: number | undefined): string {
+  const date = timestamp.slice(0, 10);
+  const time = Date.parse(timestamp);
+  if (now === undefined || Number.isNaN(time)) return date;
+  const days = Math.max(0, Math.floor((now - time) / DAY));
+  if (days === 0) return `${date} (today)`;
+  return `${date} (${days === 1 ? "1 day" : `${days} days`} ago)`;
+}

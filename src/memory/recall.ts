@@ -1,0 +1,168 @@
+import { CompactError } from "../errors.ts";
+import { buildMemoryCandidates } from "./candidates.ts";
+import { buildColdCandidates } from "./cold.ts";
+import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
+import { packMemories } from "./pack.ts";
+import { inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
+import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
+
+/** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
+export type RerankMemories = (
+  query: string,
+  memories: readonly MemoryCandidate[],
+  signal: AbortSignal,
+) => Promise<readonly string[]>;
+
+export interface RecallRequest {
+  readonly query: string;
+  readonly workspaceDir: string;
+  readonly channelDir: string;
+  /** Best candidates that are looked at; 12. */
+  readonly maxCandidates?: number | undefined;
+  /** Items in the text at most; 5. */
+  readonly maxInjected?: number | undefined;
+  /** Characters of the text, its tags included; 3,500. */
+  readonly maxChars?: number | undefined;
+  /** Tokens of the text, as `countText` counts. */
+  readonly maxTokens?: number | undefined;
+  readonly countText?: ((text: string) => number) | undefined;
+  /** Sources to recall from; all but the logs when left out. Naming a log searches it. */
+  readonly sources?: readonly MemorySource[] | undefined;
+  readonly precedence?: Precedence | undefined;
+  /** Gives ids in a better order, those left out not meant; what fails or takes too long leaves the order as it is. */
+  readonly rerank?: RerankMemories | undefined;
+  /** For `rerank`, in milliseconds; 3,000. */
+  readonly rerankTimeout?: number | undefined;
+  /** Milliseconds since 1970, for the ages in the text. */
+  readonly now?: number | undefined;
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
+export interface RecalledMemory {
+  readonly id: string;
+  readonly source: MemorySource;
+  readonly path: string;
+  readonly title: string;
+  /** As it stands in the text: clipped when `clipped`. */
+  readonly content: string;
+  readonly clipped: boolean;
+  readonly timestamp?: string | undefined;
+  readonly score: number;
+}
+
+export interface RecallResult {
+  readonly items: readonly RecalledMemory[];
+  /** A `<runtime_context>` block; empty where nothing is relevant. */
+  readonly renderedText: string;
+  /** Sections that were ranked. */
+  readonly candidates: number;
+  /** Relevant items that said nothing new, and those there was no room for. */
+  readonly folded: number;
+  readonly omitted: number;
+}
+
+const DEFAULTS = { maxCandidates: 12, maxInjected: 5, maxChars: 3_500, rerankTimeout: 3_000 };
+
+/** Share of the query's words, weighed by rarity, that an item must hold to be relevant at all. */
+const LEAST_COVERAGE = 0.12;
+/** Below this share the best item is given alone: it may be chance. */
+const SURE_COVERAGE = 0.22;
+
+/** What of the memory answers the query, best first, and as text to put before the user's message. No model is asked. */
+export async function recallRelevantMemory(request: RecallRequest): Promise<RecallResult> {
+  checkRequest(request);
+  const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;
+  const candidates = await candidatesOf(request);
+  const index = createRecallIndex(candidates);
+  const found = relevant(candidates, index, request);
+  const ordered = await reranked(found, request, maxInjected);
+  const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
+  const packed = packMemories(
+    ordered.map(({ candidate }) => candidate),
+    {
+      maxInjected,
+      maxChars: request.maxChars ?? DEFAULTS.maxChars,
+      maxTokens: request.maxTokens,
+      countText: request.countText,
+      now: request.now,
+    },
+  );
+  const items = packed.items.map(({ item, content, clipped }) => ({
+    id: item.id,
+    source: item.source,
+    path: item.path,
+    title: item.title,
+    content,
+    clipped,
+    ...(item.timestamp === undefined ? {} : { timestamp: item.timestamp }),
+    score: scores.get(item.id) ?? 0,
+  }));
+  const { renderedText, folded, omitted } = packed;
+  return { items, renderedText, candidates: candidates.length, folded, omitted };
+}
+
+async function candidatesOf(request: RecallRequest): Promise<readonly MemoryCandidate[]> {
+  const { sources } = request;
+  const warm = await buildMemoryCandidates(request);
+  if (sources === undefined) return warm;
+  const cold = await buildColdCandidates({ ...request, sources });
+  return [...warm, ...cold].filter(({ source }) => sources.includes(source));
+}
+
+/** The candidates that hold enough of the query's words themselves; a single one where even the best may be chance. */
+function relevant(
+  candidates: readonly MemoryCandidate[],
+  index: RecallIndex,
+  { query, maxCandidates = DEFAULTS.maxCandidates, precedence = "current" }: RecallRequest,
+): readonly ScoredMemory[] {
+  const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const hits = index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
+    const candidate = byId.get(id);
+    if (candidate === undefined) return [];
+    const coverage = index.coverage(query, `${candidate.title}\n${candidate.content}`);
+    return coverage < LEAST_COVERAGE ? [] : [{ candidate, score, coverage }];
+  });
+  const sure = hits.some(({ coverage }) => coverage >= SURE_COVERAGE);
+  const ordered = inPrecedence(hits, query, precedence);
+  return sure ? ordered : ordered.slice(0, 1);
+}
+
+async function reranked(
+  found: readonly ScoredMemory[],
+  { query, rerank, rerankTimeout = DEFAULTS.rerankTimeout, warn }: RecallRequest,
+  maxInjected: number,
+): Promise<readonly ScoredMemory[]> {
+  if (rerank === undefined || found.length <= maxInjected) return found;
+  const signal = AbortSignal.timeout(rerankTimeout);
+  const late = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  try {
+    const memories = found.map(({ candidate }) => candidate);
+    const ids = await Promise.race([rerank(query, memories, signal), late]);
+    const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
+    return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
+  } catch (error) {
+    warn?.(
+      `memories keep their order, the reranker failed: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return found;
+  }
+}
+
+function checkRequest(request: RecallRequest): void {
+  for (const name of ["maxCandidates", "maxInjected", "maxChars", "maxTokens"] as const) {
+    const value = request[name];
+    if (value === undefined || (Number.isInteger(value) && value >= 0)) continue;
+    throw new CompactError("InvalidArgument", `${name} must be a whole number, 0 or more`, {
+      place: name,
+      hint: `Leave ${name} out for its default.`,
+    });
+  }
+  if (request.maxTokens !== undefined && request.countText === undefined) {
+    throw new CompactError("InvalidArgument", "maxTokens needs countText to count with", {
+      place: "countText",
+      hint: "Pass a token counter's countText, or use maxChars.",
+    });
+  }
+}
