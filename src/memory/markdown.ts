@@ -23,11 +23,11 @@ export function scanMarkdown(text: string): readonly MarkdownLine[] {
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
     const fence = FENCE.exec(line)?.[1];
-    const comment = COMMENT_START.test(line) ? commentEnd(lines, index) : undefined;
+    const comment = commentEnd(lines, index);
     if (fence !== undefined) {
       const end = fenceEnd(lines, index, fence);
-      for (; index < end; index++) scanned.push(codeLine(lines[index] ?? "", index + 1));
-      index--;
+      scanned.push(...codeLines(lines.slice(index, end), index + 1));
+      index = end - 1;
     } else if (comment === undefined) {
       scanned.push(readLine(line, index + 1));
     } else {
@@ -44,8 +44,8 @@ function fenceEnd(lines: readonly string[], start: number, fence: string): numbe
   return close < 0 ? lines.length : close + 1;
 }
 
-function codeLine(text: string, number: number): MarkdownLine {
-  return { kind: "code", text, level: 0, number };
+function codeLines(lines: readonly string[], first: number): readonly MarkdownLine[] {
+  return lines.map((text, index) => ({ kind: "code", text, level: 0, number: first + index }));
 }
 
 function closes(line: string, fence: string): boolean {
@@ -53,9 +53,11 @@ function closes(line: string, fence: string): boolean {
   return marks.length >= fence.length && marks === (fence[0] ?? "").repeat(marks.length);
 }
 
-/** Where a comment that begins a line is closed, and what stands behind it; undefined where nothing closes it. */
+/** Where a comment that begins this line is closed, and what stands behind it; undefined for no such comment. */
 function commentEnd(lines: readonly string[], start: number): { line: number; rest: string } | undefined {
-  let from = (lines[start] ?? "").indexOf("<!--") + 2;
+  const opening = lines[start] ?? "";
+  if (!COMMENT_START.test(opening)) return undefined;
+  let from = opening.indexOf("<!--") + 2;
   for (let index = start; index < lines.length; index++) {
     const line = lines[index] ?? "";
     const at = line.indexOf("-->", from);

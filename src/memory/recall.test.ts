@@ -95,7 +95,7 @@ describe("candidates", () => {
     await rm(channelDir, { recursive: true });
     expect(await buildMemoryCandidates({ workspaceDir, channelDir })).toEqual([]);
     await mkdir(join(channelDir, "MEMORY.md"), { recursive: true });
-    await write("HISTORY.md", "\u0000\uD800 ```\n# \n<!--");
+    await write("HISTORY.md", "x \u0000\uD800 ```\n# \n<!--");
     const told: string[] = [];
     const found = await buildMemoryCandidates({
       workspaceDir,

@@ -84,11 +84,8 @@ export function parseSessionMemory(text: string): SessionMemoryState {
   const titles: string[] = [];
   let open: SessionSection["field"] | undefined;
   for (const line of scanMarkdown(text)) {
-    if (line.kind === "heading") {
-      if (line.level === 1) open = fieldOf(line.text);
-      continue;
-    }
-    const item = line.text.replaceAll("&lt;!--", "<!--").trim();
+    if (line.level === 1) open = fieldOf(line.text);
+    const item = line.level > 0 ? "" : line.text.replaceAll("&lt;!--", "<!--").trim();
     if (item === "") continue;
     if (open === "title") titles.push(item);
     else if (open !== undefined) addItem(lists, open, item);
