@@ -15,6 +15,7 @@ export { type Packed, type PackedItem, type PackLimits, packMemories } from "./p
 export type { Precedence } from "./precedence.ts";
 export type { CandidateSource, RecallCandidate, RecallHit } from "./ranking/candidate.ts";
 export { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./ranking/recall-index.ts";
+export { memorySource, type SourceSearchOptions, searchSource } from "./ranking/search-source.ts";
 export { RANKING_WEIGHTS, type RankingWeights } from "./ranking/weights.ts";
 export {
   type RecalledMemory,

@@ -38,12 +38,13 @@ const BETWEEN = "\n\n";
 
 /**
  * Fills the room with the best items: one that does not fit whole is skipped for a later one that does, and only the
- * first is clipped for the room that is left. Nothing gives an empty text.
+ * first is clipped for the room that is left. Items of one place in a row share its line. Nothing gives an empty text.
  */
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
   const taken: PackedItem<T>[] = [];
   let body = "";
+  let lastHeader = "";
   let folded = 0;
   let omitted = 0;
   const fits = (text: string): boolean => {
@@ -59,7 +60,8 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
       folded++;
       continue;
     }
-    const head = body + (body === "" ? "" : BETWEEN) + header(item, limits.now);
+    const own = header(item, limits.now);
+    const head = own === lastHeader ? `${body}\n` : body + (body === "" ? "" : BETWEEN) + own;
     const text = escapeRuntimeTags(item.content);
     const content =
       taken.length >= limits.maxInjected ? undefined : fitted(head, text, taken.length === 0, fits);
@@ -70,6 +72,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
     said.add(key);
     taken.push({ item, content, clipped: content !== text });
     body = head + content;
+    lastHeader = own;
   }
   return { items: taken, renderedText: renderRuntimeContext(body), folded, omitted };
 }
@@ -100,10 +103,11 @@ function clipAt(text: string, length: number): string {
   return `${word.trimEnd()}${CLIP_MARK}`;
 }
 
+/** Where an item is from and how old it is, on one line. */
 function header({ source, title, path, timestamp }: Packable, now: number | undefined): string {
   const name = title === "" ? source : `${source} / ${title}`;
-  const age = timestamp === undefined ? "" : `\nNoted: ${ageOf(timestamp, now)}`;
-  return `[${escapeRuntimeTags(name)}]\nPath: ${escapeRuntimeTags(path)}${age}\n`;
+  const age = timestamp === undefined ? "" : `, noted ${ageOf(timestamp, now)}`;
+  return `${escapeRuntimeTags(`[${name}] ${path}`)}${age}\n`;
 }
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -118,7 +118,7 @@ describe("recall", () => {
     });
     expect(items).toMatchObject([{ source: "channel-memory", title: "Decisions", clipped: false }]);
     expect(renderedText).toMatch(
-      /^<runtime_context>\n\[channel-memory \/ Decisions\]\nPath: .*MEMORY\.md\nNoted: 2026-03-01 \(10 days ago\)\n- 2026/,
+      /^<runtime_context>\n\[channel-memory \/ Decisions\] .*MEMORY\.md, noted 2026-03-01 \(10 days ago\)\n- 2026/,
     );
   });
 
