@@ -32,7 +32,11 @@ const portable = [
 ];
 
 /** The one place that loads Node code into portable code, and only when it is first needed. */
-const lazyEdge = { from: "src/compaction/store.ts", to: "src/storage/drivers/fs.ts" };
+const lazyEdge = {
+  from: "src/compaction/store.ts",
+  to: "src/storage/drivers/fs.ts",
+  others: ["src/storage/drivers/postgres.ts"],
+};
 
 /** Packages that code may import, by folder. */
 const packages = { config: ["yaml", "zod"] };

@@ -102,9 +102,7 @@ export async function applyPlan(
         bareOpening(frame, options))
       : undefined;
   const summary =
-    written === undefined
-      ? undefined
-      : { ...written.summary, after: placeOf({ ...written.summary, after: kept.length }, kept) };
+    written === undefined ? undefined : { ...written.summary, after: placeOf(written.summary, kept) };
   return {
     messages: assemble(kept, summary, options.shape),
     summary,

@@ -8,7 +8,7 @@ export interface LiveSummary {
   readonly version: number;
   /** The text between the tags. */
   readonly text: string;
-  /** How many kept messages stood before it when it was made: there it stays, whatever is pinned later. */
+  /** How many kept messages stood before it when it was made: there it stays, whatever is pinned or compacted later. */
   readonly after?: number;
 }
 
@@ -44,7 +44,10 @@ export function placeOf(
   const firstRecent = kept.findIndex((entry) => !entry.pinned);
   const pinned = firstRecent === -1 ? kept.length : firstRecent;
   const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
-  return Math.max(Math.min(summary.after ?? pinned, pinned), compaction + 1);
+  const before = summary.after ?? 0;
+  const last = kept[before - 1];
+  const stands = before <= pinned || (last !== undefined && endsWithCompaction(last.message));
+  return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
 }
 
 function roleFor(before: readonly Message[], shape: SummaryShape): Role {

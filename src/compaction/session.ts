@@ -1,6 +1,5 @@
 import { hashesOf } from "../messages/content-hash.ts";
 import type { Message, Role } from "../messages/message.ts";
-import { endsWithCompaction } from "../messages/native-compaction.ts";
 import { wireBytes } from "../messages/wire-size.ts";
 import type { TriggerReason } from "../policy/trigger.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
@@ -109,7 +108,7 @@ export function look(
   const messages = markSummaries(ports.codec.decode(list));
   const projection = project(messages, session.state, ports);
   show(session, projection, ports);
-  session.sources = [{ natives: [...list], messages, isView: session.asGiven }];
+  session.sources = [{ natives: [...list], messages, isView: projection.asGiven }];
 }
 
 function startsWith(list: readonly unknown[], natives: readonly unknown[]): boolean {
@@ -119,10 +118,7 @@ function startsWith(list: readonly unknown[], natives: readonly unknown[]): bool
   return true;
 }
 
-/**
- * Adds new messages to everything that is known; false when one of them is a summary of ours, or the provider's own
- * compaction, behind which our summary moves.
- */
+/** Adds new messages to everything that is known; false when one of them is a summary of ours. */
 function grow(
   session: LiveSession,
   list: readonly unknown[],
@@ -130,10 +126,7 @@ function grow(
 ): boolean {
   const added = list.slice(known.natives.length);
   const messages = added.length === 0 ? [] : markSummaries(ports.codec.decode(added, known.messages));
-  const summarized = session.state.summary !== undefined;
-  const moves = (message: Message): boolean =>
-    message.meta?.summaryVersion !== undefined || (summarized && endsWithCompaction(message));
-  if (messages.some(moves)) return false;
+  if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
   session.asGiven = known.isView;
   const hashOf = hashesOf(messages);
   for (const [index, message] of messages.entries()) {
@@ -178,10 +171,7 @@ function setView(
 /** Makes a projection the session's view. */
 function show(session: LiveSession, projection: Projection, ports: SessionPorts): void {
   session.log = [...projection.log];
-  // Our summary stands behind the provider's own compaction, wherever a list of ours has it.
-  const moved =
-    projection.summary !== undefined && projection.kept.some((entry) => endsWithCompaction(entry.message));
-  session.asGiven = projection.asGiven && !moved;
+  session.asGiven = projection.asGiven;
   session.reset = projection.reset;
   setView(session, assemble(projection.kept, projection.summary, ports.shape), {
     entries: projection.kept,
