@@ -163,6 +163,36 @@ device: phone laptop computer tablet
 financial: money income debt loan budget rent
 injury: ankle knee sprain hurt broke wound
 disaster: flood fire earthquake hurricane storm
+genre: comedy drama romance thriller fantasy horror mystery classical jazz rock pop
+status: single married divorced engaged widowed
+relationship: single married divorced breakup partner boyfriend girlfriend husband wife
+european: france spain italy germany england ireland sweden portugal greece london paris rome
+martial: karate judo taekwondo kickboxing boxing
+event: parade concert fair conference festival workshop ceremony gala meeting
+competition: tournament race match championship game
+volunteer: shelter charity community
+cause: charity rights education environment poverty
+job: engineer teacher nurse lawyer banker designer manager
+allergy: allergic peanut dairy gluten pollen
+health: doctor hospital diet weight sleep injury surgery
+achievement: award medal trophy graduate promotion win
+item: bought gift necklace shoe toy
+furniture: table chair couch sofa desk bed
+flower: rose sunflower tulip lily daisy
+vegetable: carrot tomato potato onion pepper
+fruit: apple banana orange strawberry mango
+body: knee ankle back shoulder head
+room: kitchen bathroom bedroom garage
+holiday: christmas thanksgiving easter halloween
+military: veteran army soldier
+nationality: american mexican french spanish italian german english irish swedish
+database: postgres postgresql mysql sqlite mongodb redis
+browser: chrome firefox safari
+cloud: aws azure gcp
+queue: kafka rabbitmq sqs
+framework: react vue angular svelte django rails
+editor: vscode vim emacs
+language: typescript javascript python rust java golang
 language: spanish french german english chinese japanese italian
 `;
 

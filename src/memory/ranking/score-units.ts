@@ -13,9 +13,11 @@ export interface WordScores {
 }
 
 /** Entries that are spread over whole windows; the commoner words after them only help units already found. */
-const SPREAD_ENTRIES = 2_000;
+const SPREAD_ENTRIES = 1_500;
 /** A word with more entries than this says too little to look at the neighbours of its units. */
 const COMMON_ENTRIES = 6_000;
+/** So many found units are enough to choose from: common words bring no new ones. */
+const ENOUGH = 2_000;
 /** Where something rarer was found, a common word that a third of all units has is left out. */
 const OMNIPRESENT_SHARE = 1 / 3;
 
@@ -48,7 +50,8 @@ export function createWordScorer(options: WordScorerOptions): (concepts: readonl
   };
   const wayOf = (entries: number, before: number): AddTerm => {
     if (before + entries <= SPREAD_ENTRIES) return units.spread;
-    return entries > COMMON_ENTRIES || before === 0 ? units.addAlone : units.addToFound;
+    if (units.found().length < ENOUGH) return units.addAlone;
+    return entries > COMMON_ENTRIES ? units.addAloneToFound : units.addToFound;
   };
   return (concepts) => {
     units.clear();

@@ -14,6 +14,8 @@ export interface UnitScores {
   readonly addToFound: AddTerm;
   /** For the unit alone. */
   readonly addAlone: AddTerm;
+  /** For the unit alone, where it was found before. */
+  readonly addAloneToFound: AddTerm;
   /** The concept is complete; `rarity` is what it counts at most. */
   settle(rarity: number): void;
   clear(): void;
@@ -37,6 +39,9 @@ export function createUnitScores(layout: Layout, saturation: number): UnitScores
     scores,
     found: () => found,
     addAlone,
+    addAloneToFound(unit, value) {
+      if (scores[unit] !== 0) addAlone(unit, value);
+    },
     spread(unit, value) {
       const to = Math.min(ends[unit] ?? 0, unit + reach + 1);
       for (let other = Math.max(starts[unit] ?? 0, unit - reach); other < to; other++) {
