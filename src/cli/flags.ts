@@ -22,7 +22,9 @@ export type FlagName =
   | "config"
   | "archive"
   | "output"
-  | "provider";
+  | "provider"
+  | "channel"
+  | "workspace";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -50,9 +52,11 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
     value: "NAME",
     help: "whose rules: openai-chat, anthropic, gemini, …; the session's own when left out",
   },
+  channel: { value: "DIR", help: "the channel's folder, with SESSION.md and MEMORY.md" },
+  workspace: { value: "DIR", help: "the workspace's folder; the one above the channel when left out" },
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
-  all: { help: "show every message, long runs not folded" },
+  all: { help: "leave nothing folded or out: every message of a run, a channel's logs" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
 };

@@ -6,6 +6,7 @@ import { diffCommand } from "./diff.ts";
 import { inspectCommand } from "./inspect.ts";
 import { lintCommand } from "./lint.ts";
 import { planCommand } from "./plan.ts";
+import { recallCommand } from "./recall.ts";
 import { redactCommand } from "./redact.ts";
 import { repairCommand } from "./repair.ts";
 import { replayCommand } from "./replay.ts";
@@ -20,6 +21,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   diff: diffCommand,
   redact: redactCommand,
   archive: archiveCommand,
+  recall: recallCommand,
   config: configCommand,
   demo: demoCommand,
 };

@@ -1,0 +1,87 @@
+import { lstat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { CompactError } from "../../errors.ts";
+import type { MemorySource } from "../../memory/memory-candidate.ts";
+import { type RecalledMemory, recallRelevantMemory } from "../../memory/recall.ts";
+import type { Command, Invocation } from "../command.ts";
+import { oneLine, safeLines } from "../render/safe.ts";
+
+const MEMORY: readonly MemorySource[] = [
+  "channel-session",
+  "channel-memory",
+  "workspace-memory",
+  "channel-history",
+];
+const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
+
+export const recallCommand: Command = {
+  usage: "<query> --channel DIR",
+  summary: "what a channel's memory says to a question: the sections that would be put before the message",
+  flags: ["channel", "workspace", "all", "json"],
+  notes: [
+    "Reads SESSION.md, MEMORY.md and HISTORY.md of the channel and MEMORY.md of the workspace; writes nothing.",
+    "--all searches the channel's logs as well. --json has the text of the block, too.",
+    "Exit code 0 also when nothing is relevant.",
+  ],
+  mostWords: 1,
+  run: async (invocation) => {
+    const { flags, ports, terminal, words } = invocation;
+    const channelDir = await folderOf(flags.channel, invocation);
+    const workspaceDir = resolve(ports.cwd, flags.workspace ?? dirname(channelDir));
+    const result = await recallRelevantMemory({
+      query: queryOf(words),
+      channelDir,
+      workspaceDir,
+      sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
+      now: ports.now().getTime(),
+      warn: (text) => terminal.warn(oneLine(text)),
+    });
+    if (flags.json === true) terminal.printJson(result);
+    else terminal.print(["", ...linesOf(result.items, result.candidates, invocation)]);
+    return 0;
+  },
+};
+
+function queryOf(words: readonly string[]): string {
+  const [query = ""] = words;
+  if (query.trim() !== "") return query;
+  throw new CompactError("InvalidUsage", "compact recall needs a query", {
+    hint: "Write compact recall 'some words' --channel DIR.",
+  });
+}
+
+async function folderOf(given: string | undefined, { ports }: Invocation): Promise<string> {
+  if (given === undefined) {
+    throw new CompactError("InvalidUsage", "compact recall needs a channel", {
+      hint: "Write compact recall 'some words' --channel DIR, the folder with SESSION.md and MEMORY.md.",
+    });
+  }
+  const folder = resolve(ports.cwd, given);
+  const isFolder = await lstat(folder).then(
+    (stats) => stats.isDirectory() || stats.isSymbolicLink(),
+    () => false,
+  );
+  if (isFolder) return folder;
+  throw new CompactError("NotFound", `there is no folder ${oneLine(given)}`, {
+    place: oneLine(given),
+    hint: "Name the folder of a channel, with SESSION.md and MEMORY.md in it.",
+  });
+}
+
+function linesOf(items: readonly RecalledMemory[], candidates: number, { terminal }: Invocation): string[] {
+  if (items.length === 0) {
+    return [
+      `  Nothing in ${candidates === 1 ? "one section" : `${candidates} sections`} speaks to that.`,
+      "",
+    ];
+  }
+  return items.flatMap(({ source, title, path, timestamp, content }) => {
+    const name = title === "" ? source : `${source} / ${oneLine(title)}`;
+    const noted = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;
+    return [
+      `  ${terminal.paint("strong", name)}  ${terminal.paint("faint", `${oneLine(path)}${noted}`)}`,
+      ...safeLines(content).map((line) => `    ${line}`),
+      "",
+    ];
+  });
+}
