@@ -69,6 +69,8 @@ export interface CompactConfig {
     readonly console: boolean;
     /** Events to this file as well. */
     readonly jsonl?: string;
+    /** Events to Ariadne's `/ingest` at this URL as well. */
+    readonly ariadne?: string;
   };
   readonly models: Readonly<Record<string, ModelOverride>>;
 }

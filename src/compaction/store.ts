@@ -10,6 +10,7 @@ import { sessionKey } from "../storage/session-key.ts";
 import { createStateStore, type StateStore } from "../storage/session-state.ts";
 import { asShared } from "../storage/shared.ts";
 import type { Exporter } from "../tracing/event.ts";
+import { createAriadneExporter } from "../tracing/exporters/ariadne.ts";
 import { createConsoleExporter } from "../tracing/exporters/console.ts";
 import { createJsonlExporter } from "../tracing/exporters/jsonl.ts";
 import type { CompactConfig } from "./config.ts";
@@ -119,6 +120,7 @@ export function configuredExporters({ tracing }: CompactConfig, warn: (message: 
   if (tracing.console) exporters.push(createConsoleExporter({ write: (line) => console.error(line) }));
   if (tracing.jsonl !== undefined)
     exporters.push(createJsonlExporter({ append: fileAppender(tracing.jsonl, warn) }));
+  if (tracing.ariadne !== undefined) exporters.push(createAriadneExporter({ url: tracing.ariadne }));
   return exporters;
 }
 

@@ -97,6 +97,7 @@ const redaction: Fields<CompactConfig["redaction"]> = {
 const tracing: Fields<CompactConfig["tracing"]> = {
   console: flag("Writes events to stderr."),
   jsonl: words("File that events are appended to, one JSON object a line.", "inside"),
+  ariadne: words("URL of Ariadne's /ingest, which events are sent to.", "never"),
 };
 
 const model: Fields<ModelOverride> = {

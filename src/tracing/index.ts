@@ -1,5 +1,6 @@
 export { escapeControl } from "./escape.ts";
 export type { CompactEvent, CompactEventName, Exporter } from "./event.ts";
+export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
 export { createCallbackExporter } from "./exporters/callback.ts";
 export { createConsoleExporter } from "./exporters/console.ts";
 export { createJsonlExporter } from "./exporters/jsonl.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { canRun, runExample } from "../example.ts";
 
 it.skipIf(!canRun("openai-agents"))(
-  "examples/openai-agents.ts runs as a stranger would run it, with no key",
+  "DOC-2 examples/openai-agents.ts runs as a stranger would run it, with no key",
   async () => {
     const { status, stdout, stderr } = await runExample("openai-agents");
     expect(status, stderr).toBe(0);
