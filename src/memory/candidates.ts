@@ -22,6 +22,13 @@ const SECTION_CHARS = 600;
 export async function buildMemoryCandidates(
   options: BuildMemoryCandidatesOptions,
 ): Promise<readonly MemoryCandidate[]> {
+  return (await readMemoryCandidates(options)).candidates;
+}
+
+/** The candidates, and a text that is the same as long as the files are. */
+export async function readMemoryCandidates(
+  options: BuildMemoryCandidatesOptions,
+): Promise<{ readonly candidates: readonly MemoryCandidate[]; readonly state: string }> {
   const files: readonly (readonly [MemorySource, string])[] = [
     ["channel-session", join(options.channelDir, CHANNEL_FILES.session)],
     ["channel-memory", join(options.channelDir, CHANNEL_FILES.memory)],
@@ -31,10 +38,15 @@ export async function buildMemoryCandidates(
   const read = await Promise.all(
     files.map(async ([source, path]) => {
       const file = await readOrWarn(path, options.warn);
-      return file === undefined ? [] : candidatesOfFile(source, path, file);
+      if (file === undefined) return { candidates: [], state: path };
+      const state = `${path} ${file.version} ${file.modified}`;
+      return { candidates: candidatesOfFile(source, path, file), state };
     }),
   );
-  return read.flat();
+  return {
+    candidates: read.flatMap(({ candidates }) => candidates),
+    state: read.map(({ state }) => state).join("\n"),
+  };
 }
 
 async function readOrWarn(

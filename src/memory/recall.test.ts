@@ -123,8 +123,14 @@ describe("recall", () => {
   });
 
   it("MEM-3 nothing relevant gives an empty text, not an empty block", async () => {
-    await write("MEMORY.md", "## Decisions\n\nWe deploy on Thursday evenings.\n");
-    for (const query of ["thanks, that looks great!", "What is the capital of France?", "", "你好"]) {
+    await write("MEMORY.md", "## Decisions\n\nWe deploy on Thursday evenings; the logs look great, good.\n");
+    for (const query of [
+      "thanks, that looks great!",
+      "Good, go ahead please",
+      "What is the capital of France?",
+      "",
+      "你好",
+    ]) {
       expect(await recall(query)).toMatchObject({ items: [], renderedText: "" });
     }
   });
@@ -232,6 +238,16 @@ describe("recall", () => {
     expect(cold.items[0]).toMatchObject({ id: "channel-context:1", content: "The parrot is called Coco." });
     expect(told).toEqual([expect.stringContaining("1 of 4 lines")]);
     expect((await recall("zebra", { sources: ["channel-context"] })).items).toEqual([]);
+  });
+
+  it("MEM-3 a change of a file is seen by the next recall", async () => {
+    await write("MEMORY.md", "## A\n\nThe deploy is on Monday.\n");
+    expect((await recall("deploy")).items[0]?.content).toContain("Monday");
+    expect((await recall("deploy")).items[0]?.content).toContain("Monday");
+    await write("MEMORY.md", "## A\n\nThe deploy is on Friday.\n");
+    expect((await recall("deploy")).items[0]?.content).toContain("Friday");
+    await rm(join(channelDir, "MEMORY.md"));
+    expect((await recall("deploy")).items).toEqual([]);
   });
 
   it("MEM-3 limits that mean nothing are refused", async () => {

@@ -1,5 +1,5 @@
 import { CompactError } from "../errors.ts";
-import { buildMemoryCandidates } from "./candidates.ts";
+import { readMemoryCandidates } from "./candidates.ts";
 import { buildColdCandidates } from "./cold.ts";
 import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { packMemories } from "./pack.ts";
@@ -72,8 +72,7 @@ const SURE_COVERAGE = 0.22;
 export async function recallRelevantMemory(request: RecallRequest): Promise<RecallResult> {
   checkRequest(request);
   const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;
-  const candidates = await candidatesOf(request);
-  const index = createRecallIndex(candidates);
+  const { candidates, index } = await indexed(request);
   const found = relevant(candidates, index, request);
   const ordered = await reranked(found, request, maxInjected);
   const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
@@ -101,15 +100,35 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   return { items, renderedText, candidates: candidates.length, folded, omitted };
 }
 
-async function candidatesOf(request: RecallRequest): Promise<readonly MemoryCandidate[]> {
-  const { sources } = request;
-  const warm = await buildMemoryCandidates(request);
-  if (sources === undefined) return warm;
-  const cold = await buildColdCandidates({ ...request, sources });
-  return [...warm, ...cold].filter(({ source }) => sources.includes(source));
+interface Indexed {
+  readonly candidates: readonly MemoryCandidate[];
+  readonly index: RecallIndex;
 }
 
-/** The candidates that hold enough of the query's words themselves; a single one where even the best may be chance. */
+/** Indexes of memories that were recalled from last, by the state of their files. */
+const indexes = new Map<string, Indexed>();
+const MOST_INDEXES = 8;
+
+async function indexed(request: RecallRequest): Promise<Indexed> {
+  const { sources } = request;
+  const { candidates: all, state } = await readMemoryCandidates(request);
+  const cold = sources === undefined ? [] : await buildColdCandidates({ ...request, sources });
+  const key = `${sources?.join() ?? ""}\n${state}`;
+  const known = cold.length === 0 ? indexes.get(key) : undefined;
+  if (known !== undefined) return known;
+  const candidates = [...all, ...cold].filter(({ source }) => sources?.includes(source) ?? true);
+  const made = { candidates, index: createRecallIndex(candidates) };
+  if (cold.length > 0) return made;
+  const [oldest] = indexes.keys();
+  if (indexes.size >= MOST_INDEXES && oldest !== undefined) indexes.delete(oldest);
+  indexes.set(key, made);
+  return made;
+}
+
+/**
+ * The candidates that hold enough of the query's words themselves, or stand in one section with one that does; a single
+ * one where even the best may be chance.
+ */
 function relevant(
   candidates: readonly MemoryCandidate[],
   index: RecallIndex,
@@ -120,10 +139,13 @@ function relevant(
     const candidate = byId.get(id);
     if (candidate === undefined) return [];
     const coverage = index.coverage(query, `${candidate.title}\n${candidate.content}`);
-    return coverage < LEAST_COVERAGE ? [] : [{ candidate, score, coverage }];
+    return [{ candidate, score, coverage }];
   });
-  const sure = hits.some(({ coverage }) => coverage >= SURE_COVERAGE);
-  const ordered = inPrecedence(hits, query, precedence);
+  const covered = hits.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
+  const sections = new Set(covered.map(({ candidate }) => candidate.section));
+  const kept = hits.filter(({ candidate }) => sections.has(candidate.section));
+  const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
+  const ordered = inPrecedence(kept, query, precedence);
   return sure ? ordered : ordered.slice(0, 1);
 }
 

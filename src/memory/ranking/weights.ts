@@ -48,7 +48,7 @@ export const RANKING_WEIGHTS: RankingWeights = {
   secondNext: 0.1,
   window: 0.025,
   windowReach: 8,
-  beside: 0.9,
+  beside: 0.95,
   related: 0.2,
   namedAuthor: 1.2,
   otherAuthor: 0.9,

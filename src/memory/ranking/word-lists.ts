@@ -23,6 +23,12 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 `),
 );
 
+/** Words of courtesy and assent: in a message they are no sign that a memory is wanted. */
+export const COURTESY_WORDS: readonly string[] = words(`
+  ahead alright amazing awesome bye continue cool excellent fine glad good goodbye great look looks looking nice perfect
+  please proceed sorry sounds welcome wonderful wow
+`);
+
 const pairs = (text: string): readonly [string, string][] =>
   words(text).flatMap((entry) => {
     const [base = "", ...forms] = entry.split(/[:,]/);
