@@ -1,5 +1,5 @@
 // Forty questions in Chinese, Japanese and Korean, each with the one note that answers it; all notes of a language are candidates.
-export const PROBE = {
+const PROBE = {
   zh: [
     ["部署窗口是什么时候？", "每周四晚上八点以后才能部署。"],
     ["数据库用的是哪一个？", "数据库选用了 PostgreSQL，版本十六。"],

@@ -58,11 +58,15 @@ function freshFirst(hits: readonly ScoredMemory[], query: string): readonly Scor
     return { hit, time: Date.parse(timestamp ?? ""), terms, asked };
   });
   const ordered: Topic[] = [];
-  for (const topic of topics) {
-    const place = ordered.findIndex((before) => topic.time > before.time && sameTopic(topic, before));
-    if (place < 0) ordered.push(topic);
-    else ordered.splice(place, 0, topic);
-  }
+  const placed = new Set<Topic>();
+  const placeWithFresher = (topic: Topic): void => {
+    if (placed.has(topic)) return;
+    placed.add(topic);
+    for (const other of topics)
+      if (other.time > topic.time && sameTopic(topic, other)) placeWithFresher(other);
+    ordered.push(topic);
+  };
+  topics.forEach(placeWithFresher);
   let ceiling = Number.POSITIVE_INFINITY;
   return ordered.map(({ hit }, index) => {
     const rest = ordered.slice(index).map((topic) => topic.hit.score);

@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
+import { inPrecedence, type ScoredMemory } from "./precedence.ts";
+
+const hit = (
+  id: string,
+  source: MemorySource,
+  more: Partial<MemoryCandidate> & { score?: number } = {},
+): ScoredMemory => ({
+  score: more.score ?? 1,
+  candidate: {
+    id,
+    source,
+    path: "",
+    title: "",
+    content: `alpha beta ${id}`,
+    sectionKind: "other",
+    priority: 0,
+    line: 1,
+    ...more,
+  },
+});
+const ids = (hits: readonly ScoredMemory[]): string => hits.map(({ candidate }) => candidate.id).join(" ");
+
+it("MEM-10 equal scores: session, memory, workspace, history; durable: workspace, memory, session, history", () => {
+  const hits = [
+    hit("h", "channel-history"),
+    hit("w", "workspace-memory"),
+    hit("m", "channel-memory"),
+    hit("s", "channel-session"),
+  ];
+  expect(ids(inPrecedence(hits, "gamma", "current"))).toBe("s m w h");
+  expect(ids(inPrecedence(hits, "gamma", "durable"))).toBe("w m s h");
+});
+
+it("MEM-10 the source decides between equals, not against much better ones; the kind only within a source", () => {
+  const hits = [hit("s", "channel-session", { score: 1 }), hit("h", "channel-history", { score: 2 })];
+  expect(ids(inPrecedence(hits, "gamma", "current"))).toBe("h s");
+  const kinds = [hit("a", "channel-memory", { priority: 1 }), hit("b", "channel-memory", { priority: 2 })];
+  expect(ids(inPrecedence(kinds, "gamma", "current"))).toBe("b a");
+});
+
+const drawn = fc.array(
+  fc.record({
+    words: fc.subarray(["deploy", "window", "redis", "queue", "billing", "report"], { minLength: 1 }),
+    day: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+    score: fc.integer({ min: 1, max: 9 }),
+  }),
+  { maxLength: 8 },
+);
+
+it("MEM-10 among any notes of equal words the fresher comes first, none is lost, and scores fall", () => {
+  fc.assert(
+    fc.property(drawn, (notes) => {
+      const hits = notes.map(({ words, day, score }, index) =>
+        hit(String(index), "channel-memory", {
+          content: words.join(" "),
+          score,
+          ...(day === undefined ? {} : { timestamp: `2026-01-0${day}` }),
+        }),
+      );
+      const ordered = inPrecedence(hits, "deploy window", "current");
+      expect(ordered.map(({ candidate }) => candidate.id).toSorted()).toEqual(
+        hits.map(({ candidate }) => candidate.id),
+      );
+      ordered.forEach(({ candidate, score }, place) => {
+        expect(score).toBeLessThanOrEqual(ordered[place - 1]?.score ?? score);
+        for (const { candidate: later } of ordered.slice(place + 1)) {
+          const fresher = (later.timestamp ?? "") > (candidate.timestamp ?? "9");
+          const sameWords = later.content === candidate.content && candidate.content.includes(" ");
+          expect(fresher && sameWords).toBe(false);
+        }
+      });
+    }),
+  );
+});
