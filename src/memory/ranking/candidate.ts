@@ -8,7 +8,10 @@ export interface RecallCandidate {
   readonly author?: string | undefined;
   /** When it was written: ISO text, a date in English words, or milliseconds since 1970. */
   readonly timestamp?: string | number | Date | undefined;
-  /** What it is part of: a conversation, a file. Neighbours in one section explain each other. */
+  /**
+   * What it is part of: a conversation, a file. Neighbours in one section explain each other. Left out everywhere, those
+   * with an order or author are one section, those with only a timestamp one for each time.
+   */
   readonly section?: string | number | undefined;
   /** Its place in the section; that in the list when left out. */
   readonly order?: number | undefined;

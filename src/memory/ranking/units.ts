@@ -60,13 +60,11 @@ interface Placed {
   readonly section: number;
 }
 
-/** Units of one section side by side in their order; a candidate that is part of nothing is a section by itself. */
+/** Units of one section side by side in their order. */
 function place(candidates: readonly RecallCandidate[]): readonly Placed[] {
   const sections = new Map<string, RecallCandidate[]>();
   candidates.forEach((candidate, index) => {
-    const { section, order, author } = candidate;
-    const alone = section === undefined && order === undefined && author === undefined;
-    const key = alone ? `alone ${index}` : `part ${section ?? ""}`;
+    const key = sectionKey(candidate, index);
     const known = sections.get(key);
     if (known === undefined) sections.set(key, [candidate]);
     else known.push(candidate);
@@ -74,6 +72,12 @@ function place(candidates: readonly RecallCandidate[]): readonly Placed[] {
   return [...sections.values()].flatMap((members, section) =>
     inOrder(members).map((candidate) => ({ candidate, section })),
   );
+}
+
+/** Without a section, what has an order or an author is one conversation, and what was written at one time one note. */
+function sectionKey({ section, order, author, timestamp }: RecallCandidate, index: number): string {
+  if (section !== undefined || order !== undefined || author !== undefined) return `part ${section ?? ""}`;
+  return timestamp === undefined ? `alone ${index}` : `at ${String(timestamp)}`;
 }
 
 function inOrder(members: readonly RecallCandidate[]): readonly RecallCandidate[] {
