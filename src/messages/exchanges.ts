@@ -53,11 +53,17 @@ interface Grouping {
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
   const alone = isSummary(message) || carriesCompaction(message);
-  const joins = !alone && run !== undefined && (run.hasReasoning || (hasCalls && run.open.size > 0));
+  const calling = run !== undefined && run.open.size > 0 && (hasCalls || isItem(message));
+  const joins = !alone && run !== undefined && (run.hasReasoning || calling);
   if (message.role === "assistant" && joins) return run;
   const unit: DraftUnit = { indexes: [], calls: 0, open: new Set(), hasReasoning: false };
   grouping.units.push(unit);
   return unit;
+}
+
+/** True where one response stands as several entries: what comes between its calls belongs to it. */
+function isItem({ format }: Message): boolean {
+  return format === "openai-responses" || format === "openai-agents";
 }
 
 function isSummary(message: Message): boolean {
