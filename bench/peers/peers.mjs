@@ -116,7 +116,8 @@ const agents = {
   name: "OpenAI Agents SDK removeAllTools",
   format: "openai-agents",
   ready: (list) => list,
-  configured: "the handoff filter of the SDK's extensions, once the list is over the aim; knows no aim itself",
+  configured:
+    "the handoff filter of the SDK's extensions, once the list is over the aim; knows no aim itself",
   run: async (list, aim) => {
     if (counter("openai-agents")(list) <= aim) return list;
     const runs = { preHandoffItems: [], newItems: [] };

@@ -34,7 +34,10 @@ function beforeCall(list, format) {
 function* histories(format, ready) {
   let found = 0;
   for (let seed = Number(values.seed); found < wanted; seed += 1) {
-    const list = beforeCall(ready(drawHistory(format, seed, { options: TOOL_HEAVY, bound: false }).list), format);
+    const list = beforeCall(
+      ready(drawHistory(format, seed, { options: TOOL_HEAVY, bound: false }).list),
+      format,
+    );
     if (list.length < FEWEST_ENTRIES || newlyBroken([], list, format).length > 0) continue;
     const messages = decode(list, format);
     const ask = messages[newestAsk(messages)];

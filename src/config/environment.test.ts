@@ -85,7 +85,9 @@ describe("environment", () => {
   });
 
   it("the URL of Postgres is known, and in no setting", () => {
-    const { config, warnings } = loadConfig({ env: { COMPACT_POSTGRES_URL: "postgres://me:secret@host/db" } });
+    const { config, warnings } = loadConfig({
+      env: { COMPACT_POSTGRES_URL: "postgres://me:secret@host/db" },
+    });
     expect({ config, warnings }).toEqual({ config: presets, warnings: [] });
   });
 

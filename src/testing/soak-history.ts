@@ -54,7 +54,7 @@ export interface SoakFixed {
 }
 
 /** A model whose reasoning is bound to its prefix. */
-export const BOUND_MODEL = "claude-fable-5-1";
+const BOUND_MODEL = "claude-fable-5-1";
 
 const STRATEGIES: readonly SummaryStrategy[] = [
   "task_state",

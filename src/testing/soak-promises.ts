@@ -60,7 +60,7 @@ function strippedOf(report: object): number {
   return reasoningDropped ?? 0;
 }
 
-export const isSummary = (message: Message): boolean => messageText(message).startsWith("<COMPACT-SUMMARY v");
+const isSummary = (message: Message): boolean => messageText(message).startsWith("<COMPACT-SUMMARY v");
 
 /** Rules, invariants and seals that are broken more often than before; errors alone. */
 export function newlyBroken(before: readonly unknown[], after: readonly unknown[], format: Format): Broken[] {

@@ -15,7 +15,7 @@ const LINE_BREAK = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 const GIST = 100;
 
 /** Text of the archive, every line behind `> `, so that nothing in it can look like a line of ours. */
-export function quoted(text: string): string {
+function quoted(text: string): string {
   return text
     .split(LINE_BREAK)
     .map((line) => `> ${line}`)

@@ -15,15 +15,21 @@ it.skipIf(!canRun("openai", "clients"))("examples/openai.ts runs against OpenAI'
   }
 });
 
-it.skipIf(!canRun("anthropic", "clients"))("examples/anthropic.ts runs against Anthropic's protocol", async () => {
-  const stub = await startStub({ answers: () => `An answer. ${"It adds two. ".repeat(40)}`, window: 12_000 });
-  try {
-    const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: stub.anthropicUrl };
-    const { status, stdout, stderr } = await runExample("anthropic", { folder: "clients", env });
-    expect(status, stderr).toBe(0);
-    expect(stdout).toMatch(/the app holds 160 messages, \d\d? are sent$/m);
-    expect(stub.requests.filter(({ rejection }) => rejection !== undefined)).toEqual([]);
-  } finally {
-    await stub.close();
-  }
-});
+it.skipIf(!canRun("anthropic", "clients"))(
+  "examples/anthropic.ts runs against Anthropic's protocol",
+  async () => {
+    const stub = await startStub({
+      answers: () => `An answer. ${"It adds two. ".repeat(40)}`,
+      window: 12_000,
+    });
+    try {
+      const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: stub.anthropicUrl };
+      const { status, stdout, stderr } = await runExample("anthropic", { folder: "clients", env });
+      expect(status, stderr).toBe(0);
+      expect(stdout).toMatch(/the app holds 160 messages, \d\d? are sent$/m);
+      expect(stub.requests.filter(({ rejection }) => rejection !== undefined)).toEqual([]);
+    } finally {
+      await stub.close();
+    }
+  },
+);

@@ -8,5 +8,8 @@ import OpenAI6 from "openai-v6";
 
 const manager = new CompactManager({ model: "gpt-4o" });
 export const openAi: OpenAI = compactOpenAi(new OpenAI(), { manager, sessionId: "typed" });
-export const older: OpenAI6 = compactOpenAi(new OpenAI6(), { manager, sessionId: ({ user }) => String(user) });
+export const older: OpenAI6 = compactOpenAi(new OpenAI6(), {
+  manager,
+  sessionId: ({ user }) => String(user),
+});
 export const anthropic: Anthropic = compactAnthropic(new Anthropic(), { manager, sessionId: "typed" });
