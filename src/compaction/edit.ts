@@ -24,6 +24,8 @@ export interface Edit {
   readonly dropMedia?: true;
   /** Signed reasoning is left out: it was bound to a prefix that is no longer there. */
   readonly stripReasoning?: true;
+  /** What a later compaction did to the outcome: the same steps give the same bytes. */
+  readonly then?: Edit;
 }
 
 export interface EditContext {
@@ -35,6 +37,11 @@ export interface EditContext {
 /** The message with the edit applied; the very same object where the edit changes nothing. */
 export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
   if (edit === undefined) return message;
+  const edited = applyOnce(message, edit, context);
+  return edit.then === undefined ? edited : applyEdit(edited, edit.then, context);
+}
+
+function applyOnce(message: Message, edit: Edit, context: EditContext): Message {
   const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
   const isFixed = fixedParts(message);
   const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;

@@ -284,3 +284,18 @@ describe("the summary's place", () => {
     }
   });
 });
+
+it("G10 a message that was cut twice has the same bytes whether it is cut again or cut anew", async () => {
+  const { manager } = setUp({ maxContextTokens: 3000, policy: { onOverflow: "elide", hardCapBuffer: 100 } });
+  const raw: Chat[] = [say("user", words(1, 2500))];
+  const first = await manager.preflight("s", raw);
+  expect(first.report.elidedCount).toBeGreaterThan(0);
+  raw.push(call("a"), output("a", words(2, 1200)));
+  const second = await manager.preflight("s", raw);
+  expect(JSON.stringify(second.messages[0])).not.toBe(JSON.stringify(first.messages[0]));
+  const later = [...raw, say("assistant", "done")];
+  for (const given of [later, structuredClone(later)]) {
+    const { messages } = await manager.preflight("s", given);
+    expect(JSON.stringify(messages.slice(0, second.messages.length))).toBe(JSON.stringify(second.messages));
+  }
+});

@@ -92,32 +92,15 @@ function stored(summary: LiveSummary, tokens: number, at: string): StoredSummary
 
 function keptEntry(entry: ViewEntry, fate: PlannedMessage | undefined, context: EditContext): ViewEntry {
   if (fate?.edit === undefined) return entry;
-  return {
-    ...entry,
-    tokens: fate.tokensAfter,
-    message: applyEdit(entry.message, fate.edit, context),
-    edit: joined(entry.edit, fate.edit),
-  };
+  const message = applyEdit(entry.message, fate.edit, context);
+  if (message === entry.message) return entry;
+  return { ...entry, tokens: fate.tokensAfter, message, edit: followed(entry.edit, fate.edit) };
 }
 
-function joined(before: Edit | undefined, now: Edit): Edit {
-  const elideTo = least(before?.elideTo, now.elideTo);
-  const resultsTo = least(before?.resultsTo, now.resultsTo);
-  const dropMedia = before?.dropMedia === true || now.dropMedia === true;
-  const clear = before?.clear === true || now.clear === true;
-  const strip = before?.stripReasoning === true || now.stripReasoning === true;
-  return {
-    ...(clear ? { clear: true as const } : {}),
-    ...(elideTo === undefined ? {} : { elideTo }),
-    ...(resultsTo === undefined ? {} : { resultsTo }),
-    ...(dropMedia ? { dropMedia: true as const } : {}),
-    ...(strip ? { stripReasoning: true as const } : {}),
-  };
-}
-
-function least(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
+/** All edits of a message, in the order in which they were made. */
+function followed(before: Edit | undefined, now: Edit): Edit {
+  if (before === undefined) return now;
+  return { ...before, then: before.then === undefined ? now : followed(before.then, now) };
 }
 
 function keptMessage(entry: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
