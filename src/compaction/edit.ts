@@ -25,7 +25,7 @@ export interface Edit {
   /** Signed reasoning is left out: it was bound to a prefix that is no longer there. */
   readonly stripReasoning?: true;
   /** What a later compaction did to the outcome: the same steps give the same bytes. */
-  readonly then?: Edit;
+  readonly next?: Edit;
 }
 
 export interface EditContext {
@@ -38,7 +38,7 @@ export interface EditContext {
 export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
   if (edit === undefined) return message;
   const edited = applyOnce(message, edit, context);
-  return edit.then === undefined ? edited : applyEdit(edited, edit.then, context);
+  return edit.next === undefined ? edited : applyEdit(edited, edit.next, context);
 }
 
 function applyOnce(message: Message, edit: Edit, context: EditContext): Message {

@@ -100,7 +100,7 @@ function keptEntry(entry: ViewEntry, fate: PlannedMessage | undefined, context: 
 /** All edits of a message, in the order in which they were made. */
 function followed(before: Edit | undefined, now: Edit): Edit {
   if (before === undefined) return now;
-  return { ...before, then: before.then === undefined ? now : followed(before.then, now) };
+  return { ...before, next: before.next === undefined ? now : followed(before.next, now) };
 }
 
 function keptMessage(entry: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
