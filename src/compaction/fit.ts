@@ -252,7 +252,8 @@ function elideKept(
   return best;
 }
 
-function editContext(input: PlanInput): EditContext {
+/** What edits of the planned messages are made with. */
+export function editContext(input: PlanInput): EditContext {
   const countText = (text: string): number => input.counter.countText(text);
   return input.archiveId === undefined ? { countText } : { countText, archiveId: input.archiveId };
 }

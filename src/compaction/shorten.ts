@@ -4,7 +4,7 @@ import { newestAsk } from "../messages/turns.ts";
 import { mediaBytes, wireBytes } from "../messages/wire-size.ts";
 import { partition } from "../policy/partition.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
-import type { Draft, PlanInput } from "./fit.ts";
+import { type Draft, editContext, type PlanInput } from "./fit.ts";
 
 /** Media are taken down to this share of the byte budget at once, so that the next image does not ask again. */
 const MEDIA_SHARE = 0.5;
@@ -47,13 +47,13 @@ export function fitBytes(input: PlanInput, draft: Draft): Draft {
 
 function sizeAfter(input: PlanInput, index: number, edit: Edit | undefined): number {
   const message = input.messages[index];
-  return message === undefined ? 0 : wireBytes(applyEdit(message, edit, contextOf(input)));
+  return message === undefined ? 0 : wireBytes(applyEdit(message, edit, editContext(input)));
 }
 
 /** Tool results that no model has seen yet and that are longer than `limit` tokens keep head and tail. */
 export function shortenResults(input: PlanInput, limit: number): Draft {
   const found = new Map<number, Edit>();
-  for (const index of unsentResults(input.messages, limit, contextOf(input)))
+  for (const index of unsentResults(input.messages, limit, editContext(input)))
     found.set(index, { resultsTo: limit });
   return withEdits(input, keepAll(input), found);
 }
@@ -87,14 +87,9 @@ function withEdits(input: PlanInput, draft: Draft, found: ReadonlyMap<number, Ed
     const message = input.messages[index];
     if (message === undefined) continue;
     edits.set(index, edit);
-    costs[index] = input.counter.countMessage(applyEdit(message, edit, contextOf(input)));
+    costs[index] = input.counter.countMessage(applyEdit(message, edit, editContext(input)));
   }
   return { ...draft, edits, costs };
-}
-
-function contextOf(input: PlanInput): EditContext {
-  const countText = (text: string): number => input.counter.countText(text);
-  return input.archiveId === undefined ? { countText } : { countText, archiveId: input.archiveId };
 }
 
 function tooManyBytes(bytes: number, most: number): CompactError {
