@@ -12,7 +12,8 @@ const layers = [
   ["agents"],
   ["config", "testing", "index.ts"],
   ["adapters"],
-  ["cli", "viewer"],
+  ["viewer"],
+  ["cli"],
 ];
 
 /** Folders that run in a browser as well as in Node. */
@@ -39,6 +40,6 @@ const lazyEdge = {
 };
 
 /** Packages that code may import, by folder. */
-const packages = { config: ["yaml", "zod"] };
+const packages = { agents: ["yaml"], config: ["yaml", "zod"] };
 
 module.exports = { layers, portable, lazyEdge, packages };
