@@ -42,4 +42,7 @@ const lazyEdge = {
 /** Packages that code may import, by folder. */
 const packages = { agents: ["yaml"], config: ["yaml", "zod"] };
 
-module.exports = { layers, portable, lazyEdge, packages };
+/** Folders that may load an optional peer when it is first used. */
+const peerEdges = ["storage/drivers", "tracing/exporters", "adapters", "cli"];
+
+module.exports = { layers, portable, lazyEdge, packages, peerEdges };
