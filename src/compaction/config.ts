@@ -72,6 +72,31 @@ export interface CompactConfig {
     /** Events to Ariadne's `/ingest` at this URL as well. */
     readonly ariadne?: string;
   };
+  readonly memory: {
+    /** False: no memory file is written by the program. */
+    readonly automaticWrites: boolean;
+  };
+  /** What of a memory is put before a user's message. */
+  readonly memoryRecall: {
+    readonly enabled: boolean;
+    /** Best candidates that are looked at. */
+    readonly maxCandidates: number;
+    /** Items in the text at most. */
+    readonly maxInjected: number;
+    /** Characters of the text, its tags included. */
+    readonly maxChars: number;
+    /** Whether the memory's model puts the candidates in order; the program's order stands otherwise. */
+    readonly rerankWithModel: boolean;
+  };
+  /** When a memory's SESSION.md is written. */
+  readonly sessionMemory: {
+    readonly enabled: boolean;
+    /** Turns, or tool calls, since the last update that make the next one due. */
+    readonly minTurnsBetweenUpdate: number;
+    readonly minToolCallsBetweenUpdate: number;
+    readonly forceRefreshBeforeCompact: boolean;
+    readonly forceRefreshBeforeNewSession: boolean;
+  };
   readonly models: Readonly<Record<string, ModelOverride>>;
 }
 
@@ -88,6 +113,21 @@ export const defaultConfig: CompactConfig = Object.freeze({
   storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
   redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]), personal: false }),
   tracing: Object.freeze({ console: false }),
+  memory: Object.freeze({ automaticWrites: true }),
+  memoryRecall: Object.freeze({
+    enabled: true,
+    maxCandidates: 12,
+    maxInjected: 5,
+    maxChars: 3_500,
+    rerankWithModel: false,
+  }),
+  sessionMemory: Object.freeze({
+    enabled: true,
+    minTurnsBetweenUpdate: 2,
+    minToolCallsBetweenUpdate: 4,
+    forceRefreshBeforeCompact: true,
+    forceRefreshBeforeNewSession: true,
+  }),
   models: Object.freeze({}),
 });
 
@@ -112,6 +152,9 @@ export function mergeConfig(input: CompactConfigInput): CompactConfig {
     storage: { ...defaultConfig.storage, ...input.storage },
     redaction: { ...defaultConfig.redaction, ...input.redaction },
     tracing: { ...defaultConfig.tracing, ...input.tracing },
+    memory: { ...defaultConfig.memory, ...input.memory },
+    memoryRecall: { ...defaultConfig.memoryRecall, ...input.memoryRecall },
+    sessionMemory: { ...defaultConfig.sessionMemory, ...input.sessionMemory },
     models: { ...defaultConfig.models, ...input.models } as CompactConfig["models"],
   };
 }

@@ -100,6 +100,26 @@ const tracing: Fields<CompactConfig["tracing"]> = {
   ariadne: words("URL of Ariadne's /ingest, which events are sent to.", "never"),
 };
 
+const memory: Fields<CompactConfig["memory"]> = {
+  automatic_writes: flag("Lets the program write memory files; nothing is written by itself otherwise."),
+};
+
+const memoryRecall: Fields<CompactConfig["memoryRecall"]> = {
+  enabled: flag("Puts what the memory knows before the user's message."),
+  max_candidates: whole(1, "Best sections that are looked at."),
+  max_injected: whole(0, "Most sections that are put before a message."),
+  max_chars: whole(0, "Most characters of them together, tags included."),
+  rerank_with_model: flag("Lets the memory's model order them; no model is asked otherwise."),
+};
+
+const sessionMemory: Fields<CompactConfig["sessionMemory"]> = {
+  enabled: flag("Keeps the state of the work in SESSION.md."),
+  min_turns_between_update: whole(1, "Turns since the last update that make the next one due."),
+  min_tool_calls_between_update: whole(1, "Tool calls since the last update that make the next one due."),
+  force_refresh_before_compact: flag("Brings SESSION.md up to date before a compaction."),
+  force_refresh_before_new_session: flag("Brings SESSION.md up to date before a new session."),
+};
+
 const model: Fields<ModelOverride> = {
   window: whole(1, "Tokens of prompt and answer together."),
   max_output: whole(1, "Most tokens of one answer."),
@@ -114,6 +134,9 @@ const top: Fields<CompactConfig> = {
   storage: group<CompactConfig["storage"]>(storage),
   redaction: group<CompactConfig["redaction"]>(redaction),
   tracing: group<CompactConfig["tracing"]>(tracing),
+  memory: group<CompactConfig["memory"]>(memory),
+  memory_recall: group<CompactConfig["memoryRecall"]>(memoryRecall),
+  session_memory: group<CompactConfig["sessionMemory"]>(sessionMemory),
   models: named(group<ModelOverride>(model), "Facts about models by name: window, max_output, encoding."),
 };
 
@@ -132,6 +155,9 @@ const sections: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = 
   storage,
   redaction,
   tracing,
+  memory,
+  memory_recall: memoryRecall,
+  session_memory: sessionMemory,
 };
 
 /** Every setting in the order of the documentation. */

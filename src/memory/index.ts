@@ -1,4 +1,13 @@
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
+export type {
+  ChannelMemory,
+  ChannelMemoryOptions,
+  MemoryBoundary,
+  MemoryBoundaryOptions,
+  MemorySettingsInput,
+  MemoryTaskRecord,
+  MemoryTurn,
+} from "./channel-memory.ts";
 export { type BuildColdCandidatesOptions, buildColdCandidates } from "./cold.ts";
 export {
   ensureChannel,
