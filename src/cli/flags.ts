@@ -21,6 +21,7 @@ export type FlagName =
   | "deadline"
   | "config"
   | "archive"
+  | "session"
   | "output"
   | "provider"
   | "channel"
@@ -47,6 +48,7 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
   archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
+  session: { value: "ID", help: "the one session of the archive to read" },
   output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {
     value: "NAME",

@@ -5,6 +5,7 @@ import { demoCommand } from "./demo.ts";
 import { diffCommand } from "./diff.ts";
 import { inspectCommand } from "./inspect.ts";
 import { lintCommand } from "./lint.ts";
+import { mcpCommand } from "./mcp.ts";
 import { planCommand } from "./plan.ts";
 import { recallCommand } from "./recall.ts";
 import { redactCommand } from "./redact.ts";
@@ -22,6 +23,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   redact: redactCommand,
   archive: archiveCommand,
   recall: recallCommand,
+  mcp: mcpCommand,
   config: configCommand,
   demo: demoCommand,
 };

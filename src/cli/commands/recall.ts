@@ -1,9 +1,8 @@
-import { lstat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
 import { CompactError } from "../../errors.ts";
 import type { MemorySource } from "../../memory/memory-candidate.ts";
 import { type RecalledMemory, recallRelevantMemory } from "../../memory/recall.ts";
 import type { Command, Invocation } from "../command.ts";
+import { channelFolders } from "../files/channel.ts";
 import { oneLine, safeLines } from "../render/safe.ts";
 
 const MEMORY: readonly MemorySource[] = [
@@ -26,12 +25,10 @@ export const recallCommand: Command = {
   mostWords: 1,
   run: async (invocation) => {
     const { flags, ports, terminal, words } = invocation;
-    const channelDir = await folderOf(flags.channel, invocation);
-    const workspaceDir = resolve(ports.cwd, flags.workspace ?? dirname(channelDir));
+    const folders = await channelFolders(channelIn(flags.channel), flags, ports);
     const result = await recallRelevantMemory({
       query: queryOf(words),
-      channelDir,
-      workspaceDir,
+      ...folders,
       sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
       now: ports.now().getTime(),
       warn: (text) => terminal.warn(oneLine(text)),
@@ -50,21 +47,10 @@ function queryOf(words: readonly string[]): string {
   });
 }
 
-async function folderOf(given: string | undefined, { ports }: Invocation): Promise<string> {
-  if (given === undefined) {
-    throw new CompactError("InvalidUsage", "compact recall needs a channel", {
-      hint: "Write compact recall 'some words' --channel DIR, the folder with SESSION.md and MEMORY.md.",
-    });
-  }
-  const folder = resolve(ports.cwd, given);
-  const isFolder = await lstat(folder).then(
-    (stats) => stats.isDirectory() || stats.isSymbolicLink(),
-    () => false,
-  );
-  if (isFolder) return folder;
-  throw new CompactError("NotFound", `there is no folder ${oneLine(given)}`, {
-    place: oneLine(given),
-    hint: "Name the folder of a channel, with SESSION.md and MEMORY.md in it.",
+function channelIn(given: string | undefined): string {
+  if (given !== undefined) return given;
+  throw new CompactError("InvalidUsage", "compact recall needs a channel", {
+    hint: "Write compact recall 'some words' --channel DIR, the folder with SESSION.md and MEMORY.md.",
   });
 }
 

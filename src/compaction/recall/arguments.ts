@@ -3,6 +3,9 @@ import { CompactError } from "../../errors.ts";
 /** The arguments of a call that a model made. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
+/** Of one text: a question of any length is shorter. */
+const MOST_CHARACTERS = 10_000;
+
 /** Arguments as an object, from a value or JSON text. Throws `InvalidArgument`, in words for the model. */
 export function readArguments(args: unknown): Arguments {
   const value = typeof args === "string" ? parsed(args) : args;
@@ -20,6 +23,9 @@ function parsed(text: string): unknown {
 
 export function textIn(given: Arguments, name: string): string {
   const value = given[name];
+  if (typeof value === "string" && value.length > MOST_CHARACTERS) {
+    throw refused(`${name} must have at most ${MOST_CHARACTERS} characters`);
+  }
   if (typeof value === "string" && value.trim() !== "") return value;
   throw refused(`${name} must be a text that is not empty`);
 }
@@ -35,6 +41,9 @@ export function numberIn(
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
   throw refused(`${name} must be a whole number from ${least}`);
 }
+
+/** Every answer of a tool that failed begins so; no other does. */
+export const FAILED = "Error: ";
 
 /** What went wrong, in words for the model. */
 export function wordsOfError(error: unknown): string {

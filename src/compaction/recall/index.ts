@@ -1,3 +1,4 @@
+export { type ArchiveToolsOptions, archiveTools } from "./archive-tools.ts";
 export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
 export type { Difference, Restored, RestoreOptions } from "./restore.ts";
 export {
@@ -17,6 +18,7 @@ export {
   type PiTool,
 } from "./shapes.ts";
 export {
+  isFailure,
   type ParametersSchema,
   type RecallSource,
   type RecallTool,

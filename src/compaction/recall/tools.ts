@@ -1,5 +1,5 @@
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
-import { type Arguments, numberIn, readArguments, textIn, wordsOfError } from "./arguments.ts";
+import { type Arguments, FAILED, numberIn, readArguments, textIn, wordsOfError } from "./arguments.ts";
 import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
 import { expandedText, hitsText, notFoundText, stepText } from "./quote.ts";
 import { RECALL_TOKENS, type Recall } from "./recall.ts";
@@ -33,9 +33,9 @@ export interface RecallToolsOptions {
   countText?(text: string): number;
 }
 
-const LEAST_TOKENS = 200;
-const MOST_HITS = 20;
-const HITS = 8;
+export const LEAST_TOKENS = 200;
+export const MOST_HITS = 20;
+export const HITS = 8;
 
 /** Two tools with which a model reads what left its prompt: `compact_search` finds messages, `compact_expand` reads one. */
 export function recallTools(
@@ -51,7 +51,8 @@ export function recallTools(
   return [searchTool(recall, limits), expandTool(recall, limits)];
 }
 
-interface Limits {
+/** What an answer may have. */
+export interface Limits {
   readonly maxTokens: number;
   countText(text: string): number;
 }
@@ -76,7 +77,11 @@ function searchTool(recall: Recall, limits: Limits): RecallTool {
       safely(args, async (given) => {
         const query = textIn(given, "query");
         const limit = Math.min(MOST_HITS, numberIn(given, "limit", { least: 1, otherwise: HITS }));
-        return hitsText(await recall.search(query, { limit }), { query, ...limits });
+        return hitsText(await recall.search(query, { limit }), {
+          query,
+          among: "this conversation",
+          ...limits,
+        });
       }),
   };
 }
@@ -100,19 +105,27 @@ function expandTool(recall: Recall, limits: Limits): RecallTool {
       safely(args, async (given) => {
         const id = cleanId(textIn(given, "id"));
         const offset = numberIn(given, "offset", { least: 0, otherwise: 0 });
-        const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
+        const step = stepOf(id);
         if (step !== undefined) {
-          const restored = await recall.restore(Number(step), { asSent: true });
+          const restored = await recall.restore(step, { asSent: true });
           return stepText(restored, { offset, ...limits });
         }
         const expanded = await recall.expand(id, { maxTokens: limits.maxTokens, offset });
-        return expanded === undefined ? notFoundText(id) : expandedText(expanded, limits);
+        return expanded === undefined
+          ? notFoundText(id, "this conversation")
+          : expandedText(expanded, limits);
       }),
   };
 }
 
+/** The step that `step N`, or the range `steps N-M`, names. */
+export function stepOf(id: string): number | undefined {
+  const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
+  return step === undefined ? undefined : Number(step);
+}
+
 /** Models hand over the words around an id as well. */
-function cleanId(id: string): string {
+export function cleanId(id: string): string {
   return id
     .trim()
     .replace(/^\[?(?:archive )?id[: ]+/i, "")
@@ -120,16 +133,26 @@ function cleanId(id: string): string {
     .replace(/[\].]+$/, "");
 }
 
-function schema(properties: ParametersSchema["properties"], required: readonly string[]): ParametersSchema {
+/** A closed object. */
+export function schema(
+  properties: ParametersSchema["properties"],
+  required: readonly string[],
+): ParametersSchema {
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-async function safely(args: unknown, work: (given: Arguments) => Promise<string>): Promise<string> {
+/** Runs a tool on its arguments; what goes wrong becomes its answer. */
+export async function safely(args: unknown, work: (given: Arguments) => Promise<string>): Promise<string> {
   try {
     return await work(readArguments(args));
   } catch (error) {
-    return `Error: ${wordsOfError(error)}`;
+    return `${FAILED}${wordsOfError(error)}`;
   }
+}
+
+/** Whether an answer of a tool tells of a failure. */
+export function isFailure(answer: string): boolean {
+  return answer.startsWith(FAILED);
 }
 
 /** Runs the tool of that name, for hosts that hand out calls themselves; undefined for a tool that is none of these. */

@@ -1,0 +1,61 @@
+import type { Readable, Writable } from "node:stream";
+import { CompactError } from "../../errors.ts";
+
+/** The parts of `@modelcontextprotocol/server` (2.x) that are used, seen by their shape. */
+export interface McpSdk {
+  readonly Server: new (info: McpServerInfo, options: McpServerOptions) => McpServer;
+  readonly ProtocolError: new (code: number, message: string) => Error;
+  readonly StdioServerTransport: new (stdin?: Readable, stdout?: Writable) => McpTransport;
+  serveStdio(factory: () => McpServer, options: McpServeOptions): { close(): Promise<void> };
+}
+
+export interface McpServerInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface McpServerOptions {
+  readonly capabilities: { readonly tools: object };
+  readonly instructions: string;
+}
+
+export interface McpServer {
+  setRequestHandler(method: "tools/list", handler: () => { readonly tools: readonly object[] }): void;
+  setRequestHandler(method: "tools/call", handler: (request: McpCall) => Promise<McpAnswer>): void;
+}
+
+/** A call of a tool, as far as it is looked at. */
+export interface McpCall {
+  readonly params: { readonly name: string; readonly arguments?: unknown };
+}
+
+export interface McpAnswer {
+  readonly content: readonly { readonly type: "text"; readonly text: string }[];
+  readonly isError: boolean;
+}
+
+export interface McpTransport {
+  onclose?: () => void;
+}
+
+export interface McpServeOptions {
+  readonly transport: McpTransport;
+  onerror(error: Error): void;
+}
+
+const PACKAGE: string = "@modelcontextprotocol/server";
+
+/** The SDK, found the way `load` finds packages; rejects with `InvalidUsage` where it is not installed. */
+export async function loadMcpSdk(
+  load: (name: string) => Promise<unknown> = (name) => import(name),
+): Promise<McpSdk> {
+  try {
+    const [server, stdio] = await Promise.all([load(PACKAGE), load(`${PACKAGE}/stdio`)]);
+    return { ...(server as McpSdk), ...(stdio as McpSdk) };
+  } catch (cause) {
+    throw new CompactError("InvalidUsage", `the package ${PACKAGE} cannot be loaded`, {
+      hint: `Install it beside compact: npm install ${PACKAGE}@2`,
+      cause,
+    });
+  }
+}
