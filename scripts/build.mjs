@@ -1,6 +1,7 @@
-// Builds dist/: packs the vocabularies when they are missing, then compiles. `--if-needed` leaves a fresh build alone.
+// Builds dist/: packs the vocabularies when they are missing, compiles the library, then the page of `compact view`.
+// `--if-needed` leaves a fresh build alone.
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -21,6 +22,14 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   rmSync(join(root, "dist"), { recursive: true, force: true });
   const run = (...args) => execFileSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   run(join(root, "scripts", "build-vocabulary.mjs"));
-  run(join(root, "node_modules", "typescript", "bin", "tsc"), "-p", "tsconfig.json");
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  run(tsc, "-p", "tsconfig.json");
+  // The page has a browser's types, and files that are served as they are.
+  const page = join("src", "viewer", "page");
+  run(tsc, "-p", page);
+  for (const name of readdirSync(join(root, page))) {
+    if (/\.(?:html|css|svg)$/.test(name))
+      copyFileSync(join(root, page, name), join(root, "dist", "viewer", "page", name));
+  }
   writeFileSync(stamp, "");
 }

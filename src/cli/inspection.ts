@@ -1,9 +1,10 @@
+import { layersOf } from "../compaction/list-layers.ts";
 import type { LayerSizes } from "../compaction/report.ts";
 import { type Message, toolCalls, toolResults } from "../messages/message.ts";
 import { findMalformations } from "../messages/well-formed.ts";
 import { decideTrigger, type TriggerDecision } from "../policy/trigger.ts";
 import type { Transcript, UsageRecord } from "../transcripts/transcript.ts";
-import { layersOf, sizesOf } from "./layers.ts";
+import { sizesOf } from "./layers.ts";
 import type { Settings } from "./settings.ts";
 
 /** Tokens and messages under one heading. */

@@ -1,3 +1,4 @@
+import { layersOf } from "../compaction/list-layers.ts";
 import { compact } from "../compaction/one-shot.ts";
 import type { CompactionResult, LayerSizes } from "../compaction/report.ts";
 import type { Format, Message } from "../messages/message.ts";
@@ -7,7 +8,7 @@ import type { Summarizer } from "../summarizers/summarizer.ts";
 import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
-import { layersOf, sizesOf } from "./layers.ts";
+import { sizesOf } from "./layers.ts";
 import type { CliPorts } from "./ports.ts";
 import type { Progress } from "./progress.ts";
 import type { Settings } from "./settings.ts";

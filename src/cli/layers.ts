@@ -1,7 +1,5 @@
-import { markSummaries } from "../compaction/assemble.ts";
 import type { LayerName, LayerSizes } from "../compaction/report.ts";
 import type { Message } from "../messages/message.ts";
-import { type KeepCounts, partition } from "../policy/partition.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 
 /** The layers as people call them, in the order of a prompt. */
@@ -14,15 +12,6 @@ export const LAYER_LABELS: Readonly<Record<LayerName, string>> = {
 };
 
 export const LAYER_NAMES: readonly LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
-
-/** The layer of each message; a summary of ours is its own layer. */
-export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
-  const marked = markSummaries(messages);
-  const { layers } = partition(marked, keep);
-  return marked.map((message, index) =>
-    message.meta?.summaryVersion === undefined ? (layers[index] ?? "remainder") : "summary",
-  );
-}
 
 /** Messages and tokens of each layer. */
 export function sizesOf(

@@ -73,7 +73,7 @@ export interface SessionHead {
 
 export interface SessionView extends SessionHead {
   readonly version: typeof VIEW_VERSION;
-  /** The layers that occur in the session, in stacking order; `StepView.tokens` is in the same order. */
+  /** The session's layers in stacking order, the same for as long as it lives; `StepView.tokens` is in this order. */
   readonly layers: readonly LayerKey[];
   /** How many of each came before the arrays below, as asked for. */
   readonly from: { readonly steps: number; readonly compactions: number; readonly spans: number };

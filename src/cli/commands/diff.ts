@@ -1,9 +1,10 @@
+import { layersOf } from "../../compaction/list-layers.ts";
 import { CompactError } from "../../errors.ts";
 import type { Transcript } from "../../transcripts/transcript.ts";
 import type { Command } from "../command.ts";
 import { differenceOf } from "../difference.ts";
 import { readSource } from "../files/read.ts";
-import { layersOf, sizesOf, snakeLayers } from "../layers.ts";
+import { sizesOf, snakeLayers } from "../layers.ts";
 import { createProgress } from "../progress.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";

@@ -1,0 +1,172 @@
+import type {
+  CompactionHead,
+  CompactionView,
+  CostView,
+  ExpandedView,
+  LayerKey,
+  MessageView,
+  SearchHitView,
+  SessionHead,
+  SessionView,
+  SpanView,
+  StepView,
+} from "./session-view.ts";
+import { VIEW_VERSION } from "./session-view.ts";
+
+/** What is known of a session beside its steps; may be learnt as it goes on. */
+export interface SessionFacts {
+  title: string;
+  live: boolean;
+  format?: string;
+  model?: string;
+  window: number;
+  trigger: number;
+  budget: number;
+  cost?: CostView;
+  searchable: boolean;
+}
+
+/** Where the texts of a session come from; each is asked only when a reader looks. */
+export interface Originals {
+  count(): number;
+  /** Undefined for a place that the session does not have. */
+  message(index: number): MessageView | undefined;
+  /** What is beneath a compaction's head. */
+  open(head: CompactionHead): Promise<Pick<CompactionView, "messages" | "summary">>;
+  expand(what: ExpandWhat): Promise<Omit<ExpandedView, "version" | "session"> | undefined>;
+  search(text: string, limit: number): Promise<FoundOriginals>;
+}
+
+export interface ExpandWhat {
+  readonly archiveId?: string | undefined;
+  readonly message?: number | undefined;
+  readonly offset: number;
+}
+
+export interface FoundOriginals {
+  readonly hits: readonly SearchHitView[];
+  readonly problems: number;
+}
+
+/** A step as it is told: its place and sum are the record's to know. */
+export type StepDraft = Omit<StepView, "index" | "total">;
+
+/** A session as it grows. */
+export interface SessionRecord {
+  readonly id: string;
+  readonly source: SessionHead["source"];
+  readonly facts: SessionFacts;
+  readonly originals: Originals;
+  readonly steps: readonly StepView[];
+  readonly compactions: readonly CompactionHead[];
+  addStep(draft: StepDraft): void;
+  /** Puts new knowledge about the newest step in its place. */
+  amendStep(more: Partial<StepDraft>): void;
+  addCompaction(draft: Omit<CompactionHead, "index">): CompactionHead;
+  /** Puts new knowledge about a compaction in its place. */
+  amendCompaction(index: number, more: Partial<CompactionHead>): void;
+  addSpan(span: SpanView): void;
+  head(): SessionHead;
+  view(from: SessionView["from"]): SessionView;
+}
+
+export interface RecordOptions {
+  readonly id: string;
+  readonly source: SessionHead["source"];
+  readonly layers: readonly LayerKey[];
+  readonly facts: SessionFacts;
+  readonly originals: Originals;
+  /** Told after every change. */
+  readonly changed: () => void;
+}
+
+/** Most steps, compactions and spans of one session: what comes later is counted, not kept. */
+const MOST_STEPS = 20_000;
+const MOST_SPANS = 20_000;
+
+/** A session without steps yet. */
+export function createRecord(options: RecordOptions): SessionRecord {
+  const { id, source, layers, facts, originals, changed } = options;
+  const steps: StepView[] = [];
+  const compactions: CompactionHead[] = [];
+  const spans: SpanView[] = [];
+  let dropped = 0;
+  let first: string | undefined;
+  let newest: string | undefined;
+
+  const seen = (at: string | undefined): void => {
+    if (at === undefined) return;
+    if (first === undefined || at < first) first = at;
+    if (newest === undefined || at > newest) newest = at;
+  };
+  const push = <T>(list: T[], item: T, most: number): void => {
+    if (list.length < most) list.push(item);
+    else dropped += 1;
+    changed();
+  };
+
+  const head = (): SessionHead => ({
+    id,
+    source,
+    title: facts.title,
+    live: facts.live,
+    ...(facts.format === undefined ? {} : { format: facts.format }),
+    ...(facts.model === undefined ? {} : { model: facts.model }),
+    window: facts.window,
+    trigger: facts.trigger,
+    budget: facts.budget,
+    counts: {
+      messages: originals.count(),
+      steps: steps.length,
+      compactions: compactions.length,
+      spans: spans.length,
+    },
+    ...(first === undefined ? {} : { startedAt: first }),
+    ...(newest === undefined ? {} : { updatedAt: newest }),
+    searchable: facts.searchable,
+    dropped,
+  });
+
+  return {
+    ...{ id, source, facts, originals, steps, compactions, head },
+    addStep(draft) {
+      seen(draft.at);
+      const total = draft.tokens.reduce((sum, tokens) => sum + tokens, 0);
+      push(steps, { ...draft, index: steps.length, total }, MOST_STEPS);
+    },
+    amendStep(more) {
+      const last = steps.at(-1);
+      if (last === undefined) return;
+      const whole = { ...last, ...more };
+      steps[steps.length - 1] = { ...whole, total: whole.tokens.reduce((sum, tokens) => sum + tokens, 0) };
+      changed();
+    },
+    addCompaction(draft) {
+      const made = { ...draft, index: compactions.length };
+      push(compactions, made, MOST_STEPS);
+      return made;
+    },
+    amendCompaction(index, more) {
+      const known = compactions[index];
+      if (known === undefined) return;
+      compactions[index] = { ...known, ...more, index };
+      changed();
+    },
+    addSpan(span) {
+      seen(span.start);
+      seen(span.end);
+      push(spans, span, MOST_SPANS);
+    },
+    head,
+    view: (from) => ({
+      ...head(),
+      version: VIEW_VERSION,
+      layers,
+      from,
+      steps: steps.slice(from.steps),
+      compactions: compactions.slice(from.compactions),
+      spans: spans.slice(from.spans),
+      ...(facts.cost === undefined ? {} : { cost: facts.cost }),
+    }),
+  };
+}
