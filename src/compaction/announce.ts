@@ -11,14 +11,24 @@ import {
 import type { CompactPolicy } from "./config.ts";
 import type { CompactionReport } from "./report.ts";
 
-/** Says what happens in one session; never throws, never waits. `startedAt`: ISO 8601, where the step took time. */
-export type Announce = (event: EventDescription, startedAt?: string) => void;
+/** When a step began, and when it ended unless that is now; ISO 8601. */
+export interface StepTimes {
+  readonly startedAt: string;
+  readonly endedAt?: string;
+}
+
+/** Says what happens in one session; never throws, never waits. `times`: where the step took time. */
+export type Announce = (event: EventDescription, times?: StepTimes) => void;
 
 /** TRG-2: the decision, with what was kept once a compaction was made. */
 export function decisionEvent(
   decision: TriggerDecision,
   policy: CompactPolicy,
-  made: { readonly report?: CompactionReport | undefined; readonly note?: string | undefined } = {},
+  made: {
+    readonly report?: CompactionReport | undefined;
+    readonly note?: string | undefined;
+    readonly step?: number;
+  } = {},
 ): EventDescription {
   const kept = made.report?.plan?.counts;
   return triggerDecision({
@@ -26,6 +36,7 @@ export function decisionEvent(
     reason: decision.reason,
     policy,
     ...(made.note === undefined ? {} : { note: made.note }),
+    ...(made.step === undefined ? {} : { step: made.step }),
     ...(kept === undefined ? {} : { kept }),
     ...(made.report === undefined ? {} : { prunedCount: made.report.prunedCount }),
   });
@@ -35,10 +46,11 @@ export function decisionEvent(
 export function summaryEvent(
   report: CompactionReport,
   policy: CompactPolicy,
-  text: string,
+  { text, step }: { readonly text: string; readonly step: number },
 ): EventDescription {
   const replaced = report.plan?.entries.filter((entry) => entry.action === "summarize") ?? [];
   return summaryCreated({
+    step,
     strategy: policy.strategy,
     inputMessages: replaced.length,
     inputTokens: replaced.reduce((total, entry) => total + entry.tokens, 0),
@@ -57,7 +69,7 @@ export function summaryEvent(
 }
 
 /** OBS-3: what is left of each layer; tool pairs are recent. */
-export function prunedEvent(report: CompactionReport): EventDescription {
+export function prunedEvent(report: CompactionReport, step: number): EventDescription {
   const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
   return prunedMessages({
     layers: {
@@ -69,25 +81,32 @@ export function prunedEvent(report: CompactionReport): EventDescription {
     clearedCount: report.clearedCount,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
+    step,
+    elapsedMs: report.elapsedMs,
   });
 }
 
 /** OBS-3: what went wrong and what was done instead. */
-export function failureEvent(error: unknown, fallback: string, attempt?: SummaryAttempt): EventDescription {
+export function failureEvent(
+  error: unknown,
+  fallback: string,
+  made: { readonly attempt?: SummaryAttempt | undefined; readonly step?: number } = {},
+): EventDescription {
   const name = error instanceof Error ? error.name : "Error";
   return failure({
     errorType: CompactError.isInstance(error) ? error.code : name,
     message: messageOf(error),
     fallback,
-    ...(attempt === undefined ? {} : { attempt }),
+    ...(made.attempt === undefined ? {} : { attempt: made.attempt }),
+    ...(made.step === undefined ? {} : { step: made.step }),
   });
 }
 
 /** OBS-3: a request to a model that came to nothing, and the rung that followed. */
-export function attemptEvent(attempt: SummaryAttempt): EventDescription {
+export function attemptEvent(attempt: SummaryAttempt, step: number): EventDescription {
   const { model, outcome, detail, fallback = "none" } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
-  return failure({ errorType: "SummarizerFailed", message, fallback, attempt });
+  return failure({ errorType: "SummarizerFailed", message, fallback, attempt, step });
 }
 
 /** The words of anything that was thrown. */

@@ -12,6 +12,7 @@ import {
   failureEvent,
   messageOf,
   prunedEvent,
+  type StepTimes,
   summaryEvent,
 } from "./announce.ts";
 import { type Applied, applyPlan } from "./apply.ts";
@@ -65,10 +66,12 @@ export interface PreparedRound {
   readonly plan: CompactionPlan;
   readonly applied: Applied;
   readonly receipt: ArchiveReceipt | undefined;
+  /** Its number in the session; the archive's files have the same. */
+  readonly step: number;
   /** Milliseconds of the steady clock that the work took so far. */
   readonly spentMs: number;
-  /** ISO 8601. */
-  readonly startedAt: string;
+  /** When the plan was applied, summary included. */
+  readonly times: StepTimes;
 }
 
 /**
@@ -86,11 +89,12 @@ export async function compactSession(
 /** Plans, archives and summarizes; changes nothing in the session. */
 export async function prepareRound(input: RoundInput, ports: RoundPorts): Promise<PreparedRound | undefined> {
   const started = ports.clock();
-  const startedAt = ports.now();
   const plan = planFor(input);
   if (!isWorthwhile(plan, input)) return undefined;
   announceMalformed(input, ports);
   const receipt = await archiveView(input, ports);
+  const step = receipt?.step ?? input.session.state.step + 1;
+  const startedAt = ports.now();
   const applied = await applyPlan(input.session.view, plan, {
     counter: input.ports.counter,
     summarizers: toldWith(ports.summarizers, {
@@ -106,10 +110,12 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
     archiveId,
     signal: input.signal,
     live: input.live,
-    onAttempt: (attempt) => ports.announce(attemptEvent(attempt)),
-    onFailure: ({ error, fallback, attempt }) => ports.announce(failureEvent(error, fallback, attempt)),
+    onAttempt: (attempt) => ports.announce(attemptEvent(attempt, step)),
+    onFailure: ({ error, fallback, attempt }) =>
+      ports.announce(failureEvent(error, fallback, { attempt, step })),
   });
-  return { plan, applied, receipt, spentMs: ports.clock() - started, startedAt };
+  const times = { startedAt, endedAt: ports.now() };
+  return { plan, applied, receipt, step, spentMs: ports.clock() - started, times };
 }
 
 /** Makes a prepared compaction the session's own; the session's view is the one it was prepared for. */
@@ -119,7 +125,8 @@ export async function commitRound(
   prepared: PreparedRound,
 ): Promise<CompactionReport> {
   const started = ports.clock();
-  const { plan, applied, receipt, startedAt } = prepared;
+  const startedAt = ports.now();
+  const { plan, applied, receipt } = prepared;
   await commit(input, ports, { plan, applied, step: Math.max(receipt?.step ?? 0, input.session.state.step) });
   const report = reportOf({
     plan,
@@ -131,7 +138,7 @@ export async function commitRound(
     elapsedMs: prepared.spentMs + ports.clock() - started,
   });
   await saveSummary(input, ports, report, applied);
-  announceDone(input, ports, { report, applied, startedAt });
+  announceDone(input, ports, { report, prepared, startedAt });
   return report;
 }
 
@@ -184,6 +191,7 @@ function announceMalformed(input: RoundInput, ports: RoundPorts): void {
 /** Nothing is dropped before this resolves; undefined when the policy goes on without an archive. */
 async function archiveView(input: RoundInput, ports: RoundPorts): Promise<ArchiveReceipt | undefined> {
   const step = input.session.state.step + 1;
+  const startedAt = ports.now();
   try {
     const saved = await ports.archive.saveTranscript(input.session.id, step, input.session.view);
     ports.announce(
@@ -194,11 +202,14 @@ async function archiveView(input: RoundInput, ports: RoundPorts): Promise<Archiv
         location: saved.location,
         messages: saved.ids.length,
       }),
+      { startedAt },
     );
     return saved;
   } catch (error) {
     const goesOn = input.config.storage.onFailure === "continue";
-    ports.announce(failureEvent(error, goesOn ? "compacted without an archive" : "nothing is pruned"));
+    ports.announce(
+      failureEvent(error, goesOn ? "compacted without an archive" : "nothing is pruned", { step }),
+    );
     if (goesOn) return undefined;
     throw new CompactError("StorageFailed", `the archive could not be written: ${messageOf(error)}`, {
       hint: 'Mend the storage, or set storage.onFailure to "continue" to prune without an archive.',
@@ -224,7 +235,7 @@ async function commit(
   const queued = await queueFlush(input, ports, outcome);
   const flushes = queued?.flushes ?? session.state.flushes;
   const committed = flushes === undefined ? state : { ...state, flushes };
-  const storedVersion = await ports.save(session, committed);
+  const storedVersion = await saved(session, committed, ports, outcome.step);
   const natives = input.ports.codec.encode(outcome.applied.messages);
   settle(
     session,
@@ -240,6 +251,22 @@ async function commit(
   queued?.handOn();
 }
 
+async function saved(
+  session: LiveSession,
+  state: LiveSession["state"],
+  ports: RoundPorts,
+  step: number,
+): Promise<string> {
+  try {
+    return await ports.save(session, state);
+  } catch (error) {
+    const overtaken = CompactError.isInstance(error) && error.code === "Conflict";
+    const fallback = overtaken ? "the session is read again" : "nothing is pruned";
+    ports.announce(failureEvent(error, fallback, { step }));
+    throw error;
+  }
+}
+
 /** RUN-5: durable before the compaction is, and due only after it. */
 async function queueFlush(
   { session, config }: RoundInput,
@@ -250,7 +277,7 @@ async function queueFlush(
     return await ports.flush?.(session, plan, step);
   } catch (error) {
     const goesOn = config.storage.onFailure === "continue";
-    ports.announce(failureEvent(error, goesOn ? "not handed to memory" : "nothing is pruned"));
+    ports.announce(failureEvent(error, goesOn ? "not handed to memory" : "nothing is pruned", { step }));
     if (goesOn) return undefined;
     throw new CompactError("StorageFailed", `the memory flush could not be queued: ${messageOf(error)}`, {
       hint: 'Mend the storage, or set storage.onFailure to "continue" to prune without a memory.',
@@ -292,7 +319,10 @@ async function saveSummary(
       tokensAfter: report.tokensAfter,
     });
   } catch (error) {
-    ports.announce(failureEvent(error, "the summary is in the list and the state, not in the archive"));
+    const { step } = report.archive;
+    ports.announce(
+      failureEvent(error, "the summary is in the list and the state, not in the archive", { step }),
+    );
   }
 }
 
@@ -301,12 +331,14 @@ function announceDone(
   { announce }: RoundPorts,
   {
     report,
-    applied,
+    prepared: { applied, step, times },
     startedAt,
-  }: { readonly report: CompactionReport; readonly applied: Applied; readonly startedAt: string },
+  }: { readonly report: CompactionReport; readonly prepared: PreparedRound; readonly startedAt: string },
 ): void {
   const { policy } = input.config;
-  announce(decisionEvent(input.decision, policy, { report, note: input.note }));
-  if (applied.summary !== undefined) announce(summaryEvent(report, policy, applied.summary.text), startedAt);
-  announce(prunedEvent(report));
+  announce(decisionEvent(input.decision, policy, { report, note: input.note, step }));
+  if (applied.summary !== undefined) {
+    announce(summaryEvent(report, policy, { text: applied.summary.text, step }), times);
+  }
+  announce(prunedEvent(report, step), { startedAt });
 }

@@ -1,7 +1,7 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import { REDACTION_OFF_WARNING } from "../redaction/redactor.ts";
 import type { Archive } from "../storage/archive.ts";
-import type { Exporter } from "../tracing/event.ts";
+import { EVENT_VERSION, type Exporter } from "../tracing/event.ts";
 import { type EventDescription, warning } from "../tracing/events.ts";
 import { createTracer, type EventDraft } from "../tracing/tracer.ts";
 import { type Announce, messageOf } from "./announce.ts";
@@ -41,8 +41,8 @@ export function createTelling(options: TellingOptions): Telling {
   let warned = options.redactor.enabled;
   return {
     announcer(sessionId) {
-      const say = (description: EventDescription, startedAt?: string): void => {
-        const draft = { ...description, sessionId, ...(startedAt === undefined ? {} : { startedAt }) };
+      const say: Announce = (description: EventDescription, times) => {
+        const draft = { ...description, sessionId, ...times };
         own.add(draft);
         others.emit(draft);
       };
@@ -84,6 +84,7 @@ function createEventLog({ archive, now, warn }: TellingOptions): EventLog {
           // The archive takes secrets out itself.
           await target.appendEvent(draft.sessionId, {
             ...draft,
+            version: EVENT_VERSION,
             endedAt,
             startedAt: draft.startedAt ?? endedAt,
           });

@@ -8,9 +8,21 @@ export type CompactEventName =
   | "compact.error"
   | "compact.warning";
 
+/** Of the shape that `eventSchema` describes; it rises when a property changes its meaning or goes, not when one is added. */
+export const EVENT_VERSION = 1;
+
+/** The span of the host's own trace that was current when something happened; ids as the host writes them. */
+export interface HostSpan {
+  readonly traceId: string;
+  readonly spanId?: string;
+}
+
 export interface CompactEvent {
+  readonly version: typeof EVENT_VERSION;
   readonly name: CompactEventName;
   readonly sessionId: string;
+  /** Where an exporter knows the host's trace. */
+  readonly host?: HostSpan;
   /** ISO 8601, UTC, milliseconds: when the step began. */
   readonly startedAt: string;
   /** ISO 8601: when it ended; the same as `startedAt` for a moment. */

@@ -60,12 +60,14 @@ export interface TriggerDecision {
   /** Given when triggered. */
   readonly kept?: { readonly pinned: number; readonly recentTurns: number; readonly toolPairs: number };
   readonly prunedCount?: number;
+  /** Which compaction of the session it led to; the archive's files have the same number. */
+  readonly step?: number;
   /** What a person said when asking for the compaction. */
   readonly note?: string;
 }
 
 export function triggerDecision(decision: TriggerDecision): EventDescription {
-  const { triggered, reason, policy, kept, prunedCount, note } = decision;
+  const { triggered, reason, policy, kept, prunedCount, step, note } = decision;
   return event("compact.trigger_decision", {
     triggered,
     reason,
@@ -76,11 +78,13 @@ export function triggerDecision(decision: TriggerDecision): EventDescription {
     },
     kept: kept && { pinned: kept.pinned, recent_turns: kept.recentTurns, tool_pairs: kept.toolPairs },
     pruned_count: prunedCount,
+    step,
     note,
   });
 }
 
 export interface SummaryCreated {
+  readonly step?: number;
   readonly strategy: string;
   readonly inputMessages: number;
   readonly inputTokens: number;
@@ -148,7 +152,7 @@ function attemptProperties(attempt: ModelAttempt): Record<string, unknown> {
 /** `compression_ratio` is summary tokens ÷ input tokens: 0.05 is one twentieth. */
 export function summaryCreated(summary: SummaryCreated): EventDescription {
   const { strategy, inputMessages, inputTokens, summaryTokens, summarizer, text } = summary;
-  const { coverage, checkedCount, unfound, attempts } = summary;
+  const { step, coverage, checkedCount, unfound, attempts } = summary;
   const description = event("compact.summary_created", {
     strategy,
     input_messages: inputMessages,
@@ -160,6 +164,7 @@ export function summaryCreated(summary: SummaryCreated): EventDescription {
     unfound_count: unfound?.length,
     unfound,
     attempts: attempts?.map(attemptProperties),
+    step,
   });
   return { ...description, payload: text };
 }
@@ -171,6 +176,9 @@ export interface PrunedMessages {
   readonly clearedCount?: number;
   readonly tokensBefore?: number;
   readonly tokensAfter?: number;
+  readonly step?: number;
+  /** Milliseconds of work, by a steady clock; what was prepared beside the run counts, the time it waited does not. */
+  readonly elapsedMs?: number;
 }
 
 export function prunedMessages(pruned: PrunedMessages): EventDescription {
@@ -181,6 +189,8 @@ export function prunedMessages(pruned: PrunedMessages): EventDescription {
     cleared_count: pruned.clearedCount,
     tokens_before: pruned.tokensBefore,
     tokens_after: pruned.tokensAfter,
+    step: pruned.step,
+    elapsed_ms: pruned.elapsedMs === undefined ? undefined : Math.round(pruned.elapsedMs * 1000) / 1000,
   });
 }
 
@@ -211,16 +221,18 @@ export interface FailureReport {
   readonly fallback: string;
   /** The request to a model that failed. */
   readonly attempt?: ModelAttempt;
+  readonly step?: number;
 }
 
 export function failure(report: FailureReport): EventDescription {
-  const { errorType, message, fallback, attempt } = report;
+  const { errorType, message, fallback, attempt, step } = report;
   return {
     ...event("compact.error", {
       error_type: errorType,
       message,
       fallback,
       attempt: attempt && attemptProperties(attempt),
+      step,
     }),
     status: "error",
   };

@@ -2,8 +2,12 @@ import type { CompactEvent } from "./event.ts";
 
 /** An event as it is written down: snake_case, ready for JSON. */
 export interface EventRecord {
+  readonly version: number;
   readonly name: string;
   readonly session_id: string;
+  /** The host's trace and its current span, as OpenTelemetry names them in log records. */
+  readonly trace_id?: string;
+  readonly span_id?: string;
   readonly started_at: string;
   readonly ended_at: string;
   readonly status: "ok" | "error";
@@ -14,8 +18,11 @@ export interface EventRecord {
 /** The record of an event, as in `events.jsonl`. */
 function eventRecord(event: CompactEvent): EventRecord {
   return {
+    version: event.version,
     name: event.name,
     session_id: event.sessionId,
+    ...(event.host === undefined ? {} : { trace_id: event.host.traceId }),
+    ...(event.host?.spanId === undefined ? {} : { span_id: event.host.spanId }),
     started_at: event.startedAt,
     ended_at: event.endedAt,
     status: event.status,

@@ -1,10 +1,17 @@
 import { escapeControl } from "./escape.ts";
-import type { CompactEvent, CompactEventName, Exporter } from "./event.ts";
+import {
+  type CompactEvent,
+  type CompactEventName,
+  EVENT_VERSION,
+  type Exporter,
+  type HostSpan,
+} from "./event.ts";
 import type { EventDescription } from "./events.ts";
 
 /** An event to send: its times are the moment of the call where they are left out. */
 export interface EventDraft extends EventDescription {
   readonly sessionId: string;
+  readonly host?: HostSpan;
   /** ISO 8601, UTC. */
   readonly startedAt?: string;
   readonly endedAt?: string;
@@ -169,7 +176,7 @@ type IsoClock = () => string | undefined;
 function completed(draft: EventDraft, isoNow: IsoClock): CompactEvent | undefined {
   const endedAt = draft.endedAt ?? isoNow();
   if (endedAt === undefined) return undefined;
-  return { ...draft, endedAt, startedAt: draft.startedAt ?? endedAt };
+  return { ...draft, version: EVENT_VERSION, endedAt, startedAt: draft.startedAt ?? endedAt };
 }
 
 /** Events come in twos and threes within a millisecond: its text is written once. */

@@ -191,7 +191,7 @@ describe("the archive on the fs driver", () => {
     const saved = await archive.saveTranscript("chat-1", 3, long);
     await archive.saveSummary("chat-1", 3, { text: "so far" });
     await archive.appendEvent("chat-1", {
-      ...{ name: "compact.warning", sessionId: "chat-1", status: "ok", properties: {} },
+      ...{ version: 1, name: "compact.warning", sessionId: "chat-1", status: "ok", properties: {} },
       ...{ startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:00.000Z" },
     });
     expect(saved.location).toBe(join(root, "chat-1/transcript-pre-compact-003.jsonl"));

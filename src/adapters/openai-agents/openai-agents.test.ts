@@ -106,6 +106,7 @@ describe("CompactSession", () => {
 
 describe("createSpanExporter", () => {
   const event = {
+    version: 1 as const,
     name: "compact.error" as const,
     sessionId: "a",
     startedAt: "2026-01-01T00:00:00.000Z",

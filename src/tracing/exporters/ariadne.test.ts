@@ -66,6 +66,7 @@ async function startAriadne() {
 }
 
 const event: CompactEvent = {
+  version: 1,
   name: "compact.token_estimate",
   sessionId: "s",
   startedAt: "2026-01-02T03:04:05.006Z",

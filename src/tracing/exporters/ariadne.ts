@@ -73,6 +73,7 @@ function spansOf(event: CompactEvent, trace: Trace, newId: () => string): string
   if (event.name !== "compact.pruned_messages") return [own];
   trace.round = undefined;
   const whole: CompactEvent = {
+    version: event.version,
     name: event.name,
     sessionId: event.sessionId,
     startedAt: round.startedAt,

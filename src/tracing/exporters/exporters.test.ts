@@ -4,6 +4,7 @@ import { createConsoleExporter } from "./console.ts";
 import { createJsonlExporter } from "./jsonl.ts";
 
 const event: CompactEvent = {
+  version: 1,
   name: "compact.error",
   sessionId: "chat\n\x1b]52;c;eA==\x07",
   startedAt: "2026-01-02T03:04:05.006Z",
@@ -50,6 +51,7 @@ describe("JSONL exporter", () => {
     expect(lines.length).toBe(3);
     expect(lines.slice(0, 2).map((line) => JSON.parse(line))).toEqual([
       {
+        version: 1,
         name: "compact.error",
         session_id: event.sessionId,
         started_at: event.startedAt,
