@@ -1,0 +1,162 @@
+/** The files of a channel that the runtime may change; those of a workspace are people's. */
+export type MemoryFileName = "MEMORY.md" | "SESSION.md" | "HISTORY.md";
+
+/** Who asks for a change. All but `person` are automatic: what people wrote is not theirs to change. */
+export type MemoryAuthor =
+  | "session-update"
+  | "consolidation"
+  | "promotion"
+  | "cleanup"
+  | "history"
+  | "undo"
+  | "person";
+
+/** How far a memory may be believed: said by a person, concluded by the agent, or read from what a tool gave. */
+export type MemoryTrust = "person" | "agent" | "tool";
+
+/** Where a memory comes from. */
+export interface MemoryOrigin {
+  /** `agent` when left out. */
+  readonly trust?: MemoryTrust | undefined;
+  /** Names the tool or the person; one word is best. */
+  readonly source?: string | undefined;
+}
+
+/** A new item in a section, which is made where it is missing. `MEMORY.md` when `file` is left out. */
+export interface AddItem extends MemoryOrigin {
+  readonly op: "add";
+  readonly file?: MemoryFileName | undefined;
+  /** A section's heading or id. */
+  readonly section: string;
+  readonly text: string;
+}
+
+/** A newer text in the place of an item; the old one stays in the list of retired items. */
+export interface SupersedeItem extends MemoryOrigin {
+  readonly op: "supersede";
+  readonly target: string;
+  readonly text: string;
+}
+
+/** Takes out an item that is no longer true; it stays in the list of retired items and is not learned again. */
+export interface InvalidateItem {
+  readonly op: "invalidate";
+  readonly target: string;
+  readonly why?: string | undefined;
+}
+
+/** Takes out an item that must not be kept; only a fingerprint stays, so that it is not learned again. */
+export interface ForgetItem {
+  readonly op: "forget";
+  readonly target: string;
+  readonly why?: string | undefined;
+}
+
+/** Other text below a heading, which stays. Lines that people wrote must be in it. */
+export interface RewriteSection extends MemoryOrigin {
+  readonly op: "rewriteSection";
+  readonly file: MemoryFileName;
+  readonly section: string;
+  readonly text: string;
+  /** The section's `version` when it was read; refused as `changed` when it is another one now. */
+  readonly ifVersion?: string | undefined;
+  /** Allows a text that says much less. */
+  readonly mayShrink?: boolean | undefined;
+}
+
+/** A new section at the end of a file: an entry of the history. */
+export interface AddSection extends MemoryOrigin {
+  readonly op: "addSection";
+  readonly file: MemoryFileName;
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** One section in place of several, which are moved to the archive of the file. */
+export interface FoldSections extends MemoryOrigin {
+  readonly op: "foldSections";
+  readonly file: MemoryFileName;
+  readonly sections: readonly string[];
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** Another text for a file of the runtime, SESSION.md above all. */
+export interface ReplaceFile {
+  readonly op: "replaceFile";
+  readonly file: MemoryFileName;
+  readonly text: string;
+  /** The file's `version` when it was read, `null` where there was none; refused as `changed` when it is another one now. */
+  readonly ifVersion: string | null;
+  readonly mayShrink?: boolean | undefined;
+}
+
+/** What may be asked of a channel's memory. Items and sections are named by the ids that `readMemory` gives. */
+export type MemoryOperation =
+  | AddItem
+  | SupersedeItem
+  | InvalidateItem
+  | ForgetItem
+  | RewriteSection
+  | AddSection
+  | FoldSections
+  | ReplaceFile;
+
+/** Why an operation was not done. */
+export type RefusalReason =
+  /** No item or section has that id. */
+  | "not-found"
+  /** Several sections have that name: use the id. */
+  | "ambiguous"
+  /** The same is said already. */
+  | "duplicate"
+  /** It was retired: forgotten, invalidated or superseded. */
+  | "retired"
+  /** A person wrote or edited it. */
+  | "kept-by-people"
+  /** It was changed since it was read. */
+  | "changed"
+  /** More would be lost than one change may take. */
+  | "shrinks"
+  /** A placeholder stands for text that would be lost, as in "[rest unchanged]". */
+  | "placeholder"
+  /** It says nothing. */
+  | "empty"
+  /** It is longer than an item or a file may be. */
+  | "too-long"
+  /** It could not be searched for secrets. */
+  | "withheld";
+
+export interface DoneOperation {
+  /** As it was done: secrets taken out of its text. */
+  readonly operation: MemoryOperation;
+  /** Of the item that is new or gone; for sections theirs. */
+  readonly id: string;
+  /** True when a secret was taken out. */
+  readonly redacted: boolean;
+}
+
+export interface RefusedOperation {
+  readonly operation: MemoryOperation;
+  readonly reason: RefusalReason;
+  /** One sentence for people, or for the model that asked. */
+  readonly message: string;
+}
+
+/** Who changes the memory and why: stands in the log. */
+export interface ChangeNote {
+  readonly author: MemoryAuthor;
+  /** One sentence. */
+  readonly reason: string;
+  /** What it was learned from: archive ids, turn ranges, file names. */
+  readonly sources?: readonly string[] | undefined;
+}
+
+export interface MemoryChangeResult {
+  /** Names the change in the log; undefined when nothing was changed. */
+  readonly changeId: string | undefined;
+  readonly done: readonly DoneOperation[];
+  readonly refused: readonly RefusedOperation[];
+  /** Versions of the files that were changed, as `readMemory` gives them. */
+  readonly versions: Partial<Readonly<Record<MemoryFileName, string>>>;
+}
