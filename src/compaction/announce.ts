@@ -1,14 +1,15 @@
 import { CompactError } from "../errors.ts";
 import type { TriggerDecision } from "../policy/trigger.ts";
-import type { SummaryAttempt } from "../summarizers/attempt.ts";
 import {
   type EventDescription,
   failure,
+  type ModelAttempt,
   prunedMessages,
   summaryCreated,
   triggerDecision,
 } from "../tracing/events.ts";
-import type { CompactPolicy } from "./config.ts";
+import type { CompactConfig, CompactPolicy } from "./config.ts";
+import { priced } from "./priced.ts";
 import type { CompactionReport } from "./report.ts";
 
 /** When a step began, and when it ended unless that is now; ISO 8601. */
@@ -45,7 +46,7 @@ export function decisionEvent(
 /** OBS-2. */
 export function summaryEvent(
   report: CompactionReport,
-  policy: CompactPolicy,
+  { policy, models }: CompactConfig,
   { text, step }: { readonly text: string; readonly step: number },
 ): EventDescription {
   const replaced = report.plan?.entries.filter((entry) => entry.action === "summarize") ?? [];
@@ -63,7 +64,9 @@ export function summaryEvent(
           checkedCount: report.check.checked,
           unfound: report.check.unfound.map(({ kind, text: claim }) => `${kind}: ${claim}`),
         }),
-    ...(report.attempts.length === 0 ? {} : { attempts: report.attempts }),
+    ...(report.attempts.length === 0
+      ? {}
+      : { attempts: report.attempts.map((attempt) => priced(attempt, models)) }),
     text,
   });
 }
@@ -90,7 +93,7 @@ export function prunedEvent(report: CompactionReport, step: number): EventDescri
 export function failureEvent(
   error: unknown,
   fallback: string,
-  made: { readonly attempt?: SummaryAttempt | undefined; readonly step?: number } = {},
+  made: { readonly attempt?: ModelAttempt | undefined; readonly step?: number } = {},
 ): EventDescription {
   const name = error instanceof Error ? error.name : "Error";
   return failure({
@@ -103,7 +106,7 @@ export function failureEvent(
 }
 
 /** OBS-3: a request to a model that came to nothing, and the rung that followed. */
-export function attemptEvent(attempt: SummaryAttempt, step: number): EventDescription {
+export function attemptEvent(attempt: ModelAttempt, step: number): EventDescription {
   const { model, outcome, detail, fallback = "none" } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
   return failure({ errorType: "SummarizerFailed", message, fallback, attempt, step });

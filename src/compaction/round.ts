@@ -23,6 +23,7 @@ import type { MemoryFlushing, QueuedFlush } from "./memory-flush.ts";
 import { nextState } from "./next-state.ts";
 import { nextVersion } from "./one-shot.ts";
 import { type CompactionPlan, planBytes, planShortening, planView } from "./plan.ts";
+import { priced } from "./priced.ts";
 import { recalledIn } from "./recalled.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
 import { type LiveSession, type SessionPorts, settle } from "./session.ts";
@@ -89,6 +90,7 @@ export async function compactSession(
 /** Plans, archives and summarizes; changes nothing in the session. */
 export async function prepareRound(input: RoundInput, ports: RoundPorts): Promise<PreparedRound | undefined> {
   const started = ports.clock();
+  const { models } = input.config;
   const plan = planFor(input);
   if (!isWorthwhile(plan, input)) return undefined;
   announceMalformed(input, ports);
@@ -110,9 +112,11 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
     archiveId,
     signal: input.signal,
     live: input.live,
-    onAttempt: (attempt) => ports.announce(attemptEvent(attempt, step)),
-    onFailure: ({ error, fallback, attempt }) =>
-      ports.announce(failureEvent(error, fallback, { attempt, step })),
+    onAttempt: (attempt) => ports.announce(attemptEvent(priced(attempt, models), step)),
+    onFailure: ({ error, fallback, attempt }) => {
+      const asked = attempt === undefined ? undefined : priced(attempt, models);
+      ports.announce(failureEvent(error, fallback, { attempt: asked, step }));
+    },
   });
   const times = { startedAt, endedAt: ports.now() };
   return { plan, applied, receipt, step, spentMs: ports.clock() - started, times };
@@ -338,7 +342,7 @@ function announceDone(
   const { policy } = input.config;
   announce(decisionEvent(input.decision, policy, { report, note: input.note, step }));
   if (applied.summary !== undefined) {
-    announce(summaryEvent(report, policy, { text: applied.summary.text, step }), times);
+    announce(summaryEvent(report, input.config, { text: applied.summary.text, step }), times);
   }
   announce(prunedEvent(report, step), { startedAt });
 }

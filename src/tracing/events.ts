@@ -104,6 +104,8 @@ export interface SummaryCreated {
 /** One request to a model for a summary: which rung, how it ended, what it took. */
 export interface ModelAttempt {
   readonly model: string;
+  /** Where the model is known, such as `anthropic`. */
+  readonly provider?: string;
   readonly prompt: string;
   readonly input: string;
   readonly part: number;
@@ -123,12 +125,15 @@ export interface ModelAttempt {
     readonly cacheWrite: number;
     readonly output: number;
   };
+  /** Dollars, where usage and prices are known. */
+  readonly costUsd?: number;
 }
 
 function attemptProperties(attempt: ModelAttempt): Record<string, unknown> {
   const { usage } = attempt;
   return known({
     model: attempt.model,
+    provider: attempt.provider,
     prompt: attempt.prompt,
     input: attempt.input,
     part: attempt.part,
@@ -146,7 +151,19 @@ function attemptProperties(attempt: ModelAttempt): Record<string, unknown> {
       cache_write: usage.cacheWrite,
       output: usage.output,
     },
+    cost_usd: attempt.costUsd,
   });
+}
+
+/** Dollars of all requests together; undefined when one is not known. */
+function costOf(attempts: readonly ModelAttempt[] = []): number | undefined {
+  const asked = attempts.filter(({ outcome }) => outcome !== "skipped");
+  let total = 0;
+  for (const { costUsd } of asked) {
+    if (costUsd === undefined) return undefined;
+    total += costUsd;
+  }
+  return asked.length === 0 ? undefined : total;
 }
 
 /** `compression_ratio` is summary tokens ÷ input tokens: 0.05 is one twentieth. */
@@ -164,6 +181,7 @@ export function summaryCreated(summary: SummaryCreated): EventDescription {
     unfound_count: unfound?.length,
     unfound,
     attempts: attempts?.map(attemptProperties),
+    cost_usd: costOf(attempts),
     step,
   });
   return { ...description, payload: text };

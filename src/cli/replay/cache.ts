@@ -1,3 +1,4 @@
+import type { PromptUse } from "../../tokens/dollars.ts";
 /** A stretch of a request that is always sent as a whole: one message, or the system prompt with the tools. */
 export interface CacheSegment {
   /** Equal for equal content. */
@@ -28,12 +29,7 @@ export interface SimulatedRules {
 }
 
 /** Where a request's prompt tokens came from; they add up to the whole prompt. */
-export interface CacheUse {
-  readonly cached: number;
-  /** Tokens behind the cached ones that were stored. */
-  readonly written: number;
-  readonly uncached: number;
-}
+export type CacheUse = PromptUse;
 
 const PREFIX_STEP = 128;
 

@@ -1,6 +1,7 @@
+import { dollarsOf } from "../../tokens/dollars.ts";
 import { type CacheRequest, type CacheSegment, type CacheUse, createCache, tokensOf } from "./cache.ts";
 import type { PlayedCall } from "./policies.ts";
-import { dollarsOf, type PricedModel } from "./prices.ts";
+import type { PricedModel } from "./prices.ts";
 import type { RecordedSession } from "./session.ts";
 
 /** What a session comes to under one policy. */

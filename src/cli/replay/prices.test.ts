@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { dollarsOf, pricedModel } from "./prices.ts";
+import { dollarsOf } from "../../tokens/dollars.ts";
+import { pricedModel } from "./prices.ts";
 
 const use = { cached: 100_000, written: 40_000, uncached: 10_000 };
 

@@ -1,6 +1,6 @@
 import type { CacheRules, ModelFacts, Prices } from "../../tokens/model-facts.ts";
 import { lookUpModel, type ModelOverrides } from "../../tokens/models.ts";
-import type { CacheUse, SimulatedRules } from "./cache.ts";
+import type { SimulatedRules } from "./cache.ts";
 
 /** What a model's provider keeps and charges, as far as it is known. */
 export interface PricedModel {
@@ -49,30 +49,4 @@ function assumptionsOf({ kind, min, ttl }: CacheRules): string[] {
   if (min === null) assumed.push("prompts of 1,024 tokens and more are taken to be cacheable");
   if (ttl === null) assumed.push("entries are taken never to lapse");
   return assumed;
-}
-
-/** Dollars of one request and its answer; undefined when a price that it needs is not known. */
-export function dollarsOf(
-  { cached, written, uncached }: CacheUse,
-  outputTokens: number,
-  { prices, tier }: Pick<PricedModel, "prices" | "tier">,
-): number | undefined {
-  const total = cached + written + uncached;
-  const valid = tier !== null && total > tier.above ? tier.prices : prices;
-  return sumOf([
-    [cached, valid.read],
-    [written, valid.write],
-    [uncached, valid.in],
-    [outputTokens, valid.out],
-  ]);
-}
-
-function sumOf(items: readonly (readonly [tokens: number, price: number | null])[]): number | undefined {
-  let dollars = 0;
-  for (const [tokens, price] of items) {
-    if (tokens === 0) continue;
-    if (price === null) return undefined;
-    dollars += (tokens * price) / 1_000_000;
-  }
-  return dollars;
 }

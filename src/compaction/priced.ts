@@ -1,0 +1,17 @@
+import type { SummaryAttempt } from "../summarizers/attempt.ts";
+import { dollarsOf } from "../tokens/dollars.ts";
+import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
+import type { ModelAttempt } from "../tracing/events.ts";
+
+/** The attempt with its model's provider, and with what it cost where usage and prices are known. */
+export function priced(attempt: SummaryAttempt, models: ModelOverrides): ModelAttempt {
+  const model = lookUpModel(attempt.model, models);
+  const { usage } = attempt;
+  const provider = model.known ? { provider: model.provider } : {};
+  // What is stored for an hour has a price of its own.
+  if (usage === undefined || (usage.write1h ?? 0) > 0) return { ...attempt, ...provider };
+  const { input, cacheRead: cached, cacheWrite: written, output } = usage;
+  const use = { cached, written, uncached: Math.max(0, input - cached - written) };
+  const costUsd = dollarsOf(use, output, model);
+  return { ...attempt, ...provider, ...(costUsd === undefined ? {} : { costUsd }) };
+}
