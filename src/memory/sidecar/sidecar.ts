@@ -1,0 +1,208 @@
+import { CompactError } from "../../errors.ts";
+import type { TextModelAnswer, TextModelMessage } from "../../model.ts";
+import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
+import { ask } from "../../summarizers/model/ask.ts";
+import { type Breaker, createBreaker } from "../../summarizers/model/breaker.ts";
+import { platformTime, type TimePorts } from "../../summarizers/model/ports.ts";
+import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
+import { normalizeUsage } from "../../tokens/usage.ts";
+import { answerJson } from "./answer-json.ts";
+import type { Sidecar, SidecarOutcome, SidecarPorts, SidecarRecord, SidecarTask } from "./task.ts";
+
+const MAX_OUTPUT_TOKENS = 2_000;
+const DEADLINE_MS = 30_000;
+/** The task, and once more with a word about what was wrong. */
+const MOST_REQUESTS = 2;
+const BREAKER = { failures: 3, pauseMs: 60_000 };
+/** Characters of a wrong answer that are shown to its writer. */
+const SHOWN = 4_000;
+
+/** A runner of tasks that remembers, across them, only whether its model is there at all. */
+export function createSidecar(ports: SidecarPorts): Sidecar {
+  const context: Context = {
+    ports,
+    time: { ...platformTime, ...ports.time },
+    redact: ports.redact ?? redactBuiltIn,
+    countText: ports.countText ?? ((text) => o200kBase.count(text)),
+    breaker: createBreaker(BREAKER),
+  };
+  return {
+    model: ports.model,
+    run: async (task, signal) => {
+      const outcome = await runTask(task, signal, context);
+      tell(ports, outcome.record);
+      return outcome;
+    },
+  };
+}
+
+/**
+ * One task with a model of its own. Rejects with `SummarizerFailed` when no answer could be used in time, and with
+ * `Aborted` when the signal is.
+ */
+export async function runSidecarTask<T>(
+  task: SidecarTask<T> & SidecarPorts & { readonly signal?: AbortSignal | undefined },
+): Promise<{ readonly output: T; readonly rawText: string; readonly record: SidecarRecord }> {
+  const { done, output, record, ...rest } = await createSidecar(task).run(task, task.signal);
+  if (done) return { output, record, ...(rest as { rawText: string }) };
+  const code = record.outcome === "aborted" ? "Aborted" : "SummarizerFailed";
+  throw new CompactError(
+    code,
+    `the task ${task.name} ${record.outcome}: ${record.detail ?? "no reason is known"}`,
+    {
+      hint: "Nothing was changed; ask again, or go on without it.",
+    },
+  );
+}
+
+interface Context {
+  readonly ports: SidecarPorts;
+  readonly time: TimePorts;
+  readonly redact: (text: string) => string;
+  readonly countText: (text: string) => number;
+  readonly breaker: Breaker;
+}
+
+/** What a task used up so far. */
+interface Spent {
+  readonly startedAt: number;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+async function runTask<T>(
+  task: SidecarTask<T>,
+  signal: AbortSignal | undefined,
+  context: Context,
+): Promise<SidecarOutcome<T>> {
+  const spent: Spent = { startedAt: context.time.clock(), requests: 0, inputTokens: 0, outputTokens: 0 };
+  const ended = (outcome: SidecarRecord["outcome"], repaired: boolean, detail?: string): SidecarRecord => ({
+    name: task.name,
+    model: context.ports.model.name,
+    outcome,
+    milliseconds: context.time.clock() - spent.startedAt,
+    requests: spent.requests,
+    repaired,
+    inputTokens: spent.inputTokens,
+    outputTokens: spent.outputTokens,
+    ...(detail === undefined ? {} : { detail }),
+  });
+  let messages = firstMessages(task, context);
+  let wrong = "";
+  for (let round = 1; round <= MOST_REQUESTS; round += 1) {
+    const reply = await request(task, { messages, signal, spent, context });
+    if ("outcome" in reply) {
+      return { done: false, output: undefined, record: ended(reply.outcome, false, reply.detail) };
+    }
+    const read = readAnswer(task, reply.answer);
+    if ("output" in read) {
+      return {
+        done: true,
+        output: read.output,
+        rawText: reply.answer.text,
+        record: ended("done", read.repaired),
+      };
+    }
+    wrong = read.wrong;
+    messages = [...firstMessages(task, context), ...hint(reply.answer.text, wrong)];
+  }
+  return { done: false, output: undefined, record: ended("failed", false, wrong) };
+}
+
+type Reply =
+  | { readonly answer: TextModelAnswer }
+  | { readonly outcome: SidecarRecord["outcome"]; readonly detail: string };
+
+async function request<T>(
+  task: SidecarTask<T>,
+  at: {
+    readonly messages: readonly TextModelMessage[];
+    readonly signal: AbortSignal | undefined;
+    readonly spent: Spent;
+    readonly context: Context;
+  },
+): Promise<Reply> {
+  const { messages, signal, spent, context } = at;
+  const { breaker, time, countText } = context;
+  const deadline = task.deadlineMs ?? DEADLINE_MS;
+  const milliseconds = deadline - (time.clock() - spent.startedAt);
+  if (signal?.aborted === true) return { outcome: "aborted", detail: "its caller gave it up" };
+  if (milliseconds <= 0) return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
+  if (!breaker.allows(time.clock()))
+    return { outcome: "skipped", detail: "the model failed too often of late" };
+  spent.requests += 1;
+  const asked = await ask(
+    context.ports.model,
+    { messages, maxOutputTokens: task.maxOutputTokens ?? MAX_OUTPUT_TOKENS, temperature: 0 },
+    { milliseconds, signal, time },
+  ).catch(() => undefined);
+  if (asked === undefined) {
+    breaker.undecided();
+    return { outcome: "aborted", detail: "its caller gave it up" };
+  }
+  if (asked.kind === "answer") {
+    breaker.succeeded();
+    return { answer: counted(asked.answer, messages, spent, countText) };
+  }
+  breaker.failed(time.clock());
+  if (asked.kind === "timeout") return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
+  return { outcome: "failed", detail: wordsOf(asked.error) };
+}
+
+function counted(
+  answer: TextModelAnswer,
+  messages: readonly TextModelMessage[],
+  spent: Spent,
+  countText: (text: string) => number,
+): TextModelAnswer {
+  const text = typeof answer.text === "string" ? answer.text : "";
+  const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
+  spent.inputTokens += usage?.input ?? messages.reduce((sum, { content }) => sum + countText(content), 0);
+  spent.outputTokens += usage?.output ?? countText(text);
+  return { ...answer, text };
+}
+
+function readAnswer<T>(
+  task: SidecarTask<T>,
+  { text, stop }: TextModelAnswer,
+): { readonly output: T; readonly repaired: boolean } | { readonly wrong: string } {
+  if (stop === "refusal") return { wrong: "the model refused" };
+  const json = answerJson(text, task.shape);
+  if (json === undefined && task.shape !== undefined) {
+    return { wrong: text.trim() === "" ? "the answer was empty" : "the answer holds no JSON" };
+  }
+  try {
+    return { output: task.parse(json?.text ?? text), repaired: json?.repaired ?? false };
+  } catch (error) {
+    return { wrong: stop === "length" ? `it was cut off: ${wordsOf(error)}` : wordsOf(error) };
+  }
+}
+
+function firstMessages<T>({ systemPrompt, prompt }: SidecarTask<T>, { redact }: Context): TextModelMessage[] {
+  return [
+    { role: "system", content: redact(systemPrompt) },
+    { role: "user", content: redact(prompt) },
+  ];
+}
+
+function hint(answer: string, wrong: string): TextModelMessage[] {
+  const content = `That answer cannot be used: ${wrong}. Answer again, shorter if it was cut off, with nothing but the JSON that was asked for.`;
+  const shown = answer.trim() === "" ? "(nothing)" : answer.slice(0, SHOWN);
+  return [
+    { role: "assistant", content: shown },
+    { role: "user", content },
+  ];
+}
+
+function tell({ onTask }: SidecarPorts, record: SidecarRecord): void {
+  try {
+    onTask?.(record);
+  } catch {
+    // Who listens must not break what it listens to.
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
