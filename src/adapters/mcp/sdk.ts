@@ -6,7 +6,8 @@ export interface McpSdk {
   readonly Server: new (info: McpServerInfo, options: McpServerOptions) => McpServer;
   readonly ProtocolError: new (code: number, message: string) => Error;
   readonly StdioServerTransport: new (stdin?: Readable, stdout?: Writable) => McpTransport;
-  serveStdio(factory: () => McpServer, options: McpServeOptions): { close(): Promise<void> };
+  /** Takes what `Server` constructs; its own type of that cannot be written by shape. */
+  serveStdio(factory: () => never, options: McpServeOptions): { close(): Promise<void> };
 }
 
 export interface McpServerInfo {
@@ -36,6 +37,9 @@ export interface McpAnswer {
 
 export interface McpTransport {
   onclose?: () => void;
+  start(): Promise<void>;
+  send(message: never): Promise<void>;
+  close(): Promise<void>;
 }
 
 export interface McpServeOptions {

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { isFailure, type RecallTool } from "../../compaction/recall/index.ts";
+import { isFailure, type RecallTool } from "../../compaction/recall/tools.ts";
 import type { McpAnswer, McpCall, McpSdk, McpServer, McpServerInfo } from "./sdk.ts";
 
 export interface McpServingOptions {
@@ -25,7 +25,7 @@ export function serveMcp(options: McpServingOptions): Promise<void> {
   const { sdk, stdin = process.stdin, stdout = process.stdout } = options;
   const transport = new sdk.StdioServerTransport(stdin, stdout);
   const onerror = (error: Error): void => options.onError?.(error);
-  sdk.serveStdio(() => createServer(options), { transport, onerror });
+  sdk.serveStdio(() => createServer(options) as never, { transport, onerror });
   return new Promise((resolve) => {
     const closed = transport.onclose;
     transport.onclose = () => {

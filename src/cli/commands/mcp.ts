@@ -1,6 +1,7 @@
 import { Console } from "node:console";
 import { loadMcpSdk, memoryTool, serveMcp } from "../../adapters/mcp/index.ts";
-import { archiveTools, type RecallTool } from "../../compaction/recall/index.ts";
+import { archiveTools } from "../../compaction/recall/archive-tools.ts";
+import type { RecallTool } from "../../compaction/recall/tools.ts";
 import { createRedactor } from "../../redaction/redactor.ts";
 import { openArchive } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";

@@ -1,4 +1,3 @@
-export { type ArchiveToolsOptions, archiveTools } from "./archive-tools.ts";
 export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
 export type { Difference, Restored, RestoreOptions } from "./restore.ts";
 export {
@@ -18,7 +17,6 @@ export {
   type PiTool,
 } from "./shapes.ts";
 export {
-  isFailure,
   type ParametersSchema,
   type RecallSource,
   type RecallTool,
