@@ -1,0 +1,69 @@
+import { stripRuntimeContext } from "../memory/runtime-context.ts";
+import { objectsIn, textOf } from "../providers/json.ts";
+
+/** Text of a message. */
+export interface AgentTextPart {
+  readonly type: "text";
+  readonly text: string;
+  readonly providerOptions?: unknown;
+}
+
+/** What a model thought; providers that sign it take it back only with `providerOptions` unchanged. */
+export interface AgentReasoningPart {
+  readonly type: "reasoning";
+  readonly text: string;
+  readonly providerOptions?: unknown;
+}
+
+export interface AgentToolCallPart {
+  readonly type: "tool-call";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly providerOptions?: unknown;
+}
+
+export interface AgentToolResultPart {
+  readonly type: "tool-result";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly output: { readonly type: "text" | "error-text"; readonly value: string };
+}
+
+/** One message of an agent's session, in the shape of the AI SDK's model messages (format `ai-sdk`). */
+export type AgentMessage =
+  | { readonly role: "user"; readonly content: string | readonly AgentTextPart[] }
+  | {
+      readonly role: "assistant";
+      readonly content: string | readonly (AgentTextPart | AgentReasoningPart | AgentToolCallPart)[];
+    }
+  | { readonly role: "tool"; readonly content: readonly AgentToolResultPart[] };
+
+/** The readable text of a message; what was recalled for it is left out. */
+export function agentMessageText({ content }: AgentMessage): string {
+  if (typeof content === "string") return stripRuntimeContext(content);
+  const texts = objectsIn(content).map((part) => (part.type === "text" ? textOf(part.text) : ""));
+  return stripRuntimeContext(texts.filter((text) => text !== "").join("\n"));
+}
+
+/** The calls of a message that are for its host to run. */
+export function callsOf(message: AgentMessage): AgentToolCallPart[] {
+  if (message.role !== "assistant" || typeof message.content === "string") return [];
+  return message.content.filter((part) => part.type === "tool-call");
+}
+
+/** A tool message that answers every given call alike. */
+export function answerAll(
+  calls: readonly AgentToolCallPart[],
+  value: string,
+): AgentMessage & { readonly role: "tool" } {
+  return {
+    role: "tool",
+    content: calls.map(({ toolCallId, toolName }) => ({
+      type: "tool-result",
+      toolCallId,
+      toolName,
+      output: { type: "error-text", value },
+    })),
+  };
+}

@@ -1,0 +1,36 @@
+import { CompactError } from "../errors.ts";
+
+/** One thing that is wrong, for people: what, where, and what to do next. */
+export interface Diagnostic {
+  /** A stable word, such as `bad-frontmatter`. */
+  readonly code: string;
+  readonly message: string;
+  /** `file:line`, or a path in a document. */
+  readonly place?: string;
+  readonly hint?: string;
+}
+
+/** The diagnostic of whatever was thrown. */
+export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
+  if (CompactError.isInstance(error)) {
+    const { place, hint } = error;
+    return {
+      code: error.code,
+      message: error.message,
+      ...(place === undefined ? {} : { place }),
+      ...(hint === "" ? {} : { hint }),
+    };
+  }
+  return { code, message: wordsOf(error) };
+}
+
+/** The diagnostic in one line. */
+export function diagnosticText({ message, place, hint }: Diagnostic): string {
+  return `${place === undefined ? "" : `${place}: `}${message}${hint === undefined ? "" : `. ${hint}`}`;
+}
+
+/** What an error says; the first line of it. */
+export function wordsOf(error: unknown): string {
+  const words = error instanceof Error ? error.message || error.name : String(error);
+  return words.split("\n", 1)[0] ?? "";
+}

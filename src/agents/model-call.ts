@@ -1,0 +1,134 @@
+import type { AgentMessage, AgentReasoningPart, AgentTextPart, AgentToolCallPart } from "./agent-message.ts";
+import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-model.ts";
+import { orAborted, startDeadline } from "./deadline.ts";
+import type { AgentEvent } from "./event.ts";
+
+/** How a request to the model ended. */
+export interface ModelAnswer {
+  readonly text: string;
+  /** What goes into the list; undefined for an answer of nothing. */
+  readonly message: AgentMessage | undefined;
+  readonly calls: readonly AgentToolCallPart[];
+  readonly stop: Extract<AgentModelPart, { type: "end" }>["stop"];
+  readonly usage: unknown;
+}
+
+/** The request failed after some of the answer had come. */
+export interface BrokenAnswer {
+  readonly error: unknown;
+  /** What had been streamed by then. */
+  readonly text: string;
+}
+
+type Piece = AgentTextPart | AgentReasoningPart | AgentToolCallPart;
+
+/** Streams one request; what goes wrong is a value, with what had come before. */
+export async function callModel(
+  model: AgentModel,
+  request: AgentModelRequest,
+  { emit, silenceMs }: { readonly emit: (event: AgentEvent) => void; readonly silenceMs: number },
+): Promise<ModelAnswer | BrokenAnswer> {
+  const gathered = createGathering();
+  const stop = new AbortController();
+  const signal = AbortSignal.any([request.signal, stop.signal]);
+  try {
+    const parts = model.stream({ ...request, signal })[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await timely(parts, signal, silenceMs);
+      if (next.done === true) throw new Error("the model's answer broke off before its end");
+      const part = next.value;
+      if (part.type === "end") return gathered.answer(part);
+      gathered.take(part);
+      if (part.type === "text" && part.text !== "") emit({ type: "text", text: part.text });
+      if (part.type === "reasoning" && part.text !== "") emit({ type: "reasoning", text: part.text });
+    }
+  } catch (error) {
+    return { error: request.signal.aborted ? request.signal.reason : error, text: gathered.text() };
+  } finally {
+    stop.abort();
+  }
+}
+
+async function timely<T>(
+  parts: AsyncIterator<T>,
+  signal: AbortSignal,
+  silenceMs: number,
+): Promise<IteratorResult<T>> {
+  const deadline = startDeadline(silenceMs, signal);
+  try {
+    return await orAborted(parts.next(), deadline.signal);
+  } catch (error) {
+    if (deadline.passed()) throw new Error(`the model said nothing for ${silenceMs / 1000} s`);
+    throw error;
+  } finally {
+    deadline.stop();
+  }
+}
+
+interface Gathering {
+  take(part: Exclude<AgentModelPart, { type: "end" }>): void;
+  text(): string;
+  answer(end: Extract<AgentModelPart, { type: "end" }>): ModelAnswer;
+}
+
+function createGathering(): Gathering {
+  const pieces: Piece[] = [];
+  let openReasoning = false;
+  const takeText = (text: string): void => {
+    const last = pieces.at(-1);
+    if (last?.type === "text") pieces[pieces.length - 1] = { ...last, text: last.text + text };
+    else if (text !== "") pieces.push({ type: "text", text });
+  };
+  const text = (): string => pieces.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
+  return {
+    take(part) {
+      if (part.type === "text") takeText(part.text);
+      if (part.type === "reasoning") takeReasoning(part);
+      if (part.type === "toolCall") pieces.push(callPiece(part));
+    },
+    text,
+    answer({ stop, usage }) {
+      const content = pieces.filter((piece) => piece.type !== "text" || piece.text !== "");
+      const calls = content.filter((piece) => piece.type === "tool-call");
+      const message: AgentMessage | undefined = content.some((piece) => piece.type !== "reasoning")
+        ? { role: "assistant", content }
+        : undefined;
+      return { text: text(), message, calls, stop, usage };
+    },
+  };
+
+  function takeReasoning(part: Extract<AgentModelPart, { type: "reasoning" }>): void {
+    const { providerOptions } = part;
+    const last = pieces.at(-1);
+    if (openReasoning && last?.type === "reasoning") {
+      const text = last.text + part.text;
+      pieces[pieces.length - 1] = {
+        ...last,
+        text,
+        ...(providerOptions === undefined ? {} : { providerOptions }),
+      };
+    } else if (part.text !== "" || providerOptions !== undefined) {
+      pieces.push({
+        type: "reasoning",
+        text: part.text,
+        ...(providerOptions === undefined ? {} : { providerOptions }),
+      });
+    }
+    openReasoning = part.ends !== true;
+  }
+}
+
+function callPiece({
+  id,
+  name,
+  arguments: input,
+  providerOptions,
+}: Extract<AgentModelPart, { type: "toolCall" }>): AgentToolCallPart {
+  return {
+    type: "tool-call",
+    toolCallId: id,
+    toolName: name,
+    input,
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+  };
+}

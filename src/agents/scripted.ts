@@ -1,0 +1,68 @@
+import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-model.ts";
+
+/** What a scripted model says to one request. */
+export interface ScriptedAnswer {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly calls?: readonly { readonly name: string; readonly arguments?: unknown }[];
+  /** Thrown after `text`: an answer that breaks in the middle. */
+  readonly error?: unknown;
+  readonly usage?: unknown;
+  readonly stop?: "end" | "length" | "refusal" | "other";
+}
+
+export interface ScriptedModelOptions {
+  readonly name?: string;
+  readonly window?: number;
+  /** Characters of one piece of text; 24. */
+  readonly pieceLength?: number;
+  /** Waits before the first piece and between pieces: how a real model's time passes. */
+  readonly pause?: (signal: AbortSignal, firstPiece: boolean) => Promise<void>;
+}
+
+/** A model that asks no one: `answer` says what comes, from the request and its number, the first being 1. */
+export function createScriptedModel(
+  answer: (request: AgentModelRequest, turn: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
+  options: ScriptedModelOptions = {},
+): AgentModel {
+  const { name = "scripted:demo", window, pieceLength = 24, pause } = options;
+  let requests = 0;
+  return {
+    name,
+    ...(window === undefined ? {} : { window }),
+    async *stream(request): AsyncGenerator<AgentModelPart> {
+      requests += 1;
+      const mine = requests;
+      await pause?.(request.signal, true);
+      const said = await answer(request, mine);
+      for (const part of partsOf(said, mine, pieceLength)) {
+        request.signal.throwIfAborted();
+        yield part;
+        await pause?.(request.signal, false);
+      }
+      if (said.error !== undefined) throw said.error;
+      const stop = said.stop ?? ((said.calls?.length ?? 0) > 0 ? "tools" : "end");
+      yield { type: "end", stop, ...(said.usage === undefined ? {} : { usage: said.usage }) };
+    },
+  };
+}
+
+function* partsOf(
+  { text = "", reasoning, calls = [], error }: ScriptedAnswer,
+  request: number,
+  pieceLength: number,
+): Generator<AgentModelPart> {
+  if (reasoning !== undefined) yield { type: "reasoning", text: reasoning, ends: true };
+  for (let start = 0; start < text.length; start += pieceLength) {
+    yield { type: "text", text: text.slice(start, start + pieceLength) };
+  }
+  if (error !== undefined) return;
+  for (const [index, call] of calls.entries()) {
+    yield {
+      type: "toolCall",
+      id: `call_${request}_${index + 1}`,
+      name: call.name,
+      arguments: call.arguments ?? {},
+    };
+  }
+}

@@ -1,0 +1,164 @@
+import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
+import { orAborted, startDeadline } from "./deadline.ts";
+import { wordsOf } from "./diagnostic.ts";
+import type { AgentEvent } from "./event.ts";
+import type { AgentLimits } from "./limits.ts";
+import type { AgentTool, Permission } from "./tool.ts";
+
+/** A call that may be refused. */
+export interface CallToCheck {
+  readonly tool: AgentTool;
+  readonly arguments: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface ToolRunOptions {
+  readonly tools: ReadonlyMap<string, AgentTool>;
+  /** Why a call must not be made; undefined where it may. */
+  refuse(call: CallToCheck): Promise<string | undefined>;
+  readonly limits: Pick<AgentLimits, "toolMs" | "outputCharacters">;
+  readonly emit: (event: AgentEvent) => void;
+  /** Milliseconds of a steady clock. */
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+}
+
+const INTERRUPTED =
+  "Interrupted by the user: this call was not finished. What it had done by then is not known.";
+const NOT_RUN = "Interrupted by the user: this call was not run.";
+
+/** Runs the calls of one answer; the message answers every one of them, whatever happens. */
+export async function runCalls(
+  calls: readonly AgentToolCallPart[],
+  options: ToolRunOptions,
+): Promise<AgentMessage> {
+  const content: AgentToolResultPart[] = [];
+  for (const batch of batchesOf(calls, options.tools)) {
+    content.push(...(await Promise.all(batch.map((call) => runCall(call, options)))));
+  }
+  return { role: "tool", content };
+}
+
+/** Neighbours that may run at the same time do; every other call runs by itself, in order. */
+function batchesOf(
+  calls: readonly AgentToolCallPart[],
+  tools: ReadonlyMap<string, AgentTool>,
+): AgentToolCallPart[][] {
+  const batches: { readonly together: boolean; readonly calls: AgentToolCallPart[] }[] = [];
+  for (const call of calls) {
+    const together = tools.get(call.toolName)?.concurrent === true;
+    const last = batches.at(-1);
+    if (together && last?.together === true) last.calls.push(call);
+    else batches.push({ together, calls: [call] });
+  }
+  return batches.map((batch) => batch.calls);
+}
+
+interface Outcome {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+async function runCall(call: AgentToolCallPart, options: ToolRunOptions): Promise<AgentToolResultPart> {
+  const { toolCallId, toolName } = call;
+  const { emit, clock, limits } = options;
+  const started = clock();
+  const input = argumentsOf(call);
+  emit({ type: "toolStarted", callId: toolCallId, name: toolName, arguments: input.value });
+  const outcome = await outcomeOf(call, input, options);
+  const text = boundedOutput(outcome.text, limits.outputCharacters);
+  const { isError } = outcome;
+  const elapsedMs = clock() - started;
+  emit({ type: "toolFinished", callId: toolCallId, name: toolName, output: text, isError, elapsedMs });
+  const output = { type: isError ? ("error-text" as const) : ("text" as const), value: text };
+  return { type: "tool-result", toolCallId, toolName, output };
+}
+
+async function outcomeOf(
+  call: AgentToolCallPart,
+  input: ReadInput,
+  options: ToolRunOptions,
+): Promise<Outcome> {
+  const { tools, signal } = options;
+  if (signal.aborted) return failed(NOT_RUN);
+  const tool = tools.get(call.toolName);
+  if (tool === undefined)
+    return failed(`There is no tool "${call.toolName}". The tools are: ${[...tools.keys()].join(", ")}.`);
+  if (input.problem !== undefined) return failed(input.problem);
+  try {
+    const refused = await orAborted(options.refuse({ tool, arguments: input.value, signal }), signal);
+    if (refused !== undefined) return failed(refused);
+  } catch (error) {
+    return failed(
+      signal.aborted ? NOT_RUN : `Not run: the permission could not be asked for (${wordsOf(error)}).`,
+    );
+  }
+  return execute(tool, { call, arguments: input.value }, options);
+}
+
+async function execute(
+  tool: AgentTool,
+  { call, arguments: args }: { readonly call: AgentToolCallPart; readonly arguments: unknown },
+  { limits, signal }: ToolRunOptions,
+): Promise<Outcome> {
+  const most = tool.deadlineMs ?? limits.toolMs;
+  const deadline = startDeadline(most, signal);
+  try {
+    const work = Promise.resolve().then(() =>
+      tool.execute(args, { signal: deadline.signal, callId: call.toolCallId }),
+    );
+    return { text: textOfValue(await orAborted(work, deadline.signal)), isError: false };
+  } catch (error) {
+    if (signal.aborted) return failed(INTERRUPTED);
+    if (deadline.passed())
+      return failed(
+        `The tool did not answer within ${most / 1000} s and was given up. It may still be at work.`,
+      );
+    return failed(`The tool failed: ${error instanceof Error ? error.message || error.name : String(error)}`);
+  } finally {
+    deadline.stop();
+  }
+}
+
+function failed(text: string): Outcome {
+  return { text, isError: true };
+}
+
+interface ReadInput {
+  readonly value: unknown;
+  readonly problem?: string;
+}
+
+/** Models hand over arguments as a value, or as JSON text. */
+function argumentsOf({ input }: AgentToolCallPart): ReadInput {
+  if (input === undefined || input === "") return { value: {} };
+  if (typeof input !== "string") return { value: input };
+  try {
+    return { value: JSON.parse(input) as unknown };
+  } catch (error) {
+    return {
+      value: input,
+      problem: `The arguments are no JSON (${wordsOf(error)}). Nothing was run; call again.`,
+    };
+  }
+}
+
+function textOfValue(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") return value;
+  return JSON.stringify(value) ?? String(value);
+}
+
+function boundedOutput(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2);
+  const left = text.length - 2 * half;
+  return `${text.slice(0, half)}\n[${left} characters of output were not kept: a tool may give ${most}]\n${text.slice(-half)}`;
+}
+
+/** A permission in words for the model; undefined for leave. */
+export function refusalOf(permission: Permission): string | undefined {
+  if (permission === "allow") return undefined;
+  const why = permission === "deny" ? "" : ` ${permission.deny}`;
+  return `The user did not allow this call.${why}`;
+}

@@ -1,0 +1,41 @@
+/** What a tool gets beside its arguments. */
+export interface ToolContext {
+  /** Aborted when the user interrupts, the deadline passes or the agent's time is over. */
+  readonly signal: AbortSignal;
+  readonly callId: string;
+}
+
+/** Something that an agent can do. */
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON schema of the arguments. */
+  readonly schema: object;
+  /** Text goes to the model as it is, any other value as JSON; what is thrown becomes a tool error. */
+  execute(args: unknown, context: ToolContext): unknown;
+  /**
+   * The files that a call would touch, or `none` for a tool that touches none. Where a sub-agent or a skill
+   * bounds paths, a tool that does not say is refused.
+   */
+  readonly paths?: "none" | ((args: unknown) => readonly string[]);
+  /** May run at the same time as its neighbours in one answer; false when left out. */
+  readonly concurrent?: boolean;
+  /** Milliseconds that a call may take; the agent's own limit when left out. */
+  readonly deadlineMs?: number;
+}
+
+/** A call that waits for leave. */
+export interface PermissionRequest {
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** The sub-agent that asks; undefined for the agent itself. */
+  readonly subAgent?: string;
+  /** The skill whose declared command asks, with `tool` being `run` and `arguments` `{command}`. */
+  readonly skill?: string;
+  readonly signal: AbortSignal;
+}
+
+/** `deny` with a reason tells the model why. */
+export type Permission = "allow" | "deny" | { readonly deny: string };
+
+export type Permissions = (request: PermissionRequest) => Permission | Promise<Permission>;
