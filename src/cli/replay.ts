@@ -35,7 +35,7 @@ export interface Economy {
 }
 
 /** Every message in the order of the session, copies that its own compactions made left out. */
-function wholeHistory({ segments }: Transcript): Message[] {
+export function wholeHistory({ segments }: Transcript): Message[] {
   return segments.flatMap((segment, index) =>
     index === 0 ? segment.messages : segment.messages.slice(segment.carried),
   );
@@ -47,7 +47,7 @@ export async function replaySession(
   settings: Settings,
   ports: ReplayPorts,
 ): Promise<Replay> {
-  const history = wholeHistory(transcript);
+  const history = ports.watcher?.history ?? wholeHistory(transcript);
   const session = recordedSession(history, settings);
   const model = pricedModel(settings.model, settings.config.models);
   const stage = { transcript, settings, ports, session, model };

@@ -15,15 +15,15 @@ import { VIEW_VERSION } from "./session-view.ts";
 
 /** What is known of a session beside its steps; may be learnt as it goes on. */
 export interface SessionFacts {
-  title: string;
-  live: boolean;
-  format?: string;
-  model?: string;
-  window: number;
-  trigger: number;
-  budget: number;
-  cost?: CostView;
-  searchable: boolean;
+  readonly title: string;
+  readonly live: boolean;
+  readonly format?: string | undefined;
+  readonly model?: string | undefined;
+  readonly window: number;
+  readonly trigger: number;
+  readonly budget: number;
+  readonly cost?: CostView | undefined;
+  readonly searchable: boolean;
 }
 
 /** Where the texts of a session come from; each is asked only when a reader looks. */
@@ -55,7 +55,6 @@ export type StepDraft = Omit<StepView, "index" | "total">;
 export interface SessionRecord {
   readonly id: string;
   readonly source: SessionHead["source"];
-  readonly facts: SessionFacts;
   readonly originals: Originals;
   readonly steps: readonly StepView[];
   readonly compactions: readonly CompactionHead[];
@@ -66,6 +65,8 @@ export interface SessionRecord {
   /** Puts new knowledge about a compaction in its place. */
   amendCompaction(index: number, more: Partial<CompactionHead>): void;
   addSpan(span: SpanView): void;
+  /** Puts new knowledge about the session in its place. */
+  amend(more: Partial<SessionFacts>): void;
   head(): SessionHead;
   view(from: SessionView["from"]): SessionView;
 }
@@ -86,7 +87,8 @@ const MOST_SPANS = 20_000;
 
 /** A session without steps yet. */
 export function createRecord(options: RecordOptions): SessionRecord {
-  const { id, source, layers, facts, originals, changed } = options;
+  const { id, source, layers, originals, changed } = options;
+  let { facts } = options;
   const steps: StepView[] = [];
   const compactions: CompactionHead[] = [];
   const spans: SpanView[] = [];
@@ -105,30 +107,24 @@ export function createRecord(options: RecordOptions): SessionRecord {
     changed();
   };
 
-  const head = (): SessionHead => ({
-    id,
-    source,
-    title: facts.title,
-    live: facts.live,
-    ...(facts.format === undefined ? {} : { format: facts.format }),
-    ...(facts.model === undefined ? {} : { model: facts.model }),
-    window: facts.window,
-    trigger: facts.trigger,
-    budget: facts.budget,
-    counts: {
-      messages: originals.count(),
-      steps: steps.length,
-      compactions: compactions.length,
-      spans: spans.length,
-    },
-    ...(first === undefined ? {} : { startedAt: first }),
-    ...(newest === undefined ? {} : { updatedAt: newest }),
-    searchable: facts.searchable,
-    dropped,
-  });
+  const head = (): SessionHead =>
+    headOf(
+      { id, source, facts },
+      {
+        counts: {
+          messages: originals.count(),
+          steps: steps.length,
+          compactions: compactions.length,
+          spans: spans.length,
+        },
+        ...(first === undefined ? {} : { startedAt: first }),
+        ...(newest === undefined ? {} : { updatedAt: newest }),
+        dropped,
+      },
+    );
 
   return {
-    ...{ id, source, facts, originals, steps, compactions, head },
+    ...{ id, source, originals, steps, compactions, head },
     addStep(draft) {
       seen(draft.at);
       const total = draft.tokens.reduce((sum, tokens) => sum + tokens, 0);
@@ -152,6 +148,10 @@ export function createRecord(options: RecordOptions): SessionRecord {
       compactions[index] = { ...known, ...more, index };
       changed();
     },
+    amend(more) {
+      facts = { ...facts, ...more };
+      changed();
+    },
     addSpan(span) {
       seen(span.start);
       seen(span.end);
@@ -168,5 +168,18 @@ export function createRecord(options: RecordOptions): SessionRecord {
       spans: spans.slice(from.spans),
       ...(facts.cost === undefined ? {} : { cost: facts.cost }),
     }),
+  };
+}
+
+function headOf(
+  { id, source, facts }: Pick<RecordOptions, "id" | "source" | "facts">,
+  grown: Pick<SessionHead, "counts" | "startedAt" | "updatedAt" | "dropped">,
+): SessionHead {
+  const { cost, format, model, ...rest } = facts;
+  return {
+    ...{ id, source, ...rest },
+    ...(format === undefined ? {} : { format }),
+    ...(model === undefined ? {} : { model }),
+    ...grown,
   };
 }

@@ -28,7 +28,7 @@ export function summaryPieces(summary: string, sources: readonly SourceText[]): 
   return pieces.map(({ text, kind, rows }, index) => ({
     text,
     kind,
-    sources: kind === "line" ? chosen(found[index] ?? [], { rows, text, sources }) : [],
+    sources: kind === "line" ? chosen(found[index] ?? new Map(), { rows, text, sources }) : [],
   }));
 }
 
@@ -112,26 +112,31 @@ interface Piece {
 }
 
 /** The message that holds most of it, then those that hold what is missing: a list may come from several. */
-function chosen(found: Found | readonly never[], piece: Piece): SourceView[] {
+function chosen(found: Found, piece: Piece): SourceView[] {
   const candidates = new Map(found);
   const missing = new Set(piece.rows);
   const views: SourceView[] = [];
-  while (views.length < MOST_SOURCES && missing.size > 0) {
+  while (views.length < MOST_SOURCES) {
     const best = bestOf(candidates, missing, piece);
-    const held = best === undefined ? undefined : candidates.get(best);
-    const source = best === undefined ? undefined : piece.sources[best];
-    if (best === undefined || held === undefined || source === undefined) break;
+    if (best === undefined) break;
+    const held = candidates.get(best) ?? new Set();
     const share = held.size / piece.rows.size;
-    if (views.length === 0 ? share < LIKELY : gain(held, missing) < Math.min(3, missing.size)) break;
-    views.push({
-      ...(source.message === undefined ? {} : { message: source.message }),
-      ...(source.archiveId === undefined ? {} : { archiveId: source.archiveId }),
-      match: share >= EXACT ? "exact" : "likely",
-    });
+    const enough = views.length === 0 ? share >= LIKELY : gain(held, missing) >= Math.min(ROW, missing.size);
+    if (!enough) break;
+    views.push(sourceView(piece.sources[best], share >= EXACT ? "exact" : "likely"));
     candidates.delete(best);
     for (const row of held) missing.delete(row);
   }
   return views;
+}
+
+function sourceView(source: SourceText | undefined, match: SourceView["match"]): SourceView {
+  const { message, archiveId } = source ?? {};
+  return {
+    ...(message === undefined ? {} : { message }),
+    ...(archiveId === undefined ? {} : { archiveId }),
+    match,
+  };
 }
 
 function gain(held: ReadonlySet<number>, missing: ReadonlySet<number>): number {

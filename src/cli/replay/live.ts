@@ -1,7 +1,9 @@
 import { CompactManager } from "../../compaction/manager.ts";
 import type { CompactionResult } from "../../compaction/report.ts";
 import type { Message } from "../../messages/message.ts";
+import type { StorageDriver } from "../../storage/driver.ts";
 import { createMemoryDriver } from "../../storage/drivers/memory.ts";
+import type { Exporter } from "../../tracing/event.ts";
 import type { Transcript } from "../../transcripts/transcript.ts";
 import type { Settings } from "../settings.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
@@ -13,6 +15,19 @@ export interface ReplayPorts {
   onWarning(text: string): void;
   /** Hears how far the replay is, 0 to 1. */
   onProgress(share: number): void;
+  /** Looks on while the session is played as configured. */
+  readonly watcher?: ReplayWatcher;
+}
+
+/** Somebody who looks at a replay while it runs. */
+export interface ReplayWatcher {
+  /** Every message of the session: the raw lists begin with them, and are these very objects. */
+  readonly history: readonly Message[];
+  /** Where the originals go. */
+  readonly storage: StorageDriver;
+  readonly exporter: Exporter;
+  /** After each call; the replay goes on when it resolves. */
+  hear(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): Promise<void>;
 }
 
 /** Everything that one run over the session needs. */
@@ -24,6 +39,9 @@ export interface Stage {
   readonly model: PricedModel;
 }
 
+/** What the manager calls the session. */
+export const REPLAYED = "replay";
+
 type Played = { readonly call: number; readonly elapsedMs: number };
 /** Hears each call: the raw list, and what the manager made of it. */
 export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, played: Played) => void;
@@ -31,8 +49,10 @@ export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, 
 /** One manager, one preflight per call; with `whileCold` a rewrite besides where the cache has lapsed anyway. */
 export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
   const { transcript, settings, ports, session } = stage;
+  const watcher = whileCold ? undefined : ports.watcher;
   const manager = new CompactManager(managerConfig(settings), {
-    storage: createMemoryDriver(),
+    storage: watcher?.storage ?? createMemoryDriver(),
+    exporters: watcher === undefined ? [] : [watcher.exporter],
     clock: ports.clock,
     onWarning: whileCold ? () => undefined : ports.onWarning,
   });
@@ -44,13 +64,16 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
   for (const [number, { end }] of session.calls.entries()) {
     const raw = session.messages.slice(0, end);
     const before = ports.clock();
-    let result = await manager.preflight<Message>("replay", raw, request);
+    let result = await manager.preflight<Message>(REPLAYED, raw, request);
     if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
       const aim = target === undefined ? {} : { targetTokens: target };
-      result = await manager.manualCompact<Message>("replay", raw, { ...request, ...aim });
+      result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, ...aim });
     }
-    hear(raw, result, { call: number + 1, elapsedMs: ports.clock() - before });
+    const elapsedMs = ports.clock() - before;
+    hear(raw, result, { call: number + 1, elapsedMs });
+    await watcher?.hear(raw, result, elapsedMs);
   }
+  if (watcher !== undefined) await manager.flush();
 }
 
 /** Share of the window from which a rewrite on a lapsed cache is tried. */

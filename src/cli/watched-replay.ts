@@ -1,0 +1,94 @@
+import { setImmediate } from "node:timers/promises";
+import { messageText } from "../messages/message.ts";
+import { isUserSpeech } from "../messages/turns.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { createArchive } from "../storage/archive.ts";
+import { createMemoryDriver } from "../storage/drivers/memory.ts";
+import { createCallbackExporter } from "../tracing/exporters/callback.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
+import { createPlayedRecord } from "../viewer/played-session.ts";
+import type { Originals } from "../viewer/session-record.ts";
+import type { CostView } from "../viewer/session-view.ts";
+import type { ViewStore } from "../viewer/view-store.ts";
+import { sessionIdOf } from "./job.ts";
+import { firstWords } from "./render/safe.ts";
+import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
+import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
+import type { Settings } from "./settings.ts";
+
+/** Plays a session as `replaySession` does, for the page to look on. */
+export async function replayWatched(
+  transcript: Transcript,
+  settings: Settings,
+  { store, ...ports }: ReplayPorts & { readonly store: ViewStore },
+): Promise<Replay> {
+  const { config } = settings;
+  const redactor = createRedactor(config.redaction);
+  const storage = createMemoryDriver();
+  const history = wholeHistory(transcript);
+  const id = sessionIdOf(transcript);
+  const played = store.open((changed) =>
+    createPlayedRecord(
+      {
+        ...{ id, history, system: transcript.system, tools: transcript.tools },
+        title: titleOf(transcript),
+        format: transcript.format,
+        ...{ model: settings.model, window: settings.window, budget: settings.budget },
+        ...{ policy: config.policy, counter: settings.counter },
+        redactText: (text) => redactor.redactText(text),
+        search: searchOf(createArchive(storage, { redact: redactor }), history, id),
+      },
+      changed,
+    ),
+  );
+  const watcher: ReplayWatcher = {
+    ...{ history, storage },
+    exporter: createCallbackExporter((event) => played.hearEvent(event)),
+    async hear(raw, result, elapsedMs) {
+      played.hear(raw, result, elapsedMs);
+      // The page is served by the same thread.
+      await setImmediate();
+    },
+  };
+  const replay = await replaySession(transcript, settings, { ...ports, watcher });
+  played.end(costOf(replay.economy, settings));
+  return replay;
+}
+
+/** The session's own title, or the first words of its user. */
+function titleOf(transcript: Transcript): string {
+  const ask = transcript.segments.flatMap((segment) => segment.messages).find(isUserSpeech);
+  const words = transcript.title ?? (ask === undefined ? undefined : messageText(ask));
+  return firstWords(words ?? sessionIdOf(transcript)).slice(0, 200);
+}
+
+/** Searches all messages: those that never left the prompt are archived for the first search. */
+function searchOf(
+  archive: ReturnType<typeof createArchive>,
+  history: Parameters<typeof archive.saveTranscript>[2],
+  session: string,
+): Originals["search"] {
+  let whole: Promise<unknown> | undefined;
+  return async (text, limit) => {
+    whole ??= archive
+      .steps(REPLAYED)
+      .then((steps) => archive.saveTranscript(REPLAYED, (steps.at(-1) ?? 0) + 1, history));
+    await whole;
+    const { hits, problems } = await archive.search(text, { sessionId: REPLAYED, limit });
+    return {
+      hits: hits.map(({ archiveId, role, step, snippet }) => ({ session, archiveId, role, step, snippet })),
+      problems: problems.length,
+    };
+  };
+}
+
+function costOf({ policies }: Economy, { model }: Settings): CostView | undefined {
+  const [own] = policies;
+  const none = policies.find(({ name }) => name === "none");
+  if (own?.dollars === undefined) return undefined;
+  return {
+    compact: own.dollars,
+    ...(none?.dollars === undefined || none.overWindow > 0 ? {} : { none: none.dollars }),
+    model: model ?? "unknown",
+  };
+}

@@ -1,0 +1,247 @@
+import { spanView } from "./event-span.ts";
+import type { SessionRecord } from "./session-record.ts";
+import type { CompactionHead, Fate } from "./session-view.ts";
+import { numberIn, recordIn, textIn } from "./untrusted.ts";
+
+/** An event of ours, whichever way it came. */
+export interface ToldEvent {
+  readonly name: string;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly status: "ok" | "error";
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly payload?: unknown;
+}
+
+/** Turns events into spans, and into the steps and compactions that they speak of. */
+export interface EventReader {
+  /** Both. */
+  add(event: ToldEvent): void;
+  /** Steps and compactions alone, for events whose spans are known already. */
+  learn(event: ToldEvent): void;
+  /** The text of a compaction's summary, by the compaction's place. */
+  summaryOf(compaction: number): string | undefined;
+}
+
+export interface EventReaderOptions {
+  readonly record: SessionRecord;
+  /** True where steps and compactions are told better by somebody else. */
+  readonly spansOnly: boolean;
+  /** Where a compaction stands in the session when its archive step is known; where left out, messages are not known. */
+  readonly messagesOf?: (archiveStep: number) => number;
+}
+
+/** What is known of a compaction that is not done yet. */
+interface Round {
+  startedAt: string;
+  failed: boolean;
+  reason?: string;
+  policy: CompactionHead["policy"];
+  summary?: { readonly text: string; readonly properties: ToldEvent["properties"] };
+  archival?: ToldEvent["properties"];
+  failures: string[];
+}
+
+/** Reads the events of one session in their order. */
+export function createEventReader(options: EventReaderOptions): EventReader {
+  const { record, spansOnly } = options;
+  const summaries = new Map<number, string>();
+  const spans = createSpanTree(record);
+  let round: Round | undefined;
+
+  const opened = (event: ToldEvent): Round => {
+    round ??= { startedAt: event.startedAt, failed: false, policy: [], failures: [] };
+    return round;
+  };
+  const readers: Readonly<Record<string, (event: ToldEvent) => void>> = {
+    "compact.token_estimate": (event) => {
+      round = undefined;
+      estimated(record, event);
+    },
+    "compact.archival": (event) => {
+      opened(event).archival = event.properties;
+    },
+    "compact.trigger_decision": (event) => {
+      thresholds(record, event);
+      if (event.properties.triggered !== true) return;
+      const known = opened(event);
+      known.reason = textIn(event.properties, "reason") ?? "";
+      known.policy = policyOf(event);
+    },
+    "compact.summary_created": (event) => {
+      opened(event).summary = { text: String(event.payload ?? ""), properties: event.properties };
+    },
+    "compact.error": ({ properties }) => {
+      const words = `${textIn(properties, "message") ?? ""}; ${textIn(properties, "fallback") ?? "nothing"} instead`;
+      round?.failures.push(words);
+    },
+    "compact.pruned_messages": (event) => {
+      const made = compacted(options, opened(event), event);
+      if (round?.summary !== undefined) summaries.set(made.index, round.summary.text);
+      round = undefined;
+    },
+  };
+  const learn = (event: ToldEvent): void => readers[event.name]?.(event);
+  return {
+    learn,
+    add(event) {
+      spans.add(event);
+      if (!spansOnly) learn(event);
+    },
+    summaryOf: (compaction) => summaries.get(compaction),
+  };
+}
+
+/** The spans of events: those of one compaction stand below a span of its own. */
+function createSpanTree(record: SessionRecord): { add(event: ToldEvent): void } {
+  let count = 0;
+  let round: { readonly id: string; startedAt: string; failed: boolean } | undefined;
+  const nextId = (): string => {
+    count += 1;
+    return `${record.id}#${count}`;
+  };
+  return {
+    add(event) {
+      const { name, startedAt, endedAt, status, properties, payload } = event;
+      if (name === "compact.token_estimate") round = undefined;
+      if (name === "compact.archival") round ??= { id: nextId(), startedAt, failed: false };
+      const parent = round?.id;
+      const data = payload === undefined ? properties : { ...properties, output: payload };
+      record.addSpan(
+        spanView({
+          id: nextId(),
+          parent,
+          name,
+          start: startedAt,
+          end: later(startedAt, endedAt),
+          status,
+          data,
+        }),
+      );
+      if (round === undefined) return;
+      if (startedAt < round.startedAt) round.startedAt = startedAt;
+      round.failed ||= status === "error";
+      if (name !== "compact.pruned_messages") return;
+      const whole = {
+        id: round.id,
+        name: "compact",
+        start: round.startedAt,
+        end: later(round.startedAt, endedAt),
+      };
+      record.addSpan(spanView({ ...whole, status: round.failed ? "error" : "ok", data: {} }));
+      round = undefined;
+    },
+  };
+}
+
+function later(one: string, other: string): string {
+  return one > other ? one : other;
+}
+
+function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent): void {
+  const parts = recordIn(properties, "breakdown");
+  const tokens = ["tools_schema", "system", "developer", "messages"].map(
+    (name) => numberIn(parts, name) ?? 0,
+  );
+  const told = numberIn(properties, "t_est") ?? 0;
+  const rest = told - tokens.reduce((sum, one) => sum + one, 0);
+  // What the parts do not account for, such as the pending input, belongs to the conversation.
+  tokens[3] = Math.max(0, (tokens[3] ?? 0) + rest);
+  const model = textIn(properties, "model");
+  record.amend({
+    window: numberIn(properties, "max_tokens") ?? 0,
+    ...(model === undefined || model === "unknown" ? {} : { model }),
+  });
+  record.addStep({ at: startedAt, messages: 0, tokens });
+}
+
+function thresholds(record: SessionRecord, { properties }: ToldEvent): void {
+  const policy = recordIn(properties, "policy");
+  const { window } = record.head();
+  const share = numberIn(policy, "trigger_pct");
+  const buffer = numberIn(policy, "hard_cap_buffer");
+  if (window === 0 || share === undefined) return;
+  const budget = window - (buffer ?? 0);
+  record.amend({ trigger: Math.min(budget, Math.ceil(window * share)), budget });
+}
+
+function policyOf({ properties }: ToldEvent): CompactionHead["policy"] {
+  const policy = recordIn(properties, "policy");
+  const kept = recordIn(properties, "kept");
+  const share = numberIn(policy, "trigger_pct");
+  const lines: [string, string | number | undefined][] = [
+    ["trigger", share === undefined ? undefined : `${Math.round(share * 1000) / 10} % of the window`],
+    ["kept free", numberIn(policy, "hard_cap_buffer")],
+    ["strategy", textIn(policy, "strategy")],
+    ["recent turns", numberIn(kept, "recent_turns")],
+    ["tool pairs", numberIn(kept, "tool_pairs")],
+    ["note", textIn(properties, "note")],
+  ];
+  return lines.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: String(value) }]));
+}
+
+function compacted(
+  { record, messagesOf }: EventReaderOptions,
+  round: Round,
+  event: ToldEvent,
+): CompactionHead {
+  const { properties } = event;
+  const before = numberIn(properties, "tokens_before") ?? record.steps.at(-1)?.total ?? 0;
+  const after = numberIn(properties, "tokens_after") ?? before;
+  const archiveStep = numberIn(round.archival, "step");
+  const last = record.steps.at(-1);
+  // A compaction by hand comes without an estimate of its own.
+  if (last === undefined || last.compaction !== undefined || round.reason === "manual") {
+    record.addStep({ at: round.startedAt, messages: last?.messages ?? 0, tokens: [0, 0, 0, before] });
+  }
+  const step = record.steps.at(-1);
+  const made = record.addCompaction({
+    step: record.steps.length - 1,
+    at: round.startedAt,
+    durationMs: Math.max(0, Date.parse(event.endedAt) - Date.parse(round.startedAt)),
+    ...(round.reason === undefined ? {} : { reason: round.reason }),
+    tokensBefore: before,
+    tokensAfter: after,
+    ...messageCounts(round, properties),
+    policy: round.policy,
+    ...summaryFacts(round),
+    ...(archiveStep === undefined
+      ? {}
+      : { archive: { step: archiveStep, location: textIn(round.archival, "location") ?? "" } }),
+    failures: round.failures,
+  });
+  const [tools = 0, system = 0, developer = 0] = step?.tokens ?? [];
+  record.amendStep({
+    compaction: made.index,
+    before: step?.tokens ?? [],
+    tokens: [tools, system, developer, Math.max(0, after - tools - system - developer)],
+    ...(messagesOf === undefined || archiveStep === undefined ? {} : { messages: messagesOf(archiveStep) }),
+  });
+  return made;
+}
+
+function summaryFacts({ summary }: Round): Partial<CompactionHead> {
+  const tokens = numberIn(summary?.properties, "summary_tokens");
+  const summarizer = textIn(summary?.properties, "summarizer");
+  return {
+    ...(tokens === undefined ? {} : { summaryTokens: tokens }),
+    ...(summarizer === undefined ? {} : { summarizer }),
+  };
+}
+
+function messageCounts(round: Round, properties: ToldEvent["properties"]): Partial<CompactionHead> {
+  const layers = recordIn(properties, "layers");
+  const after = ["pinned", "summary", "recent"].reduce((sum, name) => sum + (numberIn(layers, name) ?? 0), 0);
+  const before = numberIn(round.archival, "messages");
+  const summarized = numberIn(properties, "pruned_count");
+  const cleared = numberIn(properties, "cleared_count") ?? 0;
+  const fates: Partial<Record<Fate, number>> = {};
+  if (summarized !== undefined) fates.summarized = summarized;
+  if (cleared > 0) fates.cleared = cleared;
+  if (before !== undefined) fates.kept = Math.max(0, before - (summarized ?? 0) - cleared);
+  return {
+    messagesAfter: after,
+    ...(before === undefined ? {} : { messagesBefore: before }),
+    ...(summarized === undefined ? {} : { fates }),
+  };
+}

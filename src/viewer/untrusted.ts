@@ -1,0 +1,28 @@
+/** A value as an object with named fields; undefined for anything else, lists among it. */
+export function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
+
+/** An own field that is an object. */
+export function recordIn(value: unknown, name: string): Readonly<Record<string, unknown>> | undefined {
+  return asRecord(own(value, name));
+}
+
+/** An own field that is a finite number from 0. */
+export function numberIn(value: unknown, name: string): number | undefined {
+  const found = own(value, name);
+  return typeof found === "number" && Number.isFinite(found) && found >= 0 ? found : undefined;
+}
+
+/** An own field that is text. */
+export function textIn(value: unknown, name: string): string | undefined {
+  const found = own(value, name);
+  return typeof found === "string" ? found : undefined;
+}
+
+function own(value: unknown, name: string): unknown {
+  const record = asRecord(value);
+  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+}
