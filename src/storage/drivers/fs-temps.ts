@@ -43,8 +43,12 @@ export async function sweepTemps(folder: string, now: number): Promise<void> {
 }
 
 function isGone(where: string | undefined, pid: number): boolean {
+  return (where === machine() && pid === process.pid) || hasEnded(where, pid);
+}
+
+/** True when that process was on this machine and is no more; false where that cannot be known. */
+export function hasEnded(where: string | undefined, pid: number): boolean {
   if (where !== machine()) return false;
-  if (pid === process.pid) return true;
   try {
     process.kill(pid, 0);
     return false;
@@ -56,7 +60,7 @@ function isGone(where: string | undefined, pid: number): boolean {
 let known: string | undefined;
 
 /** The same for processes that can see each other's numbers: one start of one machine, and one container on it. */
-function machine(): string {
+export function machine(): string {
   known ??= createHash("sha256")
     .update(
       [
