@@ -1,17 +1,7 @@
-import type { Redactor } from "../../redaction/redactor.ts";
-import type { IncomingLimits } from "./incoming.ts";
 import { addItem, retireItem, supersedeItem } from "./item-operations.ts";
-import type { MemoryAuthor, MemoryFileName, MemoryOperation } from "./operation.ts";
-import type { Step, Texts } from "./plan.ts";
+import type { MemoryFileName, MemoryOperation } from "./operation.ts";
+import type { OperationContext, Step, Texts } from "./plan.ts";
 import { addSection, foldSections, replaceFile, rewriteSection } from "./section-operations.ts";
-
-export interface OperationContext {
-  readonly author: MemoryAuthor;
-  /** ISO 8601, to the second. */
-  readonly time: string;
-  readonly redactor: Pick<Redactor, "redactText">;
-  readonly limits: IncomingLimits;
-}
 
 /** What the texts are after one operation, or why it is refused; pure. `versions` are those of the files as they were read. */
 export function applyOperation(

@@ -1,4 +1,3 @@
-import type { OperationContext } from "./apply-operation.ts";
 import type { MemoryItem } from "./document.ts";
 import { incomingItem } from "./incoming.ts";
 import { itemIdOf, renderMark } from "./mark.ts";
@@ -10,9 +9,19 @@ import type {
   MemoryOrigin,
   SupersedeItem,
 } from "./operation.ts";
-import { documentOf, type FoundItem, findItem, findSection, refuse, type Step, type Texts } from "./plan.ts";
+import {
+  documentOf,
+  type FoundItem,
+  findItem,
+  findSection,
+  type OperationContext,
+  type Refusal,
+  refuse,
+  type Step,
+  type Texts,
+} from "./plan.ts";
 import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
-import { linesOf, replaceLines } from "./text-lines.ts";
+import { appendLines, linesOf, replaceLines } from "./text-lines.ts";
 
 export function addItem(texts: Texts, operation: AddItem, context: OperationContext): Step {
   const incoming = incomingItem(operation.text, context);
@@ -21,39 +30,39 @@ export function addItem(texts: Texts, operation: AddItem, context: OperationCont
   const file = operation.file ?? "MEMORY.md";
   const known = saidAlready(texts, file, text);
   if (known !== undefined) return refuse("duplicate", `${known.id} says that already.`);
-  const retired = retiredAs(texts[RETIRED_FILE] ?? "", text);
+  const list = texts[RETIRED_FILE] ?? "";
+  const retired = retiredAs(list, text);
   if (retired !== undefined && context.author !== "person") {
     return refuse("retired", `${retired.id} said that and was ${retired.as}; ${RETIRED_FILE} has its line.`);
   }
-  const document = documentOf(texts, file);
-  const section = findSection(document, operation.section);
-  if (section === "ambiguous") return refuse("ambiguous", `${file} has several sections of that name.`);
-  const id = itemIdOf(text);
-  const line = itemLine(text, operation, context);
+  const changed = withItem(texts, { file, section: operation.section }, itemLine(text, operation, context));
+  if (typeof changed !== "string") return changed;
+  const lifted = retired === undefined ? {} : { [RETIRED_FILE]: withoutRetired(list, text) };
+  return {
+    texts: { ...texts, ...lifted, [file]: changed },
+    id: itemIdOf(text),
+    redacted,
+    operation: { ...operation, text },
+  };
+}
+
+/** The file's text with a line at the end of a section's items; a section that is missing comes last. */
+function withItem(
+  texts: Texts,
+  { file, section: name }: { readonly file: MemoryFileName; readonly section: string },
+  line: string,
+): string | Refusal {
   const before = texts[file] ?? "";
-  const lifted = { [RETIRED_FILE]: withoutRetired(texts[RETIRED_FILE] ?? "", text) };
-  const base = retired === undefined ? texts : { ...texts, ...lifted };
-  const done = { id, redacted, operation: { ...operation, text } };
+  const section = findSection(documentOf(texts, file), name);
+  if (section === "ambiguous") return refuse("ambiguous", `${file} has several sections of that name.`);
   if (section === "not-found") {
-    const heading = operation.section
-      .replace(/^#+\s*/, "")
-      .replace(/\s+/g, " ")
-      .trim();
+    const heading = name.replace(/[#\s]+/g, " ").trim();
     if (!/[\p{L}\p{N}]/u.test(heading)) return refuse("not-found", "The section has no name.");
-    const gap = before === "" || before.endsWith("\n\n") ? [] : [""];
-    const lines = [...gap, `${file === "SESSION.md" ? "#" : "##"} ${heading}`, "", line];
-    return {
-      ...done,
-      texts: {
-        ...base,
-        [file]: replaceLines(before, linesOf(before).length, Number.MAX_SAFE_INTEGER, lines),
-      },
-    };
+    return appendLines(before, [`${file === "SESSION.md" ? "#" : "##"} ${heading}`, "", line]);
   }
   const last = section.items.at(-1);
   const at = last?.lastLine ?? endOf(linesOf(before), section.line, section.lastLine);
-  const lines = last === undefined ? ["", line] : [line];
-  return { ...done, texts: { ...base, [file]: replaceLines(before, at, at, lines) } };
+  return replaceLines(before, at, at, last === undefined ? ["", line] : [line]);
 }
 
 export function supersedeItem(texts: Texts, operation: SupersedeItem, context: OperationContext): Step {
@@ -107,11 +116,7 @@ export function retireItem(
 }
 
 /** The item, unless it is not there or belongs to people. */
-function mayChange(
-  texts: Texts,
-  target: string,
-  { author }: OperationContext,
-): FoundItem | Extract<Step, { reason: unknown }> {
+function mayChange(texts: Texts, target: string, { author }: OperationContext): FoundItem | Refusal {
   const found = findItem(texts, target);
   if (found === undefined) return refuse("not-found", `No item has the id ${target}: read the memory again.`);
   const { item, file } = found;

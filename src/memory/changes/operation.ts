@@ -49,6 +49,8 @@ export interface InvalidateItem {
 export interface ForgetItem {
   readonly op: "forget";
   readonly target: string;
+  /** Takes its text out of the log and the backups, too: nothing can bring it back. For people only. */
+  readonly forGood?: boolean | undefined;
   readonly why?: string | undefined;
 }
 

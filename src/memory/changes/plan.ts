@@ -1,6 +1,17 @@
+import type { Redactor } from "../../redaction/redactor.ts";
 import { type MemoryDocument, type MemoryItem, type MemorySection, readDocument, slug } from "./document.ts";
-import type { MemoryFileName, MemoryOperation, RefusalReason } from "./operation.ts";
+import type { IncomingLimits } from "./incoming.ts";
+import type { MemoryAuthor, MemoryFileName, MemoryOperation, RefusalReason } from "./operation.ts";
 import { RETIRED_FILE } from "./retired.ts";
+
+/** Who changes the texts, when, and with what care. */
+export interface OperationContext {
+  readonly author: MemoryAuthor;
+  /** ISO 8601, to the second. */
+  readonly time: string;
+  readonly redactor: Pick<Redactor, "redactText">;
+  readonly limits: IncomingLimits;
+}
 
 /** The file that folded sections of a history are moved to; never recalled from. */
 export const ARCHIVE_FILE = "HISTORY.archive.md";
@@ -26,9 +37,14 @@ export type Step =
       readonly redacted: boolean;
       readonly operation: MemoryOperation;
     }
-  | { readonly reason: RefusalReason; readonly message: string };
+  | Refusal;
 
-export function refuse(reason: RefusalReason, message: string): Extract<Step, { reason: unknown }> {
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly message: string;
+}
+
+export function refuse(reason: RefusalReason, message: string): Refusal {
   return { reason, message };
 }
 

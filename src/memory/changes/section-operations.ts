@@ -1,4 +1,3 @@
-import type { OperationContext } from "./apply-operation.ts";
 import { readDocument } from "./document.ts";
 import { incomingBlock } from "./incoming.ts";
 import { trustOf } from "./item-operations.ts";
@@ -11,8 +10,17 @@ import type {
   ReplaceFile,
   RewriteSection,
 } from "./operation.ts";
-import { ARCHIVE_FILE, documentOf, findSection, refuse, type Step, type Texts } from "./plan.ts";
-import { linesOf, replaceLines } from "./text-lines.ts";
+import {
+  ARCHIVE_FILE,
+  documentOf,
+  findSection,
+  type OperationContext,
+  type Refusal,
+  refuse,
+  type Step,
+  type Texts,
+} from "./plan.ts";
+import { appendLines, linesOf, replaceLines } from "./text-lines.ts";
 
 export function rewriteSection(texts: Texts, operation: RewriteSection, context: OperationContext): Step {
   const { file } = operation;
@@ -72,7 +80,7 @@ export function addSection(texts: Texts, operation: AddSection, context: Operati
   const before = texts[file] ?? "";
   const marked = keeping(file, "", incoming.text, { origin: operation, context });
   if (typeof marked !== "string") return marked;
-  const after = appended(before, [
+  const after = appendLines(before, [
     `${file === "SESSION.md" ? "#" : "##"} ${heading}`,
     "",
     ...linesOf(marked),
@@ -108,7 +116,7 @@ export function foldSections(texts: Texts, operation: FoldSections, context: Ope
   let after = before;
   for (const { line, lastLine } of ordered.toReversed()) after = replaceLines(after, line - 1, lastLine, []);
   after = replaceLines(after, first, first, [`## ${heading}`, "", ...linesOf(incoming.text), ""]);
-  const archive = appended(texts[ARCHIVE_FILE] ?? "# Archive of the history\n", moved);
+  const archive = appendLines(texts[ARCHIVE_FILE] ?? "# Archive of the history\n", moved);
   return {
     texts: { ...texts, [file]: after, [ARCHIVE_FILE]: archive },
     id: sections.map(({ id }) => id).join(" "),
@@ -126,7 +134,7 @@ function keeping(
   before: string,
   after: string,
   { origin, context }: { readonly origin: MemoryOrigin; readonly context: OperationContext },
-): string | Extract<Step, { reason: unknown }> {
+): string | Refusal {
   if (file !== "MEMORY.md") return after;
   const { author, time } = context;
   const bare = linesOf(after).map((line) => {
@@ -168,7 +176,7 @@ function shrinks(before: string, after: string): boolean {
   return size(before) > GUARDED_CHARS && size(after) < size(before) * LEAST_SHARE;
 }
 
-function tooLittle(): Extract<Step, { reason: unknown }> {
+function tooLittle(): Refusal {
   return refuse(
     "shrinks",
     "More than half of the text would be lost: ask for it with mayShrink, or take out items.",
@@ -183,9 +191,4 @@ function headingOf(text: string, { redactor }: OperationContext): string {
       .trim(),
   );
   return line.replaceAll("<!--", "&lt;!--").slice(0, 200);
-}
-
-function appended(before: string, lines: readonly string[]): string {
-  const gap = before.trim() === "" || /\n\s*\n$/.test(before) ? [] : [""];
-  return replaceLines(before, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, [...gap, ...lines]);
 }

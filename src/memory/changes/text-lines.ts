@@ -11,3 +11,10 @@ export function replaceLines(text: string, from: number, to: number, lines: read
   const gap = before !== "" && !/[\r\n]$/.test(before) && lines.length > 0 ? end : "";
   return before + gap + lines.map((line) => line + end).join("") + pieces.slice(to).join("");
 }
+
+/** The text with lines at its end, a blank one before them. */
+export function appendLines(text: string, lines: readonly string[]): string {
+  const end = Number.MAX_SAFE_INTEGER;
+  const gap = text.trim() === "" || /\n\s*\n$/.test(text) ? [] : [""];
+  return replaceLines(text, end, end, [...gap, ...lines]);
+}

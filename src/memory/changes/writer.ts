@@ -1,31 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { appendFile } from "node:fs/promises";
-import { join } from "node:path";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { createTurns } from "../../storage/turns.ts";
-import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
-import { applyOperation } from "./apply-operation.ts";
+import { DEFAULT_BACKUPS, keepBackup, pruneBackups } from "./backups.ts";
+import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
+import { type ChannelPlace, openChannel, type ReadFiles, readFiles } from "./channel-files.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
+import { forgetForGood } from "./forget-for-good.ts";
 import { INCOMING_LIMITS } from "./incoming.ts";
-import type {
-  ChangeNote,
-  DoneOperation,
-  MemoryChangeResult,
-  MemoryFileName,
-  MemoryOperation,
-  RefusedOperation,
-} from "./operation.ts";
-import { CHANGED_FILES, type ChangedFile, type Texts } from "./plan.ts";
+import { commitChange, type FileEdit } from "./journal.ts";
+import type { ChannelLock } from "./lock.ts";
+import type { ChangeNote, MemoryChangeResult, MemoryFileName, MemoryOperation } from "./operation.ts";
+import { CHANGED_FILES, type Texts } from "./plan.ts";
+import { planChange, textsOf } from "./plan-change.ts";
+import { planUndo, type UndoResult } from "./undo.ts";
+import { type LockSettings, withChannel } from "./with-channel.ts";
 
-export interface MemoryWriterOptions {
+export interface MemoryWriterOptions extends LockSettings {
   /** The folder of one channel; nothing outside it is written. */
   readonly channelDir: string;
+  /** Links in the channel may lead into the workspace, not out of it; the channel must be inside. */
+  readonly workspaceDir?: string | undefined;
   /** The built-in one when left out. */
   readonly redactor?: Pick<Redactor, "redactText"> | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
-  /** For the ids of changes. */
-  readonly randomId?: (() => string) | undefined;
+  /** Changes that can be undone; 50. */
+  readonly backups?: number | undefined;
 }
 
 /** The one way in which a channel's memory is changed. */
@@ -34,55 +34,129 @@ export interface MemoryWriter {
   read(file: MemoryFileName): Promise<MemoryDocument>;
   /** Does what may be done, all of it or, when the process dies, none; says of the rest why not. */
   apply(operations: readonly MemoryOperation[], note: ChangeNote): Promise<MemoryChangeResult>;
+  /**
+   * Makes the files what they were before a change, as far as no later change touched the same lines. With `partial`
+   * also when that is only a part of it. `NotFound` for a change that is not in the log or too old for a backup.
+   */
+  undo(changeId: string, options?: { readonly partial?: boolean | undefined }): Promise<UndoResult>;
+  /** Every change, oldest first. */
+  log(): Promise<ReadLog>;
 }
 
 const inTurn = createTurns();
 
 export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
-  const { channelDir } = options;
-  const redactor = options.redactor ?? createRedactor();
-  const now = options.now ?? Date.now;
-  const pathOf = (file: ChangedFile): string => join(channelDir, file);
-  const read = async (file: MemoryFileName): Promise<MemoryDocument> => {
-    const found = await readMemoryFile(pathOf(file));
-    return readDocument(file, found?.text ?? "", found?.version ?? null);
+  const ports: Ports = {
+    redactor: options.redactor ?? createRedactor(),
+    now: options.now ?? Date.now,
+    randomId: options.randomId ?? randomUUID,
+    backups: options.backups ?? DEFAULT_BACKUPS,
   };
+  const alone = <T>(work: (place: ChannelPlace, lock: ChannelLock) => Promise<T>): Promise<T> =>
+    inTurn(options.channelDir, async () => {
+      const place = await openChannel(options.channelDir, options.workspaceDir);
+      return withChannel(place, options, (lock) => work(place, lock));
+    });
   return {
-    read,
-    apply: (operations, note) =>
-      inTurn(channelDir, async () => {
-        const versions: Partial<Record<ChangedFile, string | null>> = {};
-        let texts: Texts = {};
-        for (const file of CHANGED_FILES) {
-          const found = await readMemoryFile(pathOf(file));
-          versions[file] = found?.version ?? null;
-          if (found !== undefined) texts = { ...texts, [file]: found.text };
-        }
-        const before = texts;
-        const time = `${new Date(now()).toISOString().slice(0, 19)}Z`;
-        const done: DoneOperation[] = [];
-        const refused: RefusedOperation[] = [];
-        for (const operation of operations) {
-          const context = { author: note.author, time, redactor, limits: INCOMING_LIMITS, versions };
-          const step = applyOperation(texts, operation, context);
-          if ("reason" in step) {
-            refused.push({ operation, reason: step.reason, message: step.message });
-            continue;
-          }
-          texts = step.texts;
-          done.push({ operation: step.operation, id: step.id, redacted: step.redacted });
-        }
-        const changed = CHANGED_FILES.filter((file) => texts[file] !== before[file]);
-        if (changed.length === 0) return { changeId: undefined, done, refused, versions: {} };
-        const changeId = `c-${(options.randomId ?? randomUUID)().slice(0, 8)}`;
-        const written: Partial<Record<ChangedFile, string>> = {};
-        for (const file of changed) {
-          const ifVersion = versions[file] ?? null;
-          written[file] = (await writeMemoryFile(pathOf(file), texts[file] ?? "", { ifVersion })).version;
-        }
-        const line = { id: changeId, time, ...note, files: written, operations: done, refused };
-        await appendFile(join(channelDir, "memory-log.jsonl"), `${JSON.stringify(line)}\n`);
-        return { changeId, done, refused, versions: written };
-      }),
+    async read(file) {
+      const place = await openChannel(options.channelDir, options.workspaceDir);
+      const found = (await readFiles(place))[file];
+      return readDocument(file, found?.text ?? "", found?.version ?? null);
+    },
+    apply: (operations, note) => alone((place, lock) => applyAll({ place, lock, ports }, operations, note)),
+    undo: (changeId, { partial = false } = {}) =>
+      alone((place, lock) => undoOne({ place, lock, ports }, changeId, partial)),
+    log: async () => readLog((await openChannel(options.channelDir, options.workspaceDir)).channelDir),
   };
+}
+
+interface Ports {
+  readonly redactor: Pick<Redactor, "redactText">;
+  readonly now: () => number;
+  readonly randomId: () => string;
+  readonly backups: number;
+}
+
+interface Hands {
+  readonly place: ChannelPlace;
+  readonly lock: ChannelLock;
+  readonly ports: Ports;
+}
+
+async function applyAll(
+  hands: Hands,
+  operations: readonly MemoryOperation[],
+  note: ChangeNote,
+): Promise<MemoryChangeResult> {
+  const { place, ports } = hands;
+  const time = timeOf(ports);
+  const files = await readFiles(place);
+  const { redactor } = ports;
+  const context = { author: note.author, time, redactor, limits: INCOMING_LIMITS };
+  const { texts, done, refused } = planChange(files, operations, context);
+  const change = await commit(hands, edits(files, texts), {
+    time,
+    author: note.author,
+    reason: redactor.redactText(note.reason),
+    sources: note.sources ?? [],
+    operations: done.map(({ operation, id }) => loggedOperation(operation, id)),
+    refused: refused.map(({ operation, reason, message }) => ({
+      operation: loggedOperation(operation, undefined, redactor),
+      reason,
+      message,
+    })),
+  });
+  await forgetForGood({ place, lock: hands.lock }, files, done);
+  return { changeId: change?.id, done, refused, versions: change === undefined ? {} : versionsOf(change) };
+}
+
+async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
+  const { place, ports } = hands;
+  const time = timeOf(ports);
+  const files = await readFiles(place);
+  const plan = await planUndo(place, textsOf(files), { changeId, date: time.slice(0, 10) });
+  if (plan.left.length > 0 && !partial) return { changeId: undefined, left: plan.left };
+  const change = await commit(hands, edits(files, plan.texts), {
+    time,
+    author: "undo",
+    reason: `takes back ${changeId}`,
+    sources: [],
+    operations: [],
+    refused: [],
+    undoes: changeId,
+  });
+  return { changeId: change?.id, left: plan.left };
+}
+
+async function commit(
+  { place, lock, ports }: Hands,
+  changed: readonly FileEdit[],
+  change: Omit<MemoryChange, "id" | "files">,
+): Promise<MemoryChange | undefined> {
+  if (changed.length === 0) return undefined;
+  const random = ports.randomId().replaceAll("-", "").slice(0, 4);
+  const id = `c-${ports.now().toString(36).padStart(8, "0")}${random}`;
+  await keepBackup(place, id, changed);
+  const done = await commitChange(place, lock, { change: { id, ...change }, edits: changed });
+  await pruneBackups(place, ports.backups);
+  return done;
+}
+
+function edits(files: ReadFiles, texts: Texts): readonly FileEdit[] {
+  return CHANGED_FILES.filter((file) => files[file]?.text !== texts[file]).map((file) => ({
+    file,
+    before: files[file]?.text,
+    after: texts[file],
+  }));
+}
+
+function versionsOf({ files }: MemoryChange): MemoryChangeResult["versions"] {
+  const changed = Object.entries(files).flatMap(([file, { after }]) =>
+    after === null ? [] : [[file, after]],
+  );
+  return Object.fromEntries(changed);
+}
+
+function timeOf({ now }: Ports): string {
+  return `${new Date(now()).toISOString().slice(0, 19)}Z`;
 }

@@ -117,7 +117,7 @@ async function withTemp<T>(
 }
 
 /** A rename lasts when its folder is on disk; some file systems cannot be asked for it. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
     await handle.sync().finally(() => handle.close());
@@ -126,7 +126,8 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function versionOf(text: string): string {
+/** Stands for a text; the same for the same text. */
+export function versionOf(text: string): string {
   return createHash("sha256").update(text, "utf8").digest("base64url").slice(0, 22);
 }
 

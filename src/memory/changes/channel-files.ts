@@ -1,0 +1,62 @@
+import { lstat, mkdir, realpath } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { CompactError } from "../../errors.ts";
+import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
+import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
+
+/** The folder in a channel where the runtime keeps its lock and its backups. */
+export const WORK_FOLDER = ".memory";
+
+/** Files of a channel as they were read; undefined where there is none. */
+export type ReadFiles = Partial<Readonly<Record<ChangedFile, MemoryFile | undefined>>>;
+
+/** Where a channel's files really are; every path is inside `root`. */
+export interface ChannelPlace {
+  readonly channelDir: string;
+  readonly work: string;
+  /** The file itself, links followed. Throws `NotFound` for one that a link puts elsewhere. */
+  path(file: ChangedFile): Promise<string>;
+}
+
+/** Opens a channel's folder; `NotFound` when it is not inside the workspace, links followed. */
+export async function openChannel(channelDir: string, workspaceDir?: string): Promise<ChannelPlace> {
+  await mkdir(channelDir, { recursive: true });
+  const channel = await realpath(channelDir);
+  const root = workspaceDir === undefined ? channel : await realpath(workspaceDir);
+  if (!isInside(root, channel)) throw outside(channelDir);
+  const work = join(channel, WORK_FOLDER);
+  await mkdir(join(work, "backups"), { recursive: true, mode: 0o700 });
+  for (const folder of [work, join(work, "backups")]) {
+    if (!(await lstat(folder)).isDirectory()) throw outside(folder);
+  }
+  return {
+    channelDir: channel,
+    work,
+    async path(file) {
+      const path = join(channel, file);
+      const real = await realpath(path).catch(() => path);
+      if (!isInside(root, real)) throw outside(path);
+      return real;
+    },
+  };
+}
+
+export async function readFiles(place: ChannelPlace): Promise<ReadFiles> {
+  const read = CHANGED_FILES.map(
+    async (file) => [file, await readMemoryFile(await place.path(file))] as const,
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
+/** True for a path at or below a folder; both must be real paths. */
+export function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+export function outside(path: string): CompactError {
+  return new CompactError("NotFound", "the path leads out of the workspace", {
+    place: path,
+    hint: "Memory is read and written inside one workspace only: put the file there, not a link to it.",
+  });
+}
