@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-type Disk = typeof import("node:fs/promises");
+type Operations = typeof import("node:fs/promises");
 
 /** Which of the disk's operations fail, counted from 1. */
 interface Plan {
@@ -10,14 +10,23 @@ interface Plan {
   code: "EIO" | "ENOSPC";
 }
 
-/** Operations counted so far and the plan for those to come; one per process, since a module is mocked once. */
-export const disk: { steps: number; plan: Plan | undefined } = { steps: 0, plan: undefined };
+interface Disk {
+  /** Operations counted so far. */
+  steps: number;
+  /** What happens to those to come. */
+  plan: Plan | undefined;
+  /** Called right before each operation with its number. */
+  before: ((step: number) => void) | undefined;
+}
+
+/** One per process, since a module is mocked once. */
+export const disk: Disk = { steps: 0, plan: undefined, before: undefined };
 
 const WRITES = new Set(["write", "writeFile"]);
 
 /** The module with every operation, also those of open files, failing as `disk.plan` says; a failing write does half. */
-export function faultyDisk(real: Disk): Disk {
-  return wrapped(real as unknown as Record<string, unknown>) as unknown as Disk;
+export function faultyDisk(real: Operations): Operations {
+  return wrapped(real as unknown as Record<string, unknown>) as unknown as Operations;
 }
 
 function wrapped(target: object): object {
@@ -46,6 +55,7 @@ function wrapped(target: object): object {
 
 function next(): Error | undefined {
   disk.steps += 1;
+  disk.before?.(disk.steps);
   const { plan, steps } = disk;
   if (plan === undefined) return undefined;
   const fires = steps === plan.from || (plan.lasting && steps > plan.from);

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { join } from "node:path";
 import { CompactError } from "../../errors.ts";
 import { notOurs, storageFailed } from "./fs-errors.ts";
-import { openPlain } from "./fs-files.ts";
+import { openPlain, type PlacedFile } from "./fs-files.ts";
 
 const NEWLINE = 10;
 
@@ -12,11 +13,12 @@ const NEWLINE = 10;
  * another process is writing at this moment.
  */
 export async function appendDurably(
-  path: string,
+  file: PlacedFile,
   text: string,
   warn: (message: string) => void,
 ): Promise<void> {
-  const handle = await openPlain(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+  const path = join(file.place.shown, file.name);
+  const handle = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
   if (handle === undefined) throw notOurs(path, "the folder vanished");
   try {
     const stats = await handle.stat();

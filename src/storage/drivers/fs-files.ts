@@ -3,13 +3,19 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { notOurs, systemCode } from "./fs-errors.ts";
-import { refuseSwapped } from "./fs-folders.ts";
+import { type Place, refuseSwapped } from "./fs-folders.ts";
 import { dropTemp, sweepTemps, tempName } from "./fs-temps.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would wait for ever.
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 const PIECE_BYTES = 262_144;
+
+/** A file beside others at a place. */
+export interface PlacedFile {
+  readonly place: Place;
+  readonly name: string;
+}
 
 export interface TempFile {
   readonly path: string;
@@ -18,24 +24,25 @@ export interface TempFile {
 }
 
 /** Opens a plain file; a link, folder or pipe in its place is refused, a missing one gives nothing. */
-export async function openPlain(path: string, flags: number): Promise<FileHandle | undefined> {
+export async function openPlain({ place, name }: PlacedFile, flags: number): Promise<FileHandle | undefined> {
+  const shown = join(place.shown, name);
   let handle: FileHandle;
   try {
-    handle = await open(path, flags | NO_FOLLOW | NO_WAIT, 0o600);
+    handle = await open(join(place.folder, name), flags | NO_FOLLOW | NO_WAIT, 0o600);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
-    if (systemCode(error) === "ELOOP") throw notOurs(path, "the file is a symbolic link");
+    if (systemCode(error) === "ELOOP") throw notOurs(shown, "the file is a symbolic link");
     throw error;
   }
   const stats = await handle.stat();
   if (stats.isFile()) return handle;
   await handle.close();
-  throw notOurs(path, "there is something else than a file");
+  throw notOurs(shown, "there is something else than a file");
 }
 
 /** The bytes of a plain file; nothing where there is none. */
-export async function readPlain(path: string): Promise<Buffer | undefined> {
-  const handle = await openPlain(path, constants.O_RDONLY);
+export async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
+  const handle = await openPlain(file, constants.O_RDONLY);
   if (handle === undefined) return undefined;
   try {
     return await handle.readFile();
@@ -45,8 +52,8 @@ export async function readPlain(path: string): Promise<Buffer | undefined> {
 }
 
 /** The fingerprint of a plain file, read in pieces; nothing where there is none. */
-export async function fingerprintPlain(path: string): Promise<string | undefined> {
-  const handle = await openPlain(path, constants.O_RDONLY);
+export async function fingerprintPlain(file: PlacedFile): Promise<string | undefined> {
+  const handle = await openPlain(file, constants.O_RDONLY);
   if (handle === undefined) return undefined;
   try {
     const hash = createHash("sha256");
@@ -90,16 +97,16 @@ function shortened(hash: Hash): string {
   return hash.digest("base64url").slice(0, 22);
 }
 
-/** Writes the pieces to a new file of `folder`, readable by this user only, and makes them durable. */
-export async function writeTemp(folder: string, chunks: Iterable<string>): Promise<TempFile> {
-  const path = join(folder, tempName());
+/** Writes the pieces to a new file beside others, readable by this user only, and makes them durable. */
+export async function writeTemp(place: Place, chunks: Iterable<string>): Promise<TempFile> {
+  const path = join(place.folder, tempName());
   const handle = await open(
     path,
     constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW,
     0o600,
   );
   try {
-    await refuseSwapped(folder);
+    await refuseSwapped(place);
     const hash = createHash("sha256");
     for (const chunk of inPieces(chunks)) {
       hash.update(chunk, "utf8");
@@ -107,7 +114,7 @@ export async function writeTemp(folder: string, chunks: Iterable<string>): Promi
     }
     await handle.sync();
     const { mtimeMs } = await handle.stat();
-    await sweepTemps(folder, mtimeMs);
+    await sweepTemps(place.folder, mtimeMs);
     return { path, fingerprint: shortened(hash) };
   } catch (error) {
     await dropTemp(path);

@@ -1,51 +1,58 @@
-import { chmod, lstat, mkdir, open, realpath } from "node:fs/promises";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { constants, existsSync } from "node:fs";
+import { chmod, type FileHandle, lstat, mkdir, open, realpath, stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { notOurs, systemCode } from "./fs-errors.ts";
 
-/** Where a key's file lives: an absolute folder without symbolic links, and a file name. */
+/** Where a key's file lives: a folder that is held open, and a file name. */
 export interface Place {
+  /** The path to work with. On Linux it leads to the held folder itself, whatever its name has become meanwhile. */
   readonly folder: string;
+  /** The folder's own path, for people. */
+  readonly shown: string;
   readonly name: string;
 }
 
 export interface Folders {
-  /** The place of a key for writing: folders that lack are made, all are closed to other users. */
-  make(key: string): Promise<Place>;
-  /** The place of a key for reading; nothing where its folder is not there. */
-  find(key: string): Promise<Place | undefined>;
+  /** Works at the place of a key for writing: folders that lack are made, all are closed to other users. */
+  make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T>;
+  /** Works at the place of a key for reading; nothing where its folder is not there. */
+  find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined>;
 }
+
+/** A folder that is held open while something works in it. */
+interface Held {
+  readonly path: string;
+  readonly shown: string;
+  readonly handle: FileHandle | undefined;
+}
+
+const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+/** Where Linux shows open folders as paths; elsewhere a folder's own path has to do. */
+const OPEN_FILES = "/proc/self/fd";
 
 /** Walks from `root` down to a key's folder, refusing every symbolic link on the way. */
 export function createFolders(root: string): Folders {
   return {
-    async make(key) {
-      await refuseLinkedRoot(root);
-      await mkdir(resolve(root), { recursive: true, mode: 0o700 });
-      const { segments, name } = split(key);
-      let folder = await realpath(root);
-      for (const segment of segments) {
-        folder = join(folder, segment);
-        await makeFolder(folder);
-      }
-      return { folder, name };
+    async make(key, work) {
+      const { start, above, below, name } = route(root, key);
+      await mkdir(start, { recursive: true, mode: 0o700 });
+      const way = [...steps(above, { make: true }), ...steps(below, { make: true, close: true })];
+      const held = await walk(start, way);
+      if (held === undefined) throw notOurs(join(root, key), "a folder on the way vanished");
+      return within(held, name, work);
     },
-    async find(key) {
-      await refuseLinkedRoot(root);
-      const { segments, name } = split(key);
-      let folder = await realRoot(root);
-      for (const segment of segments) {
-        if (folder === undefined) return undefined;
-        folder = join(folder, segment);
-        if (!(await isFolder(folder))) return undefined;
-      }
-      return folder === undefined ? undefined : { folder, name };
+    async find(key, work) {
+      const { start, above, below, name } = route(root, key);
+      const held = await walk(start, steps([...above, ...below]));
+      return held === undefined ? undefined : within(held, name, work);
     },
   };
 }
 
-/** Throws when `folder` was swapped for a link since it was walked. */
-export async function refuseSwapped(folder: string): Promise<void> {
-  if ((await realpath(folder)) !== folder) throw notOurs(folder, "the folder became a symbolic link");
+/** Throws when the folder was swapped for a link since it was walked; one that is held open cannot be. */
+export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
+  if (folder !== shown) return;
+  if ((await realpath(shown)) !== shown) throw notOurs(shown, "the folder became a symbolic link");
 }
 
 /** Makes the entries of a folder durable; Windows neither needs nor allows it. */
@@ -59,54 +66,118 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function split(key: string): { segments: string[]; name: string } {
-  const segments = key.split("/");
-  const name = segments.pop() ?? "";
-  return { segments, name };
+interface Route {
+  /** Whatever links there are down to here are the system's own (`/tmp` on macOS). */
+  readonly start: string;
+  /** The segments down to the root, and it; they keep their mode. */
+  readonly above: readonly string[];
+  readonly below: readonly string[];
+  readonly name: string;
 }
 
-async function realRoot(root: string): Promise<string | undefined> {
+/** A relative root is part of the project, which may come from a stranger: none of its folders may be a link. */
+function route(root: string, key: string): Route {
+  const below = key.split("/");
+  const name = below.pop() ?? "";
+  const path = resolve(root);
+  const [start, above] = isAbsolute(root)
+    ? [dirname(path), [basename(path)]]
+    : [process.cwd(), root.split(/[/\\]/)];
+  return { start, above: above.filter((segment) => segment !== ""), below, name };
+}
+
+interface Step {
+  readonly segment: string;
+  /** Makes the folder where it lacks. */
+  readonly make?: boolean;
+  /** Takes it away from other users. */
+  readonly close?: boolean;
+}
+
+function steps(segments: readonly string[], how: Omit<Step, "segment"> = {}): Step[] {
+  return segments.map((segment) => ({ segment, ...how }));
+}
+
+/** The last folder, held open; nothing where one on the way is not there. */
+async function walk(start: string, way: readonly Step[]): Promise<Held | undefined> {
+  const real = await realRoot(start);
+  let held = real === undefined ? undefined : await hold(real, real);
+  for (const step of way) {
+    if (held === undefined) return undefined;
+    held = await enter(held, step);
+  }
+  return held;
+}
+
+async function realRoot(start: string): Promise<string | undefined> {
   try {
-    return await realpath(root);
+    return await realpath(start);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }
 
-/**
- * A relative root is part of the project, which may come from a stranger: none of its folders may be a link.
- * Above an absolute root links are the system's own (`/tmp` on macOS).
- */
-async function refuseLinkedRoot(root: string): Promise<void> {
-  if (isAbsolute(root)) {
-    await isFolder(resolve(root));
-    return;
-  }
-  let path = process.cwd();
-  for (const segment of root.split(/[/\\]/)) {
-    path = resolve(path, segment);
-    if (!(await isFolder(path))) return;
+async function enter(parent: Held, { segment, make, close }: Step): Promise<Held | undefined> {
+  // Not joined: a root may begin with `..`, which only the system resolves rightly from here.
+  const path = `${parent.path}/${segment}`;
+  const shown = join(parent.shown, segment);
+  try {
+    if (!(await isFolder(path, shown))) {
+      if (!make) return undefined;
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      await syncFolder(parent.path);
+    }
+    const held = await hold(path, shown);
+    if (close && held !== undefined) await closeToOthers(held);
+    return held;
+  } finally {
+    await parent.handle?.close();
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
+async function hold(path: string, shown: string): Promise<Held | undefined> {
+  if (!showsOpenFiles()) return { path, shown, handle: undefined };
+  try {
+    const handle = await open(path, OPEN_FOLDER);
+    return { path: `${OPEN_FILES}/${handle.fd}`, shown, handle };
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    const swapped = ["ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "");
+    throw swapped ? notOurs(shown, "the folder became a symbolic link") : error;
+  }
+}
+
+async function closeToOthers({ path, handle }: Held): Promise<void> {
+  if (process.platform === "win32") return;
+  const { mode } = await stat(path);
+  if ((mode & 0o077) === 0) return;
+  if (handle === undefined) await chmod(path, 0o700);
+  else await handle.chmod(0o700);
+}
+
+async function within<T>(held: Held, name: string, work: (place: Place) => Promise<T>): Promise<T> {
+  try {
+    return await work({ folder: held.path, shown: held.shown, name });
+  } finally {
+    await held.handle?.close();
+  }
+}
+
+let shows: boolean | undefined;
+function showsOpenFiles(): boolean {
+  shows ??= process.platform === "linux" && existsSync(OPEN_FILES);
+  return shows;
+}
+
+async function isFolder(path: string, shown: string): Promise<boolean> {
   try {
     const stats = await lstat(path);
-    if (stats.isSymbolicLink()) throw notOurs(path, "the folder is a symbolic link");
-    if (!stats.isDirectory()) throw notOurs(path, "there is something else than a folder");
+    if (stats.isSymbolicLink()) throw notOurs(shown, "the folder is a symbolic link");
+    if (!stats.isDirectory()) throw notOurs(shown, "there is something else than a folder");
     return true;
   } catch (error) {
     if (systemCode(error) === "ENOENT") return false;
     throw error;
   }
-}
-
-async function makeFolder(path: string): Promise<void> {
-  if (!(await isFolder(path))) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    await syncFolder(resolve(path, ".."));
-  }
-  const { mode } = await lstat(path);
-  if (sep === "/" && (mode & 0o077) !== 0) await chmod(path, 0o700);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { conflict } from "../conflict.ts";
 import type { StoredValue } from "../driver.ts";
 import { notOurs, systemCode } from "./fs-errors.ts";
-import { fingerprintOf, fingerprintPlain, readPlain, type TempFile } from "./fs-files.ts";
+import { fingerprintOf, fingerprintPlain, type PlacedFile, readPlain, type TempFile } from "./fs-files.ts";
 import { type Place, syncFolder } from "./fs-folders.ts";
 
 /**
@@ -27,8 +27,13 @@ export async function versionNumbers(place: Place): Promise<number[]> {
 }
 
 /** The file that holds version `number`. */
+export function versionFile(place: Place, number: number): PlacedFile {
+  return { place, name: number === 0 ? place.name : `.${place.name}.v${number}` };
+}
+
+/** Where that file is while the place is held. */
 export function versionPath(place: Place, number: number): string {
-  return join(place.folder, number === 0 ? place.name : `.${place.name}.v${number}`);
+  return join(place.folder, versionFile(place, number).name);
 }
 
 /** The key name behind a committed version's file name; nothing for other names. */
@@ -53,16 +58,16 @@ export async function readVersion(place: Place): Promise<string | undefined> {
 /** The newest version's number and what `read` makes of its file; nothing where there is no value. */
 export async function newestFile<T>(
   place: Place,
-  read: (path: string) => Promise<T | undefined>,
+  read: (file: PlacedFile) => Promise<T | undefined>,
 ): Promise<{ readonly number: number; readonly content: T } | undefined> {
   for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
     const newest = (await versionNumbers(place)).at(-1) ?? 0;
-    const content = await read(versionPath(place, newest));
+    const content = await read(versionFile(place, newest));
     if (content !== undefined) return { number: newest, content };
     // A version that vanished was overtaken while we looked: look again.
     if (newest === 0 && (await versionNumbers(place)).length === 0) return undefined;
   }
-  throw notOurs(join(place.folder, place.name), "the versions of this file keep vanishing");
+  throw notOurs(join(place.shown, place.name), "the versions of this file keep vanishing");
 }
 
 /** Makes `temp` the first value; `Conflict` where there is one. */
@@ -109,7 +114,7 @@ async function linkOrConflict(from: string, to: string, key: string): Promise<vo
  * base 0 a successful link proves it, unless the file was deleted and made again.
  */
 async function isStillBase(place: Place, base: number, version: string): Promise<boolean> {
-  if (`${base}.${await fingerprintPlain(versionPath(place, base))}` === version) return true;
+  if (`${base}.${await fingerprintPlain(versionFile(place, base))}` === version) return true;
   return base === 0 && ((await versionNumbers(place)).at(-1) ?? 0) > 1;
 }
 

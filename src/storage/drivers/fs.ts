@@ -8,7 +8,7 @@ import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.
 import { createTurns } from "../turns.ts";
 import { appendDurably } from "./fs-append.ts";
 import { storageFailed } from "./fs-errors.ts";
-import { openPlain, type TempFile, textPieces, writeTemp } from "./fs-files.ts";
+import { openPlain, type PlacedFile, type TempFile, textPieces, writeTemp } from "./fs-files.ts";
 import { createFolders, type Folders, type Place, syncFolder } from "./fs-folders.ts";
 import { dropTemp } from "./fs-temps.ts";
 import {
@@ -18,6 +18,7 @@ import {
   newestFile,
   readNewest,
   readVersion,
+  versionFile,
   versionNumbers,
   versionPath,
 } from "./fs-versions.ts";
@@ -51,13 +52,14 @@ export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
   const putChunks: ChunkedStorageDriver["putChunks"] = (key, chunks, { ifVersion } = {}) =>
     guarded(key, async () => {
       checkKey(key);
-      const place = await folders.make(key);
-      const temp = await writeTemp(place.folder, checkedChunks(chunks, key));
-      try {
-        return { version: await commit(place, temp, ifVersion, key) };
-      } finally {
-        await dropTemp(temp.path);
-      }
+      return folders.make(key, async (place) => {
+        const temp = await writeTemp(place, checkedChunks(chunks, key));
+        try {
+          return { version: await commit(place, temp, ifVersion, key) };
+        } finally {
+          await dropTemp(temp.path);
+        }
+      });
     });
 
   return {
@@ -65,8 +67,7 @@ export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
     get: (key) =>
       guarded(key, async () => {
         checkKey(key);
-        const place = await folders.find(key);
-        return place === undefined ? undefined : readNewest(place);
+        return folders.find(key, readNewest);
       }),
     async *stream(key) {
       const handle = await guarded(key, () => openNewest(folders, key));
@@ -80,8 +81,7 @@ export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
     version: (key) =>
       guarded(key, async () => {
         checkKey(key);
-        const place = await folders.find(key);
-        return place === undefined ? undefined : readVersion(place);
+        return folders.find(key, readVersion);
       }),
     put: (key, value, putOptions) => putChunks(key, [value], putOptions),
     putChunks,
@@ -93,9 +93,8 @@ export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
 
 async function openNewest(folders: Folders, key: string): Promise<FileHandle | undefined> {
   checkKey(key);
-  const place = await folders.find(key);
-  if (place === undefined) return undefined;
-  return (await newestFile(place, (path) => openPlain(path, constants.O_RDONLY)))?.content;
+  const open = (file: PlacedFile): Promise<FileHandle | undefined> => openPlain(file, constants.O_RDONLY);
+  return folders.find(key, async (place) => (await newestFile(place, open))?.content);
 }
 
 function* checkedChunks(chunks: Iterable<string>, key: string): Generator<string> {
@@ -134,18 +133,19 @@ interface Append {
 async function append(folders: Folders, { key, text, warn }: Append): Promise<void> {
   checkKey(key);
   checkAppended(text, key);
-  const place = await folders.make(key);
-  const newest = (await versionNumbers(place)).at(-1);
-  const isNew = newest === undefined && !(await readdir(place.folder)).includes(place.name);
-  // A put value has a second name, the one for people: it is written anew instead of in place.
-  if (newest !== undefined) return rewriteWith(place, key, text);
-  await appendDurably(versionPath(place, 0), text, warn);
-  if (isNew) await syncFolder(place.folder);
+  await folders.make(key, async (place) => {
+    const newest = (await versionNumbers(place)).at(-1);
+    const isNew = newest === undefined && !(await readdir(place.folder)).includes(place.name);
+    // A put value has a second name, the one for people: it is written anew instead of in place.
+    if (newest !== undefined) return rewriteWith(place, key, text);
+    await appendDurably(versionFile(place, 0), text, warn);
+    if (isNew) await syncFolder(place.folder);
+  });
 }
 
 async function rewriteWith(place: Place, key: string, text: string): Promise<void> {
   const current = (await readNewest(place))?.value ?? "";
-  const temp = await writeTemp(place.folder, [current, text]);
+  const temp = await writeTemp(place, [current, text]);
   try {
     await commit(place, temp, undefined, key);
   } finally {
@@ -155,32 +155,31 @@ async function rewriteWith(place: Place, key: string, text: string): Promise<voi
 
 async function remove(folders: Folders, key: string): Promise<void> {
   checkKey(key);
-  const place = await folders.find(key);
-  if (place === undefined) return;
-  // Oldest first: after a crash half-way the newest value is still the one that is read.
-  for (const number of [0, ...(await versionNumbers(place))]) {
-    await rm(versionPath(place, number), { force: true });
-  }
-  await syncFolder(place.folder);
+  await folders.find(key, async (place) => {
+    // Oldest first: after a crash half-way the newest value is still the one that is read.
+    for (const number of [0, ...(await versionNumbers(place))]) {
+      await rm(versionPath(place, number), { force: true });
+    }
+    await syncFolder(place.folder);
+  });
 }
 
 async function listKeys(folders: Folders, prefix: string): Promise<string[]> {
   checkPrefix(prefix);
   const parent = prefix.slice(0, prefix.lastIndexOf("/") + 1);
-  const place = await folders.find(`${parent}x`);
-  if (place === undefined) return [];
   const keys = new Set<string>();
-  await collectKeys(place.folder, parent, (key) => {
+  await collectKeys(folders, parent, (key) => {
     if (key.startsWith(prefix)) keys.add(key);
   });
   return [...keys].sort();
 }
 
-async function collectKeys(folder: string, parent: string, found: (key: string) => void): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+async function collectKeys(folders: Folders, parent: string, found: (key: string) => void): Promise<void> {
+  const entries = await folders.find(`${parent}x`, ({ folder }) => readdir(folder, { withFileTypes: true }));
+  for (const entry of entries ?? []) {
     const name = nameOfVersion(entry.name) ?? entry.name;
     if (name.startsWith(".")) continue;
-    if (entry.isDirectory()) await collectKeys(join(folder, name), `${parent}${name}/`, found);
+    if (entry.isDirectory()) await collectKeys(folders, `${parent}${name}/`, found);
     else if (entry.isFile() && isKey(parent + name)) found(parent + name);
   }
 }
