@@ -1,5 +1,5 @@
 import { constants, existsSync } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, realpath, stat } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { notOurs, systemCode } from "./fs-errors.ts";
 
@@ -150,10 +150,13 @@ async function hold(path: string, shown: string): Promise<Held | undefined> {
 
 async function closeToOthers({ path, handle }: Held): Promise<void> {
   if (process.platform === "win32") return;
-  const { mode } = await stat(path);
-  if ((mode & 0o077) === 0) return;
-  if (handle === undefined) await chmod(path, 0o700);
-  else await handle.chmod(0o700);
+  try {
+    const { mode } = handle === undefined ? await lstat(path) : await handle.stat();
+    if ((mode & 0o077) !== 0) await (handle === undefined ? chmod(path, 0o700) : handle.chmod(0o700));
+  } catch (error) {
+    await handle?.close();
+    throw error;
+  }
 }
 
 async function within<T>(held: Held, name: string, work: (place: Place) => Promise<T>): Promise<T> {
