@@ -1,4 +1,29 @@
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
+export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./changes/change-log.ts";
+export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
+export type {
+  AddItem,
+  AddSection,
+  ChangeNote,
+  DoneOperation,
+  FoldSections,
+  ForgetItem,
+  InvalidateItem,
+  MemoryAuthor,
+  MemoryChangeResult,
+  MemoryFileName,
+  MemoryOperation,
+  MemoryOrigin,
+  MemoryTrust,
+  RefusalReason,
+  RefusedOperation,
+  ReplaceFile,
+  RewriteSection,
+  SupersedeItem,
+} from "./changes/operation.ts";
+export type { UndoLeft, UndoResult } from "./changes/undo.ts";
+export type { LockSettings } from "./changes/with-channel.ts";
+export { createMemoryWriter, type MemoryWriter, type MemoryWriterOptions } from "./changes/writer.ts";
 export type {
   ChannelMemory,
   ChannelMemoryOptions,

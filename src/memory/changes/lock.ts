@@ -43,7 +43,7 @@ interface Owner {
 /** Waits for the lock of `folder`; an owner that has ended, or that holds it longer than its lease, is taken over. */
 export async function takeLock(folder: string, ports: LockPorts): Promise<ChannelLock> {
   const token = ports.randomId();
-  const mine = join(folder, `.lock-${token}`);
+  const mine = join(folder, `.lock-${machine()}-${process.pid}-${token}`);
   const lock = join(folder, "lock");
   await mkdir(join(mine, token), { recursive: true, mode: 0o700 });
   const owner: Owner = { token, machine: machine(), pid: process.pid };
@@ -55,17 +55,17 @@ export async function takeLock(folder: string, ports: LockPorts): Promise<Channe
     throw error;
   }
   await sweep(folder);
-  return heldLock(folder, lock, token);
+  return heldLock({ lock, own: join(lock, token), gone: mine });
 }
+
+const LEFT_OVER = /^\.lock-([0-9a-f]+)-(\d+)-/;
 
 /** Removes what processes left that ended while they waited or took a lock over. */
 async function sweep(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(".lock-")) continue;
-    const path = join(folder, name);
-    const owner = await ownerOf(path).catch(() => undefined);
-    if (owner !== undefined && owner.pid !== process.pid && hasEnded(owner.machine, owner.pid))
-      await rm(path, { recursive: true, force: true });
+    const [, where, pid] = LEFT_OVER.exec(name) ?? [];
+    if (pid !== undefined && Number(pid) !== process.pid && hasEnded(where, Number(pid)))
+      await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 
@@ -124,8 +124,15 @@ async function takeAway(lock: string, to: string): Promise<void> {
   await rm(to, { recursive: true, force: true });
 }
 
-function heldLock(folder: string, lock: string, token: string): ChannelLock {
-  const own = join(lock, token);
+interface LockPaths {
+  readonly lock: string;
+  /** The owner's own folder in it. */
+  readonly own: string;
+  /** Where the lock is moved to when it is given back. */
+  readonly gone: string;
+}
+
+function heldLock({ lock, own, gone }: LockPaths): ChannelLock {
   const fenced = async (work: Promise<void>): Promise<void> => {
     try {
       await work;
@@ -139,7 +146,6 @@ function heldLock(folder: string, lock: string, token: string): ChannelLock {
     commit: (name, to) => fenced(rename(join(own, name), to)),
     remove: (path, name) => fenced(rename(path, join(own, name))),
     async release() {
-      const gone = join(folder, `.lock-${token}`);
       // Robbed owners find their folder gone and leave the new owner's alone.
       if (await moved(own, `${own}-released`).catch(() => false)) await takeAway(lock, gone);
     },
