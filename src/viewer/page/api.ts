@@ -1,0 +1,57 @@
+import type {
+  CompactionView,
+  ExpandedView,
+  LiveNotice,
+  MessagePage,
+  Refusal,
+  SearchView,
+  SessionList,
+  SessionView,
+} from "../session-view.ts";
+
+/** How much of a session the page has already. */
+export interface Known {
+  readonly steps: number;
+  readonly compactions: number;
+  readonly spans: number;
+}
+
+/** A message by its place in the session, or by its id in the archive. */
+export type Wanted = { readonly message: number } | { readonly archiveId: string };
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await fetch(path, signal === undefined ? {} : { signal });
+  if (response.ok) return (await response.json()) as T;
+  const refusal = (await response.json().catch(() => undefined)) as Refusal | undefined;
+  throw new Error(refusal?.error ?? `the server answered with status ${response.status}`);
+}
+
+const place = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
+
+export const api = {
+  sessions: (): Promise<SessionList> => get("/api/sessions"),
+  session: (id: string, { steps, compactions, spans }: Known): Promise<SessionView> =>
+    get(
+      `${place(id)}?${new URLSearchParams({ steps: `${steps}`, compactions: `${compactions}`, spans: `${spans}` })}`,
+    ),
+  messages: (id: string, from: number, to: number): Promise<MessagePage> =>
+    get(`${place(id)}/messages?from=${from}&to=${to}`),
+  compaction: (id: string, index: number): Promise<CompactionView> =>
+    get(`${place(id)}/compactions/${index}`),
+  search: (query: string, session: string | undefined, signal: AbortSignal): Promise<SearchView> =>
+    get(
+      `/api/search?${new URLSearchParams({ q: query, ...(session === undefined ? {} : { session }) })}`,
+      signal,
+    ),
+  expand(session: string, wanted: Wanted, offset: number): Promise<ExpandedView> {
+    const which = "message" in wanted ? { message: `${wanted.message}` } : { id: wanted.archiveId };
+    return get(`/api/expand?${new URLSearchParams({ session, ...which, offset: `${offset}` })}`);
+  },
+};
+
+/** Hears what happens on the server; `lost` when the connection is gone (the browser tries again by itself). */
+export function listen(hear: (notice: LiveNotice) => void, lost: () => void): void {
+  const source = new EventSource("/api/events");
+  source.onmessage = ({ data }: MessageEvent<string>) => hear(JSON.parse(data) as LiveNotice);
+  source.onerror = lost;
+}

@@ -1,0 +1,100 @@
+import type { CompactionView, FateView, MessageView, SessionView } from "../session-view.ts";
+
+/** A session with what came later put behind what was there. */
+export function grown(known: SessionView | undefined, more: SessionView): SessionView {
+  if (known === undefined || known.id !== more.id) return more;
+  return {
+    ...more,
+    from: known.from,
+    steps: joined(known.steps, more.steps, more.from.steps),
+    compactions: joined(known.compactions, more.compactions, more.from.compactions),
+    spans: joined(known.spans, more.spans, more.from.spans),
+  };
+}
+
+function joined<T>(known: readonly T[], more: readonly T[], from: number): readonly T[] {
+  return more.length === 0 && from >= known.length ? known : [...known.slice(0, from), ...more];
+}
+
+/** One line of the window's content: a message as it came, or as a compaction left it. */
+export interface ContentRow {
+  /** Place in the session; absent for a summary. */
+  readonly message?: number;
+  /** The compaction whose summary this is. */
+  readonly summaryOf?: number;
+  readonly role: string;
+  readonly kind: FateView["kind"];
+  readonly tool?: string;
+  readonly tokens: number;
+  readonly fate?: FateView["fate"];
+  readonly archiveId?: string;
+  readonly preview: string;
+}
+
+/** What the window holds at a step, row by row, without building a list. */
+export interface WindowContent {
+  readonly length: number;
+  /** `undefined` while that message is on its way. */
+  row(index: number): ContentRow | undefined;
+}
+
+/** The last compaction at or before a step. */
+export function compactionAt(session: SessionView, step: number): number | undefined {
+  let found: number | undefined;
+  for (const { index, step: at } of session.compactions) if (at <= step) found = index;
+  return found;
+}
+
+/** The window at a step: what the last compaction left, then the messages that came since. */
+export function windowContent(
+  session: SessionView,
+  step: number,
+  {
+    compaction,
+    message,
+  }: {
+    readonly compaction: CompactionView | undefined;
+    readonly message: (index: number) => MessageView | undefined;
+  },
+): WindowContent {
+  const end = session.steps[step]?.messages ?? 0;
+  const head = compaction === undefined ? [] : rowsLeft(compaction);
+  const start = compaction === undefined ? 0 : (session.steps[compaction.step]?.messages ?? 0);
+  return {
+    length: head.length + Math.max(0, end - start),
+    row(index) {
+      if (index < head.length) return head[index];
+      const found = message(start + index - head.length);
+      return found === undefined ? undefined : { ...found, message: found.index };
+    },
+  };
+}
+
+const left = new WeakMap<CompactionView, ContentRow[]>();
+
+/** What a compaction left, its summary standing where the first of what it replaced stood. */
+function rowsLeft(compaction: CompactionView): ContentRow[] {
+  const known = left.get(compaction);
+  if (known !== undefined) return known;
+  const rows: ContentRow[] = [];
+  let said = compaction.summary.length === 0;
+  for (const { layer: _, tokensAfter, tokens: __, reason: ___, ...rest } of compaction.messages) {
+    if (rest.fate !== "summarized") rows.push({ ...rest, tokens: tokensAfter });
+    else if (!said) {
+      said = true;
+      rows.push(summaryRow(compaction));
+    }
+  }
+  if (!said) rows.unshift(summaryRow(compaction));
+  left.set(compaction, rows);
+  return rows;
+}
+
+function summaryRow({ index, summary, summaryTokens }: CompactionView): ContentRow {
+  const preview = summary
+    .slice(0, 12)
+    .map(({ text }) => text)
+    .join("")
+    .slice(0, 240);
+  return { summaryOf: index, role: "summary", kind: "summary", tokens: summaryTokens ?? 0, preview };
+}

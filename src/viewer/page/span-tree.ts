@@ -1,0 +1,85 @@
+import type { SpanView } from "../session-view.ts";
+
+/** A span in its tree, with its place in time. */
+export interface SpanRow {
+  readonly span: SpanView;
+  /** 0 for a root. */
+  readonly depth: number;
+  /** Milliseconds from the beginning of its root; 0 where there are no times. */
+  readonly offset: number;
+  /** Milliseconds from the beginning of the session. */
+  readonly since: number;
+  readonly duration: number;
+  /** True for a root that something happened under, and for what is under it. */
+  readonly busy: boolean;
+}
+
+/** All spans, parents before their children, roots in the order of time; a span whose parent is missing is a root. */
+export function spanRows(spans: readonly SpanView[]): SpanRow[] {
+  const known = new Set(spans.map(({ id }) => id));
+  const children = new Map<string, SpanView[]>();
+  const roots: SpanView[] = [];
+  for (const span of spans) {
+    if (span.parent === undefined || !known.has(span.parent) || span.parent === span.id) roots.push(span);
+    else push(children, span.parent, span);
+  }
+  inTime(roots);
+  const begin = firstTime(spans);
+  const rows: SpanRow[] = [];
+  const seen = new Set<string>();
+  const add = (
+    span: SpanView,
+    depth: number,
+    root: { readonly start: number; readonly busy: boolean },
+  ): void => {
+    if (seen.has(span.id)) return;
+    seen.add(span.id);
+    const start = startOf(span) ?? root.start;
+    const duration = Math.max(0, span.durationMs ?? 0);
+    rows.push({
+      span,
+      depth,
+      offset: Math.max(0, start - root.start),
+      since: start - begin,
+      duration,
+      busy: root.busy,
+    });
+    for (const child of inTime(children.get(span.id) ?? [])) add(child, depth + 1, root);
+  };
+  for (const root of roots) {
+    const busy = (children.get(root.id)?.length ?? 0) > 0 || root.status === "error" || !isCheck(root);
+    add(root, 0, { start: startOf(root) ?? begin, busy });
+  }
+  // Spans that are each other's parents hang under no root.
+  for (const span of spans)
+    if (!seen.has(span.id)) add(span, 0, { start: startOf(span) ?? begin, busy: true });
+  return rows;
+}
+
+function push(children: Map<string, SpanView[]>, parent: string, span: SpanView): void {
+  const those = children.get(parent);
+  if (those === undefined) children.set(parent, [span]);
+  else those.push(span);
+}
+
+const CHECKS: ReadonlySet<string> = new Set(["compact.token_estimate", "compact.trigger_decision"]);
+
+/** A look at the window that led to nothing. */
+function isCheck({ name }: SpanView): boolean {
+  return CHECKS.has(name);
+}
+
+function firstTime(spans: readonly SpanView[]): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const span of spans) first = Math.min(first, startOf(span) ?? first);
+  return Number.isFinite(first) ? first : 0;
+}
+
+function startOf({ start }: SpanView): number | undefined {
+  const time = Date.parse(start ?? "");
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function inTime(spans: SpanView[]): SpanView[] {
+  return spans.sort((one, other) => (startOf(one) ?? 0) - (startOf(other) ?? 0));
+}
