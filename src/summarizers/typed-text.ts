@@ -1,5 +1,5 @@
 const BLOCK_OPENING =
-  /^\s{0,8}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions)[-_][a-z_-]{1,40}|user_instructions|INSTRUCTIONS)(?:\s[^>\n]*)?>/i;
+  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions)[-_][a-z_-]{1,40}|user_instructions|INSTRUCTIONS)(?:\s[^>\n]*)?>/i;
 const INJECTED_LINE =
   /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for )/;
 

@@ -1,0 +1,51 @@
+import type { Message } from "../../messages/message.ts";
+import type { MemoryOperation } from "../changes/operation.ts";
+import { lessonsOf } from "../lessons.ts";
+import { runTask, type TaskContext } from "../memory-task.ts";
+import { consolidationTask } from "./by-model.ts";
+import { type Consolidation, consolidationOf } from "./by-program.ts";
+
+/** Takes messages in: what is durable in them into MEMORY.md, what happened into HISTORY.md. */
+export async function consolidate(
+  messages: readonly Message[],
+  context: TaskContext,
+  signal?: AbortSignal,
+): Promise<"written" | "unchanged"> {
+  const lessons = lessonsOf(messages);
+  if (lessons.length === 0) return "unchanged";
+  const { writer } = context;
+  const [memory, session] = await Promise.all([writer.read("MEMORY.md"), writer.read("SESSION.md")]);
+  const at = context.now();
+  return runTask<Consolidation>(
+    {
+      name: "consolidation",
+      byModel: () => consolidationTask({ messages: lessons, memory, session: session.text, at }),
+      byProgram: () => consolidationOf(lessons, memory, at),
+    },
+    (decided, by) => write(decided, by, { lessons, context }),
+    context,
+    signal,
+  );
+}
+
+async function write(
+  { operations, history }: Consolidation,
+  by: "model" | "program",
+  { lessons, context }: { readonly lessons: readonly Message[]; readonly context: TaskContext },
+): Promise<boolean> {
+  const all: MemoryOperation[] = [...operations];
+  // A process may have died after writing and before it said so: the same entry is not written twice.
+  const told = history === undefined ? "" : (await context.writer.read("HISTORY.md")).text;
+  if (history !== undefined && !told.includes(history.text)) {
+    all.push({ op: "addSection", file: "HISTORY.md", heading: history.heading, text: history.text });
+  }
+  if (all.length === 0) return false;
+  const first = lessons[0]?.id ?? "";
+  const last = lessons.at(-1)?.id ?? "";
+  const { changeId } = await context.writer.apply(all, {
+    author: "consolidation",
+    reason: `${lessons.length} messages leave the conversation (${by})`,
+    sources: [`${first}…${last}`],
+  });
+  return changeId !== undefined;
+}

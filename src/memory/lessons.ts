@@ -1,0 +1,34 @@
+import { RECALL_TOOL_NAMES } from "../compaction/recall/names.ts";
+import { type Message, messageText, type Part, toolCalls } from "../messages/message.ts";
+import { readSummary } from "../summarizers/summary-tag.ts";
+import { stripRuntimeContext } from "./runtime-context.ts";
+
+/**
+ * The messages as far as a memory may learn from them: without summaries, which tell again what was learned, without
+ * what was recalled into a user's message, and without what a recall tool brought back.
+ */
+export function lessonsOf(messages: readonly Message[]): readonly Message[] {
+  const recalls = new Set<string>();
+  return messages.flatMap((message) => {
+    if (isSummary(message)) return [];
+    for (const { id, name } of toolCalls(message)) if (RECALL_TOOL_NAMES.has(name)) recalls.add(id);
+    const parts = message.parts.flatMap((part) => lessonOf(part, message, recalls));
+    if (parts.length === 0) return [];
+    return parts.every((part, index) => part === message.parts[index]) &&
+      parts.length === message.parts.length
+      ? [message]
+      : [{ ...message, parts }];
+  });
+}
+
+/** Ours is marked where it was made; after a round through a host's own format only its tag is left. */
+function isSummary(message: Message): boolean {
+  return message.meta?.summaryVersion !== undefined || readSummary(messageText(message)) !== undefined;
+}
+
+function lessonOf(part: Part, { role }: Message, recalls: ReadonlySet<string>): Part[] {
+  if (part.type === "toolCall" || part.type === "toolResult") return recalls.has(part.id) ? [] : [part];
+  if (part.type !== "text" || role !== "user") return [part];
+  const text = stripRuntimeContext(part.text);
+  return text === part.text ? [part] : [{ ...part, text }];
+}

@@ -1,0 +1,193 @@
+import { type Message, messageText } from "../../messages/message.ts";
+import type { ErrorEntry, FileEntry } from "../../summarizers/ledger.ts";
+import { readState, type TaskState } from "../../summarizers/state.ts";
+import { clipEnd, oneLine, sentences } from "../../summarizers/text.ts";
+import { heldBy, likeness, SAME_STATEMENT, sayTheSame } from "../likeness.ts";
+import type { SessionMemoryState } from "../session-sections.ts";
+import { isCorrection } from "./corrections.ts";
+import { statedNextSteps } from "./next-steps.ts";
+import { isFirmRule, isTellingDecision } from "./statements.ts";
+import { firstSentence, type WorklogLine, worklogOf, worklogText } from "./worklog.ts";
+
+/** Newest messages that are read; what was said before them stands in the last state. */
+const MOST_MESSAGES = 600;
+const MOST = 12;
+const REQUESTS = 5;
+const LONGEST = 240;
+const TITLE = 100;
+/** Characters from which a request says what is wanted, rather than to go on. */
+const TELLING = 18;
+const MOST_ERRORS = 6;
+
+/**
+ * The state of the work as the messages tell it, folded into the last one: no model, the same for the same input.
+ * `messages` as `lessonsOf` gives them.
+ */
+export function sessionStateOf(messages: readonly Message[], last: SessionMemoryState): SessionMemoryState {
+  const read = messages.slice(-MOST_MESSAGES);
+  const task = readState(read, undefined);
+  const { requests } = task.conversation;
+  if (requests.length === 0 && task.conversation.calls.length === 0) return last;
+  const log = worklogOf(task.conversation);
+  return {
+    title: titleOf(task, last),
+    currentState: currentState(task, last),
+    userIntent: merged(last.userIntent, intentOf(task)).slice(-MOST),
+    activeFiles: activeFiles(task.files, last.activeFiles),
+    decisions: merged(last.decisions, decisionsOf(task)).slice(-MOST),
+    constraints: constraintsOf(task, last.constraints),
+    errorsAndCorrections: errorsOf(task, last.errorsAndCorrections),
+    nextSteps: nextSteps(task, last.nextSteps, log),
+    worklog: worklogMerged(last.worklog, log).slice(-MOST),
+  };
+}
+
+/** The first thing that a list asks for; a list whose beginning is gone keeps the name it had. */
+function titleOf({ conversation }: TaskState, last: SessionMemoryState): string {
+  const telling =
+    conversation.requests.find(({ text }) => text.length >= TELLING) ?? conversation.requests[0];
+  if (telling === undefined) return last.title;
+  const title = clipEnd(firstSentence(telling.text), TITLE);
+  const known = last.userIntent.some((intent) => intent.startsWith(title.replace(/ …$/, "")));
+  return last.title !== "" && known ? last.title : title;
+}
+
+function currentState(task: TaskState, last: SessionMemoryState): string[] {
+  const { conversation, request, todos, commands } = task;
+  const newest = request.at(-1);
+  const doing = todos
+    .filter(({ status }) => /progress|active|doing/i.test(status))
+    .map(({ text }) => `Doing: ${text}`);
+  const said = lastSaid(conversation.messages);
+  const open = tellingErrors(task)
+    .filter(({ resolved }) => !resolved)
+    .slice(0, 2)
+    .map(errorText);
+  const [command] = commands;
+  const state = [
+    ...(newest === undefined
+      ? []
+      : [`${task.answered ? "Answered" : "Under way"}: ${clipEnd(firstSentence(newest), LONGEST)}`]),
+    ...doing,
+    ...(said === "" ? [] : [`Last said: ${said}`]),
+    ...(command === undefined ? [] : [`Last run: \`${clipEnd(command.command, 120)}\` (${command.outcome})`]),
+    ...open.map((text) => `Open: ${text}`),
+  ];
+  return state.length === 0 ? [...last.currentState] : state;
+}
+
+function lastSaid(messages: readonly Message[]): string {
+  const message = messages.findLast((one) => one.role === "assistant" && messageText(one).trim() !== "");
+  if (message === undefined) return "";
+  const said = sentences(messageText(message)).map((sentence) => oneLine(sentence.replace(/^[-*>#\s]+/, "")));
+  return clipEnd(
+    said
+      .filter((sentence) => /[\p{L}\p{N}]{2}/u.test(sentence))
+      .slice(0, 2)
+      .join(" "),
+    LONGEST,
+  );
+}
+
+function intentOf({ conversation }: TaskState): string[] {
+  const telling = conversation.requests.filter(({ text }) => text.length >= TELLING);
+  const [first] = telling;
+  const newest = telling.slice(-REQUESTS);
+  const shown = first === undefined || newest.includes(first) ? newest : [first, ...newest];
+  return shown.map(({ text }) => clipEnd(firstSentence(text), LONGEST));
+}
+
+/** Changed files and, where there are none, those that were read; the one touched last at the end. */
+function activeFiles(files: readonly FileEntry[], last: readonly string[]): string[] {
+  const changed = files.filter(({ effect }) => effect !== "read");
+  const shown = (changed.length > 0 ? changed : files.slice(0, 6)).map(
+    ({ path, effect }) => `${path} (${effect})`,
+  );
+  const pathOf = (item: string): string => item.replace(/ \([^()]{1,40}\)$/, "");
+  const now = new Set(shown.map(pathOf));
+  return [...last.filter((item) => !now.has(pathOf(item))), ...shown.toReversed()].slice(-MOST);
+}
+
+function decisionsOf({ decisions }: TaskState): string[] {
+  return decisions
+    .map(({ text, rationale }) => oneLine(`${text} ${rationale}`))
+    .filter(isTellingDecision)
+    .slice(-MOST);
+}
+
+/** The person's own rules: a newer one takes the place of one that says nearly the same. */
+function constraintsOf(task: TaskState, last: readonly string[]): string[] {
+  const newer = task.constraints.filter(isFirmRule).toReversed();
+  const older = last.filter((item) => !newer.some((rule) => likeness(rule, item) >= SAME_STATEMENT));
+  const all = [...older, ...newer];
+  if (all.length <= MOST) return all;
+  // The first and the newest say most: the task is set at its beginning and corrected at its end.
+  return [...all.slice(0, MOST / 2), ...all.slice(-MOST / 2)];
+}
+
+function errorsOf(task: TaskState, last: readonly string[]): string[] {
+  const errors = tellingErrors(task).slice(0, MOST_ERRORS).toReversed().map(errorText);
+  const corrections = task.conversation.requests
+    .slice(1)
+    .filter(({ text }) => isCorrection(text))
+    .map(({ text }) => `Corrected by the user: ${clipEnd(firstSentence(text), LONGEST)}`);
+  const now = [...errors, ...corrections];
+  // An error that was met again stands there with its newest outcome.
+  const bare = (item: string): string => item.replace(/ \(passed later\)$/, "");
+  const known = new Set(now.map(bare));
+  return [...last.filter((item) => !known.has(bare(item))), ...now].slice(-MOST);
+}
+
+/** Failures of work; a look at a file that is not there is none. */
+function tellingErrors({ errors }: TaskState): ErrorEntry[] {
+  return errors.filter(({ text, from }) => TROUBLE.test(text) && !LOOKING.test(from));
+}
+
+const TROUBLE =
+  /error|exception|fail|fatal|panic|denied|refused|reject|not found|cannot|can['’]t|unable|invalid|missing|timed? ?out|错误|失败|エラー|失敗|오류|실패|fehler|erreur|ошибка/i;
+const LOOKING = /^(?:ls|cat|grep|rg|find|head|tail|sed -n|wc|read|view|open|glob|search)\b/i;
+
+/** Words of a tool, marked as such: what they ask for was asked by nobody. */
+function errorText({ text, from, resolved }: ErrorEntry): string {
+  return `\`${from}\` gave "${text.replace(/<\/?[\w-]{1,40}>/g, "").replaceAll('"', "'")}"${resolved ? " (passed later)" : ""}`;
+}
+
+/** The newest task list; else what the assistant says is left; else what stood there and was not done since. */
+function nextSteps(task: TaskState, last: readonly string[], log: readonly WorklogLine[]): string[] {
+  const listed = task.todos.map(({ text, status }) =>
+    /progress|active|doing/i.test(status) ? `${text} (begun)` : text,
+  );
+  if (listed.length > 0) return listed.slice(0, MOST);
+  const reply = task.conversation.messages.findLast(
+    (one) => one.role === "assistant" && messageText(one) !== "",
+  );
+  const stated = reply === undefined ? [] : statedNextSteps(messageText(reply));
+  const open = task.answered
+    ? []
+    : task.request.slice(-1).map((text) => `${FINISH}${clipEnd(firstSentence(text), LONGEST)}`);
+  if (stated.length > 0) return [...open, ...stated].slice(0, MOST);
+  const said = `${log.slice(-3).map(worklogText).join("\n")}\n${reply === undefined ? "" : messageText(reply)}`;
+  const kept = last.filter(
+    (step) => !step.startsWith(FINISH) && heldBy(step, said) < DONE && !open.includes(step),
+  );
+  return [...open, ...kept].slice(0, MOST);
+}
+
+const FINISH = "Finish: ";
+/** Share of a step's words that the newest turns say when it was done. */
+const DONE = 0.8;
+
+/** Lines of a turn that went on are written anew. */
+function worklogMerged(last: readonly string[], log: readonly WorklogLine[]): string[] {
+  const asked = new Set(log.map((line) => `${line.asked} → `));
+  const isOld = (item: string): boolean => ![...asked].some((start) => item.startsWith(start));
+  return [...last.filter(isOld), ...log.map(worklogText)];
+}
+
+function merged(last: readonly string[], now: readonly string[]): string[] {
+  const distinct = [...new Set(now)];
+  return [
+    ...last.filter((item) => !distinct.some((other) => item === other || sayTheSame(item, other))),
+    ...distinct,
+  ];
+}

@@ -1,0 +1,124 @@
+import { CompactError } from "../../errors.ts";
+import type { Message } from "../../messages/message.ts";
+import type { TextModel } from "../../model.ts";
+import { readDocument } from "../changes/document.ts";
+import { createMemoryWriter } from "../changes/writer.ts";
+import { lessonsOf } from "../lessons.ts";
+import { runTask, type TaskContext } from "../memory-task.ts";
+import { parseSessionMemory, renderSessionMemory } from "../session-memory.ts";
+import { SESSION_SECTIONS, type SessionMemoryState } from "../session-sections.ts";
+import { createSidecar } from "../sidecar/sidecar.ts";
+import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./by-model.ts";
+import { sessionStateOf } from "./by-program.ts";
+
+export interface SessionMemoryUpdateOptions {
+  readonly channelDir: string;
+  readonly messages: readonly Message[];
+  /** Asked for better words; the program's own are written without it, or when it fails. */
+  readonly model?: TextModel | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Brings a channel's SESSION.md up to date with a conversation, and gives its state; a failure keeps the last file. */
+export async function updateChannelSessionMemory(
+  options: SessionMemoryUpdateOptions,
+): Promise<SessionMemoryState> {
+  const { channelDir, model, now = Date.now } = options;
+  const context: TaskContext = {
+    writer: createMemoryWriter({ channelDir, now }),
+    sidecar: model === undefined ? undefined : createSidecar({ model }),
+    now,
+    clock: () => performance.now(),
+    onTask: () => undefined,
+  };
+  await refreshSession(options.messages, context, options.signal);
+  return parseSessionMemory((await context.writer.read("SESSION.md")).text);
+}
+
+/** Someone else may write between reading and writing: the state is then made again, of what stands there now. */
+const MOST_CONFLICTS = 4;
+
+/** One update of SESSION.md by model or program. */
+export async function refreshSession(
+  messages: readonly Message[],
+  context: TaskContext,
+  signal?: AbortSignal,
+): Promise<"written" | "unchanged"> {
+  const lessons = lessonsOf(messages);
+  const last = parseSessionMemory((await context.writer.read("SESSION.md")).text);
+  const settle = (answer: SessionAnswer | undefined, by: "model" | "program"): Promise<boolean> =>
+    writeState({ lessons, answer, by }, context);
+  return runTask<SessionAnswer | undefined>(
+    { name: "session-update", byModel: () => sessionUpdateTask(lessons, last), byProgram: () => undefined },
+    settle,
+    context,
+    signal,
+  );
+}
+
+interface Decided {
+  readonly lessons: readonly Message[];
+  readonly answer: SessionAnswer | undefined;
+  readonly by: "model" | "program";
+}
+
+async function writeState(decided: Decided, { writer }: TaskContext): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { text, version } = await writer.read("SESSION.md");
+    const rendered = textOf(decided, text);
+    if (rendered.trim() === text.trim()) return false;
+    const { changeId, refused } = await writer.apply(
+      [
+        {
+          op: "replaceFile",
+          file: "SESSION.md",
+          text: rendered,
+          ifVersion: version,
+          mayShrink: decided.by === "program",
+        },
+      ],
+      { author: "session-update", reason: `SESSION.md follows the conversation (${decided.by})` },
+    );
+    const [no] = refused;
+    if (no === undefined) return changeId !== undefined;
+    if (no.reason !== "changed" || attempt >= MOST_CONFLICTS) throw refusal(no.message);
+  }
+}
+
+function textOf({ lessons, answer }: Decided, before: string): string {
+  const program = sessionStateOf(lessons, parseSessionMemory(before));
+  const state = answer === undefined ? program : withAnswer(program, answer, lessons);
+  return `${renderSessionMemory(state)}${foreignSections(before)}`;
+}
+
+/** Sections of a person's own making stay as they are, below ours. */
+function foreignSections(text: string): string {
+  const known = new Set(SESSION_SECTIONS.map(({ heading }) => plain(heading)));
+  const lines = text.split(/\r\n|\n|\r/);
+  const foreign = readDocument("SESSION.md", text, null).sections.filter(
+    ({ level, heading, items }) =>
+      level > 0 && items.length > 0 && !known.has(plain(heading)) && plain(heading) !== "title",
+  );
+  return foreign
+    .map(
+      ({ line, lastLine }) =>
+        `\n${lines
+          .slice(line - 1, lastLine)
+          .join("\n")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
+
+function plain(heading: string): string {
+  return heading.toLowerCase().replace(/[^\p{L}]+/gu, "");
+}
+
+function refusal(message: string): CompactError {
+  return new CompactError("Conflict", `SESSION.md was not written: ${message}`, {
+    place: "SESSION.md",
+    hint: "It is tried again later; the last file stays.",
+  });
+}
