@@ -24,7 +24,8 @@ export function openArchive(
   return createArchive(driverOf(config, place), { redact });
 }
 
-function driverOf(
+/** Where that archive is kept. */
+export function driverOf(
   { storage }: CompactConfig,
   { flag, cwd }: { readonly flag: string | undefined; readonly cwd: string },
 ): StorageDriver {

@@ -7,7 +7,7 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "force" | "json" | "all" | "pii" | "help";
+type SwitchName = "open" | "view" | "force" | "json" | "all" | "pii" | "help";
 
 export type FlagName =
   | SwitchName
@@ -23,6 +23,7 @@ export type FlagName =
   | "archive"
   | "session"
   | "output"
+  | "port"
   | "provider"
   | "channel"
   | "workspace";
@@ -56,6 +57,9 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   channel: { value: "DIR", help: "the channel's folder, with SESSION.md and MEMORY.md" },
   workspace: { value: "DIR", help: "the workspace's folder; the one above the channel when left out" },
+  port: { value: "N", help: "the page's port; one that is free when left out" },
+  open: { help: "open the page in your browser" },
+  view: { help: "watch it in a page in your browser, which stays until Ctrl-C" },
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "leave nothing folded or out: every message of a run, a channel's logs" },

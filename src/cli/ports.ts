@@ -27,6 +27,8 @@ export interface CliPorts {
   newId(): string;
   /** Asks whoever sits at the terminal; absent where nobody does. */
   readonly ask?: (question: string) => Promise<string>;
+  /** Resolves when the person has had enough (Ctrl-C) or the process is asked to end. */
+  readonly stopped?: () => Promise<void>;
 }
 
 /** The process that runs: its streams, environment and clocks. */
@@ -42,6 +44,7 @@ export function processPorts(): CliPorts {
     now: () => new Date(),
     clock: () => performance.now(),
     newId: () => randomUUID(),
+    stopped,
     ...(interactive ? { ask } : {}),
   };
 }
@@ -62,6 +65,12 @@ function screenOf(stream: NodeJS.WriteStream): Screen {
       return stream.isTTY === true ? stream.columns : undefined;
     },
   };
+}
+
+function stopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
 }
 
 /** The answer; empty when the reader closes the input (Ctrl-D) or gives up (Ctrl-C). */

@@ -20,6 +20,7 @@ import {
 } from "./archive-search.ts";
 import { putInChunks, versionOf } from "./chunked.ts";
 import type { StorageDriver } from "./driver.ts";
+import { linesOf } from "./search-index/transcript-lines.ts";
 import { sessionKey } from "./session-key.ts";
 
 export interface SavedTranscript {
@@ -38,6 +39,10 @@ export interface Archive {
   saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
   appendEvent(sessionId: string, event: CompactEvent): Promise<void>;
+  /** The lines of `events.jsonl` as they were written; a last one that was cut short is left out. */
+  streamEvents(sessionId: string): AsyncIterable<string>;
+  /** What `saveSummary` was given, secrets taken out; undefined where there is none that can be read. */
+  readSummary(sessionId: string, step: number): Promise<object | undefined>;
   /** The ids of all sessions with a transcript, sorted. */
   sessions(): Promise<string[]>;
   /** The steps that have a transcript, ascending. */
@@ -97,9 +102,24 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
       const line = eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
       await driver.append(archiveFiles.events(sessionKey(sessionId)), line);
     },
+    async *streamEvents(sessionId) {
+      const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
+      for await (const { text, torn } of linesOf(pieces)) if (!torn) yield text;
+    },
+    readSummary: (sessionId, step) => readRecord(driver, archiveFiles.summary(sessionKey(sessionId), step)),
     findMessage: index.findMessage,
     search: index.search,
   };
+}
+
+async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
+  const stored = await driver.get(key);
+  try {
+    const value: unknown = JSON.parse(stored?.value ?? "null");
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 interface TranscriptToSave {

@@ -100,38 +100,32 @@ function createSpanTree(record: SessionRecord): { add(event: ToldEvent): void } 
     count += 1;
     return `${record.id}#${count}`;
   };
+  const closeRound = (endedAt: string): void => {
+    if (round === undefined) return;
+    const { id, startedAt: start, failed } = round;
+    const status = failed ? "error" : "ok";
+    record.addSpan(spanView({ id, name: "compact", start, end: later(start, endedAt), status, data: {} }));
+    round = undefined;
+  };
   return {
     add(event) {
       const { name, startedAt, endedAt, status, properties, payload } = event;
       if (name === "compact.token_estimate") round = undefined;
       if (name === "compact.archival") round ??= { id: nextId(), startedAt, failed: false };
-      const parent = round?.id;
+      stretch(round, event);
       const data = payload === undefined ? properties : { ...properties, output: payload };
-      record.addSpan(
-        spanView({
-          id: nextId(),
-          parent,
-          name,
-          start: startedAt,
-          end: later(startedAt, endedAt),
-          status,
-          data,
-        }),
-      );
-      if (round === undefined) return;
-      if (startedAt < round.startedAt) round.startedAt = startedAt;
-      round.failed ||= status === "error";
-      if (name !== "compact.pruned_messages") return;
-      const whole = {
-        id: round.id,
-        name: "compact",
-        start: round.startedAt,
-        end: later(round.startedAt, endedAt),
-      };
-      record.addSpan(spanView({ ...whole, status: round.failed ? "error" : "ok", data: {} }));
-      round = undefined;
+      const times = { start: startedAt, end: later(startedAt, endedAt) };
+      record.addSpan(spanView({ id: nextId(), parent: round?.id, name, ...times, status, data }));
+      if (name === "compact.pruned_messages") closeRound(endedAt);
     },
   };
+}
+
+/** A compaction began when its first step did, and failed when one of them did. */
+function stretch(round: { startedAt: string; failed: boolean } | undefined, event: ToldEvent): void {
+  if (round === undefined) return;
+  if (event.startedAt < round.startedAt) round.startedAt = event.startedAt;
+  round.failed ||= event.status === "error";
 }
 
 function later(one: string, other: string): string {

@@ -49,8 +49,8 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
   const record = createRecord({
     id: session.id,
     source: "transcript",
-    layers: MESSAGE_LAYERS,
     facts: {
+      layers: MESSAGE_LAYERS,
       title: session.title,
       live: true,
       format: session.format,

@@ -15,6 +15,8 @@ import { VIEW_VERSION } from "./session-view.ts";
 
 /** What is known of a session beside its steps; may be learnt as it goes on. */
 export interface SessionFacts {
+  /** In stacking order; told before the first step. */
+  readonly layers: readonly LayerKey[];
   readonly title: string;
   readonly live: boolean;
   readonly format?: string | undefined;
@@ -28,6 +30,8 @@ export interface SessionFacts {
 
 /** Where the texts of a session come from; each is asked only when a reader looks. */
 export interface Originals {
+  /** Reads what the rest needs, where that is put off until a reader looks. */
+  load?(): Promise<void>;
   count(): number;
   /** Undefined for a place that the session does not have. */
   message(index: number): MessageView | undefined;
@@ -62,9 +66,9 @@ export interface SessionRecord {
   /** Puts new knowledge about the newest step in its place. */
   amendStep(more: Partial<StepDraft>): void;
   addCompaction(draft: Omit<CompactionHead, "index">): CompactionHead;
-  /** Puts new knowledge about a compaction in its place. */
-  amendCompaction(index: number, more: Partial<CompactionHead>): void;
   addSpan(span: SpanView): void;
+  /** Counts something that came and was not kept. */
+  drop(): void;
   /** Puts new knowledge about the session in its place. */
   amend(more: Partial<SessionFacts>): void;
   head(): SessionHead;
@@ -74,7 +78,6 @@ export interface SessionRecord {
 export interface RecordOptions {
   readonly id: string;
   readonly source: SessionHead["source"];
-  readonly layers: readonly LayerKey[];
   readonly facts: SessionFacts;
   readonly originals: Originals;
   /** Told after every change. */
@@ -87,54 +90,42 @@ const MOST_SPANS = 20_000;
 
 /** A session without steps yet. */
 export function createRecord(options: RecordOptions): SessionRecord {
-  const { id, source, layers, originals, changed } = options;
+  const { id, source, originals, changed } = options;
   let { facts } = options;
   const steps: StepView[] = [];
   const compactions: CompactionHead[] = [];
   const spans: SpanView[] = [];
   let dropped = 0;
-  let first: string | undefined;
-  let newest: string | undefined;
+  const lifetime = createLifetime();
 
-  const seen = (at: string | undefined): void => {
-    if (at === undefined) return;
-    if (first === undefined || at < first) first = at;
-    if (newest === undefined || at > newest) newest = at;
-  };
   const push = <T>(list: T[], item: T, most: number): void => {
     if (list.length < most) list.push(item);
     else dropped += 1;
     changed();
   };
 
-  const head = (): SessionHead =>
-    headOf(
-      { id, source, facts },
-      {
-        counts: {
-          messages: originals.count(),
-          steps: steps.length,
-          compactions: compactions.length,
-          spans: spans.length,
-        },
-        ...(first === undefined ? {} : { startedAt: first }),
-        ...(newest === undefined ? {} : { updatedAt: newest }),
-        dropped,
-      },
-    );
+  const head = (): SessionHead => ({
+    ...headOf({ id, source, facts }),
+    counts: {
+      messages: originals.count(),
+      steps: steps.length,
+      compactions: compactions.length,
+      spans: spans.length,
+    },
+    ...lifetime.ends(),
+    dropped,
+  });
 
   return {
     ...{ id, source, originals, steps, compactions, head },
     addStep(draft) {
-      seen(draft.at);
-      const total = draft.tokens.reduce((sum, tokens) => sum + tokens, 0);
-      push(steps, { ...draft, index: steps.length, total }, MOST_STEPS);
+      lifetime.see(draft.at);
+      push(steps, summed({ ...draft, index: steps.length }), MOST_STEPS);
     },
     amendStep(more) {
-      const last = steps.at(-1);
+      const last = steps.pop();
       if (last === undefined) return;
-      const whole = { ...last, ...more };
-      steps[steps.length - 1] = { ...whole, total: whole.tokens.reduce((sum, tokens) => sum + tokens, 0) };
+      steps.push(summed({ ...last, ...more }));
       changed();
     },
     addCompaction(draft) {
@@ -142,10 +133,8 @@ export function createRecord(options: RecordOptions): SessionRecord {
       push(compactions, made, MOST_STEPS);
       return made;
     },
-    amendCompaction(index, more) {
-      const known = compactions[index];
-      if (known === undefined) return;
-      compactions[index] = { ...known, ...more, index };
+    drop() {
+      dropped += 1;
       changed();
     },
     amend(more) {
@@ -153,15 +142,15 @@ export function createRecord(options: RecordOptions): SessionRecord {
       changed();
     },
     addSpan(span) {
-      seen(span.start);
-      seen(span.end);
+      lifetime.see(span.start);
+      lifetime.see(span.end);
       push(spans, span, MOST_SPANS);
     },
     head,
     view: (from) => ({
       ...head(),
       version: VIEW_VERSION,
-      layers,
+      layers: facts.layers,
       from,
       steps: steps.slice(from.steps),
       compactions: compactions.slice(from.compactions),
@@ -171,15 +160,37 @@ export function createRecord(options: RecordOptions): SessionRecord {
   };
 }
 
-function headOf(
-  { id, source, facts }: Pick<RecordOptions, "id" | "source" | "facts">,
-  grown: Pick<SessionHead, "counts" | "startedAt" | "updatedAt" | "dropped">,
-): SessionHead {
-  const { cost, format, model, ...rest } = facts;
+function summed(step: Omit<StepView, "total">): StepView {
+  return { ...step, total: step.tokens.reduce((sum, tokens) => sum + tokens, 0) };
+}
+
+/** The first and the newest time that was seen; ISO 8601 in UTC sorts as text. */
+function createLifetime(): {
+  see(at: string | undefined): void;
+  ends(): Pick<SessionHead, "startedAt" | "updatedAt">;
+} {
+  let startedAt: string | undefined;
+  let updatedAt: string | undefined;
+  return {
+    see(at) {
+      if (at === undefined) return;
+      if (startedAt === undefined || at < startedAt) startedAt = at;
+      if (updatedAt === undefined || at > updatedAt) updatedAt = at;
+    },
+    ends: () => (startedAt === undefined || updatedAt === undefined ? {} : { startedAt, updatedAt }),
+  };
+}
+
+/** What the facts alone say. */
+function headOf({
+  id,
+  source,
+  facts,
+}: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
+  const { cost, format, layers, model, ...rest } = facts;
   return {
     ...{ id, source, ...rest },
     ...(format === undefined ? {} : { format }),
     ...(model === undefined ? {} : { model }),
-    ...grown,
   };
 }

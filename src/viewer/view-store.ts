@@ -7,10 +7,12 @@ import { VIEW_VERSION } from "./session-view.ts";
 export interface ViewStore {
   /** Adds a session of the caller's own making; one of the same id makes room for it. */
   open<T extends { readonly record: SessionRecord }>(make: (changed: () => void) => T): T;
-  /** The session of this id that is told by events; made where there is none, in place of the oldest if need be. */
-  told(id: string): EventSession;
+  /** The session of this id that is told by events, for an event of so many characters; the oldest make room for it. */
+  told(id: string, weight: number): EventSession;
   get(id: string): SessionRecord | undefined;
   list(): SessionList;
+  /** The sessions whose originals can be searched. */
+  searchable(): readonly SessionRecord[];
   /** Hears of every change until the returned function is called. */
   listen(listener: (notice: LiveNotice) => void): () => void;
 }
@@ -18,14 +20,20 @@ export interface ViewStore {
 export interface ViewStoreOptions {
   /** Sessions told by events at most; 100 when left out. Others stay. */
   readonly mostTold?: number;
+  /** Characters that they hold together at most, roughly; 100 million when left out. */
+  readonly mostWeight?: number;
 }
 
-export function createViewStore({ mostTold = 100 }: ViewStoreOptions = {}): ViewStore {
+export function createViewStore({
+  mostTold = 100,
+  mostWeight = 100_000_000,
+}: ViewStoreOptions = {}): ViewStore {
   const records = new Map<string, SessionRecord>();
   const told = new Map<string, EventSession>();
   const listeners = new Set<(notice: LiveNotice) => void>();
   const waiting = new Set<SessionRecord>();
   let dropped = 0;
+  let total = 0;
 
   const tell = (notice: LiveNotice): void => {
     for (const listener of listeners) listener(notice);
@@ -50,32 +58,35 @@ export function createViewStore({ mostTold = 100 }: ViewStoreOptions = {}): View
     changed(() => made?.record);
     return made;
   };
-  const letGo = (name: string, { record: { id } }: EventSession): void => {
+  // A transcript or an archive of the same session is shown beside what is told of it.
+  const freeId = (id: string): string => (records.has(id) ? freeId(`${id} (events)`) : id);
+  const letGo = (name: string, { weight, record: { id } }: EventSession): void => {
     records.delete(id);
     told.delete(name);
+    total -= weight;
     dropped += 1;
     tell({ type: "gone", id });
+  };
+  const makeRoom = (sessions: number, weight: number): void => {
+    for (const [name, oldest] of told) {
+      if (told.size + sessions <= mostTold && total + weight <= mostWeight) return;
+      letGo(name, oldest);
+    }
   };
 
   return {
     open: add,
-    told(id) {
+    told(id, weight) {
       const known = told.get(id);
-      if (known !== undefined) {
-        // What was told of last is let go last.
-        told.delete(id);
-        told.set(id, known);
-        return known;
-      }
-      for (const [name, oldest] of told) {
-        if (told.size < mostTold) break;
-        letGo(name, oldest);
-      }
-      // A transcript or an archive of the same session is shown beside what is told of it.
-      const free = records.has(id) ? `${id} (events)` : id;
-      const made = add((onChange) => createEventSession(free, onChange));
-      told.set(id, made);
-      return made;
+      // What was told of last is let go last.
+      told.delete(id);
+      makeRoom(known === undefined ? 1 : 0, weight);
+      const session = known ?? add((onChange) => createEventSession(freeId(id), onChange));
+      told.set(id, session);
+      const before = session.weight;
+      session.take(weight);
+      total += session.weight - before;
+      return session;
     },
     get: (id) => records.get(id),
     list: () => ({
@@ -83,6 +94,7 @@ export function createViewStore({ mostTold = 100 }: ViewStoreOptions = {}): View
       sessions: [...records.values()].map((record) => record.head()).toSorted(newestFirst),
       dropped,
     }),
+    searchable: () => [...records.values()].filter((record) => record.head().searchable),
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -11,12 +11,14 @@ import { recallCommand } from "./recall.ts";
 import { redactCommand } from "./redact.ts";
 import { repairCommand } from "./repair.ts";
 import { replayCommand } from "./replay.ts";
+import { viewCommand } from "./view.ts";
 
 /** Every command but the main job, which has no name, and help, in the order of the help. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   inspect: inspectCommand,
   plan: planCommand,
   replay: replayCommand,
+  view: viewCommand,
   lint: lintCommand,
   repair: repairCommand,
   diff: diffCommand,

@@ -50,12 +50,7 @@ export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, 
 export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
   const { transcript, settings, ports, session } = stage;
   const watcher = whileCold ? undefined : ports.watcher;
-  const manager = new CompactManager(managerConfig(settings), {
-    storage: watcher?.storage ?? createMemoryDriver(),
-    exporters: watcher === undefined ? [] : [watcher.exporter],
-    clock: ports.clock,
-    onWarning: whileCold ? () => undefined : ports.onWarning,
-  });
+  const manager = managerOf(stage, watcher, whileCold);
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
     ...(transcript.system === undefined ? {} : { system: transcript.system }),
@@ -73,7 +68,21 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
     hear(raw, result, { call: number + 1, elapsedMs });
     await watcher?.hear(raw, result, elapsedMs);
   }
-  if (watcher !== undefined) await manager.flush();
+  // What was told to the watcher is on its way until then.
+  await manager.flush();
+}
+
+function managerOf(
+  { settings, ports }: Stage,
+  watcher: ReplayWatcher | undefined,
+  whileCold: boolean,
+): CompactManager {
+  return new CompactManager(managerConfig(settings), {
+    storage: watcher?.storage ?? createMemoryDriver(),
+    exporters: watcher === undefined ? [] : [watcher.exporter],
+    clock: ports.clock,
+    onWarning: whileCold ? () => undefined : ports.onWarning,
+  });
 }
 
 /** Share of the window from which a rewrite on a lapsed cache is tried. */

@@ -1,0 +1,123 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+/** What a request may do; a refusal carries the status and the words that are sent. */
+export type Verdict = { readonly allowed: true } | Denial;
+
+export interface Denial {
+  readonly allowed: false;
+  readonly status: number;
+  readonly error: string;
+}
+
+/** Who may do what: see SECURITY.md. */
+export interface Access {
+  /** A link's way in, usable once. */
+  newToken(): string;
+  /** The cookie for a token that was not used before. */
+  exchange(token: string): { readonly cookie: string } | Denial;
+  /** Any request: it must be meant for this server by its own address, which a rebound name is not. */
+  addressed(request: IncomingMessage): Verdict;
+  /** Reading: from the page itself, with its cookie. */
+  mayRead(request: IncomingMessage): Verdict;
+  /** Sending: from a program, never from a web page. */
+  maySend(request: IncomingMessage): Verdict;
+}
+
+export interface AccessOptions {
+  readonly port: number;
+  /** At least 128 bits of randomness as text that needs no quoting. */
+  newSecret(): string;
+  /** Milliseconds of any clock. */
+  now(): number;
+}
+
+const ALLOWED: Verdict = { allowed: true };
+const WRONG_TOKENS = 10;
+const PAUSE_MS = 60_000;
+
+export function createAccess({ port, newSecret, now }: AccessOptions): Access {
+  const hosts = new Set(
+    ["127.0.0.1", "localhost"].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),
+  );
+  const cookieName = `compact_view_${port}`;
+  const tokens: Buffer[] = [];
+  const cookies: Buffer[] = [];
+  let wrong: number[] = [];
+
+  return {
+    newToken() {
+      const token = newSecret();
+      tokens.push(digest(token));
+      return token;
+    },
+    exchange(token) {
+      wrong = wrong.filter((at) => now() - at < PAUSE_MS);
+      if (wrong.length >= WRONG_TOKENS) return denial(429, "Too many wrong links: wait a minute.");
+      const place = placeOf(tokens, token);
+      if (place < 0) {
+        wrong.push(now());
+        return denial(
+          403,
+          "This link was used already or is not of this server. Start compact view again for a new one.",
+        );
+      }
+      tokens.splice(place, 1);
+      const secret = newSecret();
+      cookies.push(digest(secret));
+      return { cookie: `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
+    },
+    addressed({ headers }) {
+      return hosts.has(headers.host ?? "")
+        ? ALLOWED
+        : denial(421, "This server answers to its own address only.");
+    },
+    mayRead({ headers }) {
+      const site = headers["sec-fetch-site"];
+      if (site !== undefined && site !== "same-origin" && site !== "none")
+        return denial(403, "Asked by another site.");
+      if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) {
+        return denial(403, "Asked by another site.");
+      }
+      const secret = cookieOf(headers.cookie, cookieName);
+      if (secret !== undefined && placeOf(cookies, secret) >= 0) return ALLOWED;
+      return denial(401, "Open the link that compact view printed: it lets this browser in.");
+    },
+    maySend({ headers }) {
+      // Browsers name the origin of everything they post, and where it comes from; programs do neither.
+      if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
+        return denial(403, "Events come from programs, not from web pages.");
+      }
+      const [type = ""] = (headers["content-type"] ?? "").split(";");
+      return type.trim().toLowerCase() === "application/json"
+        ? ALLOWED
+        : denial(415, "Events are sent as application/json.");
+    },
+  };
+}
+
+function denial(status: number, error: string): Denial {
+  return { allowed: false, status, error };
+}
+
+function digest(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+/** Looks at every one, in the same time whatever the text. */
+function placeOf(digests: readonly Buffer[], secret: string): number {
+  const given = digest(secret);
+  let found = -1;
+  digests.forEach((known, place) => {
+    if (timingSafeEqual(known, given)) found = place;
+  });
+  return found;
+}
+
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  for (const pair of (header ?? "").split(";")) {
+    const equals = pair.indexOf("=");
+    if (pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+  }
+  return undefined;
+}

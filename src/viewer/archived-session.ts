@@ -1,0 +1,255 @@
+import { readableMessage } from "../compaction/recall/readable.ts";
+import type { SessionState } from "../compaction/state.ts";
+import { isUserSpeech } from "../messages/turns.ts";
+import type { KeepCounts } from "../policy/partition.ts";
+import type { Archive } from "../storage/archive.ts";
+import type { RequestCounter } from "../tokens/token-counter.ts";
+import { type ArchivedConversation, type ArchivedStep, joinArchive } from "./archived-steps.ts";
+import { readEventLine } from "./event-line.ts";
+import { createEventReader } from "./event-reader.ts";
+import { EVENT_LAYERS, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
+import { kindOf, shortPreview, toolOf } from "./message-view.ts";
+import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
+import type { CompactionHead, CompactionView, Fate, FateView, MessageView } from "./session-view.ts";
+import { summaryPieces } from "./summary-sources.ts";
+import { expandedPiece } from "./text-piece.ts";
+import { textIn } from "./untrusted.ts";
+
+/** An archive to look at. */
+export interface ArchiveSource {
+  readonly archive: Archive;
+  readonly counter: RequestCounter;
+  /** By which messages are told apart; the archive does not say which settings were used. */
+  readonly keep: KeepCounts;
+  /** The session's state, where it lies beside the archive. */
+  state(sessionId: string): Promise<SessionState | undefined>;
+}
+
+/** What was read of a session. */
+interface Loaded extends ArchivedConversation {
+  /** By the archive's step. */
+  readonly summaries: ReadonlyMap<number, string>;
+}
+
+/** A session of an archive; it is read when a reader first looks at it. */
+export function createArchivedRecord(
+  sessionId: string,
+  source: ArchiveSource,
+  changed: () => void,
+): { readonly record: SessionRecord } {
+  let loaded: Loaded = { messages: [], steps: [], summaries: new Map() };
+  let loading: Promise<void> | undefined;
+  const stepOf = (head: CompactionHead): ArchivedStep | undefined =>
+    loaded.steps.find(({ step }) => step === head.archive?.step);
+  const originals: Originals = {
+    load: () => {
+      loading ??= loadSession(sessionId, source, record).then((read) => {
+        loaded = read;
+        changed();
+      });
+      return loading;
+    },
+    count: () => loaded.messages.length,
+    message: (index) => messageView(loaded, index, source.counter),
+    open: async (head) => opened(stepOf(head), loaded),
+    expand: (what) => expand(what, { loaded, sessionId, archive: source.archive }),
+    async search(text, limit) {
+      const { hits, problems } = await source.archive.search(text, { sessionId, limit });
+      const places = new Map(loaded.messages.map(({ archiveId }, place) => [archiveId, place]));
+      return {
+        hits: hits.map(({ archiveId, role, step, snippet }) => {
+          const message = places.get(archiveId);
+          return {
+            session: sessionId,
+            archiveId,
+            role,
+            step,
+            snippet,
+            ...(message === undefined ? {} : { message }),
+          };
+        }),
+        problems: problems.length,
+      };
+    },
+  };
+  const record = createRecord({
+    id: sessionId,
+    source: "archive",
+    facts: {
+      layers: EVENT_LAYERS,
+      title: sessionId,
+      live: false,
+      window: 0,
+      trigger: 0,
+      budget: 0,
+      searchable: true,
+    },
+    originals,
+    changed,
+  });
+  return { record };
+}
+
+async function loadSession(sessionId: string, source: ArchiveSource, record: SessionRecord): Promise<Loaded> {
+  const { archive, counter, keep } = source;
+  const lists = [];
+  const summaries = new Map<number, string>();
+  const times = new Map<number, string>();
+  for (const step of await archive.steps(sessionId)) {
+    const { messages } = await archive.readTranscript(sessionId, step);
+    lists.push({ step, messages: messages.map(withoutNative) });
+    const summary = await archive.readSummary(sessionId, step);
+    const [text, at] = [textIn(summary, "text"), textIn(summary, "at")];
+    if (text !== undefined) summaries.set(step, text);
+    if (at !== undefined) times.set(step, at);
+  }
+  const state = await source.state(sessionId);
+  const joined = joinArchive(lists, {
+    keep,
+    state,
+    countMessage: (message) => counter.countMessage(message),
+  });
+  await readEvents(sessionId, { archive, record, joined });
+  if (record.compactions.length === 0) tellSteps(record, joined, { summaries, times, counter });
+  const ask = joined.messages.find(({ message }) => isUserSpeech(message));
+  if (ask !== undefined) record.amend({ title: shortPreview(readableMessage(ask.message)).slice(0, 200) });
+  return { ...joined, summaries };
+}
+
+/** The caller's own objects take as much room again, and nobody looks at them here. */
+function withoutNative<T extends { readonly message: { readonly native?: unknown } }>(archived: T): T {
+  const { native: _, ...message } = archived.message;
+  return { ...archived, message };
+}
+
+async function readEvents(
+  sessionId: string,
+  { archive, record, joined }: { archive: Archive; record: SessionRecord; joined: ArchivedConversation },
+): Promise<void> {
+  const counts = new Map(joined.steps.map(({ step, messages }) => [step, messages]));
+  const reader = createEventReader({
+    ...{ record, spansOnly: false },
+    messagesOf: (step) => counts.get(step) ?? 0,
+  });
+  for await (const line of archive.streamEvents(sessionId)) {
+    const event = readEventLine(line);
+    if (event === undefined) record.drop();
+    else reader.add(event);
+  }
+}
+
+/** An archive without events, as the command writes it: each list is a step. */
+function tellSteps(
+  record: SessionRecord,
+  { steps }: ArchivedConversation,
+  {
+    summaries,
+    times,
+    counter,
+  }: { summaries: Loaded["summaries"]; times: ReadonlyMap<number, string>; counter: RequestCounter },
+): void {
+  record.amend({ layers: MESSAGE_LAYERS });
+  for (const { step, entries, messages } of steps) {
+    const none = { system: 0, tools: 0 };
+    const text = summaries.get(step);
+    const summaryTokens = text === undefined ? 0 : counter.countText(text);
+    const before = stacked(entries, none);
+    const left = entries.map(({ layer, tokensAfter }) => ({ layer, tokens: tokensAfter }));
+    const after = stacked([...left, { layer: "summary", tokens: summaryTokens }], none);
+    const sum = (tokens: readonly number[]): number => tokens.reduce((total, one) => total + one, 0);
+    const at = times.get(step);
+    const made = record.addCompaction({
+      step: record.steps.length,
+      ...(at === undefined ? {} : { at }),
+      tokensBefore: sum(before),
+      tokensAfter: sum(after),
+      messagesBefore: entries.length,
+      fates: fateCounts(entries),
+      policy: [],
+      summaryTokens,
+      archive: { step, location: `step ${step}` },
+      failures: [],
+    });
+    record.addStep({
+      ...(at === undefined ? {} : { at }),
+      messages,
+      tokens: after,
+      before,
+      compaction: made.index,
+    });
+  }
+}
+
+function fateCounts(entries: ArchivedStep["entries"]): Partial<Record<Fate, number>> {
+  const counts: Partial<Record<Fate, number>> = {};
+  for (const { fate } of entries) counts[fate] = (counts[fate] ?? 0) + 1;
+  return counts;
+}
+
+function messageView({ messages }: Loaded, index: number, counter: RequestCounter): MessageView | undefined {
+  const archived = messages[index];
+  if (archived === undefined) return undefined;
+  const { message, archiveId } = archived;
+  const [tool, at] = [toolOf(message), message.meta?.timestamp];
+  return {
+    ...{ index, role: message.role, kind: kindOf(message), archiveId },
+    ...(tool === undefined ? {} : { tool }),
+    tokens: counter.countMessage(message),
+    ...(at === undefined ? {} : { at }),
+    preview: shortPreview(readableMessage(message)),
+  };
+}
+
+function opened(
+  step: ArchivedStep | undefined,
+  { messages, steps, summaries }: Loaded,
+): Pick<CompactionView, "messages" | "summary"> {
+  if (step === undefined) return { messages: [], summary: [] };
+  const upTo = steps.filter(({ step: one }) => one <= step.step);
+  const replaced = new Set<number>();
+  for (const { entries } of upTo) {
+    for (const { place, fate } of entries) if (place !== undefined && fate !== "kept") replaced.add(place);
+  }
+  const sources = [...replaced]
+    .toSorted((one, other) => one - other)
+    .flatMap((place) => {
+      const found = messages[place];
+      if (found === undefined) return [];
+      const { message, archiveId } = found;
+      return [{ message: place, archiveId, role: message.role, text: readableMessage(message) }];
+    });
+  return {
+    messages: step.entries.map((entry) => fateView(entry, steps.indexOf(step))),
+    summary: summaryPieces(summaries.get(step.step) ?? "", sources),
+  };
+}
+
+function fateView(
+  { place, message, archiveId, layer, fate, tokens, tokensAfter }: ArchivedStep["entries"][number],
+  compaction: number,
+): FateView {
+  const isSummary = message.meta?.summaryVersion !== undefined;
+  return {
+    ...(place === undefined ? {} : { message: place }),
+    ...(isSummary && compaction > 0 ? { summaryOf: compaction - 1 } : {}),
+    ...{ role: message.role, kind: kindOf(message), layer, fate, tokens, tokensAfter, archiveId },
+    preview: shortPreview(readableMessage(message)),
+  };
+}
+
+async function expand(
+  { archiveId: id, message: place, offset }: Parameters<Originals["expand"]>[0],
+  { loaded, sessionId, archive }: { loaded: Loaded; sessionId: string; archive: Archive },
+): ReturnType<Originals["expand"]> {
+  const known = place === undefined ? undefined : loaded.messages[place];
+  const found = known ?? (id === undefined ? undefined : await archive.findMessage(sessionId, id));
+  if (found === undefined) return undefined;
+  const at =
+    known === undefined ? loaded.messages.findIndex((one) => one.archiveId === found.archiveId) : place;
+  return {
+    archiveId: found.archiveId,
+    ...(at === undefined || at < 0 ? {} : { message: at }),
+    ...{ role: found.message.role, redacted: found.redacted },
+    ...expandedPiece(readableMessage(found.message), offset),
+  };
+}

@@ -1,0 +1,37 @@
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+/** A file of the page as it is sent. */
+export interface PageFile {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/**
+ * Every file that is served, by its path, all read at once: no request is ever looked up on the disk. `/` is
+ * `index.html`, the others are below `/page/`.
+ */
+export async function readPageFiles(
+  folder: URL = new URL("./page/", import.meta.url),
+): Promise<ReadonlyMap<string, PageFile>> {
+  const files = new Map<string, PageFile>();
+  for (const name of await readdir(fileURLToPath(folder))) {
+    const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
+    if (type === undefined) continue;
+    const body = await readFile(new URL(name, folder));
+    files.set(name === "index.html" ? "/" : `/page/${name}`, { type, body });
+  }
+  // The page's own types are erased; the version of what it is told is not.
+  files.set("/session-view.js", {
+    type: TYPES.js ?? "",
+    body: await readFile(new URL("../session-view.js", folder)),
+  });
+  return files;
+}
