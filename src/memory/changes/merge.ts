@@ -85,9 +85,9 @@ export interface Merged {
 /** What `wanted` changed of `base`, done to `now` as well, wherever `now` has those lines as they were. */
 export function mergeTexts(base: string, now: string, wanted: string): Merged {
   if (now === base) return { text: wanted, left: [], taken: 1 };
-  const lines = linesOf(base);
-  const theirs = diffLines(lines, linesOf(now));
-  const ours = diffLines(lines, linesOf(wanted));
+  const lines = endedLines(base);
+  const theirs = diffLines(lines, endedLines(now));
+  const ours = diffLines(lines, endedLines(wanted));
   const left = ours.filter((hunk) => theirs.some((other) => overlap(hunk, other) && !same(hunk, other)));
   const taken = ours.filter((hunk) => !left.includes(hunk) && !theirs.some((other) => same(hunk, other)));
   const end = /\r\n|\n|\r/.exec(now)?.[0] ?? "\n";
@@ -96,7 +96,14 @@ export function mergeTexts(base: string, now: string, wanted: string): Merged {
   const all = [...taken.map((hunk) => ({ hunk, rank: 1 })), ...theirs.map((hunk) => ({ hunk, rank: 0 }))];
   all.sort((a, b) => b.hunk.from - a.hunk.from || b.hunk.to - a.hunk.to || a.rank - b.rank);
   for (const { hunk } of all) merged.splice(hunk.from, hunk.to - hunk.from, ...hunk.lines);
-  return { text: merged.join(end), left, taken: taken.length };
+  const last = /[\r\n]$/.test(now) || now === "" ? end : "";
+  return { text: merged.length === 0 ? "" : merged.join(end) + last, left, taken: taken.length };
+}
+
+/** Lines without the empty one behind the last line end: what is added at the end is then apart from it. */
+function endedLines(text: string): readonly string[] {
+  const lines = linesOf(text);
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
 function overlap(one: Hunk, other: Hunk): boolean {

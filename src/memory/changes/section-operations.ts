@@ -112,7 +112,15 @@ export function foldSections(texts: Texts, operation: FoldSections, context: Ope
   const lines = linesOf(before);
   const ordered = sections.toSorted((one, other) => one.line - other.line);
   const first = (ordered[0]?.line ?? 1) - 1;
-  const moved = ordered.flatMap(({ line, lastLine }) => [...lines.slice(line - 1, lastLine), ""]);
+  const moved = ordered.flatMap(({ line, lastLine }, index) => [
+    ...(index === 0 ? [] : [""]),
+    ...linesOf(
+      lines
+        .slice(line - 1, lastLine)
+        .join("\n")
+        .trimEnd(),
+    ),
+  ]);
   let after = before;
   for (const { line, lastLine } of ordered.toReversed()) after = replaceLines(after, line - 1, lastLine, []);
   after = replaceLines(after, first, first, [`## ${heading}`, "", ...linesOf(incoming.text), ""]);
