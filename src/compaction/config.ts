@@ -71,6 +71,8 @@ export interface CompactConfig {
     readonly jsonl?: string;
     /** Events to Ariadne's `/ingest` at this URL as well. */
     readonly ariadne?: string;
+    /** Events as spans and metrics to the OpenTelemetry SDK that the program has registered. */
+    readonly opentelemetry: boolean;
   };
   readonly memory: {
     /** False: no memory file is written by the program. */
@@ -112,7 +114,7 @@ export const defaultConfig: CompactConfig = Object.freeze({
   }),
   storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
   redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]), personal: false }),
-  tracing: Object.freeze({ console: false }),
+  tracing: Object.freeze({ console: false, opentelemetry: false }),
   memory: Object.freeze({ automaticWrites: true }),
   memoryRecall: Object.freeze({
     enabled: true,

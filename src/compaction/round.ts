@@ -71,6 +71,8 @@ export interface PreparedRound {
   readonly step: number;
   /** Milliseconds of the steady clock that the work took so far. */
   readonly spentMs: number;
+  /** ISO 8601: when the plan was made. */
+  readonly decidedAt: string;
   /** When the plan was applied, summary included. */
   readonly times: StepTimes;
 }
@@ -93,6 +95,7 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
   const { models } = input.config;
   const plan = planFor(input);
   if (!isWorthwhile(plan, input)) return undefined;
+  const decidedAt = ports.now();
   announceMalformed(input, ports);
   const receipt = await archiveView(input, ports);
   const step = receipt?.step ?? input.session.state.step + 1;
@@ -119,7 +122,7 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
     },
   });
   const times = { startedAt, endedAt: ports.now() };
-  return { plan, applied, receipt, step, spentMs: ports.clock() - started, times };
+  return { plan, applied, receipt, step, decidedAt, spentMs: ports.clock() - started, times };
 }
 
 /** Makes a prepared compaction the session's own; the session's view is the one it was prepared for. */
@@ -335,12 +338,15 @@ function announceDone(
   { announce }: RoundPorts,
   {
     report,
-    prepared: { applied, step, times },
+    prepared: { applied, step, decidedAt, times },
     startedAt,
   }: { readonly report: CompactionReport; readonly prepared: PreparedRound; readonly startedAt: string },
 ): void {
   const { policy } = input.config;
-  announce(decisionEvent(input.decision, policy, { report, note: input.note, step }));
+  announce(decisionEvent(input.decision, policy, { report, note: input.note, step }), {
+    startedAt: decidedAt,
+    endedAt: decidedAt,
+  });
   if (applied.summary !== undefined) {
     announce(summaryEvent(report, input.config, { text: applied.summary.text, step }), times);
   }

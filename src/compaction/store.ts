@@ -13,6 +13,7 @@ import type { Exporter } from "../tracing/event.ts";
 import { createAriadneExporter } from "../tracing/exporters/ariadne.ts";
 import { createConsoleExporter } from "../tracing/exporters/console.ts";
 import { createJsonlExporter } from "../tracing/exporters/jsonl.ts";
+import { createOpenTelemetryExporter } from "../tracing/exporters/opentelemetry.ts";
 import type { CompactConfig } from "./config.ts";
 import { createSharing, type Sharing, unshared } from "./sharing.ts";
 import type { SessionState } from "./state.ts";
@@ -114,13 +115,14 @@ async function fsDriver(root: string, warn: (message: string) => void): Promise<
   return createFsDriver({ root, warn });
 }
 
-/** Events to the places that the configuration names: standard error, a file. */
+/** Events to the places that the configuration names. */
 export function configuredExporters({ tracing }: CompactConfig, warn: (message: string) => void): Exporter[] {
   const exporters: Exporter[] = [];
-  if (tracing.console) exporters.push(createConsoleExporter({ write: (line) => console.error(line) }));
+  if (tracing.console) exporters.push(createConsoleExporter());
   if (tracing.jsonl !== undefined)
     exporters.push(createJsonlExporter({ append: fileAppender(tracing.jsonl, warn) }));
   if (tracing.ariadne !== undefined) exporters.push(createAriadneExporter({ url: tracing.ariadne }));
+  if (tracing.opentelemetry) exporters.push(createOpenTelemetryExporter());
   return exporters;
 }
 

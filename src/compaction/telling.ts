@@ -43,8 +43,7 @@ export function createTelling(options: TellingOptions): Telling {
     announcer(sessionId) {
       const say: Announce = (description: EventDescription, times) => {
         const draft = { ...description, sessionId, ...times };
-        own.add(draft);
-        others.emit(draft);
+        own.add(others.emit(draft));
       };
       if (!warned) {
         warned = true;

@@ -98,6 +98,9 @@ const tracing: Fields<CompactConfig["tracing"]> = {
   console: flag("Writes events to stderr."),
   jsonl: words("File that events are appended to, one JSON object a line.", "inside"),
   ariadne: words("URL of Ariadne's /ingest, which events are sent to.", "never"),
+  opentelemetry: flag(
+    "Events as spans and metrics to the OpenTelemetry SDK that the program has registered.",
+  ),
 };
 
 const memory: Fields<CompactConfig["memory"]> = {

@@ -34,9 +34,19 @@ export interface CompactEvent {
   readonly payload?: unknown;
 }
 
+/** Where in the host's own trace an event happened, in the words of the exporter that found out. */
+export interface Place {
+  readonly host?: HostSpan;
+}
+
 /** Receives events; may be slow or fail: the tracer shields the run from it. */
 export interface Exporter {
-  export(event: CompactEvent): void | Promise<void>;
+  /** Stands before what is told about it; `compact` when left out. */
+  readonly name?: string;
+  /** `place`: what `here` found when the event happened. */
+  export(event: CompactEvent, place?: Place): void | Promise<void>;
+  /** Asked while the host's own context is current, before `export`, which runs later. */
+  here?(): Place | undefined | Promise<Place | undefined>;
   /** Resolves when everything handed over so far has left. */
   flush?(): Promise<void>;
 }

@@ -74,7 +74,10 @@ describe("createTracer", () => {
     expect([events.length, lines.length]).toEqual([0, 0]);
     expect(await tracer.flush(1_000)).toBe(true);
     expect(events.map(messageOf)).toEqual(["one", "two"]);
-    expect(lines).toEqual([String.raw`[compact] an exporter fails: no \x1b[2J way out password=…`]);
+    expect(lines).toEqual([
+      String.raw`[compact] an exporter fails: no \x1b[2J way out password=…`,
+      "[compact] 2 events were not delivered",
+    ]);
   });
 
   it("OBS-6 bounds what waits for a slow exporter, drops the oldest and counts them", async () => {

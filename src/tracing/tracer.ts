@@ -1,12 +1,15 @@
-import { escapeControl } from "./escape.ts";
 import {
   type CompactEvent,
   type CompactEventName,
   EVENT_VERSION,
   type Exporter,
   type HostSpan,
+  type Place,
 } from "./event.ts";
 import type { EventDescription } from "./events.ts";
+import { createLane } from "./lane.ts";
+import { memorySize } from "./memory-size.ts";
+import { createReport } from "./report.ts";
 
 /** An event to send: its times are the moment of the call where they are left out. */
 export interface EventDraft extends EventDescription {
@@ -23,12 +26,15 @@ export interface Span {
 }
 
 export interface Tracer {
-  /** Returns at once and never throws; the exporters run later. */
-  emit(draft: EventDraft): void;
+  /**
+   * Returns at once and never throws; the exporters run later. What it gives back is the draft with the host's
+   * span, where an exporter knows it.
+   */
+  emit(draft: EventDraft): EventDraft;
   start(name: CompactEventName, sessionId: string): Span;
   /** Resolves when everything has left or `deadlineMs` have passed; true when everything has left. Never rejects. */
   flush(deadlineMs: number): Promise<boolean>;
-  /** Deliveries given up because an exporter was too slow, or redaction failed. */
+  /** Deliveries that came to nothing: the exporter was too slow or failed, or redaction did. */
   readonly dropped: number;
 }
 
@@ -40,32 +46,57 @@ export interface TracerOptions {
   readonly now: () => number;
   /** Events that wait for each exporter at most; the oldest go first. 1,000 when left out. */
   readonly maxQueue?: number;
-  /** Told in one line when an exporter begins to fail; standard error when left out. */
+  /** Bytes of memory that they may hold, about; 8 MiB when left out. */
+  readonly maxQueueBytes?: number;
+  /** Milliseconds after which an exporter that does not answer is told of; 2,000 when left out. */
+  readonly patienceMs?: number;
+  /** Told in one line when an exporter begins to fail, and how much it missed; standard error when left out. */
   readonly onError?: (line: string) => void;
 }
 
-type Report = (problem: string, error: unknown) => void;
-
 /** Sends events to exporters, each at its own pace, and shields the run from all that they do. */
 export function createTracer(options: TracerOptions): Tracer {
-  const { exporters, redact, maxQueue = 1000 } = options;
+  const { exporters, redact } = options;
   const isoNow = createIsoClock(options.now);
-  const report = createReporter(options.onError ?? ((line) => console.error(line)), redact);
+  const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
   let dropped = 0;
-  const drop = (): void => {
+  const lost = (): void => {
     dropped += 1;
   };
-  const lanes = exporters.map((exporter) => createLane(exporter, { maxQueue, report, drop }));
+  const lanes = exporters.map((exporter) =>
+    createLane(exporter, {
+      maxQueue: options.maxQueue ?? 1000,
+      maxQueueBytes: options.maxQueueBytes ?? 8 * 1024 * 1024,
+      patienceMs: options.patienceMs ?? 2000,
+      report,
+      lost,
+    }),
+  );
 
-  const emit = (draft: EventDraft): void => {
-    if (lanes.length === 0) return;
-    const event = completed(draft, isoNow);
+  const send = (draft: EventDraft): EventDraft => {
+    const places = exporters.map(placeIn);
+    const placed = draft.host === undefined ? withHost(draft, places) : draft;
+    const event = completed(placed, isoNow);
     if (event === undefined) {
-      drop();
-      return;
+      lost();
+      return placed;
     }
-    const safeEvent = once(() => redacted(event, redact));
-    for (const lane of lanes) lane.push(safeEvent);
+    const open = once(() => redacted(event, redact));
+    const bytes = memorySize([event.properties, event.payload]);
+    lanes.forEach((lane, index) => {
+      lane.push({ open, place: places[index], bytes });
+    });
+    return placed;
+  };
+  const emit = (draft: EventDraft): EventDraft => {
+    if (lanes.length === 0) return draft;
+    try {
+      return send(draft);
+    } catch (error) {
+      lost();
+      report("compact", "an event was not exported", error);
+      return draft;
+    }
   };
 
   return {
@@ -91,64 +122,25 @@ export function createTracer(options: TracerOptions): Tracer {
   };
 }
 
-interface LaneOptions {
-  readonly maxQueue: number;
-  readonly report: Report;
-  readonly drop: () => void;
+type FoundPlace = Place | undefined | Promise<Place | undefined>;
+
+/** A place that cannot be found is no reason to lose the event. */
+function placeIn(exporter: Exporter): FoundPlace {
+  try {
+    const place = exporter.here?.();
+    return place instanceof Promise ? place.catch(() => undefined) : place;
+  } catch {
+    return undefined;
+  }
 }
 
-interface Lane {
-  push(event: () => CompactEvent): void;
-  flush(): Promise<void>;
-}
-
-/** The queue of one exporter: a slow one holds up nobody else. */
-function createLane(exporter: Exporter, { maxQueue, report, drop }: LaneOptions): Lane {
-  const waiting: (() => CompactEvent)[] = [];
-  let running: Promise<void> | undefined;
-  let failing = false;
-
-  const deliver = async (work: () => void | Promise<void>): Promise<void> => {
-    try {
-      await work();
-      failing = false;
-    } catch (error) {
-      if (!failing) report("an exporter fails", error);
-      failing = true;
-    }
-  };
-  const send = async (makeEvent: () => CompactEvent): Promise<void> => {
-    let event: CompactEvent;
-    try {
-      event = makeEvent();
-    } catch (error) {
-      drop();
-      report("an event was not exported, redaction failed", error);
-      return;
-    }
-    await deliver(() => exporter.export(event));
-  };
-  const drain = async (): Promise<void> => {
-    // Leaves the caller's stack before any exporter runs.
-    await Promise.resolve();
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next);
-    running = undefined;
-  };
-
-  return {
-    push(event) {
-      waiting.push(event);
-      while (waiting.length > maxQueue) {
-        waiting.shift();
-        drop();
-      }
-      running ??= drain();
-    },
-    async flush() {
-      while (running !== undefined) await running;
-      await deliver(() => exporter.flush?.());
-    },
-  };
+/** The span of the first exporter that knows it at once. */
+function withHost(draft: EventDraft, places: readonly FoundPlace[]): EventDraft {
+  for (const place of places) {
+    if (place === undefined || place instanceof Promise || place.host === undefined) continue;
+    return { ...draft, host: place.host };
+  }
+  return draft;
 }
 
 function redacted(event: CompactEvent, redact: TracerOptions["redact"]): CompactEvent {
@@ -189,18 +181,6 @@ function createIsoClock(now: () => number): IsoClock {
       return last.text;
     } catch {
       return undefined;
-    }
-  };
-}
-
-function createReporter(onError: (line: string) => void, redact: TracerOptions["redact"]): Report {
-  return (problem, error) => {
-    try {
-      const reason = error instanceof Error ? error.message : String(error);
-      const safe = String(redact === undefined ? reason : redact.redactValue(reason));
-      onError(`[compact] ${problem}: ${escapeControl(safe).replace(/\s+/g, " ").slice(0, 300)}`);
-    } catch {
-      // A reporter that fails has nobody left to tell; the run goes on.
     }
   };
 }

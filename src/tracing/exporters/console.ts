@@ -5,19 +5,23 @@ import { eventLine } from "../record.ts";
 const LONGEST_VALUE = 120;
 
 /**
- * Writes one line per event through `write` (without its newline): words for people when `terminal` is true,
- * JSON otherwise. Give it standard error: standard output belongs to the program.
+ * Writes one line per event through `write` (without its newline), standard error when left out: words for people
+ * when `terminal` is true, JSON otherwise. Without `terminal`, whether standard error is one decides.
  */
-export function createConsoleExporter(options: {
-  readonly write: (line: string) => void;
-  readonly terminal?: boolean;
-}): Exporter {
-  const { write, terminal = false } = options;
+export function createConsoleExporter(
+  options: { readonly write?: (line: string) => void; readonly terminal?: boolean } = {},
+): Exporter {
+  const { write = (line) => console.error(line), terminal = isTerminal() } = options;
   return {
     export(event) {
       write(terminal ? readableLine(event) : asciiJson(eventLine(event).trimEnd()));
     },
   };
+}
+
+function isTerminal(): boolean {
+  const { process } = globalThis as { process?: { stderr?: { isTTY?: boolean } } };
+  return process?.stderr?.isTTY === true;
 }
 
 /** JSON.stringify leaves C1 controls and bidi marks as they are; a log viewer may obey them. */

@@ -1,0 +1,34 @@
+import { CompactError } from "../../errors.ts";
+
+/**
+ * The URL of a collector, checked: `http` or `https`, without a user name, and no link-local address, where clouds
+ * keep their machines' credentials. Throws `InvalidConfig`. Loopback and private addresses are allowed: a collector
+ * is named by whoever runs the program, never by a settings file of the working directory.
+ */
+export function collectorUrl(text: string, place: string): URL {
+  const refuse = (problem: string, hint: string): CompactError =>
+    new CompactError("InvalidConfig", `${place}: ${problem}`, { place, hint });
+  if (!URL.canParse(text)) throw refuse("not a URL", "Name it like http://127.0.0.1:5175/ingest.");
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw refuse(`events are not sent over ${url.protocol}`, "Use http or https.");
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw refuse("a URL with a user name or password", "Leave them out: they would show in logs.");
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isLinkLocal(host)) throw refuse("a link-local address", "Name the collector's own address.");
+  return url;
+}
+
+/** Whether an address, as `URL` or a name server writes it, is of 169.254.0.0/16 or fe80::/10, in IPv6 clothes or not. */
+export function isLinkLocal(address: string): boolean {
+  const plain = address.toLowerCase();
+  return (
+    plain.startsWith("169.254.") ||
+    /^fe[89ab][0-9a-f]:/.test(plain) ||
+    /^::ffff:(?:0:)?(?:a9fe:|169\.254\.)/.test(plain) ||
+    /^64:ff9b::(?:a9fe:|169\.254\.)/.test(plain) ||
+    plain === "fd00:ec2::254"
+  );
+}

@@ -1,0 +1,138 @@
+import type { CompactEvent } from "../event.ts";
+import type {
+  OpenTelemetryAttributes,
+  OpenTelemetryContext,
+  OpenTelemetryMeter,
+} from "./opentelemetry-api.ts";
+import { type Attempt, attemptsIn, requestAttributes } from "./opentelemetry-attributes.ts";
+
+interface Instrument {
+  readonly kind: "counter" | "histogram";
+  readonly unit: string;
+  readonly description: string;
+}
+
+/** Every metric of the exporter; `gen_ai.*` as OpenTelemetry's GenAI conventions define them. */
+export const METRICS = {
+  "compact.request.tokens": {
+    kind: "histogram",
+    unit: "{token}",
+    description: "Tokens of the request that was looked at, by our count",
+  },
+  "compact.request.usage": {
+    kind: "histogram",
+    unit: "1",
+    description: "Share of the model's window that the request takes",
+  },
+  "compact.rounds": { kind: "counter", unit: "{round}", description: "Compactions, by their reason" },
+  "compact.round.duration": {
+    kind: "histogram",
+    unit: "s",
+    description: "Work of one compaction, its summary included",
+  },
+  "compact.round.tokens_removed": {
+    kind: "counter",
+    unit: "{token}",
+    description: "Tokens that compactions took out of requests",
+  },
+  "compact.round.messages_pruned": {
+    kind: "counter",
+    unit: "{message}",
+    description: "Messages that left the list for the archive",
+  },
+  "compact.summary.compression_ratio": {
+    kind: "histogram",
+    unit: "1",
+    description: "Tokens of the summary by tokens of what it stands for",
+  },
+  "compact.summary.duration": { kind: "histogram", unit: "s", description: "Making one summary" },
+  "compact.summary.cost": {
+    kind: "counter",
+    unit: "{USD}",
+    description: "Dollars for the models of summaries, where usage and prices are known",
+  },
+  "compact.errors": { kind: "counter", unit: "{error}", description: "Failures, by type" },
+  "compact.warnings": { kind: "counter", unit: "{warning}", description: "Warnings, by code" },
+  "gen_ai.client.token.usage": {
+    kind: "histogram",
+    unit: "{token}",
+    description: "Tokens that the models of summaries read and wrote, as their providers report them",
+  },
+  "gen_ai.client.operation.duration": {
+    kind: "histogram",
+    unit: "s",
+    description: "Requests to the models of summaries",
+  },
+} as const satisfies Record<string, Instrument>;
+
+type MetricName = keyof typeof METRICS;
+type Measure = (name: MetricName, value: unknown, attributes?: OpenTelemetryAttributes) => void;
+type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
+
+/** Measures events. No attribute names a session: a metric's series would be as many as there are sessions. */
+export function createMeasures(
+  meter: OpenTelemetryMeter,
+): (event: CompactEvent, context?: OpenTelemetryContext) => void {
+  const written = new Map<MetricName, Write>();
+  const writerOf = (name: MetricName): Write => {
+    const known = written.get(name);
+    if (known !== undefined) return known;
+    const { kind, ...options } = METRICS[name];
+    if (kind === "counter") {
+      const counter = meter.createCounter(name, options);
+      written.set(name, (value, ...more) => counter.add(value, ...more));
+    } else {
+      const histogram = meter.createHistogram(name, options);
+      written.set(name, (value, ...more) => histogram.record(value, ...more));
+    }
+    return writerOf(name);
+  };
+  return (event, context) => {
+    const measure: Measure = (name, value, attributes = {}) => {
+      if (typeof value === "number" && Number.isFinite(value)) writerOf(name)(value, attributes, context);
+    };
+    measureEvent(event, measure);
+    for (const attempt of newAttempts(event)) measureAttempt(attempt, measure);
+  };
+}
+
+function measureEvent({ name, properties, startedAt, endedAt }: CompactEvent, measure: Measure): void {
+  if (name === "compact.token_estimate") {
+    const of = { "gen_ai.request.model": String(properties.model) };
+    measure("compact.request.tokens", properties.t_est, of);
+    measure("compact.request.usage", properties.usage_pct, of);
+  } else if (name === "compact.trigger_decision") {
+    if (properties.triggered === true) {
+      measure("compact.rounds", 1, { "compact.reason": String(properties.reason) });
+    }
+  } else if (name === "compact.summary_created") {
+    const of = { "compact.summarizer": String(properties.summarizer) };
+    measure("compact.summary.compression_ratio", properties.compression_ratio, of);
+    measure("compact.summary.duration", (Date.parse(endedAt) - Date.parse(startedAt)) / 1000, of);
+  } else if (name === "compact.pruned_messages") {
+    measure("compact.round.duration", Number(properties.elapsed_ms) / 1000);
+    const removed = Number(properties.tokens_before) - Number(properties.tokens_after);
+    measure("compact.round.tokens_removed", Math.max(0, removed));
+    measure("compact.round.messages_pruned", properties.pruned_count);
+  } else if (name === "compact.error") {
+    measure("compact.errors", 1, { "error.type": String(properties.error_type) });
+  } else if (name === "compact.warning") {
+    measure("compact.warnings", 1, { "compact.code": String(properties.code) });
+  }
+}
+
+/** Attempts that failed were told as they failed; a summary repeats them beside the one that was accepted. */
+function newAttempts({ name, properties }: CompactEvent): readonly Attempt[] {
+  const asked = attemptsIn(properties).filter(({ outcome }) => outcome !== "skipped");
+  return name === "compact.error" ? asked : asked.filter(({ outcome }) => outcome === "accepted");
+}
+
+function measureAttempt(attempt: Attempt, measure: Measure): void {
+  const { usage, outcome, duration_ms, cost_usd } = attempt;
+  const of = requestAttributes(attempt);
+  const failed: OpenTelemetryAttributes = outcome === "accepted" ? {} : { "error.type": outcome };
+  measure("gen_ai.client.operation.duration", duration_ms / 1000, { ...of, ...failed });
+  measure("gen_ai.client.token.usage", usage?.input, { ...of, "gen_ai.token.type": "input" });
+  measure("gen_ai.client.token.usage", usage?.output, { ...of, "gen_ai.token.type": "output" });
+  measure("compact.summary.cost", cost_usd, of);
+}

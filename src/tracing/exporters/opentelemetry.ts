@@ -1,0 +1,138 @@
+import type { CompactEvent, Exporter, Place } from "../event.ts";
+import { createNewestMap, notBefore, roundStep } from "../round.ts";
+import {
+  type OpenTelemetryApi,
+  type OpenTelemetryContext,
+  type OpenTelemetrySpan,
+  STATUS_ERROR,
+} from "./opentelemetry-api.ts";
+import { eventAttributes } from "./opentelemetry-attributes.ts";
+import { createMeasures } from "./opentelemetry-metrics.ts";
+
+export interface OpenTelemetryOptions {
+  /** The module `@opentelemetry/api`; loaded when the exporter is made, where it is left out. */
+  readonly api?: OpenTelemetryApi;
+  /** Whether spans carry the summary's text as `compact.payload`; true when left out. */
+  readonly payload?: boolean;
+}
+
+interface ContextPlace extends Place {
+  readonly context: OpenTelemetryContext;
+}
+
+/** Compactions under way whose spans are open; the oldest is ended first. */
+const MOST_ROUNDS = 256;
+const SCOPE = "compact-context";
+
+/**
+ * OBS-4: gives every event to the OpenTelemetry SDK that the host has registered, as a span below the span that was
+ * current when it happened, and as metrics. Nothing is sent by this exporter itself: that is the SDK's affair.
+ */
+export function createOpenTelemetryExporter(options: OpenTelemetryOptions = {}): Exporter {
+  let api = options.api;
+  const loaded = api === undefined ? loadApi() : Promise.resolve(api);
+  loaded.then(
+    (module) => {
+      api = module;
+    },
+    // Told by the first `export`.
+    () => undefined,
+  );
+  let send: ((event: CompactEvent, place: ContextPlace | undefined) => void) | undefined;
+  return {
+    name: "OpenTelemetry",
+    // Until the module is there, what follows on the promise still runs in the context of this moment.
+    here: () => (api === undefined ? loaded.then(placeIn) : placeIn(api)),
+    async export(event, place) {
+      send ??= createSender(await loaded, options.payload ?? true);
+      send(event, place as ContextPlace | undefined);
+    },
+  };
+}
+
+async function loadApi(): Promise<OpenTelemetryApi> {
+  try {
+    return (await import("@opentelemetry/api" as string)) as OpenTelemetryApi;
+  } catch (cause) {
+    throw new Error("the package @opentelemetry/api is not installed: npm install @opentelemetry/api", {
+      cause,
+    });
+  }
+}
+
+function placeIn(api: OpenTelemetryApi): ContextPlace {
+  const context = api.context.active();
+  const ids = api.trace.getSpanContext(context);
+  return { context, ...(ids === undefined ? {} : { host: { traceId: ids.traceId, spanId: ids.spanId } }) };
+}
+
+interface OpenRound {
+  readonly span: OpenTelemetrySpan;
+  readonly context: OpenTelemetryContext;
+  readonly startedAt: string;
+  endedAt: string;
+  failed: boolean;
+}
+
+function createSender(
+  api: OpenTelemetryApi,
+  payload: boolean,
+): (event: CompactEvent, place: ContextPlace | undefined) => void {
+  const tracer = api.trace.getTracer(SCOPE);
+  const measure = createMeasures(api.metrics.getMeter(SCOPE));
+  // What was given up without a word ends with its last step.
+  const rounds = createNewestMap<OpenRound>(MOST_ROUNDS, (round) => endRound({ ...round, failed: true }));
+
+  const roundFor = (key: string, event: CompactEvent, place: OpenTelemetryContext): OpenRound => {
+    const known = rounds.get(key);
+    if (known !== undefined) return known;
+    const attributes = { "gen_ai.conversation.id": event.sessionId };
+    const span = tracer.startSpan("compact", { startTime: new Date(event.startedAt), attributes }, place);
+    const context = api.trace.setSpan(place, span);
+    const round = { span, context, startedAt: event.startedAt, endedAt: event.endedAt, failed: false };
+    rounds.set(key, round);
+    return round;
+  };
+
+  return (event, place) => {
+    const context = place?.context ?? api.context.active();
+    measure(event, context);
+    const part = roundStep(event);
+    const attributes = eventAttributes(event, payload);
+    if (part === undefined) {
+      writeSpan(
+        tracer.startSpan(event.name, { startTime: new Date(event.startedAt), attributes }, context),
+        event,
+      );
+      return;
+    }
+    const key = `${part.step} ${event.sessionId}`;
+    const round = roundFor(key, event, context);
+    // A decision is older than the archive that follows from it; no step begins before its round.
+    const startedAt = notBefore(event.startedAt, round.startedAt);
+    writeSpan(tracer.startSpan(event.name, { startTime: new Date(startedAt), attributes }, round.context), {
+      ...event,
+      startedAt,
+    });
+    round.failed ||= event.status === "error" && part.last;
+    round.endedAt = notBefore(event.endedAt, round.endedAt);
+    if (!part.last) return;
+    rounds.delete(key);
+    const { payload: _, ...last } = event;
+    round.span.setAttributes(eventAttributes(last, false));
+    endRound(round);
+  };
+}
+
+function writeSpan(
+  span: OpenTelemetrySpan,
+  { status, properties, name, startedAt, endedAt }: CompactEvent,
+): void {
+  if (status === "error") span.setStatus({ code: STATUS_ERROR, message: String(properties.message ?? name) });
+  span.end(new Date(notBefore(endedAt, startedAt)));
+}
+
+function endRound({ span, endedAt, failed }: OpenRound): void {
+  if (failed) span.setStatus({ code: STATUS_ERROR, message: "the compaction came to nothing" });
+  span.end(new Date(endedAt));
+}

@@ -1,0 +1,111 @@
+import type { CompactEvent, Exporter, Place } from "./event.ts";
+import type { Report } from "./report.ts";
+
+/** One event on its way to one exporter. */
+export interface Parcel {
+  /** Makes the redacted event, once for all exporters. */
+  readonly open: () => CompactEvent;
+  readonly place: Place | undefined | Promise<Place | undefined>;
+  /** About how much memory it holds. */
+  readonly bytes: number;
+}
+
+export interface LaneOptions {
+  readonly maxQueue: number;
+  readonly maxQueueBytes: number;
+  /** Milliseconds after which an exporter that does not answer is told of. */
+  readonly patienceMs: number;
+  readonly report: Report;
+  /** Called for each event that did not reach the exporter. */
+  readonly lost: () => void;
+}
+
+/** The queue of one exporter: a slow one holds up nobody else. */
+export interface Lane {
+  push(parcel: Parcel): void;
+  /** Resolves when what waits has left, or was given up. */
+  flush(): Promise<void>;
+}
+
+export function createLane(exporter: Exporter, options: LaneOptions): Lane {
+  const name = exporter.name ?? "compact";
+  const report = (problem: string, error?: unknown): void => options.report(name, problem, error);
+  const waiting: Parcel[] = [];
+  let waitingBytes = 0;
+  let running: Promise<void> | undefined;
+  let failing = false;
+  let untold = 0;
+
+  const lose = (): void => {
+    untold += 1;
+    options.lost();
+  };
+  const tellLosses = (): void => {
+    if (untold === 0) return;
+    report(`${untold} ${untold === 1 ? "event was" : "events were"} not delivered`);
+    untold = 0;
+  };
+  const take = (): Parcel | undefined => {
+    const parcel = waiting.shift();
+    waitingBytes -= parcel?.bytes ?? 0;
+    return parcel;
+  };
+  const deliver = async (work: () => void | Promise<void>): Promise<boolean> => {
+    const overdue = later(options.patienceMs, () => {
+      report("an exporter does not answer; what waits for it is dropped, the oldest first");
+    });
+    try {
+      await work();
+      if (failing) tellLosses();
+      failing = false;
+      return true;
+    } catch (error) {
+      if (!failing) report("an exporter fails", error);
+      failing = true;
+      return false;
+    } finally {
+      clearTimeout(overdue);
+    }
+  };
+  const send = async ({ open, place }: Parcel): Promise<void> => {
+    let event: CompactEvent;
+    try {
+      event = open();
+    } catch (error) {
+      options.lost();
+      report("an event was not exported, redaction failed", error);
+      return;
+    }
+    if (!(await deliver(async () => exporter.export(event, await place)))) lose();
+  };
+  const drain = async (): Promise<void> => {
+    // Leaves the caller's stack before any exporter runs.
+    await Promise.resolve();
+    for (let next = take(); next !== undefined; next = take()) await send(next);
+    running = undefined;
+  };
+
+  return {
+    push(parcel) {
+      waiting.push(parcel);
+      waitingBytes += parcel.bytes;
+      while (waiting.length > options.maxQueue || waitingBytes > options.maxQueueBytes) {
+        take();
+        lose();
+      }
+      running ??= drain();
+    },
+    async flush() {
+      while (running !== undefined) await running;
+      await deliver(() => exporter.flush?.());
+      tellLosses();
+    },
+  };
+}
+
+/** A timer that keeps no process alive. */
+function later(ms: number, act: () => void): ReturnType<typeof setTimeout> {
+  const timer = setTimeout(act, ms);
+  if (typeof timer === "object" && "unref" in timer) timer.unref();
+  return timer;
+}
