@@ -1,136 +1,172 @@
-import { createHostPreflight } from "../compaction/host.ts";
-import { CompactManager } from "../compaction/manager.ts";
+import type { CompactionReport } from "../compaction/report.ts";
 import { CompactError } from "../errors.ts";
-import { injectRuntimeContext } from "../memory/runtime-context.ts";
+import { decode } from "../messages/codecs.ts";
+import {
+  busyError,
+  changeModel,
+  compactNow,
+  contextOf,
+  type NewSession,
+  startNewSession,
+} from "./agent-commands.ts";
 import type { AgentMessage } from "./agent-message.ts";
 import type { AgentModel } from "./agent-model.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { createAgentSession } from "./agent-session.ts";
-import { compactedText } from "./compaction-words.ts";
+import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
+import type { ContextView } from "./context-view.ts";
+import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 import type { AgentEvent, Spent } from "./event.ts";
 import { createEventQueue } from "./event-queue.ts";
-import { DEFAULT_LIMITS } from "./limits.ts";
-import { addSpent, bareModelName, NOTHING_SPENT, spentOn } from "./spent.ts";
-import { refusalOf } from "./tool-runs.ts";
-import { runTurn, type TurnPorts, type TurnResult } from "./turn.ts";
+import { type MemoryView, memoryView } from "./memory-view.ts";
+import { promptOf } from "./prompt.ts";
+import { skillText } from "./skills/use-skill.ts";
+import { runTurn, type TurnResult } from "./turn.ts";
+import { agentPorts } from "./turn-ports.ts";
 
 export interface SendOptions {
   /** Interrupts the turn; the session is ready for the next one. */
   readonly signal?: AbortSignal;
 }
 
-/** An agent with one live session: one turn at a time. */
+/** An agent with one live session: one turn or command at a time. All but `send` and `close` throw `InvalidUsage` meanwhile. */
 export interface Agent {
   /** Changes with a new session. */
   readonly sessionId: string;
   readonly model: AgentModel;
   /** The list as it stands: what the next request is made of. */
   readonly messages: readonly AgentMessage[];
-  /** Of the session so far, sub-agents included. */
+  /** Of the session in this process so far, sub-agents included. */
   readonly spent: Spent;
+  /** Names of the skills in use. */
+  readonly skillsInUse: readonly string[];
   /**
    * Takes the user's text and gives what happens, to the end of the turn. The turn begins with the first event that is
    * asked for; who stops reading interrupts it. Throws `InvalidUsage` while another turn runs.
    */
   send(text: string, options?: SendOptions): AsyncIterable<AgentEvent>;
+  /** For `/context`: how full the window is, and of what. */
+  context(): ContextView;
+  /** For `/compact` and `/summarize`: compacts now; `instruction` says what the summary shall look after. */
+  compact(instruction?: string, options?: SendOptions): Promise<CompactionReport>;
+  /** For `/new`: begins a session; the state of the work stays in the channel's memory. */
+  startNew(): Promise<NewSession>;
+  /** For `/memory`: its files, and what it says to a query. */
+  memory(query?: string): Promise<MemoryView>;
+  /** For `/model`: goes on with another model. */
+  useModel(model: AgentModel): Promise<void>;
+  /** Takes up a skill for the user; gives what of it cannot run. Throws `NotFound` for one that is not known. */
+  useSkill(name: string): readonly Diagnostic[];
+  /** Puts a skill down; false where it was not in use. */
+  endSkill(name: string): boolean;
   /** Stores everything and waits for work beside the run. */
   close(): Promise<void>;
 }
 
-/** Opens the channel's session where there is one, or begins a new one. */
+/**
+ * Opens the channel's session where there is one, or begins a new one. Rejects with `InvalidConfig` for a manager that
+ * sets no `policy.maxToolResultTokens`, and with what the folder refuses.
+ */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
-  const { model } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const manager =
-    options.manager instanceof CompactManager ? options.manager : new CompactManager(options.config ?? {});
-  const preflight = createHostPreflight(manager);
-  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
-  const session = createAgentSession({ id: crypto.randomUUID() });
-  const clock = (): number => performance.now();
-  let spent = NOTHING_SPENT;
+  const state = await openState(options);
   let busy = false;
-  let emitNow: (event: AgentEvent) => void = () => undefined;
-  const forget = manager.onCompaction(({ sessionId, report }) => {
-    if (sessionId === session.id) emitNow({ type: "compacted", report, kept: compactedText(report) });
-  });
-
-  const turnPorts = (emit: (event: AgentEvent) => void): TurnPorts => ({
-    session,
-    model,
-    system: options.system ?? "",
-    tools,
-    refuse: async ({ tool, arguments: args, signal }) =>
-      refusalOf((await options.permissions?.({ tool: tool.name, arguments: args, signal })) ?? "allow"),
-    preflight,
-    metered(usage) {
-      const one = spentOn(usage, bareModelName(model.name), manager.config.models);
-      spent = addSpent(spent, one);
-      const state = manager.getState(session.id);
-      emit({
-        type: "usage",
-        spent: one,
-        total: spent,
-        contextTokens: state.totalTokens,
-        window: state.maxContextTokens,
-      });
-    },
-    limits,
-    emit,
-    clock,
-    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
-  });
-
-  async function turn(
-    text: string,
-    emit: (event: AgentEvent) => void,
-    signal: AbortSignal,
-  ): Promise<TurnResult> {
-    const recalled = (await options.memory?.recall(text))?.renderedText ?? "";
-    const content = injectRuntimeContext(text, recalled);
-    return runTurn({ role: "user", content: [{ type: "text", text: content }] }, turnPorts(emit), signal);
-  }
-
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (busy) throw busyError();
+    busy = true;
+    try {
+      return await work();
+    } finally {
+      busy = false;
+    }
+  };
   return {
     get sessionId() {
-      return session.id;
+      return state.session.id;
     },
-    model,
+    get model() {
+      return state.model;
+    },
     get messages() {
-      return session.messages;
+      return state.session.messages;
     },
     get spent() {
-      return spent;
+      return state.spent;
+    },
+    get skillsInUse() {
+      return state.skills.inUse.map(({ skill }) => skill.name);
     },
     async *send(text, { signal } = {}) {
       if (busy) throw busyError();
       busy = true;
-      const queue = createEventQueue<AgentEvent>();
-      emitNow = queue.push;
-      const stop = new AbortController();
-      const signals = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-      const work = turn(text, queue.push, signals)
-        .then((result) => queue.push({ type: "ended", ...result }))
-        .finally(queue.end);
       try {
-        yield* queue;
-        await work;
+        yield* turnEvents(state, text, signal);
       } finally {
-        stop.abort(new CompactError("Aborted", "nobody reads the turn any more"));
-        await work.catch(() => undefined);
         busy = false;
-        emitNow = () => undefined;
       }
     },
-    async close() {
-      forget();
-      await manager.flush();
-      await options.memory?.settled();
-    },
+    context: () => contextOf(state),
+    compact: (instruction, { signal } = {}) => alone(() => compactNow(state, instruction, signal)),
+    startNew: () => alone(() => startNewSession(state)),
+    memory: (query) => memoryView(options, query),
+    useModel: (model) => alone(() => changeModel(state, model)),
+    useSkill: (name) => useSkill(state, name),
+    endSkill: (name) => state.skills.end(name, "user"),
+    close: () => close(state),
   };
 }
 
-function busyError(): CompactError {
-  return new CompactError("InvalidUsage", "the agent is at work on another turn", {
-    hint: "Read that turn to its end, or interrupt it with its signal, before the next one.",
-  });
+async function* turnEvents(
+  state: AgentState,
+  text: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<AgentEvent> {
+  const queue = createEventQueue<AgentEvent>();
+  const stop = new AbortController();
+  const abort = (): void => stop.abort(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted === true) abort();
+  state.emit = queue.push;
+  const work = turn(state, text, stop.signal)
+    .then((result) => queue.push({ type: "ended", ...result }))
+    .finally(queue.end);
+  try {
+    yield* queue;
+    await work;
+  } finally {
+    stop.abort(new CompactError("Aborted", "nobody reads the turn any more"));
+    await work.catch(() => undefined);
+    signal?.removeEventListener("abort", abort);
+    state.emit = (event) => betweenTurns(event, state.options);
+  }
+}
+
+async function turn(state: AgentState, text: string, signal: AbortSignal): Promise<TurnResult> {
+  try {
+    const message = await promptOf(state, text, signal);
+    const result = await runTurn(message, agentPorts(state), signal);
+    if (!signal.aborted) await state.skills.run("after_response", result.text, signal);
+    state.options.memory?.afterTurn(decode(state.session.messages, "ai-sdk"), {
+      sessionId: state.session.id,
+    });
+    return result;
+  } catch (error) {
+    state.emit({ type: "error", diagnostic: diagnosticOf(error) });
+    return { end: "failed", text: "" };
+  }
+}
+
+function useSkill(state: AgentState, name: string): readonly Diagnostic[] {
+  const begun = state.skills.begin(name, "user");
+  if (begun === undefined) {
+    const known = (state.options.skills ?? []).map((skill) => skill.name);
+    throw new CompactError("NotFound", `there is no skill "${name}"`, {
+      hint: `There are: ${known.join(", ") || "none"}.`,
+    });
+  }
+  state.pending = [...state.pending, skillText(begun.skill, begun.problems)];
+  return begun.problems;
+}
+
+async function close({ managers, options, session }: AgentState): Promise<void> {
+  await options.memory?.close(decode(session.messages, "ai-sdk"), { sessionId: session.id });
+  await managers.close();
 }

@@ -43,7 +43,12 @@ export type AgentEvent =
       readonly elapsedMs: number;
     }
   /** `kept` is one line for people: what stayed and where the rest is. */
-  | { readonly type: "compacted"; readonly report: CompactionReport; readonly kept: string }
+  | {
+      readonly type: "compacted";
+      readonly sessionId: string;
+      readonly report: CompactionReport;
+      readonly kept: string;
+    }
   | {
       readonly type: "subAgentStarted";
       readonly name: string;
@@ -71,6 +76,8 @@ export type AgentEvent =
   /** After each request: its own use and the session's so far. */
   | {
       readonly type: "usage";
+      /** The agent's session, or a sub-agent's. */
+      readonly sessionId: string;
       readonly spent: Spent;
       readonly total: Spent;
       readonly contextTokens: number;

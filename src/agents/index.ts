@@ -1,4 +1,5 @@
 export { type Agent, createAgent, type SendOptions } from "./agent.ts";
+export type { NewSession } from "./agent-commands.ts";
 export { type AgentMessage, agentMessageText } from "./agent-message.ts";
 export type {
   AgentModel,
@@ -8,8 +9,14 @@ export type {
   ToolShape,
 } from "./agent-model.ts";
 export type { AgentOptions, ManagerFactory } from "./agent-options.ts";
+export type { ContextLayer, ContextView } from "./context-view.ts";
+export type { Loaded } from "./definition-files.ts";
 export { type Diagnostic, diagnosticText } from "./diagnostic.ts";
 export type { AgentEvent, Spent, TurnEnd } from "./event.ts";
 export { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
+export type { MemoryView } from "./memory-view.ts";
 export { createScriptedModel, type ScriptedAnswer, type ScriptedModelOptions } from "./scripted.ts";
+export { type Hook, type HookEvent, loadSkills, type Skill, type SkillMemory } from "./skills/skill.ts";
+export type { HookContext, HookFunction, RunCommand } from "./skills/skill-session.ts";
+export { loadSubAgents, type SubAgent, type SubAgentMemory } from "./sub-agents/sub-agent.ts";
 export type { AgentTool, Permission, PermissionRequest, Permissions, ToolContext } from "./tool.ts";

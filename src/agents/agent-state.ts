@@ -1,0 +1,198 @@
+import type { CompactConfigInput } from "../compaction/config.ts";
+import type { MemoryFlushHook } from "../compaction/flush-delivery.ts";
+import type { ManagerPorts } from "../compaction/ports.ts";
+import { type Recall, recallTools } from "../compaction/recall/index.ts";
+import type { ChannelMemory } from "../memory/channel-memory.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import type { AgentModel } from "./agent-model.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { type AgentSession, createAgentSession } from "./agent-session.ts";
+import { type ChannelJournal, createChannelJournal, type StoredSession } from "./channel-journal.ts";
+import { channelRecall } from "./channel-recall.ts";
+import { compactedText } from "./compaction-words.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+import type { AgentEvent, Spent } from "./event.ts";
+import { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
+import { type AgentManagers, createManagers } from "./managers.ts";
+import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
+import { NOTHING_SPENT } from "./spent.ts";
+import type { AgentTool } from "./tool.ts";
+
+/** What an agent is at any moment; its parts change it as turns go by. */
+export interface AgentState {
+  readonly options: AgentOptions;
+  readonly limits: AgentLimits;
+  readonly managers: AgentManagers;
+  readonly journal: ChannelJournal | undefined;
+  readonly clock: () => number;
+  readonly newId: () => string;
+  session: AgentSession;
+  skills: SkillSession;
+  model: AgentModel;
+  /** Sessions whose archives belong to this one too, oldest first. */
+  related: readonly string[];
+  spent: Spent;
+  /** Titles of what of the memory went into the newest prompt. */
+  recalled: readonly string[];
+  /** Instructions of skills that the user took up since the last prompt. */
+  pending: readonly string[];
+  /** To the turn under way; warnings go to the host between turns. */
+  emit: (event: AgentEvent) => void;
+}
+
+/** Between a session's id and what tells its sub-agents' sessions apart. */
+const SUB_SESSION = "--sub-";
+
+/** Opens the channel's session where there is one. */
+export async function openState(options: AgentOptions): Promise<AgentState> {
+  const {
+    now = () => new Date(),
+    clock = () => performance.now(),
+    newId = () => crypto.randomUUID(),
+  } = options;
+  const emit = (event: AgentEvent): void => state.emit(event);
+  const warn = (diagnostic: Diagnostic): void => state.emit({ type: "warning", diagnostic });
+  const early: Diagnostic[] = [];
+  const journal = journalOf(options, now, (diagnostic) => {
+    if (opened) warn(diagnostic);
+    else early.push(diagnostic);
+  });
+  let opened = false;
+  const stored = await journal?.load();
+  const managers = createManagers(
+    options,
+    managerPorts(options, () => state),
+    ({ sessionId, report }) => {
+      if (isOwn(sessionId, state.session.id))
+        state.emit({ type: "compacted", sessionId, report, kept: compactedText(report) });
+    },
+  );
+  const first = stored ?? { id: newId(), messages: [], related: [] };
+  const state: AgentState = {
+    options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    managers,
+    journal,
+    clock,
+    newId,
+    model: options.model,
+    emit: (event) => betweenTurns(event, options),
+    ...sessionParts(first, { journal, options, clock, emit }),
+  };
+  opened = true;
+  early.forEach(warn);
+  // The manager refuses what an agent cannot work with: now, not at the first turn.
+  managers.managerFor(options.model);
+  if (stored === undefined) await beginInJournal(state);
+  return state;
+}
+
+/** Makes a session the live one. */
+export function enterSession(state: AgentState, session: StoredSession): void {
+  Object.assign(state, sessionParts(session, { ...state, emit: (event) => state.emit(event) }));
+}
+
+type SessionParts = Pick<AgentState, "session" | "skills" | "related" | "spent" | "recalled" | "pending">;
+
+function sessionParts(
+  { id, messages, related }: StoredSession,
+  { journal, options, clock, emit }: Pick<AgentState, "journal" | "options" | "clock" | "emit">,
+): SessionParts {
+  const warn = (diagnostic: Diagnostic): void => emit({ type: "warning", diagnostic });
+  return {
+    session: createAgentSession({ id, messages, journal, warn }),
+    skills: createSkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
+    related,
+    spent: NOTHING_SPENT,
+    recalled: [],
+    pending: [],
+  };
+}
+
+/** Stores which session is the channel's; a disk that is full is told, and the session goes on in memory. */
+export async function beginInJournal(state: AgentState): Promise<void> {
+  const { session, related, journal } = state;
+  try {
+    await journal?.begin({ id: session.id, messages: session.messages, related });
+  } catch (error) {
+    const message = `the session cannot be stored: ${error instanceof Error ? error.message : String(error)}`;
+    const hint = "It goes on in memory; make room and it is stored with the next message.";
+    state.emit({ type: "warning", diagnostic: { code: "session-not-saved", message, hint } });
+  }
+}
+
+/** Remembers a session whose archive belongs to this one. */
+export async function relate(state: AgentState, sessionId: string): Promise<void> {
+  state.related = [...state.related, sessionId];
+  await beginInJournal(state);
+}
+
+export function subSessionId(parent: string, name: string, id: string): string {
+  return `${parent}${SUB_SESSION}${name}-${id}`;
+}
+
+/** The event of a warning, for the host; others have no reader between turns. */
+export function betweenTurns(event: AgentEvent, { onDiagnostic }: AgentOptions): void {
+  if (event.type === "warning" || event.type === "error") onDiagnostic?.(event.diagnostic);
+}
+
+/** The two tools that read what left the prompt: the agent's own over its channel, those of a sub-agent over its session. */
+export function readingTools(
+  state: AgentState,
+  { session, model }: Pick<AgentState, "session" | "model">,
+): AgentTool[] {
+  const manager = state.managers.managerFor(model);
+  const source = {
+    recall: (sessionId: string) => {
+      const live = manager.recall(sessionId);
+      if (sessionId !== state.session.id) return live;
+      const related = (): Recall[] => state.related.toReversed().map((id) => manager.recall(id));
+      return channelRecall({ live, related, channelDir: state.options.channelDir });
+    },
+  };
+  return recallTools(source, session.id).map(({ name, description, parameters, execute }) => ({
+    name,
+    description,
+    schema: parameters,
+    paths: "none",
+    concurrent: true,
+    execute: async (args) => execute(args),
+  }));
+}
+
+type AgentManagerPorts = ManagerPorts & Pick<ChannelMemory["ports"], "beforeCompaction">;
+
+function isOwn(sessionId: string, own: string): boolean {
+  return sessionId === own || sessionId.startsWith(`${own}${SUB_SESSION}`);
+}
+
+function journalOf(
+  options: AgentOptions,
+  now: () => Date,
+  warn: (diagnostic: Diagnostic) => void,
+): ChannelJournal | undefined {
+  const { channelDir, sessionStorage, config } = options;
+  if (channelDir === undefined && sessionStorage === undefined) return undefined;
+  const redactor = createRedactor(
+    (config as Pick<CompactConfigInput, "redaction"> | undefined)?.redaction as never,
+  );
+  return createChannelJournal({ channelDir: channelDir ?? "", driver: sessionStorage, redactor, now, warn });
+}
+
+/** What a manager that is made here hears: hooks of skills, then the memory; sub-agents' sessions are their own. */
+function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
+  const { memory, managerPorts: given } = options;
+  const remembers = (sessionId: string): boolean => !sessionId.includes(SUB_SESSION);
+  const beforeCompaction: AgentManagerPorts["beforeCompaction"] = async (messages, moment) => {
+    const { sessionId, signal } = moment;
+    if (sessionId === state().session.id) await state().skills.run("before_compact", "compaction", signal);
+    if (remembers(sessionId)) await memory?.ports.beforeCompaction(messages, moment);
+  };
+  const memoryFlushHook: MemoryFlushHook | undefined =
+    memory === undefined
+      ? undefined
+      : async (messages, context) => {
+          if (remembers(context.sessionId)) await memory.ports.memoryFlushHook(messages, context);
+        };
+  return { ...given, ...(memoryFlushHook === undefined ? {} : { memoryFlushHook }), beforeCompaction };
+}

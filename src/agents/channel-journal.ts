@@ -1,0 +1,159 @@
+import { join } from "node:path";
+import { ensureChannel } from "../memory/files/ensure.ts";
+import { CHANNEL_FILES } from "../memory/files/names.ts";
+import { objectOf, textOf } from "../providers/json.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { StorageDriver } from "../storage/driver.ts";
+import { createFsDriver } from "../storage/drivers/fs.ts";
+import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";
+import type { Journal } from "./agent-session.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+
+/** What a channel keeps of its newest session. */
+export interface StoredSession {
+  readonly id: string;
+  readonly messages: readonly AgentMessage[];
+  /** Sessions whose archives belong to the channel too: earlier ones, and those of sub-agents. Oldest first. */
+  readonly related: readonly string[];
+}
+
+export interface ChannelJournal extends Journal {
+  /** The session as it was left; undefined for a channel without one. */
+  load(): Promise<StoredSession | undefined>;
+  /** Begins a session: its messages replace those of the one before, which stay in the log. */
+  begin(session: StoredSession): Promise<void>;
+}
+
+export interface ChannelJournalOptions {
+  readonly channelDir: string;
+  /** Where the files go instead of the folder. */
+  readonly driver?: StorageDriver | undefined;
+  /** What is stored has its secrets taken out. */
+  readonly redactor: Redactor;
+  readonly now: () => Date;
+  readonly warn: (diagnostic: Diagnostic) => void;
+}
+
+const MOST_RELATED = 200;
+const CUT_OFF = "The process ended before this call was finished. What it had done by then is not known.";
+
+/**
+ * A session in a channel's files: `context.jsonl` holds the live list, replaced as a whole and added to line by line,
+ * `log.jsonl` every message there ever was. Both are well formed after a crash at any moment.
+ */
+export function createChannelJournal(options: ChannelJournalOptions): ChannelJournal {
+  const { channelDir, redactor, now, warn } = options;
+  const contextPath = join(channelDir, CHANNEL_FILES.context);
+  const tell = (message: string): void => warn({ code: "session-file", message, place: contextPath });
+  const files = options.driver ?? createFsDriver({ root: channelDir, warn: tell });
+  let header: Omit<StoredSession, "messages"> = { id: "", related: [] };
+
+  const messageLine = (message: AgentMessage): string =>
+    lineOf({ type: "message", timestamp: now().toISOString(), message });
+  const rewrite = async (messages: readonly AgentMessage[]): Promise<void> => {
+    const first = lineOf({ type: "session", format: 1, ...header });
+    const lines = messages.map((message) => messageLine(withoutSecrets(message, redactor)));
+    await files.put(CHANNEL_FILES.context, [first, ...lines].join(""));
+  };
+
+  return {
+    async load() {
+      if (options.driver === undefined) await ensureChannel(channelDir);
+      const text = (await files.get(CHANNEL_FILES.context))?.value ?? "";
+      const stored = readSession(text, (line) =>
+        warn({
+          code: "session-file",
+          message: "a line of the session is no message and was left out",
+          place: `${contextPath}:${line}`,
+          hint: "The rest of the session goes on; log.jsonl has what was said.",
+        }),
+      );
+      if (stored !== undefined) header = { id: stored.id, related: stored.related };
+      return stored;
+    },
+    async begin({ id, related, messages }) {
+      header = { id, related: related.slice(-MOST_RELATED) };
+      await rewrite(messages);
+    },
+    async add(message) {
+      const safe = withoutSecrets(message, redactor);
+      const entry = { timestamp: now().toISOString(), session: header.id, message: safe };
+      await files.append(CHANNEL_FILES.context, messageLine(safe));
+      await files.append(CHANNEL_FILES.log, lineOf(entry));
+    },
+    replace: rewrite,
+  };
+}
+
+function lineOf(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/** The message without secrets; reasoning that held one is left out, because what was signed must not be edited. */
+function withoutSecrets(message: AgentMessage, redactor: Redactor): AgentMessage {
+  if (message.role !== "assistant" || typeof message.content === "string")
+    return redactor.redactValue(message) as AgentMessage;
+  const clean = message.content.filter(
+    (part) => part.type !== "reasoning" || redactor.redactText(part.text) === part.text,
+  );
+  const content = clean.map((part) =>
+    part.type === "reasoning" ? part : (redactor.redactValue(part) as typeof part),
+  );
+  return { role: "assistant", content };
+}
+
+function readSession(text: string, bad: (line: number) => void): StoredSession | undefined {
+  const lines = text.split("\n");
+  const head = objectOf(parse(lines[0] ?? ""));
+  if (head.type !== "session" || textOf(head.id) === "") {
+    if (text.trim() !== "") bad(1);
+    return undefined;
+  }
+  const messages: AgentMessage[] = [];
+  lines.forEach((line, index) => {
+    if (index === 0 || line.trim() === "") return;
+    const { message } = objectOf(parse(line));
+    if (isMessage(message)) messages.push(message);
+    else bad(index + 1);
+  });
+  const related = Array.isArray(head.related) ? head.related.filter((id) => typeof id === "string") : [];
+  return { id: textOf(head.id), related, messages: answered(messages) };
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isMessage(value: unknown): value is AgentMessage {
+  const { role, content } = objectOf(value);
+  if (role === "tool") return Array.isArray(content);
+  return (role === "user" || role === "assistant") && (typeof content === "string" || Array.isArray(content));
+}
+
+/** The list with every call answered: a process that died may have left some open, or results whose call is lost. */
+function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
+  const list: AgentMessage[] = [];
+  messages.forEach((message, index) => {
+    const open = callsOf(messages[index - 1] ?? message);
+    if (message.role === "tool") {
+      const known = new Set(
+        messages[index - 1]?.role === "assistant" ? open.map((call) => call.toolCallId) : [],
+      );
+      const content = message.content.filter(({ toolCallId }) => known.has(toolCallId));
+      const given = new Set(content.map(({ toolCallId }) => toolCallId));
+      const missing = open.filter(({ toolCallId }) => known.has(toolCallId) && !given.has(toolCallId));
+      if (known.size > 0)
+        list.push({ role: "tool", content: [...content, ...answerAll(missing, CUT_OFF).content] });
+      return;
+    }
+    list.push(message);
+    const next = messages[index + 1];
+    const calls = callsOf(message);
+    if (calls.length > 0 && next?.role !== "tool") list.push(answerAll(calls, CUT_OFF));
+  });
+  return list;
+}

@@ -1,0 +1,56 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { systemCode } from "../storage/drivers/fs-errors.ts";
+import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
+
+/** What was read from folders of definitions; of two with one name the later folder's is taken. */
+export interface Loaded<T> {
+  readonly found: readonly T[];
+  readonly problems: readonly Diagnostic[];
+}
+
+/** What one file came to; undefined where it defines nothing that could be used. */
+export interface Read<T> {
+  readonly made: T | undefined;
+  readonly problems: readonly Diagnostic[];
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
+
+/** Reads every `name.md` of the folders, and `name/<index>` where an index file is named. A missing folder holds none. */
+export async function loadDefinitions<T extends { readonly name: string }>(
+  folders: readonly string[],
+  read: (text: string, path: string) => Read<T>,
+  index?: string,
+): Promise<Loaded<T>> {
+  const found = new Map<string, T>();
+  const problems: Diagnostic[] = [];
+  for (const folder of folders) {
+    for (const path of await filesIn(folder, index)) {
+      try {
+        const { made, problems: more } = read(await readFile(path, "utf8"), path);
+        problems.push(...more);
+        if (made !== undefined) found.set(made.name, made);
+      } catch (error) {
+        if (index !== undefined && ["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) continue;
+        problems.push({ ...diagnosticOf(error, "unreadable"), place: path });
+      }
+    }
+  }
+  return { found: [...found.values()], problems };
+}
+
+async function filesIn(folder: string, index: string | undefined): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const sorted = entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return sorted.flatMap((entry) => {
+    if (entry.name.startsWith(".")) return [];
+    if (entry.name.endsWith(".md")) return [join(folder, entry.name)];
+    return index !== undefined && !entry.isFile() ? [join(folder, entry.name, index)] : [];
+  });
+}
+
+/** True for a name that can be called by: a letter or digit, then letters, digits, `_`, `.` and `-`. */
+export function isDefinitionName(name: string): boolean {
+  return NAME.test(name);
+}

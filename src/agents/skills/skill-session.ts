@@ -1,0 +1,187 @@
+import { orAborted, startDeadline } from "../deadline.ts";
+import { type Diagnostic, wordsOf } from "../diagnostic.ts";
+import type { AgentEvent } from "../event.ts";
+import type { PathBound } from "../path-bounds.ts";
+import type { Permissions } from "../tool.ts";
+import { refusalOf } from "../tool-runs.ts";
+import type { Hook, HookEvent, Skill, SkillMemory } from "./skill.ts";
+
+/** What a hook gets. */
+export interface HookContext {
+  readonly event: HookEvent;
+  readonly skill: string;
+  readonly sessionId: string;
+  /** The prompt, the answer, the sub-agent's answer, or why the list is compacted. */
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
+/** Its text is told, and before a prompt it goes into the prompt. */
+export type HookFunction = (context: HookContext) => string | undefined | Promise<string | undefined>;
+
+/** Runs a command that a skill declares; gives what it printed, rejects where it failed. */
+export type RunCommand = (command: string, context: HookContext) => Promise<string>;
+
+export interface HookPorts {
+  readonly hookFunctions?: Readonly<Record<string, HookFunction>> | undefined;
+  /** Commands of skills are not run when left out. */
+  readonly runCommand?: RunCommand | undefined;
+  readonly permissions?: Permissions | undefined;
+}
+
+/** Skills that one session has taken up; of another session nothing is known here. */
+export interface SkillSession {
+  readonly inUse: readonly SkillInUse[];
+  /** Takes a skill up and tells which of its hooks cannot run. Undefined for a name that is not known. */
+  begin(
+    name: string,
+    by: SkillInUse["by"],
+  ): { readonly skill: Skill; readonly problems: readonly Diagnostic[] } | undefined;
+  /** Puts it down. What the user took up, only the user puts down: false otherwise. */
+  end(name: string, by: SkillInUse["by"]): boolean;
+  /** Why a tool may not be called now. */
+  refuse(tool: string): string | undefined;
+  readonly bounds: readonly PathBound[];
+  /** The narrowest that a skill in use asks for. */
+  readonly memoryScope: SkillMemory | undefined;
+  /** Runs the hooks of skills in use, one after the other; a hook that fails is told. Gives what they said. */
+  run(event: HookEvent, text: string, signal: AbortSignal): Promise<string>;
+}
+
+export interface SkillInUse {
+  readonly skill: Skill;
+  readonly by: "user" | "model";
+}
+
+export interface SkillSessionOptions {
+  readonly skills: readonly Skill[];
+  readonly sessionId: string;
+  readonly ports: HookPorts;
+  readonly emit: (event: AgentEvent) => void;
+  /** Milliseconds of a steady clock. */
+  readonly clock: () => number;
+}
+
+const NARROWEST: readonly SkillMemory[] = ["none", "session", "relevant"];
+/** Characters of one hook's text. */
+const MOST_TEXT = 2000;
+
+export function createSkillSession(options: SkillSessionOptions): SkillSession {
+  const { skills, emit } = options;
+  const inUse: SkillInUse[] = [];
+  return {
+    inUse,
+    begin(name, by) {
+      const skill = skills.find((one) => one.name === name);
+      if (skill === undefined) return undefined;
+      const known = inUse.findIndex((one) => one.skill.name === name);
+      if (known === -1) inUse.push({ skill, by });
+      else if (by === "user") inUse[known] = { skill, by };
+      if (known === -1) emit({ type: "skillStarted", name });
+      return { skill, problems: unrunnable(skill, options.ports) };
+    },
+    end(name, by) {
+      const index = inUse.findIndex((one) => one.skill.name === name);
+      if (index === -1 || (by === "model" && inUse[index]?.by === "user")) return false;
+      inUse.splice(index, 1);
+      emit({ type: "skillEnded", name });
+      return true;
+    },
+    refuse(tool) {
+      const by = inUse.find(({ skill }) => skill.allowedTools?.includes(tool) === false)?.skill;
+      if (by === undefined) return undefined;
+      return `Not run: the skill ${by.name} is in use and allows only ${by.allowedTools?.join(", ") || "no tools"}.`;
+    },
+    get bounds() {
+      return inUse.flatMap(({ skill }) =>
+        skill.paths === undefined ? [] : [{ by: `the skill ${skill.name}`, paths: skill.paths }],
+      );
+    },
+    get memoryScope() {
+      return NARROWEST.find((scope) => inUse.some(({ skill }) => skill.memoryScope === scope));
+    },
+    async run(event, text, signal) {
+      const said: string[] = [];
+      for (const { skill } of [...inUse]) {
+        for (const [when, hook] of skill.hooks) {
+          if (when !== event || signal.aborted) continue;
+          const output = await runHook({ hook, skill, event, text }, options, signal);
+          if (output !== "") said.push(output);
+        }
+      }
+      return said.join("\n");
+    },
+  };
+}
+
+interface HookRun {
+  readonly hook: Hook;
+  readonly skill: Skill;
+  readonly event: HookEvent;
+  readonly text: string;
+}
+
+async function runHook(run: HookRun, options: SkillSessionOptions, signal: AbortSignal): Promise<string> {
+  const { hook, skill, event } = run;
+  const { emit, clock, sessionId, ports } = options;
+  const started = clock();
+  const deadline = startDeadline(hook.seconds * 1000, signal);
+  const context: HookContext = {
+    event,
+    skill: skill.name,
+    sessionId,
+    text: run.text,
+    signal: deadline.signal,
+  };
+  try {
+    const output = (await orAborted(start(hook, context, ports), deadline.signal)) ?? "";
+    const text = output.trim().slice(0, MOST_TEXT);
+    emit({ type: "hookRan", skill: skill.name, event, output: text, elapsedMs: clock() - started });
+    return text;
+  } catch (error) {
+    const why = deadline.passed() ? `took longer than ${hook.seconds} s` : `failed: ${wordsOf(error)}`;
+    const message = `the ${event} hook of the skill ${skill.name} ${why}`;
+    emit({ type: "warning", diagnostic: { code: "hook-failed", message, place: hook.place } });
+    return "";
+  } finally {
+    deadline.stop();
+  }
+}
+
+async function start(hook: Hook, context: HookContext, ports: HookPorts): Promise<string | undefined> {
+  if ("call" in hook) {
+    const known = Object.hasOwn(ports.hookFunctions ?? {}, hook.call)
+      ? ports.hookFunctions?.[hook.call]
+      : undefined;
+    if (known === undefined) throw new Error(`no function is registered as "${hook.call}"`);
+    return known(context);
+  }
+  if (ports.runCommand === undefined || ports.permissions === undefined)
+    throw new Error("commands of skills are not run here");
+  const { signal, skill } = context;
+  const asked = { tool: "run", arguments: { command: hook.run }, skill, signal };
+  const refused = refusalOf(await ports.permissions(asked));
+  if (refused !== undefined) throw new Error("the user did not allow the command");
+  return ports.runCommand(hook.run, context);
+}
+
+function unrunnable(skill: Skill, { hookFunctions = {}, runCommand, permissions }: HookPorts): Diagnostic[] {
+  return skill.hooks.flatMap(([event, hook]) => {
+    const problem = (message: string, hint: string): Diagnostic[] => [
+      { code: "bad-hook", message: `${event}: ${message}`, place: hook.place, hint },
+    ];
+    if ("call" in hook)
+      return Object.hasOwn(hookFunctions, hook.call)
+        ? []
+        : problem(
+            `no function is registered as "${hook.call}"`,
+            `Registered are: ${Object.keys(hookFunctions).join(", ") || "none"}. A command is declared as - run: COMMAND.`,
+          );
+    return runCommand === undefined || permissions === undefined
+      ? problem(
+          `"${hook.run}" is not run`,
+          "The host runs no commands of skills: pass runCommand and permissions.",
+        )
+      : [];
+  });
+}

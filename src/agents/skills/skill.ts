@@ -1,0 +1,148 @@
+import { isDefinitionName, type Loaded, loadDefinitions, type Read } from "../definition-files.ts";
+import { type FieldReader, readFields } from "../fields.ts";
+import { type FrontmatterFile, readFrontmatter } from "../frontmatter.ts";
+
+export const HOOK_EVENTS = ["before_prompt", "after_response", "before_compact", "after_subagent"] as const;
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/** What a skill has run at an event: a command, asked for leave like any other, or a function that the host registered. */
+export type Hook = ({ readonly run: string } | { readonly call: string }) & {
+  readonly seconds: number;
+  /** `file:line`. */
+  readonly place: string;
+};
+
+export type SkillMemory = "none" | "relevant" | "session";
+
+/** Instructions that a session takes up when it needs them. */
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  readonly whenToUse: string;
+  /** The instructions. */
+  readonly body: string;
+  /** Names of the tools that may be called while it is in use; all when left out. */
+  readonly allowedTools?: readonly string[];
+  /** Globs relative to the workspace; calls that touch anything else are refused while it is in use. */
+  readonly paths?: readonly string[];
+  /** What of the memory goes into prompts while it is in use. */
+  readonly memoryScope?: SkillMemory;
+  readonly hooks: readonly (readonly [HookEvent, Hook])[];
+  readonly place: string;
+}
+
+const FIELDS = ["name", "description", "when_to_use", "allowed_tools", "paths", "hooks", "memory_scope"];
+const BOUNDS = ["allowed_tools", "paths", "memory_scope"];
+/** Fields that other programs' skills have and that change nothing here. */
+const FOREIGN = ["license", "metadata", "version", "compatibility", "author", "tags"];
+const SCOPES = ["none", "relevant", "session"] as const;
+const HOOK_SECONDS = 10;
+const MOST_HOOK_SECONDS = 120;
+
+/** Reads the skills of folders such as `skills/`: `name.md` and `name/SKILL.md`; of two with one name the later folder's is taken. */
+export function loadSkills(folders: readonly string[]): Promise<Loaded<Skill>> {
+  return loadDefinitions(folders, readSkill, "SKILL.md");
+}
+
+/** Reads one skill. A hook that is wrong is left out and told; a bound that is wrong makes the skill unusable. */
+export function readSkill(text: string, path: string): Read<Skill> {
+  const file = readFrontmatter(text, path);
+  const fields = readFields(file);
+  const name = fields.text("name") ?? "";
+  const description = fields.text("description") ?? "";
+  if (!isDefinitionName(name)) {
+    fields.wrong(
+      "name",
+      name === "" ? "is missing" : `"${name}" is no name`,
+      "Use letters, digits, - and _.",
+    );
+  }
+  if (description === "") fields.wrong("description", "is missing", "Say in a sentence what the skill does.");
+  if (file.body === "")
+    fields.wrong("name", "the skill has no text", "Write the instructions behind the frontmatter.");
+  const before = fields.problems.length;
+  const allowedTools = fields.list("allowed_tools");
+  const paths = fields.list("paths");
+  const memoryScope = fields.choice("memory_scope", SCOPES);
+  const unbound = fields.problems.length > before;
+  const hooks = readHooks(file, fields);
+  fields.tellOthers([...FIELDS, ...FOREIGN]);
+  const lost = BOUNDS.filter(
+    (bound) => file.lenient && file.fields[bound] === undefined && text.includes(`${bound}:`),
+  );
+  for (const bound of lost) fields.wrong(bound, "cannot be read", "Write it as a list in brackets.");
+  const usable =
+    isDefinitionName(name) && description !== "" && file.body !== "" && !unbound && lost.length === 0;
+  const made: Skill = {
+    name,
+    description,
+    whenToUse: fields.text("when_to_use") ?? "",
+    body: file.body,
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(paths === undefined ? {} : { paths }),
+    ...(memoryScope === undefined ? {} : { memoryScope }),
+    hooks,
+    place: path,
+  };
+  return { made: usable ? made : undefined, problems: fields.problems };
+}
+
+function readHooks({ fields: { hooks }, lenient }: FrontmatterFile, fields: FieldReader): Skill["hooks"] {
+  if (hooks === undefined || hooks === null) {
+    if (lenient && "hooks" in fields.raw)
+      fields.wrong(
+        "hooks",
+        "cannot be read while the YAML is broken; none is run",
+        "Mend the line that is named above.",
+      );
+    return [];
+  }
+  if (typeof hooks !== "object" || Array.isArray(hooks)) {
+    fields.wrong(
+      "hooks",
+      "events with lists are expected; none is run",
+      `The events are ${HOOK_EVENTS.join(", ")}.`,
+    );
+    return [];
+  }
+  return Object.entries(hooks).flatMap(([name, declared]) => {
+    const event = HOOK_EVENTS.find((one) => one === name);
+    if (event === undefined) {
+      fields.wrong(
+        "hooks",
+        `there is no event "${name}"; it is not run`,
+        `The events are ${HOOK_EVENTS.join(", ")}.`,
+      );
+      return [];
+    }
+    const list: readonly unknown[] = Array.isArray(declared) ? declared : [declared];
+    return list.flatMap((one) => {
+      const hook = readHook(one, fields.placeOf("hooks"));
+      if (typeof hook !== "string") return [[event, hook] as const];
+      fields.wrong(
+        "hooks",
+        `${name}: ${hook}; it is not run`,
+        "Write - run: COMMAND, or - call: FUNCTION, with seconds: 10 where it may take long.",
+      );
+      return [];
+    });
+  });
+}
+
+/** A hook, or what is wrong with it. Prose is never taken for a command. */
+function readHook(declared: unknown, place: string): Hook | string {
+  if (typeof declared === "string")
+    return isDefinitionName(declared)
+      ? { call: declared, seconds: HOOK_SECONDS, place }
+      : `"${declared.slice(0, 60)}" is no name of a function`;
+  if (typeof declared !== "object" || declared === null) return `${JSON.stringify(declared)} is no hook`;
+  const { run, call, seconds = HOOK_SECONDS, ...rest } = declared as Record<string, unknown>;
+  const [other] = Object.keys(rest);
+  if (other !== undefined) return `"${other}" is no part of a hook`;
+  if (typeof seconds !== "number" || !(seconds > 0 && seconds <= MOST_HOOK_SECONDS))
+    return `seconds must be over 0, up to ${MOST_HOOK_SECONDS}`;
+  if (typeof run === "string" && call === undefined && run.trim() !== "") return { run, seconds, place };
+  if (typeof call === "string" && run === undefined && isDefinitionName(call))
+    return { call, seconds, place };
+  return "either a command (run) or a function (call) is expected";
+}

@@ -1,0 +1,139 @@
+import type { ChannelMemory } from "../../memory/channel-memory.ts";
+import { readChannelSession } from "../../memory/files/ensure.ts";
+import {
+  escapeRuntimeTags,
+  injectRuntimeContext,
+  renderRuntimeContext,
+} from "../../memory/runtime-context.ts";
+import { objectOf, textOf } from "../../providers/json.ts";
+import { createAgentSession } from "../agent-session.ts";
+import type { AgentEvent, Spent, TurnEnd } from "../event.ts";
+import type { AgentTool } from "../tool.ts";
+import { runTurn, type TurnPorts } from "../turn.ts";
+import type { SubAgent, SubAgentMemory } from "./sub-agent.ts";
+
+export const SUB_AGENT = "sub_agent";
+
+/** What the parent lends to its sub-agents. */
+export interface SubAgentHost {
+  readonly subAgents: readonly SubAgent[];
+  /** A new session's id. */
+  newSessionId(subAgent: SubAgent): string;
+  /** Everything a turn of it needs; `spent` adds up what it takes. Throws where its model or a tool is not known. */
+  portsFor(subAgent: SubAgent, session: TurnPorts["session"]): { readonly ports: TurnPorts; spent(): Spent };
+  readonly memory: ChannelMemory | undefined;
+  readonly channelDir: string | undefined;
+  emit(event: AgentEvent): void;
+  clock(): number;
+  /** Told when it is done, for hooks and for whoever keeps its session's id. */
+  ended(subAgent: SubAgent, sessionId: string, text: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The tool with which an agent hands a task to a sub-agent; the answer is bounded like any tool's output. */
+export function subAgentTool(host: SubAgentHost): AgentTool {
+  const { subAgents } = host;
+  const names = subAgents.map(({ name }) => name);
+  const list = subAgents.map(({ name, description }) => `- ${name}: ${description}`);
+  return {
+    name: SUB_AGENT,
+    description: `Hands a task to a sub-agent, which works by itself and answers once. It knows only what the task says.\n${list.join("\n")}`,
+    schema: {
+      type: "object",
+      properties: {
+        agent: { type: "string", description: "The sub-agent.", enum: names },
+        task: { type: "string", description: "What to do, with everything that it must know." },
+      },
+      required: ["agent", "task"],
+      additionalProperties: false,
+    },
+    paths: "none",
+    concurrent: true,
+    // Its own bounds end it; the deadline of tools is for tools.
+    deadlineMs: 24 * 60 * 60_000,
+    async execute(args, { signal }) {
+      const { agent, task } = objectOf(args);
+      const subAgent = subAgents.find(({ name }) => name === agent);
+      if (subAgent === undefined)
+        throw new Error(`there is no sub-agent "${textOf(agent)}"; there are ${names.join(", ")}`);
+      if (textOf(task).trim() === "") throw new Error("the task is empty");
+      return run(subAgent, textOf(task), host, signal);
+    },
+  };
+}
+
+async function run(
+  subAgent: SubAgent,
+  task: string,
+  host: SubAgentHost,
+  signal: AbortSignal,
+): Promise<string> {
+  const { name } = subAgent;
+  const session = createAgentSession({ id: host.newSessionId(subAgent) });
+  const { ports, spent } = host.portsFor(subAgent, session);
+  const started = host.clock();
+  host.emit({ type: "subAgentStarted", name, sessionId: session.id, task });
+  let end: TurnEnd = "failed";
+  try {
+    const content = injectRuntimeContext(task, await preamble(subAgent, task, host));
+    const result = await runTurn({ role: "user", content: [{ type: "text", text: content }] }, ports, signal);
+    end = result.end;
+    await host.ended(subAgent, session.id, result.text, signal);
+    return answerText(name, result.text, end);
+  } finally {
+    const elapsedMs = host.clock() - started;
+    host.emit({ type: "subAgentEnded", name, sessionId: session.id, end, spent: spent(), elapsedMs });
+  }
+}
+
+const ENDS: Readonly<Record<TurnEnd, string>> = {
+  answered: "",
+  interrupted: "was interrupted",
+  refused: "was refused an answer by its model",
+  "request-limit": "reached its limit of requests",
+  "call-limit": "reached its limit of tool calls",
+  "time-limit": "ran out of time",
+  failed: "failed",
+};
+
+function answerText(name: string, text: string, end: TurnEnd): string {
+  if (end === "answered") return text === "" ? `The sub-agent ${name} gave no answer.` : text;
+  const said = text === "" ? "It said nothing before." : `What it said last:\n${text}`;
+  if (end === "failed" || end === "interrupted")
+    throw new Error(`the sub-agent ${name} ${ENDS[end]}. ${said}`);
+  return `The sub-agent ${name} ${ENDS[end]} before it was done. ${said}`;
+}
+
+/** Most characters of memory before a task, tags included. */
+const PREAMBLE: Readonly<Record<SubAgentMemory, number>> = {
+  none: 0,
+  relevant: 2000,
+  session: 3000,
+  channel: 5000,
+};
+
+/** What of the channel's memory a contextual sub-agent reads before its task; an isolated one never. */
+async function preamble(
+  { contextMode, memory: scope }: SubAgent,
+  task: string,
+  { memory, channelDir }: Pick<SubAgentHost, "memory" | "channelDir">,
+): Promise<string> {
+  if (contextMode === "isolated" || scope === "none") return "";
+  const most = PREAMBLE[scope];
+  const session =
+    scope === "relevant" ? "" : await sessionText(channelDir, scope === "session" ? most : most / 2);
+  const room = most - session.length;
+  const found = scope === "session" ? undefined : await memory?.recall(task, { maxChars: room });
+  const blocks = [session, found?.renderedText ?? ""].filter((block) => block !== "");
+  return blocks.join("\n");
+}
+
+async function sessionText(channelDir: string | undefined, most: number): Promise<string> {
+  if (channelDir === undefined) return "";
+  const text = escapeRuntimeTags(
+    (await readChannelSession(channelDir)).replace(/<!--[\s\S]*?-->/g, "").trim(),
+  );
+  const frame = renderRuntimeContext("x").length - 1;
+  const room = Math.floor(most) - frame;
+  const cut = text.length <= room ? text : `${text.slice(0, room - 2)} …`;
+  return /^(?:#.*\s*)*$/.test(cut) ? "" : renderRuntimeContext(cut);
+}

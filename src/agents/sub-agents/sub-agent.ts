@@ -1,0 +1,106 @@
+import type { ThinkingLevel } from "../agent-model.ts";
+import { isDefinitionName, type Loaded, loadDefinitions, type Read } from "../definition-files.ts";
+import { type FieldReader, readFields } from "../fields.ts";
+import { readFrontmatter } from "../frontmatter.ts";
+import type { AgentLimits } from "../limits.ts";
+
+export type SubAgentMemory = "none" | "relevant" | "session" | "channel";
+
+/** An agent that works for another: its own session, its own prompt. */
+export interface SubAgent {
+  readonly name: string;
+  /** For the agent that may call it. */
+  readonly description: string;
+  /** The system prompt. */
+  readonly prompt: string;
+  /** Names of the parent's tools that it has; all of them when left out, never the one that starts sub-agents. */
+  readonly tools?: readonly string[];
+  /** The parent's when left out. */
+  readonly model?: string;
+  /** `isolated` knows its prompt and its task and nothing else. */
+  readonly contextMode: "isolated" | "contextual";
+  /** What of the channel's memory comes before the task of a contextual one. */
+  readonly memory: SubAgentMemory;
+  /** Globs relative to the workspace; calls that touch anything else are refused. */
+  readonly paths?: readonly string[];
+  readonly thinkingLevel?: ThinkingLevel;
+  readonly limits: Partial<AgentLimits>;
+  /** The file that defines it. */
+  readonly place: string;
+}
+
+const LEVELS = ["off", "minimal", "low", "medium", "high"] as const;
+const MODES = ["isolated", "contextual"] as const;
+const MEMORIES = ["none", "relevant", "session", "channel"] as const;
+const FIELDS = [
+  "name",
+  "description",
+  "tools",
+  "model",
+  "contextMode",
+  "memory",
+  "paths",
+  "thinkingLevel",
+  "maxTurns",
+  "maxToolCalls",
+  "maxSeconds",
+];
+const DAY_SECONDS = 86_400;
+
+/** Reads the definitions of folders such as `sub-agents/`; of two with one name the later folder's is taken. */
+export function loadSubAgents(folders: readonly string[]): Promise<Loaded<SubAgent>> {
+  return loadDefinitions(folders, readSubAgent);
+}
+
+/** Reads one definition; a field that is wrong makes it unusable: what was meant to bound it would not. */
+export function readSubAgent(text: string, path: string): Read<SubAgent> {
+  const file = readFrontmatter(text, path);
+  const fields = readFields(file);
+  const name = fields.text("name") ?? "";
+  const description = fields.text("description") ?? "";
+  if (!isDefinitionName(name)) {
+    fields.wrong(
+      "name",
+      name === "" ? "is missing" : `"${name}" is no name`,
+      "Use letters, digits, - and _.",
+    );
+  }
+  if (description === "") fields.wrong("description", "is missing", "Say in a sentence what to call it for.");
+  const contextMode = fields.choice("contextMode", MODES) ?? "isolated";
+  const memory = fields.choice("memory", MEMORIES);
+  fields.tellOthers(FIELDS);
+  if (contextMode === "isolated" && memory !== undefined && memory !== "none")
+    fields.remark(
+      "memory",
+      "an isolated sub-agent gets no memory",
+      "Set contextMode: contextual, or leave memory out.",
+    );
+  const made: SubAgent = {
+    name,
+    description,
+    prompt: file.body,
+    ...defined("tools", fields.list("tools")),
+    ...defined("model", fields.text("model")),
+    contextMode,
+    memory: contextMode === "isolated" ? "none" : (memory ?? "relevant"),
+    ...defined("paths", fields.list("paths")),
+    ...defined("thinkingLevel", fields.choice("thinkingLevel", LEVELS)),
+    limits: limitsOf(fields),
+    place: path,
+  };
+  const usable = fields.problems.every(({ code }) => code === "bad-yaml" || code === "remark");
+  return { made: usable ? made : undefined, problems: fields.problems };
+}
+
+function limitsOf(fields: FieldReader): Partial<AgentLimits> {
+  const seconds = fields.amount("maxSeconds", DAY_SECONDS);
+  return {
+    ...defined("requests", fields.amount("maxTurns", 1000)),
+    ...defined("calls", fields.amount("maxToolCalls", 10_000)),
+    ...defined("wallMs", seconds === undefined ? undefined : seconds * 1000),
+  };
+}
+
+function defined<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+}

@@ -1,0 +1,165 @@
+import type { AgentModel } from "./agent-model.ts";
+import type { AgentSession } from "./agent-session.ts";
+import { type AgentState, readingTools, relate, subSessionId } from "./agent-state.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+import type { Spent } from "./event.ts";
+import { outsideOf, type PathBound } from "./path-bounds.ts";
+import { useSkillTool } from "./skills/use-skill.ts";
+import { addSpent, bareModelName, NOTHING_SPENT, spentOn } from "./spent.ts";
+import { SUB_AGENT, type SubAgentHost, subAgentTool } from "./sub-agents/run-sub-agent.ts";
+import type { SubAgent } from "./sub-agents/sub-agent.ts";
+import type { AgentTool } from "./tool.ts";
+import { type CallToCheck, refusalOf } from "./tool-runs.ts";
+import type { TurnPorts } from "./turn.ts";
+
+/** Waits, or less where it is interrupted. */
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+  });
+
+/** What the agent's own turns work with. */
+export function agentPorts(state: AgentState): TurnPorts {
+  const { options, session, model } = state;
+  const own = ownTools(state);
+  const tools = toolBox([...(options.tools ?? []), ...own]);
+  const free = new Set(own.filter(({ name }) => name !== SUB_AGENT));
+  return {
+    ...commonPorts(state, session, model),
+    system: options.system ?? "",
+    tools,
+    refuse: async (call) => (free.has(call.tool) ? undefined : refusal(call, state, {})),
+  };
+}
+
+/** The tools that every agent has beside its host's; the same for the whole session. */
+function ownTools(state: AgentState): AgentTool[] {
+  const { skills = [], subAgents = [] } = state.options;
+  const tools = readingTools(state, state);
+  if (skills.length > 0) {
+    const warn = (diagnostic: Diagnostic): void => state.emit({ type: "warning", diagnostic });
+    tools.push(useSkillTool(skills, () => state.skills, warn));
+  }
+  if (subAgents.length > 0) tools.push(subAgentTool(subAgentHost(state)));
+  return tools;
+}
+
+function toolBox(tools: readonly AgentTool[]): ReadonlyMap<string, AgentTool> {
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+function commonPorts(
+  state: AgentState,
+  session: AgentSession,
+  model: AgentModel,
+): Omit<TurnPorts, "system" | "tools" | "refuse"> {
+  const manager = state.managers.managerFor(model);
+  return {
+    session,
+    model,
+    preflight: state.managers.preflightFor(model),
+    limits: state.limits,
+    emit: (event) => state.emit(event),
+    clock: state.clock,
+    sleep: state.options.sleep ?? pause,
+    metered(usage) {
+      const spent = spentOn(usage, bareModelName(model.name), manager.config.models);
+      state.spent = addSpent(state.spent, spent);
+      const { totalTokens: contextTokens, maxContextTokens: window } = manager.getState(session.id);
+      state.emit({ type: "usage", sessionId: session.id, spent, total: state.spent, contextTokens, window });
+    },
+  };
+}
+
+interface Bounds {
+  readonly subAgent?: SubAgent;
+}
+
+/** Why a call may not be made: bounds of the sub-agent, of skills in use, then whoever gives permission. */
+async function refusal(
+  call: CallToCheck,
+  state: AgentState,
+  { subAgent }: Bounds,
+): Promise<string | undefined> {
+  const { permissions, workspaceDir = "." } = state.options;
+  const { tool, arguments: args, signal } = call;
+  const bySkill = state.skills.refuse(tool.name);
+  if (bySkill !== undefined) return bySkill;
+  const own: PathBound[] =
+    subAgent?.paths === undefined ? [] : [{ by: `the sub-agent ${subAgent.name}`, paths: subAgent.paths }];
+  for (const bound of [...own, ...state.skills.bounds]) {
+    const outside = await outsideOf(bound, call, workspaceDir);
+    if (outside !== undefined) return outside;
+  }
+  if (permissions === undefined) return undefined;
+  const asker = subAgent === undefined ? {} : { subAgent: subAgent.name };
+  return refusalOf(await permissions({ tool: tool.name, arguments: args, signal, ...asker }));
+}
+
+function subAgentHost(state: AgentState): SubAgentHost {
+  const { options } = state;
+  return {
+    subAgents: options.subAgents ?? [],
+    memory: options.memory,
+    channelDir: options.channelDir,
+    clock: state.clock,
+    emit: (event) => state.emit(event),
+    newSessionId: ({ name }) => subSessionId(state.session.id, name, state.newId()),
+    portsFor: (subAgent, session) => subAgentPorts(state, subAgent, session),
+    async ended(_subAgent, sessionId, text, signal) {
+      const { archiveSteps } = state.managers.managerFor(state.model).getState(sessionId);
+      if (archiveSteps > 0) await relate(state, sessionId);
+      await state.skills.run("after_subagent", text, signal);
+    },
+  };
+}
+
+/** Its tools are the parent's that it names; it reads its own session, and starts no sub-agents and no skills. */
+function subAgentPorts(
+  state: AgentState,
+  subAgent: SubAgent,
+  session: AgentSession,
+): { readonly ports: TurnPorts; spent(): Spent } {
+  const { options } = state;
+  const model = subAgent.model === undefined ? state.model : options.models?.(subAgent.model);
+  if (model === undefined)
+    throw new Error(
+      `the model "${subAgent.model}" of the sub-agent ${subAgent.name} is not known (${subAgent.place})`,
+    );
+  const given = options.tools ?? [];
+  const unknown = (subAgent.tools ?? []).filter((name) => !given.some((tool) => tool.name === name));
+  if (unknown.length > 0)
+    throw new Error(
+      `the sub-agent ${subAgent.name} names tools that do not exist: ${unknown.join(", ")} (${subAgent.place})`,
+    );
+  const lent = given.filter(({ name }) => subAgent.tools?.includes(name) ?? true);
+  const reading = readingTools(state, { session, model });
+  let spent = NOTHING_SPENT;
+  const common = commonPorts(state, session, model);
+  const manager = state.managers.managerFor(model);
+  const free = new Set(reading);
+  const ports: TurnPorts = {
+    ...common,
+    ...(subAgent.thinkingLevel === undefined ? {} : { thinkingLevel: subAgent.thinkingLevel }),
+    system: subAgent.prompt,
+    tools: toolBox([...lent, ...reading]),
+    limits: { ...state.limits, ...subAgent.limits },
+    refuse: async (call) => (free.has(call.tool) ? undefined : refusal(call, state, { subAgent })),
+    // What it says on its way is its own; what it does is told.
+    emit: (event) => {
+      if (event.type !== "text" && event.type !== "reasoning") state.emit(event);
+    },
+    metered(usage) {
+      spent = addSpent(spent, spentOn(usage, bareModelName(model.name), manager.config.models));
+      common.metered(usage);
+    },
+  };
+  return { ports, spent: () => spent };
+}
