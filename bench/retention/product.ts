@@ -1,0 +1,25 @@
+import { compact } from "../../src/compaction/one-shot.ts";
+import { decode, encode } from "../../src/messages/codecs.ts";
+import type { Message } from "../../src/messages/message.ts";
+import { builtinSummarizer } from "../../src/summarizers/builtin.ts";
+import { render, turnsOf } from "./turns.ts";
+
+/** Ours, on the messages themselves. */
+export type ProductMethod = (messages: readonly Message[], budget: number) => Promise<string>;
+
+/** The built-in summarizer alone. */
+export const summaryAlone: ProductMethod = async (messages, maxTokens) =>
+  (await builtinSummarizer.summarize(messages, { maxTokens })).text;
+
+/** What `compact()` leaves of the list: the summary and what is kept beside it. */
+export const oneShot: ProductMethod = async (messages, maxTokens) => {
+  const list = encode(messages, "openai-chat");
+  const options = { format: "openai-chat", maxTokens, onOverflow: "elide" } as const;
+  const { messages: left } = await compact(list, options);
+  return render(turnsOf(decode(left, "openai-chat")));
+};
+
+export const PRODUCT: Readonly<Record<string, ProductMethod>> = {
+  "built-in summary alone": summaryAlone,
+  "compact(), one shot": oneShot,
+};
