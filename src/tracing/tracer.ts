@@ -81,7 +81,7 @@ export function createTracer(options: TracerOptions): Tracer {
       lost();
       return placed;
     }
-    const open = once(() => redacted(event, redact));
+    const open = once(() => frozen(redacted(event, redact)));
     const bytes = memorySize([event.properties, event.payload]);
     lanes.forEach((lane, index) => {
       lane.push({ open, place: places[index], bytes });
@@ -152,6 +152,14 @@ function redacted(event: CompactEvent, redact: TracerOptions["redact"]): Compact
     properties: safe.properties,
     ...(payload === undefined ? {} : { payload: safe.payload }),
   };
+}
+
+/** Several exporters get the same event: none may change it for the others. */
+function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) frozen(inner);
+  return value;
 }
 
 function once<T>(make: () => T): () => T {
