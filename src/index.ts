@@ -1,4 +1,5 @@
 export type { SummarizerFailure } from "./compaction/apply.ts";
+export type { BeforeCompaction, CompactionMoment } from "./compaction/before-compaction.ts";
 export {
   type CompactConfig,
   type CompactConfigInput,

@@ -1,6 +1,7 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ClaimedItem, Outbox, OutboxItem } from "../storage/outbox.ts";
 import { messageOf } from "./announce.ts";
+import { type BeforeCompaction, createBeforeCompaction } from "./before-compaction.ts";
 import { type DeliveryOptions, deliver, type MemoryFlushHook, retryAfter } from "./flush-delivery.ts";
 import { decodeFlushItem, discardedMessages, encodeFlushItem } from "./flush-item.ts";
 import { later } from "./later.ts";
@@ -56,9 +57,17 @@ const LOOK_AGAIN_SOONEST_MS = 100;
 const CLAIM_MS = 5000;
 const HOOK_TIMEOUT_MS = 60_000;
 
-/** As a manager's ports ask for it; nothing where they name no hook. */
+/** What a manager's ports say of a memory. */
+interface MemoryPorts {
+  readonly memoryFlushHook?: MemoryFlushHook;
+  readonly memoryFlushTimeoutMs?: number;
+  readonly beforeCompaction?: BeforeCompaction;
+  readonly beforeCompactionWaitMs?: number;
+}
+
+/** As a manager's ports ask for it; nothing where they name neither hook nor look. */
 export function createManagerFlushing(
-  ports: { readonly memoryFlushHook?: MemoryFlushHook; readonly memoryFlushTimeoutMs?: number },
+  ports: MemoryPorts,
   context: Pick<MemoryFlushOptions, "redact" | "now" | "warn"> & {
     readonly worker: string;
     open(): Promise<{
@@ -66,6 +75,27 @@ export function createManagerFlushing(
       readonly states: { load: MemoryFlushOptions["state"] };
     }>;
   },
+): MemoryFlushing | undefined {
+  const flushing = createHookFlushing(ports, context);
+  const { beforeCompaction, beforeCompactionWaitMs } = ports;
+  if (beforeCompaction === undefined) return flushing;
+  const { warn } = context;
+  const wait = beforeCompactionWaitMs === undefined ? {} : { waitMs: beforeCompactionWaitMs };
+  const look = createBeforeCompaction(beforeCompaction, { warn, ...wait });
+  return {
+    start: () => flushing?.start(),
+    async queue(session, plan, step) {
+      await look(session, plan);
+      return flushing?.queue(session, plan, step);
+    },
+    recover: async () => (await flushing?.recover()) ?? { handedOn: 0, failed: 0 },
+    settle: async (ms) => flushing?.settle(ms),
+  };
+}
+
+function createHookFlushing(
+  ports: MemoryPorts,
+  context: Parameters<typeof createManagerFlushing>[1],
 ): MemoryFlushing | undefined {
   if (ports.memoryFlushHook === undefined) return undefined;
   const { worker, open, redact, now, warn } = context;

@@ -3,6 +3,7 @@ import type { TextModel } from "../model.ts";
 import type { StorageDriver } from "../storage/driver.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import type { Exporter } from "../tracing/event.ts";
+import type { BeforeCompaction } from "./before-compaction.ts";
 import type { MemoryFlushHook } from "./flush-delivery.ts";
 import type { CompactionReport } from "./report.ts";
 
@@ -24,6 +25,13 @@ export interface ManagerPorts {
   readonly memoryFlushHook?: MemoryFlushHook;
   /** How long the hook may take before it is given up and called again later; 60,000 when left out. */
   readonly memoryFlushTimeoutMs?: number;
+  /**
+   * Sees the whole list, as the model got it last, before a compaction that summarizes or empties messages is
+   * committed; a compaction waits a little for it and goes on whatever becomes of it.
+   */
+  readonly beforeCompaction?: BeforeCompaction;
+  /** How long a compaction waits; 1,000 milliseconds when left out. */
+  readonly beforeCompactionWaitMs?: number;
   /** Names this worker among those that share the storage; a random name when left out. */
   readonly worker?: string;
   /** Hear every event. */

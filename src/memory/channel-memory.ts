@@ -1,11 +1,26 @@
-import type { CompactConfigInput } from "../compaction/config.ts";
-import type { MemoryFlushHook } from "../compaction/flush-delivery.ts";
+import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
+import type { ManagerPorts } from "../compaction/ports.ts";
 import type { Message } from "../messages/message.ts";
 import type { TextModel } from "../model.ts";
-import type { RecallRequest, RecallResult } from "./recall.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { createMemoryWriter } from "./changes/writer.ts";
+import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
+import { createIntake, type Intake } from "./lifecycle/intake.ts";
+import { createLane, type Lane } from "./lifecycle/lane.ts";
+import { createPending } from "./lifecycle/pending.ts";
+import { createRefresh, type Refresh } from "./lifecycle/refresh.ts";
+import { rerankBy } from "./lifecycle/rerank.ts";
+import { createTaken } from "./lifecycle/taken.ts";
+import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
+import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
+import { createSidecar } from "./sidecar/sidecar.ts";
+import type { Sidecar } from "./sidecar/task.ts";
 
 /** The sections of the settings that a memory reads; a whole configuration will do. */
-export type MemorySettingsInput = Pick<CompactConfigInput, "memory" | "memoryRecall" | "sessionMemory">;
+export type MemorySettingsInput = Pick<
+  CompactConfigInput,
+  "memory" | "memoryRecall" | "sessionMemory" | "redaction"
+>;
 
 export interface ChannelMemoryOptions {
   readonly workspaceDir: string;
@@ -15,28 +30,15 @@ export interface ChannelMemoryOptions {
   readonly settings?: MemorySettingsInput | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
+  /** Milliseconds of a steady clock. */
+  readonly clock?: (() => number) | undefined;
   /** Told of what failed or works less well than it could; a failure never reaches the run. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Told of every task as it ends, whoever did it. */
   readonly onTask?: ((record: MemoryTaskRecord) => void) | undefined;
 }
 
-/** What became of one task of the memory. */
-export interface MemoryTaskRecord {
-  /** Such as `session-update`, `consolidation`, `promotion`, `history-folding`, `cleanup`. */
-  readonly name: string;
-  /** `model` where a model's answer was taken, `program` where the program's own was. */
-  readonly by: "model" | "program";
-  readonly outcome: "done" | "nothing" | "failed" | "timeout" | "aborted";
-  readonly milliseconds: number;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Why it failed, or why a model's answer was not taken. */
-  readonly detail?: string | undefined;
-}
-
-/** What a boundary of the work did: each step by itself, since each may fail alone. */
+/** What a boundary of the work did: each step by itself, since each may fail alone; what failed is tried again beside the run. */
 export interface MemoryBoundary {
   readonly session: "written" | "unchanged" | "failed" | "off";
   readonly consolidation: "written" | "unchanged" | "failed" | "off" | "in_background";
@@ -72,19 +74,207 @@ export interface ChannelMemory {
   /** The same before a new session begins in the channel. */
   beforeNewSession(messages: readonly Message[], options?: MemoryBoundaryOptions): Promise<MemoryBoundary>;
   /** For the ports of a `CompactManager`: `new CompactManager(config, { ...ports, ...memory.ports })`. */
-  readonly ports: {
-    readonly memoryFlushHook: MemoryFlushHook;
-    readonly beforeCompaction: (
-      messages: readonly Message[],
-      moment: {
-        readonly sessionId: string;
-        readonly discarded: readonly Message[];
-        readonly signal: AbortSignal;
-      },
-    ) => Promise<void>;
-  };
+  readonly ports: Required<Pick<ManagerPorts, "memoryFlushHook" | "beforeCompaction">>;
   /** Resolves when no work of the memory is under way. */
   settled(): Promise<void>;
   /** Takes in what was not taken in yet, with the messages where they are given, and waits for work under way. */
-  close(messages?: readonly Message[], options?: MemoryTurn): Promise<void>;
+  close(messages?: readonly Message[], turn?: MemoryTurn): Promise<void>;
+}
+
+/** The memory of one channel; its files are made, and what an earlier process left is taken in, at the first touch. */
+export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemory {
+  const parts = partsOf(options);
+  return {
+    recall: (userText, given = {}) => recallFrom(parts, userText, given),
+    afterTurn: (messages, turn = {}) => afterTurn(parts, messages, turn),
+    beforeCompaction: (messages, given = {}) => {
+      const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
+      return boundary(parts, messages, { ...given, force });
+    },
+    async beforeNewSession(messages, given = {}) {
+      const force = parts.settings.sessionMemory.forceRefreshBeforeNewSession;
+      const done = await boundary(parts, messages, { ...given, force });
+      parts.refresh.forget(sessionOf(given));
+      return done;
+    },
+    ports: {
+      memoryFlushHook: async (messages, { sessionId, signal }) => {
+        if (!parts.writes) return;
+        await begun(parts);
+        await parts.lane.run(() => parts.intake.now(sessionId, messages, signal));
+      },
+      beforeCompaction: async (messages, { sessionId, discarded, signal }) => {
+        const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
+        // With a model the hook takes in what leaves, once the compaction is committed.
+        const leaves = parts.sidecar === undefined ? discarded : [];
+        await boundary(parts, messages, { sessionId, discarded: leaves, signal, force });
+      },
+    },
+    settled: () => parts.lane.idle(),
+    close: (messages, turn = {}) => close(parts, messages, turn),
+  };
+}
+
+interface Parts {
+  readonly options: ChannelMemoryOptions;
+  readonly settings: CompactConfig;
+  /** Whether anything may be written at all. */
+  readonly writes: boolean;
+  readonly sidecar: Sidecar | undefined;
+  readonly lane: Lane;
+  readonly refresh: Refresh;
+  readonly intake: Intake;
+  readonly warn: (message: string) => void;
+  readonly now: () => number;
+  begun: Promise<void> | undefined;
+  closed: boolean;
+}
+
+function partsOf(options: ChannelMemoryOptions): Parts {
+  const settings = mergeConfig(options.settings ?? {});
+  const {
+    channelDir,
+    workspaceDir,
+    model,
+    onTask,
+    now = Date.now,
+    clock = () => performance.now(),
+  } = options;
+  const redactor = createRedactor(settings.redaction);
+  const warn = (message: string): void => options.onWarning?.(`memory: ${message}`);
+  const redact = (text: string): string => redactor.redactText(text);
+  const sidecar = model === undefined ? undefined : createSidecar({ model, redact });
+  const program: TaskContext = {
+    writer: createMemoryWriter({ channelDir, workspaceDir, redactor, now }),
+    now,
+    clock,
+    onTask: (record) => onTask?.(record),
+  };
+  const context = { ...program, sidecar };
+  const lane = createLane(warn);
+  return {
+    options,
+    settings,
+    writes: settings.memory.automaticWrites,
+    sidecar,
+    lane,
+    refresh: createRefresh({ program, context, lane, thresholds: settings.sessionMemory }),
+    intake: createIntake({
+      context,
+      lane,
+      taken: createTaken(channelDir),
+      pending: createPending(channelDir, redactor),
+    }),
+    warn,
+    now,
+    begun: undefined,
+    closed: false,
+  };
+}
+
+/** Files and what an earlier process left; once, and again only when it failed. */
+function begun(parts: Parts): Promise<void> {
+  const begin = async (): Promise<void> => {
+    await ensureWorkspace(parts.options.workspaceDir);
+    await ensureChannel(parts.options.channelDir);
+    await parts.intake.resume();
+  };
+  parts.begun ??= begin().catch((error: unknown) => {
+    parts.begun = undefined;
+    throw error;
+  });
+  return parts.begun;
+}
+
+async function recallFrom(
+  parts: Parts,
+  query: string,
+  given: Partial<Omit<RecallRequest, "query" | "workspaceDir" | "channelDir">>,
+): Promise<RecallResult> {
+  const { options, settings, sidecar, warn, now } = parts;
+  const { enabled, rerankWithModel, maxCandidates, maxInjected, maxChars } = settings.memoryRecall;
+  const nothing: RecallResult = { items: [], renderedText: "", candidates: 0, folded: 0, omitted: 0 };
+  if (!enabled) return nothing;
+  try {
+    if (parts.writes) await begun(parts);
+    const rerank = rerankWithModel && sidecar !== undefined ? { rerank: rerankBy(sidecar) } : {};
+    const { workspaceDir, channelDir } = options;
+    const limits = { maxCandidates, maxInjected, maxChars };
+    return await recallRelevantMemory({
+      ...limits,
+      ...rerank,
+      warn,
+      now: now(),
+      ...given,
+      query,
+      workspaceDir,
+      channelDir,
+    });
+  } catch (error) {
+    warn(`nothing is recalled: ${wordsOf(error)}`);
+    return nothing;
+  }
+}
+
+function afterTurn(parts: Parts, messages: readonly Message[], turn: MemoryTurn): boolean {
+  if (!keepsSession(parts) || parts.closed) return false;
+  return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, () => begun(parts));
+}
+
+/** MEM-9: the session's state first, then what leaves; a step that fails stops nothing. */
+async function boundary(
+  parts: Parts,
+  messages: readonly Message[],
+  { force, signal, discarded = messages, ...turn }: MemoryBoundaryOptions & { readonly force: boolean },
+): Promise<MemoryBoundary> {
+  if (!parts.writes) return { session: "off", consolidation: "off" };
+  const sessionId = sessionOf(turn);
+  const step = async <T>(name: string, work: () => Promise<T>): Promise<T | "failed"> => {
+    try {
+      await begun(parts);
+      return await work();
+    } catch (error) {
+      parts.warn(`${name} failed, and is tried again beside the run: ${wordsOf(error)}`);
+      return "failed";
+    }
+  };
+  const session =
+    force && keepsSession(parts)
+      ? await step("the update of SESSION.md", () => parts.refresh.now(sessionId, messages))
+      : "off";
+  if (session === "failed") parts.refresh.later(sessionId, messages);
+  const consolidation = await step("taking in what leaves", () =>
+    parts.sidecar === undefined
+      ? parts.intake.now(sessionId, discarded, signal)
+      : parts.intake.beside(sessionId, discarded),
+  );
+  if (consolidation === "failed")
+    await step("keeping it for later", () => parts.intake.beside(sessionId, discarded));
+  return { session, consolidation };
+}
+
+async function close(
+  parts: Parts,
+  messages: readonly Message[] | undefined,
+  turn: MemoryTurn,
+): Promise<void> {
+  const last = parts.refresh.last();
+  const list = messages ?? last?.messages;
+  const sessionId = turn.sessionId ?? (messages === undefined ? last?.sessionId : undefined);
+  if (list !== undefined && !parts.closed) await boundary(parts, list, { ...turn, sessionId, force: true });
+  parts.closed = true;
+  await parts.lane.idle();
+  parts.lane.close();
+}
+
+function keepsSession({ writes, settings }: Parts): boolean {
+  return writes && settings.sessionMemory.enabled;
+}
+
+function sessionOf({ sessionId }: MemoryTurn): string {
+  return sessionId ?? "default";
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

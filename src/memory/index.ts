@@ -24,14 +24,14 @@ export type {
 export type { UndoLeft, UndoResult } from "./changes/undo.ts";
 export type { LockSettings } from "./changes/with-channel.ts";
 export { createMemoryWriter, type MemoryWriter, type MemoryWriterOptions } from "./changes/writer.ts";
-export type {
-  ChannelMemory,
-  ChannelMemoryOptions,
-  MemoryBoundary,
-  MemoryBoundaryOptions,
-  MemorySettingsInput,
-  MemoryTaskRecord,
-  MemoryTurn,
+export {
+  type ChannelMemory,
+  type ChannelMemoryOptions,
+  createChannelMemory,
+  type MemoryBoundary,
+  type MemoryBoundaryOptions,
+  type MemorySettingsInput,
+  type MemoryTurn,
 } from "./channel-memory.ts";
 export { type BuildColdCandidatesOptions, buildColdCandidates } from "./cold.ts";
 export {
@@ -45,6 +45,7 @@ export {
 export { getChannelSessionPath } from "./files/names.ts";
 export { type MemoryFile, readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
 export type { MemoryCandidate, MemorySource, SectionKind } from "./memory-candidate.ts";
+export type { MemoryTaskRecord } from "./memory-task.ts";
 export { type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
 export type { Precedence } from "./precedence.ts";
 export type { CandidateSource, RecallCandidate, RecallHit } from "./ranking/candidate.ts";
@@ -71,3 +72,6 @@ export {
   type SessionMemoryLimits,
 } from "./session-memory.ts";
 export type { SessionMemoryState } from "./session-sections.ts";
+export { type SessionMemoryUpdateOptions, updateChannelSessionMemory } from "./session-update/update.ts";
+export { createSidecar, runSidecarTask } from "./sidecar/sidecar.ts";
+export type { Sidecar, SidecarOutcome, SidecarPorts, SidecarRecord, SidecarTask } from "./sidecar/task.ts";

@@ -96,7 +96,11 @@ async function byProgram<T>(attempt: Attempt<T>): Promise<"written" | "unchanged
   }
 }
 
-function ended<T>(attempt: Attempt<T>, by: MemoryTaskRecord["by"], written: boolean): "written" | "unchanged" {
+function ended<T>(
+  attempt: Attempt<T>,
+  by: MemoryTaskRecord["by"],
+  written: boolean,
+): "written" | "unchanged" {
   tell(attempt, by, written ? "done" : "nothing");
   return written ? "written" : "unchanged";
 }

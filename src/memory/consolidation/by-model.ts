@@ -57,8 +57,14 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function readConsolidation(value: Fields, input: ConsolidationInput): Consolidation {
   const known = ["add", "supersede", "invalidate", "history"];
-  if (!known.some((field) => field in value)) throw new Error(`it has none of the fields ${known.join(", ")}`);
-  const isFounded = founded(input.messages, itemsOf(input.memory).map(({ text }) => text).join("\n"));
+  if (!known.some((field) => field in value))
+    throw new Error(`it has none of the fields ${known.join(", ")}`);
+  const isFounded = founded(
+    input.messages,
+    itemsOf(input.memory)
+      .map(({ text }) => text)
+      .join("\n"),
+  );
   const ids = new Set(itemsOf(input.memory).map(({ id }) => id));
   const about = (entry: Fields): string[] => {
     const id = String(entry.id ?? "");
@@ -85,7 +91,10 @@ function readConsolidation(value: Fields, input: ConsolidationInput): Consolidat
     }),
   ];
   const isKept = (operation: MemoryOperation): boolean => !("text" in operation) || isFounded(operation.text);
-  return { operations: operations.filter(isKept).slice(0, MOST_OPERATIONS), history: historyIn(value.history, input, isFounded) };
+  return {
+    operations: operations.filter(isKept).slice(0, MOST_OPERATIONS),
+    history: historyIn(value.history, input, isFounded),
+  };
 }
 
 function addition(entry: Fields, messages: readonly Message[]): MemoryOperation[] {
@@ -94,10 +103,13 @@ function addition(entry: Fields, messages: readonly Message[]): MemoryOperation[
   if (text === "" || origin === undefined || isTransient(text)) return [];
   if (origin.trust === "tool") {
     // Words of a tool that ask for something are nobody's wish: they are kept as what was said, never as a rule.
-    const said = isFirmRule(text) ? `"${text.replaceAll('"', "'")}" stands in what ${origin.source ?? "a tool"} gave` : text;
+    const said = isFirmRule(text)
+      ? `"${text.replaceAll('"', "'")}" stands in what ${origin.source ?? "a tool"} gave`
+      : text;
     return [{ op: "add", section: "Facts", text: said, ...origin }];
   }
-  const section = entry.section === "Constraints" && origin.trust !== "person" ? "Facts" : sectionOf(entry.section);
+  const section =
+    entry.section === "Constraints" && origin.trust !== "person" ? "Facts" : sectionOf(entry.section);
   return [{ op: "add", section, text, ...origin }];
 }
 
@@ -116,7 +128,9 @@ function originOf(record: unknown, messages: readonly Message[]): MemoryOrigin |
     return { trust: "tool", source: result.name ?? call?.name ?? "tool" };
   }
   if (message.role === "tool") return { trust: "tool", source: "tool" };
-  return message.role === "user" && message.meta?.synthetic !== true ? { trust: "person" } : { trust: "agent" };
+  return message.role === "user" && message.meta?.synthetic !== true
+    ? { trust: "person" }
+    : { trust: "agent" };
 }
 
 function entriesOf(value: unknown, field: string): Fields[] {
@@ -139,7 +153,9 @@ function historyIn(
 ): Consolidation["history"] {
   if (typeof value !== "object" || value === null) return undefined;
   const { title, lines } = value as Fields;
-  const kept = textsOf(lines ?? [], "history.lines").filter(isFounded).slice(0, MOST_LINES);
+  const kept = textsOf(lines ?? [], "history.lines")
+    .filter(isFounded)
+    .slice(0, MOST_LINES);
   if (kept.length === 0) return undefined;
   return entryOf(typeof title === "string" && title !== "" ? title : (kept[0] ?? ""), kept, at);
 }

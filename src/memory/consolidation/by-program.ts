@@ -15,33 +15,47 @@ export interface Consolidation {
 }
 
 const FORGET =
-  /^(?:please\s+|and\s+)*(?:forget|don['’]?t remember|delete (?:from|out of) (?:your )?memory|vergiss|oublie|olvida|esqueça|dimentica|забудь|忘记|忘掉|忘れて|잊어)\b?\s*(?:that|about|what i said about|dass|que)?\s*/iu;
+  /^(?:please\s+|and\s+)*(?:forget|don['’]?t remember|delete (?:from|out of) (?:your )?memory|vergiss|oublie|olvida|esqueça|dimentica|забудь|忘记|忘掉|忘れて|잊어)\s*(?:that|about|what i said about|dass|que)?\s*/iu;
 /** Share of the words after "forget" that an item must hold to be meant. */
 const MEANT = 0.8;
 const FEWEST_WORDS = 2;
 
 /** The durable of the messages as operations on MEMORY.md, and the rest as an entry of the history; no model. */
-export function consolidationOf(messages: readonly Message[], memory: MemoryDocument, at: number): Consolidation {
+export function consolidationOf(
+  messages: readonly Message[],
+  memory: MemoryDocument,
+  at: number,
+): Consolidation {
   const conversation = readConversation(messages);
   const items = itemsOf(memory);
-  const forgotten = conversation.requests.flatMap(({ text }) => sentences(text).flatMap((said) => meantBy(said, items)));
+  const forgotten = conversation.requests.flatMap(({ text }) =>
+    sentences(text).flatMap((said) => meantBy(said, items)),
+  );
   const statements = newestOfEach(durableStatements(conversation));
   const operations = statements.flatMap((statement) => operationFor(statement, items));
-  const forget = [...new Set(forgotten)].map((target) => ({ op: "forget", target, why: "the user asked for it" }) as const);
+  const forget = [...new Set(forgotten)].map(
+    (target) => ({ op: "forget", target, why: "the user asked for it" }) as const,
+  );
   return { operations: [...forget, ...operations], history: historyEntry(messages, at) };
 }
 
 /** Of statements that say nearly the same the last one. */
 function newestOfEach(statements: readonly DurableStatement[]): DurableStatement[] {
   return statements.filter(
-    ({ text }, index) => !statements.slice(index + 1).some((later) => likeness(later.text, text) >= SAME_STATEMENT),
+    ({ text }, index) =>
+      !statements.slice(index + 1).some((later) => likeness(later.text, text) >= SAME_STATEMENT),
   );
 }
 
 /** A newer statement takes the place of what the runtime noted on the same; what people wrote stays beside it. */
-function operationFor({ section, text, trust }: DurableStatement, items: readonly MemoryItem[]): MemoryOperation[] {
+function operationFor(
+  { section, text, trust }: DurableStatement,
+  items: readonly MemoryItem[],
+): MemoryOperation[] {
   if (items.some((item) => item.text === text)) return [];
-  const older = items.find((item) => item.writtenBy !== "person" && likeness(item.text, text) >= SAME_STATEMENT);
+  const older = items.find(
+    (item) => item.writtenBy !== "person" && likeness(item.text, text) >= SAME_STATEMENT,
+  );
   return older === undefined
     ? [{ op: "add", section, text, trust }]
     : [{ op: "supersede", target: older.id, text, trust }];
@@ -51,6 +65,7 @@ function meantBy(sentence: string, items: readonly MemoryItem[]): string[] {
   const lead = FORGET.exec(sentence)?.[0];
   if (lead === undefined) return [];
   const topic = sentence.slice(lead.length);
-  if (topic.trim().split(/\s+/).length < FEWEST_WORDS && !/[\u3040-\u9fff\uac00-\ud7af]/.test(topic)) return [];
+  if (topic.trim().split(/\s+/).length < FEWEST_WORDS && !/[\u3040-\u9fff\uac00-\ud7af]/.test(topic))
+    return [];
   return items.filter((item) => heldBy(topic, item.text) >= MEANT).map(({ id }) => id);
 }

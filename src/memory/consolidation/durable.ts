@@ -47,7 +47,9 @@ export function durableStatements({ messages, requests }: Conversation): Durable
     return found.length > MOST_OF_ONE ? found.filter((one) => REMEMBER.test(one.text)) : found;
   });
   const agreed = messages.flatMap((message) =>
-    message.role === "assistant" ? proseOf(messageText(message)).flatMap((sentence) => ofAgent(sentence, message.id)) : [],
+    message.role === "assistant"
+      ? proseOf(messageText(message)).flatMap((sentence) => ofAgent(sentence, message.id))
+      : [],
   );
   return [...said, ...agreed];
 }

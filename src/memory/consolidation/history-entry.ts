@@ -20,16 +20,22 @@ const TITLE = 90;
 export function historyEntry(messages: readonly Message[], at: number): HistoryEntry | undefined {
   const task = readState(messages, undefined);
   const log = worklogOf(task.conversation);
-  const decided = task.decisions.map(({ text, rationale }) => oneLine(`${text} ${rationale}`)).filter(isTellingDecision);
+  const decided = task.decisions
+    .map(({ text, rationale }) => oneLine(`${text} ${rationale}`))
+    .filter(isTellingDecision);
   const lines = [
     ...tellingTurns(log),
     ...labelled("Decided", decided.slice(-MOST_OF_A_KIND)),
     ...labelled("Asked for", task.constraints.filter(isFirmRule).slice(0, MOST_OF_A_KIND).toReversed()),
-    ...labelled("Left open", task.todos.slice(0, MOST_OF_A_KIND).map(({ text }) => text)),
+    ...labelled(
+      "Left open",
+      task.todos.slice(0, MOST_OF_A_KIND).map(({ text }) => text),
+    ),
   ];
   const [first] = log;
   if (first === undefined || lines.length === 0) return undefined;
-  const telling = task.conversation.requests.find(({ text }) => text.length >= TITLE / 5) ?? task.conversation.requests[0];
+  const telling =
+    task.conversation.requests.find(({ text }) => text.length >= TITLE / 5) ?? task.conversation.requests[0];
   return entryOf(clipEnd(firstSentence(telling?.text ?? first.asked), TITLE), lines, at);
 }
 

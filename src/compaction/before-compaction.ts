@@ -1,0 +1,52 @@
+import type { Message } from "../messages/message.ts";
+import { messageOf } from "./announce.ts";
+import { discardedMessages } from "./flush-item.ts";
+import { later } from "./later.ts";
+import type { CompactionPlan } from "./plan.ts";
+import type { LiveSession } from "./session.ts";
+
+/** What is told of a compaction that is about to be committed. */
+export interface CompactionMoment {
+  readonly sessionId: string;
+  /** The messages whose content leaves the list. */
+  readonly discarded: readonly Message[];
+  /** Aborted when the compaction goes on without waiting any longer. */
+  readonly signal: AbortSignal;
+}
+
+/** Sees the whole list while it is whole: a summarized or emptied message is still itself. */
+export type BeforeCompaction = (
+  messages: readonly Message[],
+  moment: CompactionMoment,
+) => void | Promise<void>;
+
+/** How long a compaction waits for whoever looks at the list first. */
+const WAIT_MS = 1_000;
+
+/** Shows a list to the port before a plan is committed; waits a little, and never rejects. */
+export function createBeforeCompaction(
+  look: BeforeCompaction,
+  { waitMs = WAIT_MS, warn }: { readonly waitMs?: number; warn(message: string): void },
+): (session: LiveSession, plan: CompactionPlan) => Promise<void> {
+  return async (session, plan) => {
+    if (!plan.entries.some(({ action }) => action === "summarize" || action === "clear")) return;
+    const controller = new AbortController();
+    const moment = {
+      sessionId: session.id,
+      discarded: discardedMessages(session, plan),
+      signal: controller.signal,
+    };
+    let callOff = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      callOff = later(waitMs, () => {
+        controller.abort();
+        resolve();
+      });
+    });
+    const looked = (async () => look([...session.view], moment))().catch((error: unknown) =>
+      warn(`what was to come before a compaction failed: ${messageOf(error)}`),
+    );
+    await Promise.race([looked, late]);
+    callOff();
+  };
+}

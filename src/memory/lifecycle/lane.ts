@@ -1,0 +1,63 @@
+import { retryAfter } from "../../compaction/flush-delivery.ts";
+import { later } from "../../compaction/later.ts";
+
+/** Work beside the run: one piece at a time, each again later when it fails. */
+export interface Lane {
+  /** Begins behind what is there; resolves with what the work gives, rejects when it fails. */
+  run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Does it now or later, until it succeeds; a newer work of the same name takes the place of one that waits. */
+  keepTrying(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
+  /** Resolves when nothing runs; what waits for another try does not count. */
+  idle(): Promise<void>;
+  /** No try begins any more. */
+  close(): void;
+}
+
+export function createLane(warn: (message: string) => void): Lane {
+  const controller = new AbortController();
+  const waiting = new Map<string, () => void>();
+  let last: Promise<unknown> = Promise.resolve();
+  let running = 0;
+
+  const run = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    running += 1;
+    const next = last.then(() => work(controller.signal));
+    last = next
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => {
+        running -= 1;
+      });
+    return next;
+  };
+
+  const attempt = (name: string, work: (signal: AbortSignal) => Promise<unknown>, attempts: number): void => {
+    waiting.get(name)?.();
+    waiting.delete(name);
+    run(work).catch((error: unknown) => {
+      if (controller.signal.aborted) return;
+      const words = error instanceof Error ? error.message : String(error);
+      if (attempts === 0) warn(`${name} failed and is tried again: ${words}`);
+      if (!waiting.has(name))
+        waiting.set(
+          name,
+          later(retryAfter(attempts), () => attempt(name, work, attempts + 1)),
+        );
+    });
+  };
+
+  return {
+    run,
+    keepTrying: (name, work) => attempt(name, work, 0),
+    async idle() {
+      while (running > 0) await last;
+    },
+    close() {
+      controller.abort();
+      for (const callOff of waiting.values()) callOff();
+      waiting.clear();
+    },
+  };
+}

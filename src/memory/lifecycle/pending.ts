@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Message } from "../../messages/message.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import { WORK_FOLDER } from "../changes/channel-files.ts";
+import { createFile, readMemoryFile } from "../files/write-file.ts";
+
+/** Messages that wait to be taken in. */
+export interface PendingRange {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly messages: readonly Message[];
+}
+
+/** Ranges on disk: they outlive the process that was to take them in. */
+export interface Pending {
+  /** Durable when it resolves, secrets taken out. */
+  add(sessionId: string, messages: readonly Message[]): Promise<PendingRange>;
+  all(): Promise<readonly PendingRange[]>;
+  remove(range: PendingRange): Promise<void>;
+}
+
+export function createPending(channelDir: string, redactor: Pick<Redactor, "redactValue">): Pending {
+  const folder = join(channelDir, WORK_FOLDER, "pending");
+  return {
+    async add(sessionId, messages) {
+      const plain = messages.map(({ native: _native, format: _format, ...message }) => message);
+      const safe = redactor.redactValue(plain) as readonly Message[];
+      const range = { id: `${randomUUID()}.json`, sessionId, messages: safe };
+      await createFile(join(folder, range.id), JSON.stringify({ sessionId, messages: safe }));
+      return range;
+    },
+    async all() {
+      const names = await readdir(folder).catch(() => []);
+      const read = names.filter((name) => name.endsWith(".json")).map((name) => readRange(folder, name));
+      return (await Promise.all(read)).flat();
+    },
+    remove: ({ id }) => rm(join(folder, id), { force: true }),
+  };
+}
+
+/** None for a file that cannot be read: it was never finished, and its messages are in the archive. */
+async function readRange(folder: string, id: string): Promise<PendingRange[]> {
+  try {
+    const text = (await readMemoryFile(join(folder, id)))?.text ?? "";
+    const { sessionId, messages } = JSON.parse(text) as Omit<PendingRange, "id">;
+    return Array.isArray(messages) ? [{ id, sessionId, messages }] : [];
+  } catch {
+    return [];
+  }
+}
