@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { refuseOutside } from "./files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "./files/names.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 import { type MemoryCandidate, type MemorySource, priorityOf, sectionKindOf } from "./memory-candidate.ts";
@@ -37,7 +38,7 @@ export async function readMemoryCandidates(
   ];
   const read = await Promise.all(
     files.map(async ([source, path]) => {
-      const file = await readOrWarn(path, options.warn);
+      const file = await readOrWarn(path, options);
       if (file === undefined) return { candidates: [], state: path };
       const state = `${path} ${file.version} ${file.modified}`;
       return { candidates: candidatesOfFile(source, path, file), state };
@@ -51,9 +52,10 @@ export async function readMemoryCandidates(
 
 async function readOrWarn(
   path: string,
-  warn: ((message: string) => void) | undefined,
+  { workspaceDir, channelDir, warn }: BuildMemoryCandidatesOptions,
 ): Promise<MemoryFile | undefined> {
   try {
+    await refuseOutside(path, [workspaceDir, channelDir]);
     return await readMemoryFile(path);
   } catch (error) {
     warn?.(`${path} is left out of the recall: ${error instanceof Error ? error.message : String(error)}`);
@@ -67,7 +69,9 @@ function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile):
   return splitSections(file.text, { maxChars: SECTION_CHARS }).map((section, order) => {
     const sectionKind = sectionKindOf(section.headings);
     const title = section.headings.join(" › ");
-    const timestamp = timeOf(section) ?? (source === "channel-session" ? file.modified : undefined);
+    const { mark } = section;
+    const noted = mark === undefined ? undefined : readTimestamp(mark.time);
+    const timestamp = noted ?? timeOf(section) ?? (source === "channel-session" ? file.modified : undefined);
     return {
       id: uniqueId(`${source}:${slug(title) || "preamble"}`, section.content),
       source,
@@ -80,6 +84,8 @@ function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile):
       section: `${pathKey}:${title}`,
       order,
       line: section.line,
+      ...(mark === undefined ? {} : { trust: mark.trust }),
+      ...(mark?.source === undefined ? {} : { from: mark.source }),
     };
   });
 }

@@ -65,6 +65,7 @@ export {
   renderRuntimeContext,
   stripRuntimeContext,
 } from "./runtime-context.ts";
+export { type MemoryScope, type MemoryScopeRequest, openMemoryScope } from "./scope.ts";
 export {
   emptySessionMemory,
   parseSessionMemory,

@@ -3,6 +3,8 @@ export interface MarkdownLine {
   readonly kind: "heading" | "text" | "code" | "blank";
   /** Of a heading its words; of text the line without comments; of code the line as it is. */
   readonly text: string;
+  /** The line with its comments. */
+  readonly raw: string;
   /** 1 to 6 for headings, 0 otherwise. */
   readonly level: number;
   /** From 1. */
@@ -32,7 +34,7 @@ export function scanMarkdown(text: string): readonly MarkdownLine[] {
       scanned.push(readLine(line, index + 1));
     } else {
       index = comment.line;
-      scanned.push(plainLine(withoutComments(comment.rest), index + 1));
+      scanned.push(plainLine(withoutComments(comment.rest), lines[index] ?? "", index + 1));
     }
   }
   return scanned;
@@ -45,7 +47,13 @@ function fenceEnd(lines: readonly string[], start: number, fence: string): numbe
 }
 
 function codeLines(lines: readonly string[], first: number): readonly MarkdownLine[] {
-  return lines.map((text, index) => ({ kind: "code", text, level: 0, number: first + index }));
+  return lines.map((text, index) => ({
+    kind: "code",
+    text,
+    raw: text,
+    level: 0,
+    number: first + index,
+  }));
 }
 
 function closes(line: string, fence: string): boolean {
@@ -69,13 +77,14 @@ function commentEnd(lines: readonly string[], start: number): { line: number; re
 
 function readLine(line: string, number: number): MarkdownLine {
   const heading = HEADING.exec(line);
-  if (heading === null) return plainLine(withoutComments(line), number);
+  if (heading === null) return plainLine(withoutComments(line), line, number);
   const words = withoutComments(heading[2] ?? "").trim();
-  return { kind: "heading", text: /^#+$/.test(words) ? "" : words, level: heading[1]?.length ?? 1, number };
+  const text = /^#+$/.test(words) ? "" : words;
+  return { kind: "heading", text, raw: line, level: heading[1]?.length ?? 1, number };
 }
 
-function plainLine(text: string, number: number): MarkdownLine {
-  return { kind: text.trim() === "" ? "blank" : "text", text, level: 0, number };
+function plainLine(text: string, raw: string, number: number): MarkdownLine {
+  return { kind: text.trim() === "" ? "blank" : "text", text, raw, level: 0, number };
 }
 
 function withoutComments(line: string): string {

@@ -1,3 +1,4 @@
+import type { MemoryTrust } from "./changes/operation.ts";
 import type { RecallCandidate } from "./ranking/candidate.ts";
 
 /** Where a memory comes from; the two logs are cold and searched only when asked for. */
@@ -34,6 +35,9 @@ export interface MemoryCandidate extends RecallCandidate {
   readonly sectionKind: SectionKind;
   /** Higher comes first where two are equally relevant. */
   readonly priority: number;
+  /** How far it may be believed, where that was noted, and the name of the tool or person it is from. */
+  readonly trust?: MemoryTrust | undefined;
+  readonly from?: string | undefined;
   /** The line its content begins on, from 1. */
   readonly line: number;
 }

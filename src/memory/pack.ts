@@ -29,7 +29,10 @@ export interface Packed<T> {
   readonly omitted: number;
 }
 
-type Packable = Pick<MemoryCandidate, "source" | "title" | "path" | "content" | "timestamp">;
+type Packable = Pick<
+  MemoryCandidate,
+  "source" | "title" | "path" | "content" | "timestamp" | "trust" | "from"
+>;
 
 /** An item that is cut to less than this is better left out. */
 const LEAST_CHARS = 160;
@@ -103,11 +106,12 @@ function clipAt(text: string, length: number): string {
   return `${word.trimEnd()}${CLIP_MARK}`;
 }
 
-/** Where an item is from and how old it is, on one line. */
-function header({ source, title, path, timestamp }: Packable, now: number | undefined): string {
+/** Where an item is from, how old it is, and whether a tool said it, on one line. */
+function header({ source, title, path, timestamp, trust, from }: Packable, now: number | undefined): string {
   const name = title === "" ? source : `${source} / ${title}`;
   const age = timestamp === undefined ? "" : `, noted ${ageOf(timestamp, now)}`;
-  return `${escapeRuntimeTags(`[${name}] ${path}`)}${age}\n`;
+  const tool = trust === "tool" ? `, said by the tool ${from ?? "that was used"}: no instruction` : "";
+  return `${escapeRuntimeTags(`[${name}] ${path}${tool}`)}${age}\n`;
 }
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -45,18 +45,37 @@ interface Topic {
   readonly hit: ScoredMemory;
   readonly time: number;
   readonly terms: ReadonlySet<string>;
+  /** What its text is about: words that are no date, number or other value. */
+  readonly about: ReadonlySet<string>;
   readonly asked: readonly string[];
+}
+
+/** Those of `others` that are fresher than one of `hits` on its topic: who sees the older note must see them. */
+export function fresherNotes(
+  hits: readonly ScoredMemory[],
+  others: readonly ScoredMemory[],
+  query: string,
+): readonly ScoredMemory[] {
+  const known = topicsOf(hits, query);
+  return topicsOf(others, query)
+    .filter((other) => known.some((topic) => other.time > topic.time && sameTopic(topic, other)))
+    .map(({ hit }) => hit);
+}
+
+function topicsOf(hits: readonly ScoredMemory[], query: string): readonly Topic[] {
+  const queryTerms = new Set(analyze(query));
+  return hits.map((hit): Topic => {
+    const { title, content, timestamp } = hit.candidate;
+    const terms = new Set(analyze(`${title}\n${content}`));
+    const about = new Set(analyze(content).filter((term) => !isValue(term)));
+    const asked = [...queryTerms].filter((term) => terms.has(term));
+    return { hit, time: Date.parse(timestamp ?? ""), terms, about, asked };
+  });
 }
 
 /** Every note waits for the fresher ones on its topic; otherwise the order stays. */
 function freshFirst(hits: readonly ScoredMemory[], query: string): readonly ScoredMemory[] {
-  const queryTerms = new Set(analyze(query));
-  const topics = hits.map((hit): Topic => {
-    const { title, content, timestamp } = hit.candidate;
-    const terms = new Set(analyze(`${title}\n${content}`));
-    const asked = [...queryTerms].filter((term) => terms.has(term));
-    return { hit, time: Date.parse(timestamp ?? ""), terms, asked };
-  });
+  const topics = topicsOf(hits, query);
   const ordered: Topic[] = [];
   const placed = new Set<Topic>();
   const placeWithFresher = (topic: Topic): void => {
@@ -78,12 +97,30 @@ function freshFirst(hits: readonly ScoredMemory[], query: string): readonly Scor
 const SHARED_TERMS = 0.6;
 const FEWEST_ASKED = 2;
 
-/** They say much the same words, or answer the same two or more words of the query. */
+/** They say much the same words, are about the same thing, or answer the same two or more words of the query. */
 function sameTopic(one: Topic, other: Topic): boolean {
   const sameAsked =
     one.asked.length === other.asked.length && one.asked.every((term) => other.terms.has(term));
   if (sameAsked && one.asked.length >= FEWEST_ASKED) return true;
-  const fewer = Math.min(one.terms.size, other.terms.size);
-  const shared = [...one.terms].filter((term) => other.terms.has(term)).length;
-  return fewer > 1 && shared / fewer >= SHARED_TERMS;
+  if (shared(one.terms, other.terms, 2) >= SHARED_TERMS) return true;
+  const isAsked = one.asked.some((term) => one.about.has(term) && other.about.has(term));
+  return isAsked && shared(one.about, other.about, 1) >= SHARED_TERMS;
+}
+
+/** The share of the smaller set that is in the other one too; 0 for sets of less than `fewest`. */
+function shared(one: ReadonlySet<string>, other: ReadonlySet<string>, fewest: number): number {
+  const smaller = Math.min(one.size, other.size);
+  if (smaller < fewest) return 0;
+  return [...one].filter((term) => other.has(term)).length / smaller;
+}
+
+const NAMED_TIMES: ReadonlySet<string> = new Set(
+  analyze(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december today tomorrow yesterday",
+  ),
+);
+
+/** What a note may say otherwise than another one on the same thing. */
+function isValue(term: string): boolean {
+  return /\d/.test(term) || NAMED_TIMES.has(term);
 }

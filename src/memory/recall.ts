@@ -3,8 +3,9 @@ import { readMemoryCandidates } from "./candidates.ts";
 import { buildColdCandidates } from "./cold.ts";
 import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { packMemories } from "./pack.ts";
-import { inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
+import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
+import { checkUser } from "./scope.ts";
 
 /** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
 export type RerankMemories = (
@@ -17,6 +18,8 @@ export interface RecallRequest {
   readonly query: string;
   readonly workspaceDir: string;
   readonly channelDir: string;
+  /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
+  readonly user?: string | undefined;
   /** Best candidates that are looked at; 12. */
   readonly maxCandidates?: number | undefined;
   /** Items in the text at most; 5. */
@@ -71,6 +74,7 @@ const SURE_COVERAGE = 0.22;
 /** What of the memory answers the query, best first, and as text to put before the user's message. No model is asked. */
 export async function recallRelevantMemory(request: RecallRequest): Promise<RecallResult> {
   checkRequest(request);
+  await checkUser(request.channelDir, request.user);
   const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;
   const { candidates, index } = await indexed(request);
   const found = relevant(candidates, index, request);
@@ -143,7 +147,9 @@ function relevant(
   });
   const covered = hits.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
   const sections = new Set(covered.map(({ candidate }) => candidate.section));
-  const kept = hits.filter(({ candidate }) => sections.has(candidate.section));
+  const near = hits.filter(({ candidate }) => sections.has(candidate.section));
+  const far = hits.filter((hit) => !near.includes(hit));
+  const kept = [...near, ...fresherNotes(near, far, query)];
   const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
   const ordered = inPrecedence(kept, query, precedence);
   return sure ? ordered : ordered.slice(0, 1);

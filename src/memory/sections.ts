@@ -1,3 +1,4 @@
+import { type ItemMark, readMark } from "./changes/mark.ts";
 import { type MarkdownLine, scanMarkdown } from "./markdown.ts";
 
 /** A piece of a Markdown file under one heading: the whole section, or a part of a long one. */
@@ -7,6 +8,8 @@ export interface MarkdownSection {
   readonly content: string;
   /** The line its content begins on, from 1. */
   readonly line: number;
+  /** What the runtime noted about its items, which are of one day and origin then. */
+  readonly mark?: ItemMark | undefined;
 }
 
 export interface SectionOptions {
@@ -47,15 +50,15 @@ function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
   return headings.length > 1 && first?.level === 1 && top.length === 1 ? first : undefined;
 }
 
-interface Part {
-  readonly content: string;
-  readonly line: number;
-}
+type Part = Omit<MarkdownSection, "headings">;
 
+/** Pieces of at most that length, and of items of one day and origin. */
 function cut(lines: readonly MarkdownLine[], maxChars: number): readonly Part[] {
   const whole = partOf(lines);
   if (whole === undefined) return [];
-  if (whole.content.length <= maxChars) return [whole];
+  const blocks = blocksOf(lines);
+  const isOne = blocks.every((block) => originOf(block) === originOf(blocks[0] ?? []));
+  if (isOne && whole.content.length <= maxChars) return [whole];
   const parts: Part[] = [];
   let open: MarkdownLine[] = [];
   const close = (): void => {
@@ -63,13 +66,26 @@ function cut(lines: readonly MarkdownLine[], maxChars: number): readonly Part[] 
     if (part !== undefined) parts.push(part);
     open = [];
   };
-  for (const block of blocksOf(lines)) {
+  for (const block of blocks) {
     const length = [...open, ...block].reduce((sum, { text }) => sum + text.length + 1, 0);
-    if (length > maxChars) close();
+    if (length > maxChars || originOf(block) !== originOf(open)) close();
     open.push(...block);
   }
   close();
   return parts;
+}
+
+function markOf(lines: readonly MarkdownLine[]): ItemMark | undefined {
+  for (const { kind, raw } of lines) {
+    const mark = kind === "text" ? readMark(raw) : undefined;
+    if (mark !== undefined) return mark;
+  }
+  return undefined;
+}
+
+function originOf(lines: readonly MarkdownLine[]): string {
+  const { time, trust, source } = markOf(lines) ?? {};
+  return `${time?.slice(0, 10) ?? ""} ${trust ?? ""} ${source ?? ""}`;
 }
 
 const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s/;
@@ -95,5 +111,7 @@ function partOf(lines: readonly MarkdownLine[]): Part | undefined {
     .join("\n")
     .replace(/\n{3,}/g, "\n\n")
     .replace(/^\n+|\s+$/g, "");
-  return /[\p{L}\p{N}]/u.test(content) ? { content, line: first.number } : undefined;
+  if (!/[\p{L}\p{N}]/u.test(content)) return undefined;
+  const mark = markOf(lines);
+  return { content, line: first.number, ...(mark === undefined ? {} : { mark }) };
 }

@@ -1,7 +1,8 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, sep } from "node:path";
-import { CompactError } from "../../errors.ts";
+import { join } from "node:path";
+import { isInside, outside } from "../files/inside.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
+import { checkUser } from "../scope.ts";
 import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
 
 /** The folder in a channel where the runtime keeps its lock and its backups. */
@@ -9,6 +10,15 @@ export const WORK_FOLDER = ".memory";
 
 /** Files of a channel as they were read; undefined where there is none. */
 export type ReadFiles = Partial<Readonly<Record<ChangedFile, MemoryFile | undefined>>>;
+
+export interface ChannelFolder {
+  /** The folder of one channel; nothing outside it is written. */
+  readonly channelDir: string;
+  /** Links in the channel may lead into the workspace, not out of it; the channel must be inside. */
+  readonly workspaceDir?: string | undefined;
+  /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
+  readonly user?: string | undefined;
+}
 
 /** Where a channel's files really are; every path is inside `root`. */
 export interface ChannelPlace {
@@ -18,8 +28,9 @@ export interface ChannelPlace {
   path(file: ChangedFile): Promise<string>;
 }
 
-/** Opens a channel's folder; `NotFound` when it is not inside the workspace, links followed. */
-export async function openChannel(channelDir: string, workspaceDir?: string): Promise<ChannelPlace> {
+/** Opens a channel's folder; `NotFound` when it is not inside the workspace, links followed, or for other users. */
+export async function openChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
+  await checkUser(channelDir, user);
   await mkdir(channelDir, { recursive: true });
   const channel = await realpath(channelDir);
   const root = workspaceDir === undefined ? channel : await realpath(workspaceDir);
@@ -46,17 +57,4 @@ export async function readFiles(place: ChannelPlace): Promise<ReadFiles> {
     async (file) => [file, await readMemoryFile(await place.path(file))] as const,
   );
   return Object.fromEntries(await Promise.all(read));
-}
-
-/** True for a path at or below a folder; both must be real paths. */
-export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-
-export function outside(path: string): CompactError {
-  return new CompactError("NotFound", "the path leads out of the workspace", {
-    place: path,
-    hint: "Memory is read and written inside one workspace only: put the file there, not a link to it.",
-  });
 }

@@ -51,7 +51,7 @@ export function readDocument(file: MemoryFileName, text: string, version: string
   const title = titleOf(scanned);
   const uniqueItem = createUnique("-");
   const uniqueSection = createUnique("#");
-  let heading: MarkdownLine = { kind: "heading", text: "", level: 0, number: 0 };
+  let heading: Pick<MarkdownLine, "text" | "level" | "number"> = { text: "", level: 0, number: 0 };
   let above: { readonly level: number; readonly text: string }[] = [];
   let body: MarkdownLine[] = [];
   const finish = (lastLine: number): void => {

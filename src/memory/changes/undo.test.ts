@@ -87,7 +87,7 @@ it("MEM-8 backups are bounded; a change without one says so", async () => {
   await expect(writer.undo("c-nothing")).rejects.toMatchObject({ code: "NotFound" });
 });
 
-const lines = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 9 });
+const lines = fc.array(fc.constantFrom<string>("a", "b", "c", "d"), { maxLength: 9 });
 
 it("a difference, done, gives the other text; a merge with nothing else changed gives what was wanted", () => {
   fc.assert(

@@ -3,7 +3,13 @@ import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { createTurns } from "../../storage/turns.ts";
 import { DEFAULT_BACKUPS, keepBackup, pruneBackups } from "./backups.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
-import { type ChannelPlace, openChannel, type ReadFiles, readFiles } from "./channel-files.ts";
+import {
+  type ChannelFolder,
+  type ChannelPlace,
+  openChannel,
+  type ReadFiles,
+  readFiles,
+} from "./channel-files.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
 import { forgetForGood } from "./forget-for-good.ts";
 import { INCOMING_LIMITS } from "./incoming.ts";
@@ -15,11 +21,7 @@ import { planChange, textsOf } from "./plan-change.ts";
 import { planUndo, type UndoResult } from "./undo.ts";
 import { type LockSettings, withChannel } from "./with-channel.ts";
 
-export interface MemoryWriterOptions extends LockSettings {
-  /** The folder of one channel; nothing outside it is written. */
-  readonly channelDir: string;
-  /** Links in the channel may lead into the workspace, not out of it; the channel must be inside. */
-  readonly workspaceDir?: string | undefined;
+export interface MemoryWriterOptions extends ChannelFolder, LockSettings {
   /** The built-in one when left out. */
   readonly redactor?: Pick<Redactor, "redactText"> | undefined;
   /** Milliseconds since 1970. */
@@ -54,19 +56,19 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   };
   const alone = <T>(work: (place: ChannelPlace, lock: ChannelLock) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, async () => {
-      const place = await openChannel(options.channelDir, options.workspaceDir);
+      const place = await openChannel(options);
       return withChannel(place, options, (lock) => work(place, lock));
     });
   return {
     async read(file) {
-      const place = await openChannel(options.channelDir, options.workspaceDir);
+      const place = await openChannel(options);
       const found = (await readFiles(place))[file];
       return readDocument(file, found?.text ?? "", found?.version ?? null);
     },
     apply: (operations, note) => alone((place, lock) => applyAll({ place, lock, ports }, operations, note)),
     undo: (changeId, { partial = false } = {}) =>
       alone((place, lock) => undoOne({ place, lock, ports }, changeId, partial)),
-    log: async () => readLog((await openChannel(options.channelDir, options.workspaceDir)).channelDir),
+    log: async () => readLog((await openChannel(options)).channelDir),
   };
 }
 

@@ -1,0 +1,70 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { CompactError } from "../errors.ts";
+import { isInside, outside } from "./files/inside.ts";
+import { createFile, readMemoryFile } from "./files/write-file.ts";
+
+export interface MemoryScopeRequest {
+  readonly workspaceDir: string;
+  /** The channel's folder below the workspace, such as `team` or `groups/ops`. */
+  readonly channel: string;
+  /** Who asks. */
+  readonly user?: string | undefined;
+  /** Whom a channel that is new is for; everybody in the workspace when left out. */
+  readonly users?: readonly string[] | undefined;
+}
+
+/** What recall and writers take: the folders of one channel, and who asks. */
+export interface MemoryScope {
+  readonly workspaceDir: string;
+  readonly channelDir: string;
+  readonly user?: string | undefined;
+}
+
+const SCOPE_FILE = join(".memory", "scope.json");
+const SEGMENT = /^[\p{L}\p{N}_@#+-][\p{L}\p{N}_.@#+-]{0,127}$/u;
+
+/**
+ * The folders of a channel for one user. `NotFound`, whatever is there, for a name that leads out of the workspace and
+ * for a user whom the channel is not for: who may not read it does not learn that it exists.
+ */
+export async function openMemoryScope(request: MemoryScopeRequest): Promise<MemoryScope> {
+  const { workspaceDir, channel, user, users } = request;
+  const segments = channel.split("/");
+  if (!segments.every((segment) => SEGMENT.test(segment))) throw noMemory(channel);
+  const root = await realpath(workspaceDir).catch(() => {
+    throw noMemory(channel);
+  });
+  const channelDir = join(root, ...segments);
+  const real = await realpath(channelDir).catch(() => undefined);
+  if (real !== undefined && !isInside(root, real)) throw outside(channel);
+  if (users !== undefined) {
+    await mkdir(join(channelDir, ".memory"), { recursive: true, mode: 0o700 });
+    await createFile(join(channelDir, SCOPE_FILE), `${JSON.stringify({ users })}\n`);
+  }
+  await checkUser(channelDir, user);
+  return { workspaceDir: root, channelDir, ...(user === undefined ? {} : { user }) };
+}
+
+/** Throws `NotFound` when the channel names its users and this is none of them, or when that list cannot be read. */
+export async function checkUser(channelDir: string, user: string | undefined): Promise<void> {
+  const file = await readMemoryFile(join(channelDir, SCOPE_FILE));
+  if (file === undefined) return;
+  if (user === undefined || !usersIn(file.text)?.includes(user)) throw noMemory(channelDir);
+}
+
+function usersIn(text: string): readonly unknown[] | undefined {
+  try {
+    const { users } = JSON.parse(text) as { readonly users?: unknown };
+    return Array.isArray(users) ? users : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function noMemory(channel: string): CompactError {
+  return new CompactError("NotFound", "there is no such memory for this user", {
+    place: channel,
+    hint: "Ask for a channel of this workspace, with the user whom it is for.",
+  });
+}
