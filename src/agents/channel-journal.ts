@@ -68,7 +68,10 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
           hint: "The rest of the session goes on; log.jsonl has what was said.",
         }),
       );
-      if (stored !== undefined) header = { id: stored.id, related: stored.related };
+      if (stored === undefined) return undefined;
+      header = { id: stored.id, related: stored.related };
+      // What is added next must stand behind what was mended.
+      if (stored.mended) await rewrite(stored.messages);
       return stored;
     },
     async begin({ id, related, messages }) {
@@ -102,7 +105,15 @@ function withoutSecrets(message: AgentMessage, redactor: Redactor): AgentMessage
   return { role: "assistant", content };
 }
 
-function readSession(text: string, bad: (line: number) => void): StoredSession | undefined {
+function readSession(
+  text: string,
+  tell: (line: number) => void,
+): (StoredSession & { readonly mended: boolean }) | undefined {
+  let broken = false;
+  const bad = (line: number): void => {
+    broken = true;
+    tell(line);
+  };
   const lines = text.split("\n");
   const head = objectOf(parse(lines[0] ?? ""));
   if (head.type !== "session" || textOf(head.id) === "") {
@@ -117,7 +128,9 @@ function readSession(text: string, bad: (line: number) => void): StoredSession |
     else bad(index + 1);
   });
   const related = Array.isArray(head.related) ? head.related.filter((id) => typeof id === "string") : [];
-  return { id: textOf(head.id), related, messages: answered(messages) };
+  const whole = answered(messages);
+  const mended = broken || JSON.stringify(whole) !== JSON.stringify(messages);
+  return { id: textOf(head.id), related, messages: whole, mended };
 }
 
 function parse(line: string): unknown {

@@ -27,17 +27,23 @@ export async function loadDefinitions<T extends { readonly name: string }>(
   const problems: Diagnostic[] = [];
   for (const folder of folders) {
     for (const path of await filesIn(folder, index)) {
-      try {
-        const { made, problems: more } = read(await readFile(path, "utf8"), path);
-        problems.push(...more);
-        if (made !== undefined) found.set(made.name, made);
-      } catch (error) {
-        if (index !== undefined && ["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) continue;
-        problems.push({ ...diagnosticOf(error, "unreadable"), place: path });
-      }
+      const { made, problems: more } = await readFrom(path, read);
+      problems.push(...more);
+      if (made !== undefined) found.set(made.name, made);
     }
   }
   return { found: [...found.values()], problems };
+}
+
+async function readFrom<T>(path: string, read: (text: string, path: string) => Read<T>): Promise<Read<T>> {
+  try {
+    return read(await readFile(path, "utf8"), path);
+  } catch (error) {
+    // A folder without an index file is a folder of something else.
+    const isAbsent = ["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "");
+    const problem = { ...diagnosticOf(error, "unreadable"), place: path };
+    return { made: undefined, problems: isAbsent ? [] : [problem] };
+  }
 }
 
 async function filesIn(folder: string, index: string | undefined): Promise<string[]> {

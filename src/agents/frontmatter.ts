@@ -1,4 +1,4 @@
-import { isMap, isPair, isScalar, LineCounter, parseDocument } from "yaml";
+import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import type { Diagnostic } from "./diagnostic.ts";
 
 /** A markdown file with YAML before its text. */
@@ -44,23 +44,36 @@ export function readFrontmatter(text: string, path: string): FrontmatterFile {
   return { body, ...readYaml(yaml, source, path) };
 }
 
-function readYaml(yaml: string, source: readonly string[], path: string): Omit<FrontmatterFile, "body"> {
+type Fields = Omit<FrontmatterFile, "body">;
+
+function readYaml(yaml: string, source: readonly string[], path: string): Fields {
   const counter = new LineCounter();
   const document = parseDocument(yaml, { lineCounter: counter, prettyErrors: false, uniqueKeys: true });
   const lineAt = (offset: number): number => counter.linePos(offset).line + 1;
   const [error] = document.errors;
-  if (error === undefined && (document.contents === null || isMap(document.contents))) {
-    const places = new Map<string, number>();
-    for (const pair of isMap(document.contents) ? document.contents.items : []) {
-      if (isPair(pair) && isScalar(pair.key))
-        places.set(String(pair.key.value), lineAt(pair.key.range?.[0] ?? 0));
-    }
-    const fields = (document.toJS({ maxAliasCount: 0 }) ?? {}) as Record<string, unknown>;
-    return { fields, problems: [], lenient: false, placeOf: (field) => `${path}:${places.get(field) ?? 1}` };
+  const { contents } = document;
+  if (error !== undefined) {
+    const said = error.message.split("\n", 1)[0] ?? "";
+    return readLeniently(source, path, { line: lineAt(error.pos[0]), said });
   }
-  const line = error === undefined ? 2 : lineAt(error.pos[0]);
-  const said = error === undefined ? "it is no list of fields" : (error.message.split("\n", 1)[0] ?? "");
-  const lenient = readLines(source);
+  if (contents !== null && !isMap(contents)) {
+    return readLeniently(source, path, { line: 2, said: "it is no list of fields" });
+  }
+  const places = new Map(
+    (contents?.items ?? []).flatMap(({ key }) =>
+      isScalar(key) ? [[String(key.value), lineAt(key.range?.[0] ?? 0)] as const] : [],
+    ),
+  );
+  const fields = (document.toJS({ maxAliasCount: 0 }) ?? {}) as Record<string, unknown>;
+  return { fields, problems: [], lenient: false, placeOf: (field) => `${path}:${places.get(field) ?? 1}` };
+}
+
+function readLeniently(
+  source: readonly string[],
+  path: string,
+  { line, said }: { readonly line: number; readonly said: string },
+): Fields {
+  const { fields, places } = readLines(source);
   const problem: Diagnostic = {
     code: "bad-yaml",
     message: `the frontmatter is no valid YAML: ${said}`,
@@ -68,10 +81,10 @@ function readYaml(yaml: string, source: readonly string[], path: string): Omit<F
     hint: "It was read line by line instead. Put values with colons, brackets or # in double quotes.",
   };
   return {
-    fields: lenient.fields,
+    fields,
     problems: [problem],
     lenient: true,
-    placeOf: (field) => `${path}:${lenient.places.get(field) ?? 1}`,
+    placeOf: (field) => `${path}:${places.get(field) ?? 1}`,
   };
 }
 
@@ -82,23 +95,25 @@ interface ReadLines {
 
 /** Fields of one line each, and lists below a field without a value. Nothing is nested. */
 function readLines(source: readonly string[]): ReadLines {
-  const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const fields: Record<string, unknown> = {};
   const places = new Map<string, number>();
-  let open: string | undefined;
+  let open: string[] = [];
   source.forEach((line, index) => {
     const item = /^[ \t]*-[ \t]+(.*)$/.exec(line)?.[1];
-    if (item !== undefined && open !== undefined) {
-      const list = fields[open];
-      fields[open] = [...(Array.isArray(list) ? (list as unknown[]) : []), plain(item)];
+    if (item !== undefined) {
+      open.push(plain(item));
       return;
     }
     const [, name, value = ""] = FIELD.exec(line) ?? [];
     if (name === undefined) return;
-    open = value === "" ? name : undefined;
-    fields[name] = value === "" ? undefined : listOrPlain(value);
+    open = [];
+    fields[name] = value === "" ? open : listOrPlain(value);
     places.set(name, index + 2);
   });
-  return { fields: { ...fields }, places };
+  for (const [name, value] of Object.entries(fields)) {
+    if (Array.isArray(value) && value.length === 0) fields[name] = undefined;
+  }
+  return { fields, places };
 }
 
 function listOrPlain(value: string): unknown {

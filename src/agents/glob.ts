@@ -1,7 +1,6 @@
 /**
  * A glob over `/`-separated relative paths: `*` and `?` stay inside of a segment, `**` spans any number of them,
- * `{a,b}` is either. A pattern that names a folder means everything in it. No backtracking over segments: linear in practice
- * for the short patterns that people write.
+ * `{a,b}` is either. A pattern that names a folder means everything in it.
  */
 export function globPattern(glob: string): RegExp {
   const clean = glob.trim().replace(/^\.\//, "").replace(/\/+$/, "");
@@ -15,22 +14,23 @@ export function globPattern(glob: string): RegExp {
   return new RegExp(`^${text}${source.at(-1) === undefined ? "" : "(?:/.*)?"}$`, "s");
 }
 
-/** Undefined for `**`. */
+/** Undefined for `**`. A brace that is not closed is a brace. */
 function segmentSource(segment: string): string | undefined {
   if (segment === "**") return undefined;
-  let depth = 0;
-  let source = "";
-  for (const sign of segment) {
-    if (sign === "*") source += source.endsWith("[^/]*") ? "" : "[^/]*";
-    else if (sign === "?") source += "[^/]";
-    else if (sign === "{") {
-      depth += 1;
-      source += "(?:";
-    } else if (sign === "}" && depth > 0) {
-      depth -= 1;
-      source += ")";
-    } else if (sign === "," && depth > 0) source += "|";
-    else source += sign.replace(/[\\^$.*+?()[\]{}|]/, "\\$&");
-  }
-  return `${source}${")".repeat(depth)}`;
+  return segment
+    .split(/(\{[^{}]*\})/)
+    .map((piece) => {
+      const choices = /^\{(.*)\}$/.exec(piece)?.[1];
+      return choices === undefined
+        ? plainSource(piece)
+        : `(?:${choices.split(",").map(plainSource).join("|")})`;
+    })
+    .join("");
+}
+
+function plainSource(text: string): string {
+  return text
+    .replace(/[\\^$.+()[\]{}|]/g, "\\$&")
+    .replace(/\*+/g, "[^/]*")
+    .replace(/\?/g, "[^/]");
 }

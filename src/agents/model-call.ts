@@ -36,17 +36,20 @@ export async function callModel(
     for (;;) {
       const next = await timely(parts, signal, silenceMs);
       if (next.done === true) throw new Error("the model's answer broke off before its end");
-      const part = next.value;
-      if (part.type === "end") return gathered.answer(part);
-      gathered.take(part);
-      if (part.type === "text" && part.text !== "") emit({ type: "text", text: part.text });
-      if (part.type === "reasoning" && part.text !== "") emit({ type: "reasoning", text: part.text });
+      if (next.value.type === "end") return gathered.answer(next.value);
+      gathered.take(next.value);
+      tell(next.value, emit);
     }
   } catch (error) {
     return { error: request.signal.aborted ? request.signal.reason : error, text: gathered.text() };
   } finally {
     stop.abort();
   }
+}
+
+function tell(part: AgentModelPart, emit: (event: AgentEvent) => void): void {
+  if ((part.type === "text" || part.type === "reasoning") && part.text !== "")
+    emit({ type: part.type, text: part.text });
 }
 
 async function timely<T>(

@@ -56,27 +56,43 @@ export async function runTurn(
 async function steps(ports: TurnPorts, signal: AbortSignal, stopped: () => TurnEnd): Promise<TurnResult> {
   const { limits, session } = ports;
   let calls = 0;
-  for (let request = 1; ; request += 1) {
-    await fitRequest(ports, signal);
-    const answer = await ask(ports, signal);
+  for (let requests = 1; ; requests += 1) {
+    const answer = await request(ports, signal);
     if ("error" in answer) return broken(answer, ports, signal.aborted ? stopped() : "failed");
-    session.usage = answer.usage;
-    ports.metered(answer.usage);
-    if (answer.message !== undefined) await session.add(answer.message);
     if (answer.calls.length === 0) return endOf(answer, ports);
-    const limit = calls + answer.calls.length > limits.calls ? "call-limit" : undefined;
-    const over = limit ?? (request >= limits.requests ? "request-limit" : undefined);
+    calls += answer.calls.length;
+    const over = limitReached({ requests, calls }, limits);
     if (over !== undefined) {
       await session.add(answerAll(answer.calls, LIMIT_WORDS[over](limits)));
       return { end: over, text: answer.text };
     }
-    calls += answer.calls.length;
     await session.add(await runCalls(answer.calls, { ...ports, signal }));
     if (signal.aborted) return { end: stopped(), text: answer.text };
   }
 }
 
-const LIMIT_WORDS: Readonly<Record<"call-limit" | "request-limit", (limits: AgentLimits) => string>> = {
+async function request(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
+  const { session } = ports;
+  await fitRequest(ports, signal);
+  const answer = await ask(ports, signal);
+  if ("error" in answer) return answer;
+  session.usage = answer.usage;
+  ports.metered(answer.usage);
+  if (answer.message !== undefined) await session.add(answer.message);
+  return answer;
+}
+
+type Limit = "call-limit" | "request-limit";
+
+function limitReached(
+  { requests, calls }: { readonly requests: number; readonly calls: number },
+  limits: AgentLimits,
+): Limit | undefined {
+  if (calls > limits.calls) return "call-limit";
+  return requests >= limits.requests ? "request-limit" : undefined;
+}
+
+const LIMIT_WORDS: Readonly<Record<Limit, (limits: AgentLimits) => string>> = {
   "call-limit": ({ calls }) => `Not run: a turn may make ${calls} tool calls.`,
   "request-limit": ({ requests }) => `Not run: a turn may take ${requests} requests to the model.`,
 };
@@ -127,12 +143,8 @@ async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer |
 /** What had come stays in the list, told for what it is: the next turn goes on from there. */
 async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: TurnEnd): Promise<TurnResult> {
   const reason = diagnosticOf(answer.error).message;
-  const why =
-    end === "failed"
-      ? `the model failed: ${reason}`
-      : end === "time-limit"
-        ? "the time was over"
-        : "the user interrupted";
+  const stopped = end === "time-limit" ? "the time was over" : "the user interrupted";
+  const why = end === "failed" ? `the model failed: ${reason}` : stopped;
   const note =
     answer.text === "" ? `[No answer: ${why}]` : `${answer.text}\n[The answer was cut off: ${why}]`;
   await session.add({ role: "assistant", content: [{ type: "text", text: note }] });

@@ -101,15 +101,12 @@ export function createSkillSession(options: SkillSessionOptions): SkillSession {
       return NARROWEST.find((scope) => inUse.some(({ skill }) => skill.memoryScope === scope));
     },
     async run(event, text, signal) {
+      const due = inUse.flatMap(({ skill }) =>
+        skill.hooks.flatMap(([when, hook]) => (when === event ? [{ hook, skill, event, text }] : [])),
+      );
       const said: string[] = [];
-      for (const { skill } of [...inUse]) {
-        for (const [when, hook] of skill.hooks) {
-          if (when !== event || signal.aborted) continue;
-          const output = await runHook({ hook, skill, event, text }, options, signal);
-          if (output !== "") said.push(output);
-        }
-      }
-      return said.join("\n");
+      for (const run of due) said.push(signal.aborted ? "" : await runHook(run, options, signal));
+      return said.filter((output) => output !== "").join("\n");
     },
   };
 }

@@ -32,7 +32,6 @@ export interface Skill {
 }
 
 const FIELDS = ["name", "description", "when_to_use", "allowed_tools", "paths", "hooks", "memory_scope"];
-const BOUNDS = ["allowed_tools", "paths", "memory_scope"];
 /** Fields that other programs' skills have and that change nothing here. */
 const FOREIGN = ["license", "metadata", "version", "compatibility", "author", "tags"];
 const SCOPES = ["none", "relevant", "session"] as const;
@@ -60,31 +59,34 @@ export function readSkill(text: string, path: string): Read<Skill> {
   if (description === "") fields.wrong("description", "is missing", "Say in a sentence what the skill does.");
   if (file.body === "")
     fields.wrong("name", "the skill has no text", "Write the instructions behind the frontmatter.");
-  const before = fields.problems.length;
+  const bounds = readBounds(file, fields);
+  const isUsable = !fields.problems.some(
+    ({ code }) => code === "bad-frontmatter" || code === "no-frontmatter",
+  );
+  const hooks = readHooks(file, fields);
+  fields.tellOthers([...FIELDS, ...FOREIGN]);
+  const whenToUse = fields.text("when_to_use") ?? "";
+  const made: Skill = { name, description, whenToUse, body: file.body, ...bounds, hooks, place: path };
+  return { made: isUsable ? made : undefined, problems: fields.problems };
+}
+
+/** A bound that was declared holds, or the skill is not used: also where YAML is broken and the line cannot be read. */
+function readBounds(
+  { lenient, fields: values }: FrontmatterFile,
+  fields: FieldReader,
+): Pick<Skill, "allowedTools" | "paths" | "memoryScope"> {
+  for (const bound of ["allowed_tools", "paths", "memory_scope"]) {
+    if (lenient && bound in values && values[bound] === undefined)
+      fields.wrong(bound, "cannot be read", "Write it on one line, a list in brackets.");
+  }
   const allowedTools = fields.list("allowed_tools");
   const paths = fields.list("paths");
   const memoryScope = fields.choice("memory_scope", SCOPES);
-  const unbound = fields.problems.length > before;
-  const hooks = readHooks(file, fields);
-  fields.tellOthers([...FIELDS, ...FOREIGN]);
-  const lost = BOUNDS.filter(
-    (bound) => file.lenient && file.fields[bound] === undefined && text.includes(`${bound}:`),
-  );
-  for (const bound of lost) fields.wrong(bound, "cannot be read", "Write it as a list in brackets.");
-  const usable =
-    isDefinitionName(name) && description !== "" && file.body !== "" && !unbound && lost.length === 0;
-  const made: Skill = {
-    name,
-    description,
-    whenToUse: fields.text("when_to_use") ?? "",
-    body: file.body,
+  return {
     ...(allowedTools === undefined ? {} : { allowedTools }),
     ...(paths === undefined ? {} : { paths }),
     ...(memoryScope === undefined ? {} : { memoryScope }),
-    hooks,
-    place: path,
   };
-  return { made: usable ? made : undefined, problems: fields.problems };
 }
 
 function readHooks({ fields: { hooks }, lenient }: FrontmatterFile, fields: FieldReader): Skill["hooks"] {
@@ -131,10 +133,7 @@ function readHooks({ fields: { hooks }, lenient }: FrontmatterFile, fields: Fiel
 
 /** A hook, or what is wrong with it. Prose is never taken for a command. */
 function readHook(declared: unknown, place: string): Hook | string {
-  if (typeof declared === "string")
-    return isDefinitionName(declared)
-      ? { call: declared, seconds: HOOK_SECONDS, place }
-      : `"${declared.slice(0, 60)}" is no name of a function`;
+  if (typeof declared === "string") return namedHook(declared, HOOK_SECONDS, place);
   if (typeof declared !== "object" || declared === null) return `${JSON.stringify(declared)} is no hook`;
   const { run, call, seconds = HOOK_SECONDS, ...rest } = declared as Record<string, unknown>;
   const [other] = Object.keys(rest);
@@ -142,7 +141,12 @@ function readHook(declared: unknown, place: string): Hook | string {
   if (typeof seconds !== "number" || !(seconds > 0 && seconds <= MOST_HOOK_SECONDS))
     return `seconds must be over 0, up to ${MOST_HOOK_SECONDS}`;
   if (typeof run === "string" && call === undefined && run.trim() !== "") return { run, seconds, place };
-  if (typeof call === "string" && run === undefined && isDefinitionName(call))
-    return { call, seconds, place };
+  if (typeof call === "string" && run === undefined) return namedHook(call, seconds, place);
   return "either a command (run) or a function (call) is expected";
+}
+
+function namedHook(call: string, seconds: number, place: string): Hook | string {
+  return isDefinitionName(call)
+    ? { call, seconds, place }
+    : `"${call.slice(0, 60)}" is no name of a function`;
 }

@@ -1,0 +1,157 @@
+import { appendFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createAgent, createScriptedModel } from "../../src/agents/index.ts";
+import { CompactError } from "../../src/errors.ts";
+import { lint } from "../../src/lint/index.ts";
+import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
+import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";
+
+const SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+const filler = (seed: number): string =>
+  Array.from({ length: 120 }, (_, index) => `detail ${seed}-${index} of the build log`).join("\n");
+
+describe("a session in its channel", () => {
+  it("goes on in another process, its compactions known, its secrets not written", async () => {
+    const channelDir = tempFolder();
+    const storage = createMemoryDriver();
+    const more = {
+      channelDir,
+      managerPorts: { storage, onWarning: () => undefined },
+      config: { maxContextTokens: 9000, policy: { hardCapBuffer: 500 } },
+    };
+    const first = await agentWith((_r, number) => ({ text: `Noted ${number}.` }), more);
+    for (let turn = 1; turn <= 12; turn += 1) await play(first.agent, `token is ${SECRET}\n${filler(turn)}`);
+    expect(first.agent.context().compactions).toBeGreaterThan(0);
+    await first.agent.close();
+
+    const second = await agentWith(() => ({ text: "Still here." }), more);
+    expect(second.agent.sessionId).toBe(first.agent.sessionId);
+    expect(second.agent.messages).toHaveLength(first.agent.messages.length);
+    expect(endOf(await play(second.agent, "and now?"))?.end).toBe("answered");
+    expect(second.requests[0]?.messages.some((message) => JSON.stringify(message).includes("COMPACT-SUMMARY"))).toBe(true);
+    for (const file of ["context.jsonl", "log.jsonl"])
+      expect(readFileSync(join(channelDir, file), "utf8")).not.toContain(SECRET);
+  });
+
+  it("mends what a process that died left: torn lines, calls without results", async () => {
+    const channelDir = tempFolder();
+    const { agent } = await agentWith(() => ({ text: "ok" }), { channelDir });
+    await play(agent, "one");
+    const call = { type: "tool-call", toolCallId: "c1", toolName: "run", input: {} };
+    const message = { role: "assistant", content: [call] };
+    appendFileSync(join(channelDir, "context.jsonl"), `${JSON.stringify({ type: "message", message })}\n{"type":"mess`);
+    const problems: string[] = [];
+    const next = await agentWith(() => ({ text: "fine" }), {
+      channelDir,
+      onDiagnostic: ({ place = "" }) => problems.push(place.replace(channelDir, "")),
+    });
+    expect(problems).toEqual(["/context.jsonl:5"]);
+    expect(lint(next.agent.messages, "ai-sdk")).toEqual([]);
+    expect(JSON.stringify(next.agent.messages.at(-1))).toContain("The process ended before this call was finished");
+    expect(endOf(await play(next.agent, "two"))?.end).toBe("answered");
+    const third = await agentWith(() => ({ text: "fine" }), { channelDir });
+    expect(third.agent.messages).toHaveLength(next.agent.messages.length);
+  });
+
+  it("tells once that the disk is full, goes on in memory, and catches up", async () => {
+    const driver = createMemoryDriver();
+    let full = false;
+    const refuse = async (): Promise<void> => {
+      if (full) throw new CompactError("StorageFailed", "no space left on device", { hint: "Free some disk space." });
+    };
+    const sessionStorage: typeof driver = {
+      ...driver,
+      append: async (key, text) => refuse().then(() => driver.append(key, text)),
+      put: async (key, value, options) => refuse().then(() => driver.put(key, value, options)),
+    };
+    const { agent } = await agentWith(() => ({ text: "ok" }), { sessionStorage });
+    full = true;
+    const events = [...(await play(agent, "one")), ...(await play(agent, "two"))];
+    expect(eventsOf(events, "warning").map(({ diagnostic }) => diagnostic)).toEqual([
+      { code: "session-not-saved", message: "no space left on device", hint: "Free some disk space." },
+    ]);
+    full = false;
+    await play(agent, "three");
+    const model = createScriptedModel(() => ({}));
+    const next = await createAgent({ model, sessionStorage, config: { storage: { kind: "memory" } } });
+    expect(next.messages).toEqual(agent.messages);
+  });
+
+  it("goes on where the archive's disk is full: the list stays whole while it fits", async () => {
+    const driver = createMemoryDriver();
+    const storage: typeof driver = {
+      ...driver,
+      put: async () => {
+        throw new CompactError("StorageFailed", "no space left on device", { hint: "Free some disk space." });
+      },
+    };
+    const { agent } = await agentWith(() => ({ text: "ok" }), {
+      managerPorts: { storage, onWarning: () => undefined },
+      config: { maxContextTokens: 9000, policy: { hardCapBuffer: 500 } },
+    });
+    const ends = [];
+    for (let turn = 1; turn <= 12; turn += 1) ends.push(endOf(await play(agent, filler(turn)))?.end);
+    expect(ends[0]).toBe("answered");
+    expect(ends.at(-1)).toBe("failed");
+    expect(agent.messages.length).toBeGreaterThan(12);
+  });
+});
+
+describe("commands as data", () => {
+  it("AGT-3 tells tokens by layer and the distance to the trigger, compacts on demand with an instruction, and begins a new session", async () => {
+    const channelDir = tempFolder();
+    const { agent, requests } = await agentWith(
+      (request, number) =>
+        request.messages.length === 1 && number > 3
+          ? { calls: [{ name: "compact_search", arguments: { query: "falcon port" } }] }
+          : { text: `Noted ${number}.` },
+      { channelDir, system: "Be brief.", tools: [tool("read", () => filler(1))] },
+    );
+    await play(agent, "The port of falcon is 8423.");
+    for (let turn = 1; turn <= 9; turn += 1) await play(agent, filler(turn));
+    const before = agent.context();
+    const sum = before.layers.reduce((total, layer) => total + layer.tokens, 0);
+    expect(before.tokens - sum).toBeLessThan(10);
+    expect(before.layers.map(({ name }) => name)).toEqual(["system", "tools", "pinned", "summary", "recent", "toolPairs", "remainder"]);
+    expect(before.untilTrigger).toBe(before.trigger - before.tokens);
+    expect(before.compactions).toBe(0);
+
+    const report = await agent.compact("look after port numbers");
+    expect(report).toMatchObject({ compacted: true, reason: "manual" });
+    expect(agent.context()).toMatchObject({ compactions: 1 });
+    expect(agent.context().tokens).toBeLessThan(before.tokens);
+
+    const { sessionId, previous } = await agent.startNew();
+    expect(sessionId).not.toBe(previous);
+    expect(agent.messages).toEqual([]);
+    await play(agent, "What was the port of falcon?");
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toContain("8423");
+  });
+
+  it("finds after a new session what was too short for a compaction", async () => {
+    const channelDir = tempFolder();
+    const { agent, requests } = await agentWith(
+      (request, number) => {
+        const [seen = ""] = resultsIn(request);
+        if (number === 2) return { calls: [{ name: "compact_search", arguments: { query: "falcon port" } }] };
+        if (number === 3) return { calls: [{ name: "compact_expand", arguments: { id: /log-\d+/.exec(seen)?.[0] } }] };
+        return { text: "ok" };
+      },
+      { channelDir },
+    );
+    await play(agent, "The port of falcon is 8423.");
+    await agent.startNew();
+    await play(agent, "What was the port?");
+    expect(resultsIn(requests[2] ?? { messages: [] })[0]).toContain("log-1");
+    expect(resultsIn(requests[3] ?? { messages: [] })[0]).toContain("The port of falcon is 8423.");
+  });
+
+  it("goes on with another model and its window", async () => {
+    const { agent } = await agentWith(() => ({ text: "ok" }), { config: { storage: { kind: "memory" } } });
+    await play(agent, "one");
+    await agent.useModel(createScriptedModel(() => ({ text: "I am another." }), { name: "demo:small", window: 8000 }));
+    expect(agent.context().window).toBe(8000);
+    expect(endOf(await play(agent, "two"))?.text).toBe("I am another.");
+  });
+});
