@@ -58,10 +58,13 @@ function sourceOf(
   model: string | undefined,
 ): ArchiveSource {
   const states = createStateStore<SessionState>(driverOf(config, place));
-  const name = model ?? config.model;
+  const named = model ?? config.model;
   return {
     archive: openArchive(config, place),
-    counter: createTokenCounter({ models: config.models, ...(name === undefined ? {} : { model: name }) }),
+    counterFor: (found) => {
+      const name = named ?? found;
+      return createTokenCounter({ models: config.models, ...(name === undefined ? {} : { model: name }) });
+    },
     keep: config.policy,
     state: async (id) => (await states.load(id).catch(() => undefined))?.value,
   };

@@ -18,7 +18,7 @@ import { textIn } from "./untrusted.ts";
 /** An archive to look at. */
 export interface ArchiveSource {
   readonly archive: Archive;
-  readonly counter: RequestCounter;
+  counterFor(model: string | undefined): RequestCounter;
   /** By which messages are told apart; the archive does not say which settings were used. */
   readonly keep: KeepCounts;
   /** The session's state, where it lies beside the archive. */
@@ -27,6 +27,7 @@ export interface ArchiveSource {
 
 /** What was read of a session. */
 interface Loaded extends ArchivedConversation {
+  readonly counter: RequestCounter;
   /** By the archive's step. */
   readonly summaries: ReadonlyMap<number, string>;
 }
@@ -37,7 +38,12 @@ export function createArchivedRecord(
   source: ArchiveSource,
   changed: () => void,
 ): { readonly record: SessionRecord } {
-  let loaded: Loaded = { messages: [], steps: [], summaries: new Map() };
+  let loaded: Loaded = {
+    counter: source.counterFor(undefined),
+    messages: [],
+    steps: [],
+    summaries: new Map(),
+  };
   let loading: Promise<void> | undefined;
   const stepOf = (head: CompactionHead): ArchivedStep | undefined =>
     loaded.steps.find(({ step }) => step === head.archive?.step);
@@ -50,7 +56,7 @@ export function createArchivedRecord(
       return loading;
     },
     count: () => loaded.messages.length,
-    message: (index) => messageView(loaded, index, source.counter),
+    message: (index) => messageView(loaded, index),
     open: async (head) => opened(stepOf(head), loaded),
     expand: (what) => expand(what, { loaded, sessionId, archive: source.archive }),
     async search(text, limit) {
@@ -91,7 +97,8 @@ export function createArchivedRecord(
 }
 
 async function loadSession(sessionId: string, source: ArchiveSource, record: SessionRecord): Promise<Loaded> {
-  const { archive, counter, keep } = source;
+  const { archive, keep } = source;
+  const counter = source.counterFor(await modelOf(archive, sessionId));
   const lists = [];
   const summaries = new Map<number, string>();
   const times = new Map<number, string>();
@@ -113,7 +120,16 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
   if (record.compactions.length === 0) tellSteps(record, joined, { summaries, times, counter });
   const ask = joined.messages.find(({ message }) => isUserSpeech(message));
   if (ask !== undefined) record.amend({ title: shortPreview(readableMessage(ask.message)).slice(0, 200) });
-  return { ...joined, summaries };
+  return { ...joined, counter, summaries };
+}
+
+/** The model that the session's first estimate was made for. */
+async function modelOf(archive: Archive, sessionId: string): Promise<string | undefined> {
+  for await (const line of archive.streamEvents(sessionId)) {
+    const model = textIn(readEventLine(line)?.properties, "model");
+    if (model !== undefined) return model === "unknown" ? undefined : model;
+  }
+  return undefined;
 }
 
 /** The caller's own objects take as much room again, and nobody looks at them here. */
@@ -186,7 +202,7 @@ function fateCounts(entries: ArchivedStep["entries"]): Partial<Record<Fate, numb
   return counts;
 }
 
-function messageView({ messages }: Loaded, index: number, counter: RequestCounter): MessageView | undefined {
+function messageView({ messages, counter }: Loaded, index: number): MessageView | undefined {
   const archived = messages[index];
   if (archived === undefined) return undefined;
   const { message, archiveId } = archived;

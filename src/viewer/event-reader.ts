@@ -48,6 +48,8 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   const summaries = new Map<number, string>();
   const spans = createSpanTree(record);
   let round: Round | undefined;
+  /** Of the summary that is in the list. */
+  let summaryTokens = 0;
 
   const opened = (event: ToldEvent): Round => {
     round ??= { startedAt: event.startedAt, failed: false, policy: [], failures: [] };
@@ -56,7 +58,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   const readers: Readonly<Record<string, (event: ToldEvent) => void>> = {
     "compact.token_estimate": (event) => {
       round = undefined;
-      estimated(record, event);
+      estimated(record, event, summaryTokens);
     },
     "compact.archival": (event) => {
       opened(event).archival = event.properties;
@@ -76,7 +78,8 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       round?.failures.push(words);
     },
     "compact.pruned_messages": (event) => {
-      const made = compacted(options, opened(event), event);
+      summaryTokens = numberIn(round?.summary?.properties, "summary_tokens") ?? summaryTokens;
+      const made = compacted(options, opened(event), { event, summaryTokens });
       if (round?.summary !== undefined) summaries.set(made.index, round.summary.text);
       round = undefined;
     },
@@ -132,21 +135,24 @@ function later(one: string, other: string): string {
   return one > other ? one : other;
 }
 
-function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent): void {
+function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent, summary: number): void {
   const parts = recordIn(properties, "breakdown");
-  const tokens = ["tools_schema", "system", "developer", "messages"].map(
-    (name) => numberIn(parts, name) ?? 0,
-  );
-  const told = numberIn(properties, "t_est") ?? 0;
-  const rest = told - tokens.reduce((sum, one) => sum + one, 0);
-  // What the parts do not account for, such as the pending input, belongs to the conversation.
-  tokens[3] = Math.max(0, (tokens[3] ?? 0) + rest);
+  const fixed = ["tools_schema", "system", "developer"].map((name) => numberIn(parts, name) ?? 0);
+  const tokens = layered(fixed, summary, numberIn(properties, "t_est") ?? 0);
   const model = textIn(properties, "model");
   record.amend({
     window: numberIn(properties, "max_tokens") ?? 0,
     ...(model === undefined || model === "unknown" ? {} : { model }),
   });
   record.addStep({ at: startedAt, messages: 0, tokens });
+}
+
+/** Tokens in the order of `EVENT_LAYERS`: what no part accounts for, such as the pending input, is of the conversation. */
+function layered(fixed: readonly number[], summary: number, total: number): number[] {
+  const [tools = 0, system = 0, developer = 0] = fixed;
+  const rest = Math.max(0, total - tools - system - developer);
+  const inSummary = Math.min(summary, rest);
+  return [tools, system, developer, inSummary, rest - inSummary];
 }
 
 function thresholds(record: SessionRecord, { properties }: ToldEvent): void {
@@ -177,7 +183,7 @@ function policyOf({ properties }: ToldEvent): CompactionHead["policy"] {
 function compacted(
   { record, messagesOf }: EventReaderOptions,
   round: Round,
-  event: ToldEvent,
+  { event, summaryTokens }: { readonly event: ToldEvent; readonly summaryTokens: number },
 ): CompactionHead {
   const { properties } = event;
   const before = numberIn(properties, "tokens_before") ?? record.steps.at(-1)?.total ?? 0;
@@ -186,7 +192,7 @@ function compacted(
   const last = record.steps.at(-1);
   // A compaction by hand comes without an estimate of its own.
   if (last === undefined || last.compaction !== undefined || round.reason === "manual") {
-    record.addStep({ at: round.startedAt, messages: last?.messages ?? 0, tokens: [0, 0, 0, before] });
+    record.addStep({ at: round.startedAt, messages: last?.messages ?? 0, tokens: layered([], 0, before) });
   }
   const step = record.steps.at(-1);
   const made = record.addCompaction({
@@ -204,11 +210,10 @@ function compacted(
       : { archive: { step: archiveStep, location: textIn(round.archival, "location") ?? "" } }),
     failures: round.failures,
   });
-  const [tools = 0, system = 0, developer = 0] = step?.tokens ?? [];
   record.amendStep({
     compaction: made.index,
     before: step?.tokens ?? [],
-    tokens: [tools, system, developer, Math.max(0, after - tools - system - developer)],
+    tokens: layered(step?.tokens ?? [], summaryTokens, after),
     ...(messagesOf === undefined || archiveStep === undefined ? {} : { messages: messagesOf(archiveStep) }),
   });
   return made;

@@ -15,7 +15,7 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 ];
 
 /** The layers of a session that is told by events alone. */
-export const EVENT_LAYERS: readonly LayerKey[] = ["tools", "system", "developer", "messages"];
+export const EVENT_LAYERS: readonly LayerKey[] = ["tools", "system", "developer", "summary", "messages"];
 
 /** Tokens that stand beside the messages. */
 export interface FixedTokens {

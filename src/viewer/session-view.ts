@@ -20,7 +20,7 @@ export const MOST_MESSAGES = 500;
 
 /**
  * What tokens of a request belong to, in the order in which they are stacked, from below.
- * `messages` stands for all of the list where its parts are not known (sessions told by events alone).
+ * `messages` stands for the list without its summary where the parts are not known (sessions told by events).
  */
 export type LayerKey =
   | "tools"
