@@ -59,7 +59,7 @@ export async function openStage(sessions: readonly Fixture[]): Promise<Stage> {
 }
 
 function serve(path: string, response: ServerResponse): void {
-  const name = path === "/" ? "index.html" : path.slice(1);
+  const name = path === "/" ? "index.html" : path.replace(/^\/page\//, "");
   try {
     const body = name.endsWith(".js") ? compiled(name) : readFileSync(join(PAGE, name));
     response.writeHead(200, {

@@ -31,9 +31,12 @@ export function createScale(plot: Plot, steps: number, most: number): Scale {
   };
 }
 
+/** Room above the window's line for its name, in pixels. */
+const ABOVE = 20;
+
 /** Tokens at the upper edge: the window with some air, or the largest request where that is more. */
-export function mostTokens(window: number, steps: readonly StepView[]): number {
-  let most = window * 1.13;
+export function mostTokens(window: number, steps: readonly StepView[], height: number): number {
+  let most = window * (1 + ABOVE / Math.max(ABOVE, height - ABOVE));
   for (const { total, before } of steps) most = Math.max(most, total * 1.06, sum(before ?? []) * 1.06);
   return most > 0 ? most : 1;
 }

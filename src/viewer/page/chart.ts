@@ -43,7 +43,7 @@ export function createChart(host: HTMLElement, store: Store, open: (compaction: 
     const { clientWidth: width, clientHeight: height } = host;
     if (session === undefined || width === 0 || height === 0) return;
     plot = plotOf(session, width, height);
-    scale = createScale(plot, session.steps.length, mostTokens(session.window, session.steps));
+    scale = createScale(plot, session.steps.length, mostTokens(session.window, session.steps, plot.height));
     picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     fill(
       picture,
@@ -93,7 +93,7 @@ function listen(host: HTMLElement, go: (x: number) => void): void {
 function grid({ steps }: SessionView, plot: Plot, scale: Scale): SVGElement[] {
   const right = plot.left + plot.width;
   const bottom = plot.top + plot.height;
-  const lines = ticks(scale.most, Math.max(2, plot.height / 44)).flatMap((tokens) => {
+  const lines = ticks(scale.most, Math.max(2, plot.height / 36)).flatMap((tokens) => {
     const y = Math.round(scale.y(tokens)) + 0.5;
     const label = drawing(
       "text",
@@ -139,34 +139,33 @@ function clipped({ steps, layers, compactions }: SessionView, plot: Plot, scale:
   return frame;
 }
 
-/** The window and the trigger as lines with their names; where they are close, the names keep apart. */
+/**
+ * The window and the trigger as lines with their names, and where the line of the whole history leaves the plot.
+ * The names stand on the other side than that.
+ */
 function limits({ window, trigger, steps }: SessionView, plot: Plot, scale: Scale): SVGElement[] {
   const right = plot.left + plot.width;
-  const tall = window > 0 && trigger > 0 && scale.y(trigger) - scale.y(window) > 15;
-  const line = (name: string, tokens: number, below: boolean): SVGElement[] => {
+  const over = steps.findIndex(({ without }) => without !== undefined && without > scale.most);
+  const early = over >= 0 && scale.x(over) < plot.left + plot.width / 2;
+  const side = early ? { x: right - 6, "text-anchor": "end" } : { x: plot.left + 6, "text-anchor": "start" };
+  const close = window > 0 && trigger > 0 && scale.y(trigger) - scale.y(window) < 15;
+  const line = (name: string, tokens: number, text: string): SVGElement[] => {
     if (tokens <= 0 || tokens > scale.most) return [];
     const y = Math.round(scale.y(tokens)) + 0.5;
-    const text = `${name} ${count(tokens)}`;
     return [
       drawing("line", { class: `limit ${name}`, x1: plot.left, x2: right, y1: y, y2: y }),
-      drawing("text", { class: `limit-name ${name}`, x: plot.left + 6, y: below ? y + 13 : y - 5 }, text),
+      drawing("text", { class: `limit-name ${name}`, ...side, y: y - 5 }, text),
     ];
   };
-  return [
-    ...line("window", window, false),
-    ...line("trigger", trigger, !tall),
-    ...beyond(steps, plot, scale),
+  const names = [`window ${count(window)}`, `trigger ${count(trigger)}`];
+  const lines = [
+    ...line("window", window, close ? names.join(", ") : (names[0] ?? "")),
+    ...line("trigger", trigger, close ? "" : (names[1] ?? "")),
   ];
-}
-
-/** Says where the line of the whole history leaves the plot. */
-function beyond(steps: SessionView["steps"], plot: Plot, scale: Scale): SVGElement[] {
-  const over = steps.findIndex(({ without }) => without !== undefined && without > scale.most);
-  const most = Math.max(...steps.slice(-1).map(({ without }) => without ?? 0), 0);
-  if (over < 0) return [];
+  if (over < 0) return lines;
+  const most = Math.max(...steps.slice(-1).map(({ without }) => without ?? 0));
   const x = scale.x(over);
-  const end = x > plot.left + plot.width - 170;
+  const place = { x: early ? x + 8 : x - 8, y: plot.top + 10, "text-anchor": early ? "start" : "end" };
   const text = `without compaction, up to ${short(most)}`;
-  const place = { x: end ? x - 6 : x + 6, y: plot.top + 11, "text-anchor": end ? "end" : "start" };
-  return [drawing("text", { class: "limit-name without-name", ...place }, text)];
+  return [...lines, drawing("text", { class: "limit-name", ...place }, text)];
 }

@@ -5,7 +5,8 @@ import { visibleText } from "./visible-text.ts";
 
 export interface Inspector {
   readonly node: HTMLElement;
-  show(span: SpanView | undefined): void;
+  /** `inside`: the spans under it, told besides where it says nothing itself. */
+  show(span: SpanView | undefined, inside?: readonly SpanView[]): void;
 }
 
 /** Values from here on get lines of their own. */
@@ -16,7 +17,7 @@ export function createInspector(): Inspector {
   const node = element("div", { class: "inspector", role: "region", "aria-label": "Span", tabindex: 0 });
   return {
     node,
-    show(span) {
+    show(span, inside = []) {
       if (span === undefined)
         return fill(node, element("p", { class: "empty" }, "Choose a span to see what it says."));
       const { name, start, end, durationMs, status, attributes } = span;
@@ -30,14 +31,24 @@ export function createInspector(): Inspector {
         node,
         element("h3", {}, visibleText(name)),
         rows(known.filter(([, value]) => value !== "")),
-        ...groups(attributes).flatMap(([group, pairs]) => [
-          group === "" ? undefined : element("h4", {}, visibleText(group)),
-          rows(pairs),
-        ]),
+        ...sections(attributes),
+        ...(attributes.length > 0 ? [] : inside.flatMap(childSections)),
       );
       node.scrollTop = 0;
     },
   };
+}
+
+function sections(attributes: SpanView["attributes"]): (HTMLElement | undefined)[] {
+  return groups(attributes).flatMap(([group, pairs]) => [
+    group === "" ? undefined : element("h4", {}, visibleText(group)),
+    rows(pairs),
+  ]);
+}
+
+function childSections({ name, attributes }: SpanView): (HTMLElement | undefined)[] {
+  const flat = attributes.map(({ name: key, value }) => [key.replaceAll(".", " "), value] as const);
+  return [element("h4", {}, visibleText(name)), rows(flat)];
 }
 
 /** `policy.trigger_pct` stands under `policy`. */

@@ -109,7 +109,7 @@ store.watch(["session", "ready", "sessions"], ({ session, ready, sessions }) => 
   part("nothing").hidden = session !== undefined || !ready || sessions.length > 0;
 });
 store.watch(["tab"], ({ tab }) => {
-  part("session").dataset["tab"] = tab;
+  part("session").dataset.tab = tab;
 });
 store.watch(["session", "tab", "step", "compaction"], rememberPlace());
 store.watch(["step"], announceFalls());
@@ -161,5 +161,6 @@ const { session: shown } = store.get();
 if (shown !== undefined) {
   const last = Math.max(0, shown.steps.length - 1);
   const compaction = Math.max(0, Math.min(shown.compactions.length - 1, place.compaction ?? 0));
-  store.set({ compaction, ...(place.step === undefined ? {} : { step: Math.min(last, place.step) }) });
+  const opened = place.tab === "compaction" ? shown.compactions[compaction]?.step : undefined;
+  store.set({ compaction, step: Math.min(last, place.step ?? opened ?? last) });
 }

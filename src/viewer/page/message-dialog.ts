@@ -23,52 +23,49 @@ export function createMessageDialog(fetch: Fetch): MessageDialog {
   const facts = element("p", { class: "facts" });
   const body = element("div", { class: "whole", tabindex: 0, role: "region", "aria-label": "Text" });
   const close = button("Close", () => dialog.close(), { class: "quiet" });
-  const more = button("Show more", () => void next(), { class: "more", hidden: true });
-  const dialog = element(
-    "dialog",
-    { class: "message-dialog", "aria-labelledby": "message-title" },
-    element("header", {}, element("div", {}, title, facts), close),
-    body,
-    more,
-  );
-  let next: () => Promise<void> = async () => undefined;
-  let opened = 0;
+  const more = button("", () => void load?.(), { class: "more", hidden: true });
+  const header = element("header", {}, element("div", {}, title, facts), close);
+  const attributes = { class: "message-dialog", "aria-labelledby": "message-title" };
+  const dialog = element("dialog", attributes, header, body, more);
+  let load: (() => Promise<void>) | undefined;
   document.body.append(dialog);
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog) dialog.close();
   });
 
+  const showPiece = (piece: ExpandedView, shown: Shown): void => {
+    const { characters, next, offset, text } = piece;
+    if (offset === 0) fill(body);
+    body.append(...blocks(text));
+    if (characters === 0) fill(body, element("p", { class: "empty" }, "This message has no text."));
+    facts.textContent = factsOf(piece, shown);
+    more.hidden = next === undefined;
+    more.textContent = `Show more (${count(next ?? characters)} of ${count(characters)} characters)`;
+  };
+
   return {
     open(session, wanted, shown) {
-      opened += 1;
-      const mine = opened;
       let offset = 0;
+      const mine = async (): Promise<void> => {
+        more.disabled = true;
+        try {
+          const piece = await fetch(session, wanted, offset);
+          offset = piece.next ?? piece.characters;
+          // Meanwhile another message may have been opened.
+          if (load === mine) showPiece(piece, shown);
+        } catch (error) {
+          if (load === mine) fill(body, element("p", { class: "problem" }, reasonOf(error)));
+        }
+        more.disabled = false;
+      };
+      load = mine;
       title.textContent = shown.title;
       facts.textContent = shown.facts ?? "";
       fill(body, element("p", { class: "empty" }, "…"));
       more.hidden = true;
-      next = async () => {
-        more.disabled = true;
-        try {
-          const piece = await fetch(session, wanted, offset);
-          if (mine !== opened) return;
-          if (offset === 0) fill(body);
-          body.append(...blocks(piece.text));
-          if (piece.characters === 0)
-            fill(body, element("p", { class: "empty" }, "This message has no text."));
-          offset = piece.next ?? piece.characters;
-          facts.textContent = factsOf(piece, shown);
-          more.hidden = piece.next === undefined;
-          more.textContent = `Show more (${count(offset)} of ${count(piece.characters)} characters)`;
-        } catch (error) {
-          if (mine === opened) fill(body, element("p", { class: "problem" }, reasonOf(error)));
-        } finally {
-          more.disabled = false;
-        }
-      };
       if (!dialog.open) dialog.showModal();
       body.scrollTop = 0;
-      void next();
+      void mine();
     },
   };
 }

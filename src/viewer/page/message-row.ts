@@ -20,32 +20,40 @@ export function drawRow(node: HTMLElement, row: RowShape | undefined, classes = 
     fill(node, element("span", { class: "gist" }, "…"));
     return;
   }
-  const fate = row.fate === undefined || row.fate === "unknown" ? undefined : FATES[row.fate];
-  if (row.fate !== undefined) node.classList.add(`fate-${row.fate}`);
-  if (row.kind === "summary") node.classList.add("is-summary");
-  const word = row.kind === "text" || row.kind === "summary" ? "" : KINDS[row.kind];
+  const { kind, message, fate } = row;
+  if (fate !== undefined) node.classList.add(`fate-${fate}`);
+  if (kind === "summary") node.classList.add("is-summary");
+  const role = kind === "summary" ? "summary" : firstLine(row.role, 24);
   fill(
     node,
-    element("span", { class: "number" }, row.message === undefined ? "" : count(row.message + 1)),
-    element("span", { class: `role role-${roleClass(row.role)}` }, firstLine(row.role, 24)),
-    fate &&
-      element(
-        "span",
-        { class: "fate" },
-        element("span", { class: "sign", "aria-hidden": "true" }, fate.sign),
-        fate.word,
-      ),
-    element(
-      "span",
-      { class: "gist", dir: "auto" },
-      word === ""
-        ? undefined
-        : element("span", { class: "kind" }, row.tool === undefined ? word : `${word} `),
-      row.tool === undefined ? undefined : element("span", { class: "tool" }, firstLine(row.tool, 60)),
-      firstLine(row.preview),
-    ),
+    element("span", { class: "number" }, message === undefined ? "" : count(message + 1)),
+    element("span", { class: `role role-${roleClass(role)}` }, role),
+    fateOf(fate),
+    gist(row),
     tokens(row),
     bar(row),
+  );
+}
+
+function fateOf(fate: RowShape["fate"]): HTMLElement | undefined {
+  if (fate === undefined || fate === "unknown") return undefined;
+  const { word, sign } = FATES[fate];
+  return element(
+    "span",
+    { class: "fate" },
+    element("span", { class: "sign", "aria-hidden": "true" }, sign),
+    word,
+  );
+}
+
+function gist({ kind, tool, preview }: RowShape): HTMLElement {
+  const word = kind === "summary" ? "" : KINDS[kind];
+  return element(
+    "span",
+    { class: "gist", dir: "auto" },
+    word === "" ? undefined : element("span", { class: "kind" }, `${word} `),
+    tool === undefined ? undefined : element("span", { class: "tool" }, `${firstLine(tool, 60)} `),
+    firstLine(preview),
   );
 }
 
@@ -65,14 +73,9 @@ function tokens({ tokens: before, tokensAfter, fate }: RowShape): HTMLElement {
 /** What is left stands full, what left stands pale. */
 function bar({ tokens: before, tokensAfter = before }: RowShape): HTMLElement {
   const left = element("span", { class: "left" });
-  const whole = element(
-    "span",
-    { class: "bar", "aria-hidden": "true" },
-    element("span", { class: "gone" }),
-    left,
-  );
+  const gone = element("span", { class: "gone" });
   const width = (tokens: number): string => `${Math.min(100, (tokens / FULL_BAR) * 100)}%`;
   left.style.width = width(tokensAfter);
-  (whole.firstElementChild as HTMLElement).style.width = width(before);
-  return whole;
+  gone.style.width = width(before);
+  return element("span", { class: "bar", "aria-hidden": "true" }, gone, left);
 }

@@ -1,4 +1,4 @@
-import type { SessionView } from "../session-view.ts";
+import type { LayerKey, SessionView, StepView } from "../session-view.ts";
 import { element, fill } from "./dom.ts";
 import { LAYERS } from "./layers.ts";
 import { clockTime, count, percent } from "./numbers.ts";
@@ -14,43 +14,63 @@ export function createReadout(host: HTMLElement, store: Store): void {
   const list = element("dl");
   host.append(
     element("p", { class: "place" }, call, time),
-    element("p", { class: "total" }, total, " tokens", share),
+    element("p", { class: "total" }, total, element("span", {}, " tokens"), share),
     list,
     without,
   );
-  let values: HTMLElement[] = [];
+  let values = new Map<number, HTMLElement>();
   let legend = "";
 
-  const rebuild = ({ layers }: SessionView): void => {
-    values = layers.map(() => element("dd"));
-    const rows = layers.map((layer, index) =>
-      element(
+  const rebuild = (layers: readonly LayerKey[], used: readonly number[]): void => {
+    values = new Map(used.map((index) => [index, element("dd")]));
+    const rows = used.map((index) => {
+      const layer = layers[index] ?? "messages";
+      const name = element("dt", {}, element("span", { class: "swatch" }), LAYERS[layer].name);
+      return element(
         "div",
         { class: `layer layer-${layer}`, title: LAYERS[layer].holds },
-        element("dt", {}, element("span", { class: "swatch" }), LAYERS[layer].name),
-        values[index],
-      ),
-    );
+        name,
+        values.get(index),
+      );
+    });
     // As they are stacked: the uppermost first.
     fill(list, ...rows.reverse());
   };
 
+  store.watch(["session"], ({ session }) => {
+    if (session === undefined) return;
+    const used = usedLayers(session);
+    const key = `${session.id} ${used.join()}`;
+    if (key !== legend) rebuild(session.layers, used);
+    legend = key;
+  });
   store.watch(["session", "step"], ({ session, step }) => {
     if (session === undefined) return;
-    const key = `${session.id} ${session.layers.join()}`;
-    if (key !== legend) rebuild(session);
-    legend = key;
-    const now = session.steps[step];
-    call.textContent =
-      now === undefined ? "No call yet" : `Call ${count(step + 1)} of ${count(session.steps.length)}`;
-    time.textContent = clockTime(now?.at);
-    total.textContent = count(now?.total ?? 0);
-    share.textContent = session.window > 0 ? `${percent(now?.total ?? 0, session.window)} of the window` : "";
-    values.forEach((value, index) => {
-      const tokens = now?.tokens[index] ?? 0;
-      value.textContent = tokens === 0 ? "–" : count(tokens);
-    });
-    const whole = now?.without ?? 0;
-    without.textContent = now === undefined || whole <= now.total ? "" : `${count(whole)} without compaction`;
+    const now = session.steps[step] ?? NO_STEP;
+    const { length } = session.steps;
+    without.textContent = savedWords(now);
+    call.textContent = length === 0 ? "No call yet" : `Call ${count(step + 1)} of ${count(length)}`;
+    time.textContent = clockTime(now.at);
+    total.textContent = count(now.total);
+    share.textContent = session.window > 0 ? `${percent(now.total, session.window)} of the window` : "";
+    for (const [index, value] of values) showTokens(value, now.tokens[index] ?? 0);
   });
+}
+
+const NO_STEP: StepView = { index: 0, messages: 0, tokens: [], total: 0 };
+
+function savedWords({ total, without = 0 }: StepView): string {
+  return without > total ? `${count(without)} without compaction` : "";
+}
+
+function showTokens(value: HTMLElement, tokens: number): void {
+  value.textContent = tokens === 0 ? "–" : count(tokens);
+  value.parentElement?.classList.toggle("none", tokens === 0);
+}
+
+/** The layers that ever hold anything. */
+function usedLayers({ layers, steps }: SessionView): number[] {
+  return [...layers.keys()].filter((index) =>
+    steps.some(({ tokens, before }) => (tokens[index] ?? 0) > 0 || (before?.[index] ?? 0) > 0),
+  );
 }

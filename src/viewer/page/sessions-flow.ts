@@ -1,5 +1,12 @@
-import type { LiveNotice, SessionHead, SessionList, SessionView } from "../session-view.ts";
+import {
+  type LiveNotice,
+  type SessionHead,
+  type SessionList,
+  type SessionView,
+  VIEW_VERSION,
+} from "../session-view.ts";
 import type { Known } from "./api.ts";
+import { sentence } from "./cliffs.ts";
 import { reasonOf } from "./message-dialog.ts";
 import { grown } from "./session-data.ts";
 import type { Store } from "./store.ts";
@@ -27,58 +34,43 @@ export function createFlow(store: Store, ports: FlowPorts): Flow {
   let again = false;
 
   const fail = (error: unknown): void => store.set({ problem: reasonOf(error) });
-
+  const fetchOnce = async (id: string): Promise<void> => {
+    const { session: shown } = store.get();
+    const known = shown?.id === id ? shown : undefined;
+    const view = await ports.session(id, known === undefined ? NOTHING : knownOf(known));
+    if (id !== chosen) return;
+    if (known === undefined) ports.changed(id);
+    take(store, { known, session: grown(known, view) }, ports);
+  };
   const fetch = async (): Promise<void> => {
-    if (chosen === undefined) return;
-    if (fetching) {
-      again = true;
-      return;
-    }
+    again = fetching;
+    if (fetching) return;
     fetching = true;
-    try {
-      const { session: shown } = store.get();
-      const known = shown?.id === chosen ? shown : undefined;
-      const view = await ports.session(chosen, known === undefined ? NOTHING : knownOf(known));
-      if (view.id === chosen) take(known, view);
-    } catch (error) {
-      fail(error);
-    } finally {
-      fetching = false;
-      if (again || (chosen !== store.get().session?.id && store.get().problem === undefined)) {
-        again = false;
-        void fetch();
-      }
-    }
+    do {
+      again = false;
+      if (chosen !== undefined) await fetchOnce(chosen).catch(fail);
+    } while (again);
+    fetching = false;
   };
-
-  const take = (known: SessionView | undefined, more: SessionView): void => {
-    const session = grown(known, more);
-    const last = Math.max(0, session.steps.length - 1);
-    const { step, compaction } = store.get();
-    const following = known === undefined || step >= known.steps.length - 1;
-    if (known === undefined) ports.changed(session.id);
-    const fresh = session.compactions.length - (known?.compactions.length ?? session.compactions.length);
-    const newest = session.compactions.at(-1);
-    if (fresh > 0 && newest !== undefined) {
-      ports.announce(
-        `Compaction ${newest.index + 1}: ${newest.tokensBefore} to ${newest.tokensAfter} tokens.`,
-      );
-    }
-    const opened = known === undefined ? 0 : compaction;
-    store.set({ session, problem: undefined, compaction: opened, ...(following ? { step: last } : {}) });
-  };
-
   const choose = async (id: string): Promise<void> => {
     if (id === chosen && store.get().session?.id === id) return;
     chosen = id;
     store.set({ playing: false, problem: undefined });
     await fetch();
   };
-
   const list = async (): Promise<readonly SessionHead[]> => {
     const { sessions, dropped } = await ports.sessions();
     store.set({ sessions, dropped, ready: true, connection: "open" });
     return sessions;
+  };
+  const news = (head: SessionHead): void => {
+    const { sessions } = store.get();
+    const known = sessions.some(({ id }) => id === head.id);
+    store.set({
+      sessions: known ? sessions.map((each) => (each.id === head.id ? head : each)) : [head, ...sessions],
+    });
+    if (chosen === undefined) void choose(head.id);
+    else if (chosen === head.id) void fetch();
   };
 
   return {
@@ -95,23 +87,38 @@ export function createFlow(store: Store, ports: FlowPorts): Flow {
     },
     hear(notice) {
       const { sessions, ready } = store.get();
-      if (notice.type === "hello") {
+      if (notice.type === "session") news(notice.session);
+      else if (notice.type === "gone") store.set({ sessions: sessions.filter(({ id }) => id !== notice.id) });
+      else if (notice.version !== VIEW_VERSION)
+        fail(new Error("The server is of another version. Load this page again."));
+      else {
         store.set({ connection: "open" });
         // After a break the page may have missed anything.
         if (ready) void list().then(fetch, fail);
-      } else if (notice.type === "gone") {
-        store.set({ sessions: sessions.filter(({ id }) => id !== notice.id) });
-      } else {
-        const { session: head } = notice;
-        const known = sessions.some(({ id }) => id === head.id);
-        store.set({
-          sessions: known ? sessions.map((each) => (each.id === head.id ? head : each)) : [head, ...sessions],
-        });
-        if (chosen === undefined) void choose(head.id);
-        else if (chosen === head.id) void fetch();
       }
     },
   };
+}
+
+interface Taken {
+  readonly known: SessionView | undefined;
+  readonly session: SessionView;
+}
+
+/** Shows a session that is new or has grown: who looks at its end stays there. */
+function take(store: Store, { known, session }: Taken, { announce }: FlowPorts): void {
+  const { step } = store.get();
+  const following = known === undefined || step >= known.steps.length - 1;
+  const newest = session.compactions.at(-1);
+  if (known !== undefined && newest !== undefined && session.compactions.length > known.compactions.length) {
+    announce(sentence(newest));
+  }
+  store.set({
+    session,
+    problem: undefined,
+    ...(known === undefined ? { compaction: 0 } : {}),
+    ...(following ? { step: Math.max(0, session.steps.length - 1) } : {}),
+  });
 }
 
 /** The newest of each may have been amended since: they are asked for again. */

@@ -18,7 +18,7 @@ export function createSessionsList(host: HTMLElement, store: Store, choose: (id:
   host.addEventListener("click", ({ target }) => {
     const id =
       target instanceof Element
-        ? target.closest<HTMLElement>("button[data-session]")?.dataset["session"]
+        ? target.closest<HTMLElement>("button[data-session]")?.dataset.session
         : undefined;
     if (id !== undefined) choose(id);
   });

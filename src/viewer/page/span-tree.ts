@@ -16,57 +16,53 @@ export interface SpanRow {
 
 /** All spans, parents before their children, roots in the order of time; a span whose parent is missing is a root. */
 export function spanRows(spans: readonly SpanView[]): SpanRow[] {
-  const known = new Set(spans.map(({ id }) => id));
-  const children = new Map<string, SpanView[]>();
-  const roots: SpanView[] = [];
-  for (const span of spans) {
-    if (span.parent === undefined || !known.has(span.parent) || span.parent === span.id) roots.push(span);
-    else push(children, span.parent, span);
-  }
-  inTime(roots);
+  const { roots, children } = branches(spans);
   const begin = firstTime(spans);
   const rows: SpanRow[] = [];
   const seen = new Set<string>();
-  const add = (
-    span: SpanView,
-    depth: number,
-    root: { readonly start: number; readonly busy: boolean },
-  ): void => {
+  const add = (span: SpanView, root: Root, depth: number): void => {
     if (seen.has(span.id)) return;
     seen.add(span.id);
     const start = startOf(span) ?? root.start;
     const duration = Math.max(0, span.durationMs ?? 0);
-    rows.push({
-      span,
-      depth,
-      offset: Math.max(0, start - root.start),
-      since: start - begin,
-      duration,
-      busy: root.busy,
-    });
-    for (const child of inTime(children.get(span.id) ?? [])) add(child, depth + 1, root);
+    const offset = Math.max(0, start - root.start);
+    rows.push({ span, depth, offset, since: start - begin, duration, busy: root.busy });
+    for (const child of inTime(children.get(span.id) ?? [])) add(child, root, depth + 1);
   };
-  for (const root of roots) {
-    const busy = (children.get(root.id)?.length ?? 0) > 0 || root.status === "error" || !isCheck(root);
-    add(root, 0, { start: startOf(root) ?? begin, busy });
+  // Spans that are each other's parents hang under no root: they come last.
+  for (const root of [...inTime(roots), ...spans]) {
+    const busy = children.has(root.id) || root.status === "error" || !CHECKS.has(root.name);
+    add(root, { start: startOf(root) ?? begin, busy }, 0);
   }
-  // Spans that are each other's parents hang under no root.
-  for (const span of spans)
-    if (!seen.has(span.id)) add(span, 0, { start: startOf(span) ?? begin, busy: true });
   return rows;
+}
+
+interface Root {
+  readonly start: number;
+  readonly busy: boolean;
+}
+
+/** Looks at the window, which lead to nothing where nothing is under them. */
+const CHECKS: ReadonlySet<string> = new Set(["compact.token_estimate", "compact.trigger_decision"]);
+
+function branches(spans: readonly SpanView[]): {
+  readonly roots: SpanView[];
+  readonly children: ReadonlyMap<string, SpanView[]>;
+} {
+  const known = new Set(spans.map(({ id }) => id));
+  const roots: SpanView[] = [];
+  const children = new Map<string, SpanView[]>();
+  for (const span of spans) {
+    if (span.parent === undefined || !known.has(span.parent)) roots.push(span);
+    else push(children, span.parent, span);
+  }
+  return { roots, children };
 }
 
 function push(children: Map<string, SpanView[]>, parent: string, span: SpanView): void {
   const those = children.get(parent);
   if (those === undefined) children.set(parent, [span]);
   else those.push(span);
-}
-
-const CHECKS: ReadonlySet<string> = new Set(["compact.token_estimate", "compact.trigger_decision"]);
-
-/** A look at the window that led to nothing. */
-function isCheck({ name }: SpanView): boolean {
-  return CHECKS.has(name);
 }
 
 function firstTime(spans: readonly SpanView[]): number {

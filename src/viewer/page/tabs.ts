@@ -33,23 +33,27 @@ export function createTabs(
     buttons[TABS.indexOf(tab)]?.focus();
   });
 
-  store.watch(["tab"], ({ tab }) => {
-    for (const [index, each] of TABS.entries()) {
-      buttons[index]?.setAttribute("aria-selected", String(each === tab));
-      if (buttons[index] !== undefined) buttons[index].tabIndex = each === tab ? 0 : -1;
-      const panel = panels.get(each);
-      if (panel !== undefined) panel.hidden = each !== tab;
-    }
-    if (panels.has(tab)) return;
+  const panelOf = (tab: Tab): HTMLElement => {
+    const known = panels.get(tab);
+    if (known !== undefined) return known;
     const attributes = {
       role: "tabpanel",
       id: `panel-${tab}`,
-      class: `panel ${tab}-panel`,
+      class: "panel",
       "aria-labelledby": `tab-${tab}`,
     };
     const panel = element("section", attributes, makers[tab]());
     panels.set(tab, panel);
     host.panels.append(panel);
+    return panel;
+  };
+  store.watch(["tab"], ({ tab }) => {
+    for (const [index, node] of buttons.entries()) {
+      node.setAttribute("aria-selected", String(TABS[index] === tab));
+      node.tabIndex = TABS[index] === tab ? 0 : -1;
+    }
+    const shown = panelOf(tab);
+    for (const panel of panels.values()) panel.hidden = panel !== shown;
   });
   store.watch(["session"], (state) => {
     TABS.forEach((tab, index) => {

@@ -1,4 +1,5 @@
-import { button, element, fill } from "./dom.ts";
+import { ticks } from "./chart-geometry.ts";
+import { element, fill } from "./dom.ts";
 import { createInspector } from "./inspector.ts";
 import { count, duration, plural } from "./numbers.ts";
 import type { Shared } from "./shared.ts";
@@ -18,14 +19,22 @@ export function createTimelinePanel({ store }: Shared): HTMLElement {
     label: "Spans",
     empty: "No span has come in yet.",
     render: (node, index) => drawSpan(node, rows[index], { aligned, longest }),
-    open: (index) => inspector.show(rows[index]?.span),
-    mark: (index) => inspector.show(rows[index]?.span),
+    open: () => inspector.node.focus(),
+    mark(index) {
+      const span = rows[index]?.span;
+      const inside = all.filter((row) => row.span.parent === span?.id && row.span !== span);
+      inspector.show(
+        span,
+        inside.map((row) => row.span),
+      );
+    },
   });
-  const switchChecks = button("", () => update({ checks: !checks }), { class: "filter" });
-  const switchScale = button("Aligned at their start", () => update({ aligned: !aligned }), {
-    class: "filter",
-  });
-  const ruler = element("div", { class: "ruler", "aria-hidden": "true" });
+  const idleWords = element("span");
+  const switchChecks = tick(idleWords, false, (on) => update({ checks: on }));
+  const switchScale = tick("each tree from its own beginning", true, (on) => update({ aligned: on }));
+  const marks = element("span", { class: "lane" });
+  const sides = [element("span", { class: "span-name" }), element("span", { class: "took" })];
+  const ruler = element("div", { class: "ruler", "aria-hidden": "true" }, sides[0], marks, sides[1]);
   const caption = element("p", { class: "caption" });
 
   const update = (change: { readonly checks?: boolean; readonly aligned?: boolean } = {}): void => {
@@ -37,11 +46,9 @@ export function createTimelinePanel({ store }: Shared): HTMLElement {
     longest = longestOf(rows, aligned);
     const idle = all.length - busy.length;
     switchChecks.hidden = idle === 0;
-    switchChecks.textContent = plural(idle, "check that changed nothing", "checks that changed nothing");
-    switchChecks.setAttribute("aria-pressed", String(checks));
-    switchScale.setAttribute("aria-pressed", String(aligned));
-    fill(ruler, ...[0, 0.25, 0.5, 0.75, 1].map((part) => mark(part, longest)));
-    caption.textContent = captionOf(rows.length, all.length, aligned);
+    idleWords.textContent = plural(idle, "check that changed nothing", "checks that changed nothing");
+    fill(marks, ...ticks(longest, 4).map((at) => mark(at, longest)));
+    caption.textContent = captionOf(rows.length, all.length);
     list.show(rows.length);
     if (marked === undefined || !rows.some(({ span }) => span === marked)) inspector.show(undefined);
   };
@@ -53,7 +60,7 @@ export function createTimelinePanel({ store }: Shared): HTMLElement {
   return element(
     "div",
     { class: "stack" },
-    element("div", { class: "filters" }, switchScale, switchChecks, caption),
+    element("div", { class: "filters" }, caption, switchScale, switchChecks),
     element(
       "div",
       { class: "beside" },
@@ -70,20 +77,21 @@ function longestOf(rows: readonly SpanRow[], aligned: boolean): number {
   return longest;
 }
 
-function captionOf(shown: number, all: number, aligned: boolean): string {
-  const number = shown === all ? plural(all, "span") : `${count(shown)} of ${plural(all, "span")}`;
-  return all === 0
-    ? ""
-    : `${number}, ${aligned ? "each tree from its own beginning" : "in the time of the session"}`;
+function captionOf(shown: number, all: number): string {
+  if (all === 0) return "";
+  return shown === all ? plural(all, "span") : `${count(shown)} of ${plural(all, "span")}`;
 }
 
-function mark(part: number, longest: number): HTMLElement {
-  const node = element(
-    "span",
-    { class: part === 1 ? "end" : "" },
-    part === 0 ? "0" : duration(longest * part),
-  );
-  node.style.left = `${part * 100}%`;
+/** A box to tick. */
+function tick(label: string | HTMLElement, on: boolean, change: (on: boolean) => void): HTMLElement {
+  const box = element("input", { type: "checkbox", checked: on });
+  box.addEventListener("change", () => change(box.checked));
+  return element("label", { class: "check" }, box, label);
+}
+
+function mark(at: number, longest: number): HTMLElement {
+  const node = element("span", {}, at === 0 ? "0" : duration(at).replace(/\.0(?= )/, ""));
+  node.style.left = `${(at / longest) * 100}%`;
   return node;
 }
 

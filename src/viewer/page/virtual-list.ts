@@ -16,7 +16,7 @@ export interface VirtualListOptions {
 
 export interface VirtualList {
   readonly node: HTMLElement;
-  /** Sets how many rows there are and draws those in sight again; the place stays unless `top`. */
+  /** Sets how many rows there are and draws those in sight again. The place stays; the end stays the end; `top` goes there. */
   show(length: number, top?: boolean): void;
   /** Draws the rows in sight again. */
   redraw(): void;
@@ -88,10 +88,13 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
     redraw,
     marked: () => marked,
     show(now, top = false) {
+      const atEnd = node.scrollTop > 0 && node.scrollTop + node.clientHeight >= length * height - 2;
       length = now;
       empty.hidden = length > 0;
       if (marked >= length || top) unmark();
+      measure();
       if (top) node.scrollTop = 0;
+      else if (atEnd) node.scrollTop = length * height;
       redraw();
     },
     reveal(index) {
@@ -102,13 +105,16 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
   };
 }
 
+interface Shape {
+  readonly length: number;
+  readonly marked: number;
+  /** Of one row, in pixels. */
+  readonly height: number;
+}
+
 interface Rows {
   /** Sees to it that just these rows are in the document. */
-  keep(
-    first: number,
-    last: number,
-    list: { readonly length: number; readonly marked: number; readonly height: number },
-  ): void;
+  keep(first: number, last: number, shape: Shape): void;
   /** What the rows show is out of date. */
   forget(): void;
   /** Shows a row as the marked one; gives its id. */
@@ -124,22 +130,24 @@ function createRows(sizer: HTMLElement, render: VirtualListOptions["render"]): R
     shown.delete(index);
     free.push(row);
   };
+  const place = (index: number, { length, marked, height }: Shape): void => {
+    const row = free.pop() ?? element("div", { role: "option" });
+    row.id = `${prefix}${index}`;
+    row.className = "row";
+    row.dataset.index = String(index);
+    row.setAttribute("aria-setsize", String(length));
+    row.setAttribute("aria-posinset", String(index + 1));
+    row.setAttribute("aria-selected", String(index === marked));
+    row.style.transform = `translateY(${index * height}px)`;
+    render(row, index);
+    shown.set(index, row);
+    if (row.parentNode === null) sizer.append(row);
+  };
   return {
-    keep(first, last, { length, marked, height }) {
-      for (const [index, row] of shown) if (index < first || index >= last) release(index, row);
-      for (let index = first; index < last; index += 1) {
-        if (shown.has(index)) continue;
-        const row = free.pop() ?? element("div", { class: "row", role: "option" });
-        row.id = `${prefix}${index}`;
-        row.dataset["index"] = String(index);
-        row.setAttribute("aria-setsize", String(length));
-        row.setAttribute("aria-posinset", String(index + 1));
-        row.setAttribute("aria-selected", String(index === marked));
-        row.style.transform = `translateY(${index * height}px)`;
-        render(row, index);
-        shown.set(index, row);
-        if (row.parentNode === null) sizer.append(row);
-      }
+    keep(first, last, shape) {
+      const gone = [...shown].filter(([index]) => index < first || index >= last);
+      for (const [index, row] of gone) release(index, row);
+      for (let index = first; index < last; index += 1) if (!shown.has(index)) place(index, shape);
       for (const row of free.splice(0)) row.remove();
     },
     forget() {
@@ -193,5 +201,5 @@ function listen(node: HTMLElement, options: VirtualListOptions, list: Marking): 
 
 function rowAt({ target }: Event): number | undefined {
   const row = target instanceof Element ? target.closest<HTMLElement>(".row") : null;
-  return row === null ? undefined : Number(row.dataset["index"]);
+  return row === null ? undefined : Number(row.dataset.index);
 }
