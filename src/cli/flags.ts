@@ -7,7 +7,7 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "open" | "view" | "force" | "json" | "all" | "pii" | "help";
+type SwitchName = "open" | "view" | "force" | "json" | "all" | "pii" | "new" | "help";
 
 export type FlagName =
   | SwitchName
@@ -26,7 +26,8 @@ export type FlagName =
   | "port"
   | "provider"
   | "channel"
-  | "workspace";
+  | "workspace"
+  | "base-url";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -60,6 +61,11 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   port: { value: "N", help: "the page's port; one that is free when left out" },
   open: { help: "open the page in your browser" },
   view: { help: "watch it in a page in your browser, which stays until Ctrl-C" },
+  "base-url": {
+    value: "URL",
+    help: "a server that speaks OpenAI's chat completions, such as http://localhost:11434/v1",
+  },
+  new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "leave nothing folded or out: every message of a run, a channel's logs" },

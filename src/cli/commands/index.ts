@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { archiveCommand } from "./archive.ts";
+import { chatCommand } from "./chat.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { diffCommand } from "./diff.ts";
@@ -25,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   redact: redactCommand,
   archive: archiveCommand,
   recall: recallCommand,
+  chat: chatCommand,
   mcp: mcpCommand,
   config: configCommand,
   demo: demoCommand,

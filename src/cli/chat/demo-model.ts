@@ -1,0 +1,123 @@
+import { type AgentMessage, agentMessageText } from "../../agents/agent-message.ts";
+import type { AgentModel, AgentModelRequest } from "../../agents/agent-model.ts";
+import { createScriptedModel, type ScriptedAnswer } from "../../agents/scripted.ts";
+import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
+
+/** Small, so that a compaction is seen after a few turns. */
+const WINDOW = 16_000;
+const PAUSE_MS = 15;
+
+const ABILITIES = `I am a script, not a language model: I know a few commands and no more. Try one of these.
+
+  read FILE               edit FILE OLD -> NEW
+  write FILE TEXT         run COMMAND
+  search WORDS            expand ID
+  agent NAME TASK         skill NAME
+  fill 3000               I talk for some 3,000 tokens, so that the context fills up
+  slow                    I talk slowly, to be interrupted
+  fail                    my answer breaks off in the middle
+
+Then /context shows what the context holds, and /compact makes room in it.`;
+
+/** A model for trying things out: it needs no key, asks nobody, and does what single words tell it. */
+export function createDemoModel(): AgentModel {
+  let slow = false;
+  const model = createScriptedModel(
+    (request) => {
+      const said = answerTo(request);
+      slow = said.slow === true;
+      return { ...said.answer, usage: usageOf(request, said.answer) };
+    },
+    {
+      name: "demo:script",
+      window: WINDOW,
+      pause: (signal, first) => (first ? Promise.resolve() : wait(slow ? PAUSE_MS * 12 : PAUSE_MS, signal)),
+    },
+  );
+  return model;
+}
+
+interface Said {
+  readonly answer: ScriptedAnswer;
+  readonly slow?: boolean;
+}
+
+function answerTo({ messages }: AgentModelRequest): Said {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return { answer: { text: afterTool(last) } };
+  const text = last === undefined ? "" : agentMessageText(last).trim();
+  const [word = "", ...rest] = text.split(/\s+/);
+  const made = Object.hasOwn(SCRIPT, word.toLowerCase()) ? SCRIPT[word.toLowerCase()] : undefined;
+  return made?.(text.slice(word.length).trim(), rest) ?? { answer: { text: ABILITIES } };
+}
+
+type Reply = (rest: string, words: readonly string[]) => Said | undefined;
+
+const call = (name: string, args: object, text = ""): Said => ({
+  answer: { text, calls: [{ name, arguments: args }] },
+});
+
+const SCRIPT: Readonly<Record<string, Reply>> = {
+  read: (path) => call("read", { path: path || "." }, `I look at ${path || "the folder"}.`),
+  write: (rest, [path = ""]) =>
+    call("write", { path, content: `${rest.slice(path.length).trim()}\n` }, "I write it."),
+  edit: (rest, [path = ""]) => {
+    const [old = "", next = ""] = rest.slice(path.length).split(" -> ");
+    return call("edit", { path, old: old.trim(), new: next.trim() }, "I change it.");
+  },
+  run: (command) => call("run", { command, timeout_seconds: 20 }, "I run it."),
+  search: (query) => call("compact_search", { query }),
+  expand: (id) => call("compact_expand", { id }),
+  agent: (rest, [name = ""]) => call("sub_agent", { agent: name, task: rest.slice(name.length).trim() }),
+  skill: (name) => call("use_skill", { name }),
+  fill: (_, [tokens = "2000"]) => ({ answer: { text: filling(Number(tokens) || 2000) } }),
+  slow: () => ({ answer: { text: filling(400) }, slow: true }),
+  fail: () => ({
+    answer: {
+      text: "I begin, and then the line breaks",
+      error: new Error("the connection was reset by the script"),
+    },
+  }),
+  hello: () => ({ answer: { text: `Hello. ${ABILITIES}` } }),
+};
+
+function afterTool({ content }: AgentMessage & { readonly role: "tool" }): string {
+  const [result] = content;
+  if (result === undefined) return "There was no result.";
+  const { value, type } = result.output;
+  const lines = value.split("\n");
+  if (type === "error-text") return `That did not work: ${lines[0]}`;
+  return `${result.toolName} gave ${lines.length === 1 ? "one line" : `${lines.length} lines`}. The first: ${lines[0]?.slice(0, 200)}`;
+}
+
+/** Sentences that differ, numbered, of about so many tokens. */
+function filling(tokens: number): string {
+  const sentences: string[] = [];
+  for (let used = 0, n = 1; used < Math.min(tokens, WINDOW / 2); n += 1) {
+    const sentence = `Sentence ${n} says that parcel ${n * 7919} left at ${n % 24}:${String((n * 7) % 60).padStart(2, "0")} for gate ${(n * 31) % 97}.`;
+    used += o200kBase.count(sentence) + 1;
+    sentences.push(sentence);
+  }
+  return sentences.join(" ");
+}
+
+function usageOf(
+  { system, messages, tools }: AgentModelRequest,
+  { text = "", calls = [] }: ScriptedAnswer,
+): unknown {
+  const prompt = o200kBase.count(system) + o200kBase.count(JSON.stringify([messages, tools]));
+  const completion = o200kBase.count(text) + o200kBase.count(JSON.stringify(calls));
+  return { inputTokens: prompt, outputTokens: completion, totalTokens: prompt + completion };
+}
+
+function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,171 @@
+import { createInterface, type Interface } from "node:readline";
+import { Writable } from "node:stream";
+
+/** The line that is typed; one reader at a time. */
+export interface ChatInput {
+  /** Whether somebody sits there who can be asked. */
+  readonly isTerminal: boolean;
+  /** The next message; lines that were pasted together are one. Undefined at the end of the input. */
+  next(prompt: string): Promise<string | undefined>;
+  /**
+   * The answer to a question: only what is typed after it. Undefined where nobody can be asked, and when the reader
+   * gives up (Ctrl-C, Ctrl-D).
+   */
+  ask(question: string): Promise<string | undefined>;
+  /** Whether a question waits for its answer. */
+  isAsking(): boolean;
+  close(): void;
+}
+
+export interface ChatInputOptions {
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: NodeJS.WritableStream & { readonly columns?: number };
+  readonly isTerminal: boolean;
+  /** What was typed before, newest first. */
+  readonly history: readonly string[];
+  /** Words that Tab completes, such as commands. */
+  readonly words: readonly string[];
+  /** Told of every message that was typed. */
+  onTyped(text: string): void;
+  /** Ctrl-C; `typed` is what stood in the line, which is taken away. */
+  onInterrupt(typed: string): void;
+}
+
+/** Lines that follow within this many milliseconds belong to one paste. */
+const PASTE_MS = 15;
+const HISTORY = 500;
+
+/** Lines with editing and history by `node:readline`; what is typed while nobody reads is kept, unseen, for the next prompt. */
+export function createChatInput(options: ChatInputOptions): ChatInput {
+  const { isTerminal } = options;
+  const echo = createEcho(options);
+  const lines = createInterface({
+    ...{ input: options.stdin, output: echo.stream, terminal: isTerminal, historySize: HISTORY },
+    ...{ history: [...options.history], removeHistoryDuplicates: true, prompt: "" },
+    completer: (line: string) => [options.words.filter((word) => word.startsWith(line)), line],
+  });
+  const state = createState(lines, echo, options);
+  lines.on("line", (line) => state.take(line));
+  lines.on("history", (history: string[]) => state.forgetAnswers(history));
+  lines.on("SIGINT", () => state.interrupt());
+  lines.on("close", () => state.end());
+  return {
+    isTerminal,
+    next: (prompt) => state.next(prompt),
+    ask: (question) => (isTerminal ? state.ask(question) : Promise.resolve(undefined)),
+    isAsking: () => state.isAsking(),
+    close: () => lines.close(),
+  };
+}
+
+interface Echo {
+  readonly stream: Writable;
+  isOn: boolean;
+}
+
+/** What readline writes, while it should be seen. */
+function createEcho({ stdout }: ChatInputOptions): Echo {
+  const stream = new Writable({
+    write(piece, _encoding, done) {
+      if (echo.isOn) stdout.write(piece);
+      done();
+    },
+  });
+  Object.defineProperty(stream, "columns", { get: () => stdout.columns });
+  stdout.on("resize", () => stream.emit("resize"));
+  const echo: Echo = { stream, isOn: false };
+  return echo;
+}
+
+interface State {
+  take(line: string): void;
+  forgetAnswers(history: string[]): void;
+  interrupt(): void;
+  end(): void;
+  next(prompt: string): Promise<string | undefined>;
+  ask(question: string): Promise<string | undefined>;
+  isAsking(): boolean;
+}
+
+type Waiting = { readonly kind: "message" | "answer"; resolve(text: string | undefined): void };
+
+function createState(lines: Interface, echo: Echo, options: ChatInputOptions): State {
+  const queue: string[] = [];
+  let pasted: string[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let waiting: Waiting | undefined;
+  let ended = false;
+
+  const answer = (text: string | undefined): void => {
+    const { resolve } = waiting ?? {};
+    waiting = undefined;
+    echo.isOn = false;
+    resolve?.(text);
+  };
+  const wait = (kind: Waiting["kind"], prompt: string): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      waiting = { kind, resolve };
+      echo.isOn = true;
+      lines.setPrompt(prompt);
+      lines.prompt(true);
+    });
+  const flush = (): void => {
+    const text = pasted.join("\n");
+    pasted = [];
+    if (text.trim() !== "") options.onTyped(text);
+    if (waiting?.kind === "message") answer(text);
+    else queue.push(text);
+  };
+  return {
+    isAsking: () => waiting?.kind === "answer",
+    take(line) {
+      if (waiting?.kind === "answer") {
+        answer(line);
+      } else if (line.endsWith("\\")) {
+        pasted.push(line.slice(0, -1));
+        lines.setPrompt("… ");
+        if (waiting !== undefined) lines.prompt();
+      } else {
+        pasted.push(line);
+        clearTimeout(timer);
+        if (options.isTerminal) timer = setTimeout(flush, PASTE_MS);
+        else flush();
+      }
+    },
+    forgetAnswers(history) {
+      if (waiting?.kind === "answer") history.shift();
+    },
+    interrupt() {
+      const typed = lines.line;
+      lines.write(null, { ctrl: true, name: "e" });
+      lines.write(null, { ctrl: true, name: "u" });
+      if (waiting?.kind === "answer") answer(undefined);
+      options.onInterrupt([...pasted, typed].join("\n"));
+      pasted = [];
+      if (waiting !== undefined) lines.prompt();
+    },
+    end() {
+      ended = true;
+      if (pasted.length > 0) flush();
+      answer(undefined);
+    },
+    async next(prompt) {
+      const queued = queue.shift();
+      if (queued !== undefined) {
+        if (options.isTerminal) options.stdout.write(`${prompt}${queued}\n`);
+        return queued;
+      }
+      return ended ? undefined : wait("message", prompt);
+    },
+    async ask(question) {
+      if (ended) return undefined;
+      // What was typed ahead is meant for the agent: it must not answer a question nobody had seen.
+      const before = lines.line;
+      lines.write(null, { ctrl: true, name: "e" });
+      lines.write(null, { ctrl: true, name: "u" });
+      const given = await wait("answer", question);
+      if (before !== "" && !ended) lines.write(before);
+      return given;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { mkdir } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { type Agent, createAgent } from "../../agents/agent.ts";
+import type { AgentModel } from "../../agents/agent-model.ts";
+import { type Diagnostic, diagnosticText } from "../../agents/diagnostic.ts";
+import { loadSkills, type Skill } from "../../agents/skills/skill.ts";
+import { loadSubAgents, type SubAgent } from "../../agents/sub-agents/sub-agent.ts";
+import type { Permissions } from "../../agents/tool.ts";
+import type { CompactConfig, CompactConfigInput } from "../../compaction/config.ts";
+import { createChannelMemory } from "../../memory/channel-memory.ts";
+import type { Invocation } from "../command.ts";
+import { readConfig } from "../files/config.ts";
+import { oneLine } from "../render/safe.ts";
+import type { Models } from "./find-model.ts";
+import { lockChannel } from "./lock.ts";
+import { systemPrompt } from "./system-prompt.ts";
+import { readTool } from "./tools/read.ts";
+import { runCommand, runTool } from "./tools/run.ts";
+import { editTool, writeTool } from "./tools/write.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** Where a chat keeps what it knows. */
+export interface ChatFolders {
+  /** `sub-agents/`, `skills/` and the history of what was typed. */
+  readonly home: string;
+  /** The session and its memory. */
+  readonly channelDir: string;
+  /** Whose MEMORY.md is recalled from as well. */
+  readonly workspaceDir: string;
+}
+
+/** `.compact/agent/main` of the folder unless flags say otherwise. */
+export function chatFolders({ flags, ports }: Pick<Invocation, "flags" | "ports">): ChatFolders {
+  const home = resolve(ports.cwd, ".compact", "agent");
+  return {
+    home,
+    channelDir: flags.channel === undefined ? join(home, "main") : resolve(ports.cwd, flags.channel),
+    workspaceDir: resolve(ports.cwd, flags.workspace ?? "."),
+  };
+}
+
+export interface OpenChatOptions {
+  readonly invocation: Invocation;
+  readonly folders: ChatFolders;
+  readonly workplace: Workplace;
+  readonly model: AgentModel;
+  readonly models: Models;
+  readonly permissions: Permissions;
+  onDiagnostic(diagnostic: Diagnostic): void;
+}
+
+export interface OpenChat {
+  readonly agent: Agent;
+  readonly skills: readonly Skill[];
+  /** Stores everything; the channel is free for another chat then. */
+  close(): Promise<void>;
+}
+
+/** Opens the channel for this process alone, and the agent with what it was left with. */
+export async function openChat(options: OpenChatOptions): Promise<OpenChat> {
+  const { invocation, folders, onDiagnostic } = options;
+  const { cwd } = invocation.ports;
+  await mkdir(folders.channelDir, { recursive: true, mode: 0o700 });
+  const name = relative(cwd, folders.channelDir) || ".";
+  const unlock = await lockChannel(join(folders.channelDir, "chat.lock"), name);
+  try {
+    const definitions = await loadDefinitions(folders, onDiagnostic);
+    const agent = await agentOf(options, definitions);
+    return {
+      agent,
+      skills: definitions.skills,
+      close: async () => {
+        await agent.close();
+        await unlock();
+      },
+    };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+interface Definitions {
+  readonly skills: readonly Skill[];
+  readonly subAgents: readonly SubAgent[];
+}
+
+/** What is wrong with a file is told; the others are used. */
+async function loadDefinitions(
+  { home, channelDir }: ChatFolders,
+  onDiagnostic: (diagnostic: Diagnostic) => void,
+): Promise<Definitions> {
+  const places = [home, channelDir];
+  const skills = await loadSkills(places.map((place) => join(place, "skills")));
+  const subAgents = await loadSubAgents(places.map((place) => join(place, "sub-agents")));
+  for (const problem of [...skills.problems, ...subAgents.problems]) onDiagnostic(problem);
+  return { skills: skills.found, subAgents: subAgents.found };
+}
+
+async function agentOf(
+  { invocation, folders, workplace, model, permissions, onDiagnostic }: OpenChatOptions,
+  { skills, subAgents }: Definitions,
+): Promise<Agent> {
+  const { ports, flags } = invocation;
+  const { workspaceDir, channelDir } = folders;
+  const warn = (text: string): void => onDiagnostic({ code: "settings", message: oneLine(text) });
+  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const env = { ...ports.env };
+  const settings = settingsFor(config, invocation);
+  const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });
+  const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning });
+  return createAgent({
+    ...{ model, permissions, onDiagnostic, channelDir, workspaceDir, skills, subAgents, memory },
+    system: await systemPrompt(ports.cwd),
+    tools: [readTool(workplace), writeTool(workplace), editTool(workplace), runTool(workplace, env)],
+    config: settings,
+    runCommand: (command, { signal }) =>
+      runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
+  });
+}
+
+/** A skill's own limit ends its command before. */
+const HOOK_SECONDS = 600;
+
+/** The settings of the folder; the model is the chat's own, and nothing that is too long ends a chat. */
+function settingsFor(config: CompactConfig, { flags, ports }: Invocation): CompactConfigInput {
+  const { model: _, ...rest } = config;
+  const storage = { ...config.storage, root: resolve(ports.cwd, flags.archive ?? config.storage.root) };
+  return { ...rest, storage, policy: { ...config.policy, onOverflow: "elide" } } as CompactConfigInput;
+}
+
+/** A diagnostic as a person reads it, with paths relative to the folder. */
+export function problemText(diagnostic: Diagnostic, cwd: string): string {
+  return diagnosticText(diagnostic).replaceAll(`${cwd}/`, "");
+}

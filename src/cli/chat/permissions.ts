@@ -1,0 +1,70 @@
+import type { Permission, PermissionRequest, Permissions } from "../../agents/tool.ts";
+import { objectOf } from "../../providers/json.ts";
+import type { ChatInput } from "./input.ts";
+import type { ChatScreen } from "./screen.ts";
+import { callWords, changeLines, isInside } from "./tool-words.ts";
+import type { Workplace } from "./workplace.ts";
+
+export interface PermissionPorts {
+  readonly input: Pick<ChatInput, "isTerminal" | "ask">;
+  readonly screen: Pick<ChatScreen, "tell" | "print" | "rest">;
+  readonly workplace: Workplace;
+}
+
+/** The tools that touch the computer; every other one only reads the session. */
+export const ASKED_TOOLS: ReadonlySet<string> = new Set(["read", "write", "edit", "run"]);
+
+/** What `always` would allow, and how that is said. */
+function always({ tool, arguments: args }: PermissionRequest): readonly [key: string, words: string] {
+  if (tool === "run") return [`run ${String(objectOf(args).command)}`, "always this command"];
+  if (tool === "read") return ["read", "always read here"];
+  return ["change", "always change files here"];
+}
+
+/** Asks before anything is read, changed or run; one question at a time. `always` ends with the program. */
+export function createPermissions(ports: PermissionPorts): Permissions {
+  const allowed = new Set<string>();
+  let last: Promise<unknown> = Promise.resolve();
+  return async (request) => {
+    if (!ASKED_TOOLS.has(request.tool)) return "allow";
+    const answer = last.then(() => decide(request, allowed, ports));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+}
+
+async function decide(
+  request: PermissionRequest,
+  allowed: Set<string>,
+  { input, screen, workplace }: PermissionPorts,
+): Promise<Permission> {
+  const { tool, arguments: args, signal } = request;
+  const [key, words] = always(request);
+  const what = `${whoAsks(request)}${callWords(tool, args)}`;
+  // The tool itself refuses a path outside: nobody needs to be asked.
+  if (allowed.has(key) || !(await isInside(workplace, args))) {
+    screen.tell("tool", what, 4);
+    return "allow";
+  }
+  if (!input.isTerminal) {
+    screen.tell("refused", `${what}: nobody can be asked, the input is no terminal`);
+    return { deny: "Nobody can be asked: the input is no terminal." };
+  }
+  if (signal.aborted) return "deny";
+  screen.tell("allow?", what, 40);
+  for (const line of changeLines(tool, args)) screen.tell("", line, 3);
+  screen.tell("", `y once · a ${words} · n no · or say why not`);
+  const answer = ((await input.ask("           › ")) ?? "").trim();
+  if (signal.aborted || answer === "") return "deny";
+  if (/^(?:y|yes)$/i.test(answer)) return "allow";
+  if (/^(?:a|always)$/i.test(answer)) {
+    allowed.add(key);
+    return "allow";
+  }
+  return /^(?:n|no)$/i.test(answer) ? "deny" : { deny: `They said: ${answer}` };
+}
+
+function whoAsks({ subAgent, skill }: PermissionRequest): string {
+  if (subAgent !== undefined) return `${subAgent}: `;
+  return skill === undefined ? "" : `skill ${skill}: `;
+}

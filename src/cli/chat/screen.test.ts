@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { processPorts } from "../ports.ts";
+import { displayWidth } from "../render/width.ts";
+import { createTerminal } from "../terminal.ts";
+import { type ChatScreen, createChatScreen } from "./screen.ts";
+import { costText, statusText } from "./status.ts";
+import { createTextFlow } from "./text-flow.ts";
+import { callWords, changeLines, resultWords } from "./tool-words.ts";
+
+function screen(isTerminal = false): { screen: ChatScreen; shown: () => string } {
+  let out = "";
+  const stdout = { write: () => undefined, isTerminal, columns: 80 };
+  const terminal = createTerminal({ ...processPorts(), stdout, env: {} });
+  const made = createChatScreen({
+    isTerminal,
+    terminal: () => terminal,
+    write: (text) => {
+      out += text;
+    },
+  });
+  return { screen: made, shown: () => out };
+}
+
+describe("text in pieces", () => {
+  const flowed = (pieces: readonly string[], width = 40): string => {
+    const flow = createTextFlow(() => width, "  ");
+    return pieces.map((piece) => flow.push(piece)).join("") + flow.end();
+  };
+
+  it("is laid out the same however it was cut", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", maxLength: 200 }),
+        fc.nat(200),
+        fc.nat(200),
+        (text, one, other) => {
+          const [from, to] = [Math.min(one, other), Math.max(one, other)];
+          const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)];
+          expect(flowed(pieces)).toBe(flowed([text]));
+        },
+      ),
+    );
+  });
+
+  it("never is wider than the screen, and keeps every word", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 60 }), { maxLength: 30 }), (words) => {
+        const out = flowed([words.join(" ")]);
+        for (const line of out.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(41);
+      }),
+    );
+    const text = "The quick brown fox\n  jumps over 東京都の犬 ".repeat(9);
+    expect(flowed([text]).replace(/\s/g, "")).toBe(text.replace(/\s/g, ""));
+  });
+
+  it("keeps the indent of code and escapes what a terminal acts on", () => {
+    expect(flowed(["a:\n", "    deep\u001b[2Jx\r"])).toBe("  a:\n      deep\\x1b[2Jx\\x0d\n");
+    expect(flowed(["\ud83d", "\ude00"])).toBe("  😀\n");
+  });
+});
+
+describe("the screen", () => {
+  it("aligns labels, bounds lines and ends what the model was saying", () => {
+    const { screen: one, shown } = screen();
+    one.say("Hello ");
+    one.say("there");
+    one.tell("tool", "read  a.ts");
+    one.tell("failed", "x\n".repeat(30), 3);
+    expect(shown().split("\n")).toEqual([
+      ...["  Hello there", "", "  tool     read  a.ts", "  failed   x", "           x"],
+      ...["           (29 lines more)", ""],
+    ]);
+  });
+
+  it("a passing line is taken away, and only on a terminal", () => {
+    const { screen: piped, shown: inPipe } = screen(false);
+    piped.working("working");
+    expect(inPipe()).toBe("");
+    const { screen: one, shown } = screen(true);
+    one.working("working");
+    one.tell("ok", "done");
+    expect(shown()).toMatch(/working.*\u001b\[K\r\u001b\[K {2}.*ok/);
+  });
+});
+
+describe("words for people", () => {
+  it("calls, changes and results are short and safe", () => {
+    expect(callWords("read", { path: "a" })).toBe("read  a");
+    expect(callWords("search", { q: "x\u001b[1m" })).toContain("\\u001b");
+    expect(changeLines("edit", { old: "a\nb\n", new: "c" })).toEqual(["- a", "- b", "+ c"]);
+    expect(changeLines("write", { content: "l\n".repeat(20) })).toHaveLength(10);
+    expect(resultWords("read", "1\n2\n")).toBe("2 lines");
+    const run = resultWords("run", `${"line\n".repeat(20)}[exit code 0]`).split("\n");
+    expect(run).toEqual(["(14 lines before)", ...Array(6).fill("line"), "[exit code 0]"]);
+  });
+
+  it("AGT-3 the status says tokens and cost, and when the cost is not known", () => {
+    const spent = {
+      requests: 2,
+      inputTokens: 12_000,
+      cachedTokens: 9_000,
+      outputTokens: 40,
+      dollars: 0.0123,
+    };
+    expect(statusText({ model: "openai:x", contextTokens: 6_000, window: 200_000, spent })).toBe(
+      "context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out · $0.0123 · openai:x",
+    );
+    expect(costText({ ...spent, dollars: undefined })).toBe("cost unknown");
+    expect(costText({ ...spent, requests: 0, dollars: undefined })).toBe("$0");
+  });
+});
