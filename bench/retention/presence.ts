@@ -127,10 +127,10 @@ export function createJudge(source: TextIndex): Judge {
     known.set(value, found);
     return found;
   };
-  /** Whether words of a source's statement stand around the value in their order, or it had none. */
+  /** Whether enough of a source's statement stands around the value, or there was none to tell it by. */
   const isFromSource = (value: string, shown: Statement): boolean => {
     const statements = original(value).filter(({ pairs }) => pairs.size >= LEAST_PAIRS);
-    return statements.length === 0 || statements.some(({ pairs }) => shared(pairs, shown.pairs) >= 1);
+    return statements.length === 0 || statements.some((statement) => carries(shown, statement));
   };
 
   return {
@@ -141,10 +141,7 @@ export function createJudge(source: TextIndex): Judge {
       const shown = output
         .find(fact.value, 8)
         .map((at) => statementAt(output.text, fact.value, at, OUTPUT_REACH));
-      return statements.some(({ pairs }) => {
-        const enough = Math.max(LEAST_PAIRS, Math.ceil(pairs.size * CONTEXT_SHARE));
-        return shown.some((one) => shared(pairs, one.pairs) >= enough);
-      });
+      return statements.some((statement) => shown.some((one) => carries(one, statement)));
     },
     prepare(index) {
       const byKind = new Map<FactKind, string[]>();
@@ -191,6 +188,10 @@ export function createJudge(source: TextIndex): Judge {
       return 1 + better + equal / 2 <= BEST;
     },
   };
+}
+
+function carries(shown: Statement, { pairs }: Statement): boolean {
+  return shared(pairs, shown.pairs) >= Math.max(LEAST_PAIRS, Math.ceil(pairs.size * CONTEXT_SHARE));
 }
 
 function shared(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
