@@ -2,6 +2,7 @@ import type { AgentMessage, AgentReasoningPart, AgentTextPart, AgentToolCallPart
 import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-model.ts";
 import { orAborted, startDeadline } from "./deadline.ts";
 import type { AgentEvent } from "./event.ts";
+import { argumentsOf } from "./tool-arguments.ts";
 
 /** How a request to the model ended. */
 export interface ModelAnswer {
@@ -93,10 +94,9 @@ function createGathering(): Gathering {
     answer({ stop, usage }) {
       const content = pieces.filter((piece) => piece.type !== "text" || piece.text !== "");
       const calls = content.filter((piece) => piece.type === "tool-call");
-      const message: AgentMessage | undefined = content.some((piece) => piece.type !== "reasoning")
-        ? { role: "assistant", content }
-        : undefined;
-      return { text: text(), message, calls, stop, usage };
+      const said = content.some((piece) => piece.type !== "reasoning");
+      const message: AgentMessage = { role: "assistant", content: content.map(storable) };
+      return { text: text(), message: said ? message : undefined, calls, stop, usage };
     },
   };
 
@@ -119,6 +119,13 @@ function createGathering(): Gathering {
     }
     openReasoning = part.ends !== true;
   }
+}
+
+/** Providers take back calls whose arguments are a value; text that is none was told to the model as an error. */
+function storable(piece: Piece): Piece {
+  if (piece.type !== "tool-call") return piece;
+  const { value, problem } = argumentsOf(piece);
+  return { ...piece, input: problem === undefined ? value : { unreadable: value } };
 }
 
 function callPiece({

@@ -4,6 +4,7 @@ import { wordsOf } from "./diagnostic.ts";
 import type { AgentEvent } from "./event.ts";
 import type { AgentLimits } from "./limits.ts";
 import type { AgentTool, Permission } from "./tool.ts";
+import { argumentsOf, type ReadInput } from "./tool-arguments.ts";
 
 /** A call that may be refused. */
 export interface CallToCheck {
@@ -122,25 +123,6 @@ async function execute(
 
 function failed(text: string): Outcome {
   return { text, isError: true };
-}
-
-interface ReadInput {
-  readonly value: unknown;
-  readonly problem?: string;
-}
-
-/** Models hand over arguments as a value, or as JSON text. */
-function argumentsOf({ input }: AgentToolCallPart): ReadInput {
-  if (input === undefined || input === "") return { value: {} };
-  if (typeof input !== "string") return { value: input };
-  try {
-    return { value: JSON.parse(input) as unknown };
-  } catch (error) {
-    return {
-      value: input,
-      problem: `The arguments are no JSON (${wordsOf(error)}). Nothing was run; call again.`,
-    };
-  }
 }
 
 function textOfValue(value: unknown): string {

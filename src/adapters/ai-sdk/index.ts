@@ -1,5 +1,10 @@
 export type { HostOptions } from "../../compaction/host.ts";
 export {
+  type AiSdkAgentModelOptions,
+  type AiSdkStreamingModel,
+  agentModelFromAiSdk,
+} from "./agent-model.ts";
+export {
   type CallParams,
   type CompactLanguageModelMiddleware,
   compactLanguageModelMiddleware,

@@ -9,6 +9,7 @@ import { answerOf } from "../../providers/answer.ts";
 import { defined, type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 import { windowOf } from "../../providers/window.ts";
+import { partsInstead } from "./prompt.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */
 export interface AiSdkLanguageModel {
@@ -58,22 +59,6 @@ function promptMessage({ role, content }: TextModelMessage): Json {
 function prefixOf({ system, messages }: LivePrefix): unknown[] {
   const first = typeof system === "string" ? [{ role: "system", content: system }] : [];
   return [...first, ...messages.map(partsInstead)];
-}
-
-function partsInstead(message: unknown): unknown {
-  const { role, content } = objectOf(message);
-  if (role === "system") return message;
-  if (typeof content === "string")
-    return { ...objectOf(message), content: [{ type: "text", text: content }] };
-  const parts = objectsIn(content);
-  if (!parts.some(({ type }) => type === "image")) return message;
-  return { ...objectOf(message), content: parts.map(fileInstead) };
-}
-
-function fileInstead(part: Json): Json {
-  if (part.type !== "image") return part;
-  const { image, mediaType, ...rest } = part;
-  return { ...rest, type: "file", mediaType: mediaType ?? "image/*", data: image };
 }
 
 const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
