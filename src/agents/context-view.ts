@@ -1,3 +1,4 @@
+import { markSummaries } from "../compaction/assemble.ts";
 import type { CompactManager } from "../compaction/manager.ts";
 import type { LayerName, LayerSize } from "../compaction/report.ts";
 import { decode } from "../messages/codecs.ts";
@@ -46,7 +47,7 @@ export function contextView(input: ContextInput): ContextView {
   const { manager, sessionId, messages, system, tools, recalled } = input;
   const { model, models, policy } = manager.config;
   const counter = createTokenCounter({ models, format: "ai-sdk", ...(model === undefined ? {} : { model }) });
-  const list = decode(messages, "ai-sdk");
+  const list = markSummaries(decode(messages, "ai-sdk"));
   const parts = partition(list, policy).layers;
   const names: LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
   const sizes = new Map<string, { messages: number; tokens: number }>(
