@@ -1,11 +1,17 @@
 import type { SummaryAttempt } from "../summarizers/attempt.ts";
 import { dollarsOf } from "../tokens/dollars.ts";
-import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
+import { lookUpModel, type ModelLookup, type ModelOverrides } from "../tokens/models.ts";
 import type { ModelAttempt } from "../tracing/events.ts";
+
+/** Text models are called `openai:gpt-5.4-mini`: what stands before the colon is where they are asked. */
+function modelNamed(name: string, models: ModelOverrides): ModelLookup {
+  const whole = lookUpModel(name, models);
+  return whole.known ? whole : lookUpModel(name.slice(name.indexOf(":") + 1), models);
+}
 
 /** The attempt with its model's provider, and with what it cost where usage and prices are known. */
 export function priced(attempt: SummaryAttempt, models: ModelOverrides): ModelAttempt {
-  const model = lookUpModel(attempt.model, models);
+  const model = modelNamed(attempt.model, models);
   const { usage } = attempt;
   const provider = model.known ? { provider: model.provider } : {};
   // What is stored for an hour has a price of its own.

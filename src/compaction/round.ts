@@ -97,7 +97,7 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
   if (!isWorthwhile(plan, input)) return undefined;
   const decidedAt = ports.now();
   announceMalformed(input, ports);
-  const receipt = await archiveView(input, ports);
+  const receipt = await archiveView(input, ports, decidedAt);
   const step = receipt?.step ?? input.session.state.step + 1;
   const startedAt = ports.now();
   const applied = await applyPlan(input.session.view, plan, {
@@ -196,9 +196,12 @@ function announceMalformed(input: RoundInput, ports: RoundPorts): void {
 }
 
 /** Nothing is dropped before this resolves; undefined when the policy goes on without an archive. */
-async function archiveView(input: RoundInput, ports: RoundPorts): Promise<ArchiveReceipt | undefined> {
+async function archiveView(
+  input: RoundInput,
+  ports: RoundPorts,
+  startedAt: string,
+): Promise<ArchiveReceipt | undefined> {
   const step = input.session.state.step + 1;
-  const startedAt = ports.now();
   try {
     const saved = await ports.archive.saveTranscript(input.session.id, step, input.session.view);
     ports.announce(

@@ -108,7 +108,7 @@ function createSender(
     }
     const key = `${part.step} ${event.sessionId}`;
     const round = roundFor(key, event, context);
-    // A decision is older than the archive that follows from it; no step begins before its round.
+    // Without an archive, the first that is heard of a round may be younger than its decision.
     const startedAt = notBefore(event.startedAt, round.startedAt);
     writeSpan(tracer.startSpan(event.name, { startTime: new Date(startedAt), attributes }, round.context), {
       ...event,

@@ -1,0 +1,7 @@
+// Compiled, never run: the module of OpenTelemetry's API is what the exporter takes.
+import * as api from "@opentelemetry/api";
+import { CompactManager } from "compact-context";
+import { createOpenTelemetryExporter } from "compact-context/tracing";
+
+const exporter = createOpenTelemetryExporter({ api });
+export const manager: CompactManager = new CompactManager({ model: "gpt-4o" }, { exporters: [exporter] });
