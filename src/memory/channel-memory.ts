@@ -1,3 +1,4 @@
+import { CompactError } from "../errors.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
 import type { ManagerPorts } from "../compaction/ports.ts";
 import type { Message } from "../messages/message.ts";
@@ -100,6 +101,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
     ports: {
       memoryFlushHook: async (messages, { sessionId, signal }) => {
         if (!parts.writes) return;
+        if (parts.closed) throw closedError();
         await begun(parts);
         await parts.lane.run(() => parts.intake.now(sessionId, messages, signal));
       },
@@ -193,7 +195,7 @@ async function recallFrom(
 ): Promise<RecallResult> {
   const { options, settings, sidecar, warn, now } = parts;
   const { enabled, rerankWithModel, maxCandidates, maxInjected, maxChars } = settings.memoryRecall;
-  const nothing: RecallResult = { items: [], renderedText: "", candidates: 0, folded: 0, omitted: 0 };
+  const nothing: RecallResult = { items: [], renderedText: "", candidates: 0, folded: 0, omitted: 0, decisions: [] };
   if (!enabled) return nothing;
   try {
     if (parts.writes) await begun(parts);
@@ -263,8 +265,19 @@ async function close(
   const sessionId = turn.sessionId ?? (messages === undefined ? last?.sessionId : undefined);
   if (list !== undefined && !parts.closed) await boundary(parts, list, { ...turn, sessionId, force: true });
   parts.closed = true;
-  await parts.lane.idle();
+  await parts.lane.idle(MODEL_AT_THE_END_MS);
+  // What a model still works on is done by program instead.
   parts.lane.close();
+  await parts.lane.idle();
+}
+
+/** How long the end waits for a model. */
+const MODEL_AT_THE_END_MS = 5_000;
+
+function closedError(): CompactError {
+  return new CompactError("Aborted", "the memory was closed", {
+    hint: "The messages wait in the manager's outbox: the next process takes them in.",
+  });
 }
 
 function keepsSession({ writes, settings }: Parts): boolean {

@@ -3,7 +3,7 @@ import { readConversation } from "../../summarizers/conversation.ts";
 import { sentences } from "../../summarizers/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
-import { heldBy, likeness, SAME_STATEMENT } from "../likeness.ts";
+import { heldBy, likeness } from "../likeness.ts";
 import { type DurableStatement, durableStatements } from "./durable.ts";
 import { type HistoryEntry, historyEntry } from "./history-entry.ts";
 
@@ -39,23 +39,30 @@ export function consolidationOf(
   return { operations: [...forget, ...operations], history: historyEntry(messages, at) };
 }
 
-/** Of statements that say nearly the same the last one. */
+/** Share of words from which a statement is another one in new words, and from which a change must mean it. */
+const REWORDED = 0.85;
+const CHANGED = 0.5;
+
+/** Of statements that take each other's place the last one. */
 function newestOfEach(statements: readonly DurableStatement[]): DurableStatement[] {
   return statements.filter(
-    ({ text }, index) =>
-      !statements.slice(index + 1).some((later) => likeness(later.text, text) >= SAME_STATEMENT),
+    ({ text }, index) => !statements.slice(index + 1).some((later) => replaces(later, text)),
   );
 }
 
+/**
+ * Two statements of nearly the same words may be true of two things; only one that speaks of a change takes the place
+ * of what it resembles.
+ */
+function replaces({ text, isChange }: DurableStatement, older: string): boolean {
+  return likeness(text, older) >= (isChange ? CHANGED : REWORDED);
+}
+
 /** A newer statement takes the place of what the runtime noted on the same; what people wrote stays beside it. */
-function operationFor(
-  { section, text, trust }: DurableStatement,
-  items: readonly MemoryItem[],
-): MemoryOperation[] {
+function operationFor(statement: DurableStatement, items: readonly MemoryItem[]): MemoryOperation[] {
+  const { section, text, trust } = statement;
   if (items.some((item) => item.text === text)) return [];
-  const older = items.find(
-    (item) => item.writtenBy !== "person" && likeness(item.text, text) >= SAME_STATEMENT,
-  );
+  const older = items.find((item) => item.writtenBy !== "person" && replaces(statement, item.text));
   return older === undefined
     ? [{ op: "add", section, text, trust }]
     : [{ op: "supersede", target: older.id, text, trust }];

@@ -14,6 +14,8 @@ export interface DurableStatement {
   readonly trust: MemoryTrust;
   /** Id of the message that says it. */
   readonly from: string;
+  /** It says that something is different from now on. */
+  readonly isChange: boolean;
 }
 
 const REMEMBER =
@@ -26,6 +28,8 @@ const FACT =
   /^(?:(?:and|so|also|by the way|btw),?\s+)?(?:(?:my|our|the team['’]s)\s+[\p{L}\p{N}' -]{2,50}?\s(?:is|are|was|runs?|lives?|uses?|starts?|ends?|needs?)\b|we\s+(?:use|deploy|run|host|ship|release|build|store|support|target)\b|i(?:['’]m| am)\s+(?:an?|the|from|based|called|allergic|vegetarian|vegan|working (?:at|for|in))\b|(?:you can )?call me\b|i\s+(?:live|work|prefer|speak)\b|unsere?\s|mein(?:e)?\s|wir\s+(?:verwenden|nutzen|deployen)|notre\s|nous utilisons|nuestr[oa]\s|usamos\s|nosso\s|usiamo\s|мы используем|наш[аеи]?\s)|^(?:我们(?:用|使用|在|的)|我(?:叫|是|住|在|的)|私(?:は|の)|うちの|弊社|우리는?|저는|제\s)/iu;
 const TRANSIENT =
   /\b(?:current(?:ly)?|right now|at the moment|for now|for the moment|in progress|just now|today|tomorrow|yesterday|tonight|this (?:morning|week|time|session|turn|branch|pr|test|error|message|one)|last (?:message|commit|run)|wip|about to|working on|still (?:failing|running|broken|red)|(?:is|are|was) (?:failing|broken|red|stuck)|temporar(?:y|ily)|gerade|heute|momentan|actuellement|aujourd['’]hui|ahora mismo|hoy|agora|oggi|сейчас|сегодня)\b|目前|现在|今天|正在|暂时|今日|現在|一時的|지금|오늘|현재/iu;
+const CHANGE =
+  /\b(?:now|instead|no longer|any ?more|from now on|as of|changed?|moved?|switched|actually|correction|ab jetzt|jetzt|nicht mehr|désormais|maintenant|plus jamais|ahora|ya no|agora|adesso|теперь|больше не)\b|改成|改为|现在|不再|以后|今後|これから|이제/iu;
 const SHORTEST = 12;
 const SHORTEST_UNSPACED = 5;
 const LONGEST = 300;
@@ -60,7 +64,8 @@ function ofPerson(sentence: string, from: string): DurableStatement[] {
   const text = clipEnd(oneLine(plain.slice(lead.length)), LONGEST);
   if (!isStatement(text) || (lead === "" && isTransient(text))) return [];
   const section = sectionOf(text, lead !== "");
-  return section === undefined ? [] : [{ section, text: capitalized(text), trust: "person", from }];
+  if (section === undefined) return [];
+  return [{ section, text: capitalized(text), trust: "person", from, isChange: CHANGE.test(plain) }];
 }
 
 function sectionOf(text: string, asked: boolean): DurableSection | undefined {
@@ -73,7 +78,7 @@ function ofAgent(sentence: string, from: string): DurableStatement[] {
   const text = clipEnd(oneLine(sentence.replace(/^[-*>#\s]+/, "").replace(/\*\*/g, "")), LONGEST);
   const isSettled = /^(?:decision:|we (?:have )?(?:decided|agreed)|(?:as )?agreed\b)/i.test(text);
   if (!isStatement(text) || !isSettled || !isTellingDecision(text) || isTransient(text)) return [];
-  return [{ section: "Decisions", text, trust: "agent", from }];
+  return [{ section: "Decisions", text, trust: "agent", from, isChange: CHANGE.test(text) }];
 }
 
 function isStatement(text: string): boolean {

@@ -110,7 +110,8 @@ function readPromotion({ promote: list }: { readonly promote?: unknown }, notes:
     ...history.filter((text) => ASKED.test(text)).map((text) => text.replace(ASKED, "")),
   ];
   const said = [...asked, ...notes.session.decisions, ...history.map((text) => text.replace(DECIDED, ""))];
-  const saysSo = (texts: readonly string[], text: string): boolean => texts.some((one) => sayTheSame(one, text));
+  const saysSo = (texts: readonly string[], text: string): boolean =>
+    texts.some((one) => sayTheSame(one, text));
   return list.slice(0, MOST_AT_ONCE).flatMap((entry: unknown): AddItem[] => {
     const { section, text } = (entry ?? {}) as { readonly section?: unknown; readonly text?: unknown };
     if (typeof text !== "string") throw new Error("every entry of promote needs a text");

@@ -7,9 +7,9 @@ export interface Lane {
   run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /** Does it now or later, until it succeeds; a newer work of the same name takes the place of one that waits. */
   keepTrying(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
-  /** Resolves when nothing runs; what waits for another try does not count. */
-  idle(): Promise<void>;
-  /** No try begins any more. */
+  /** Resolves when nothing runs, or after `ms`; what waits for another try does not count. */
+  idle(ms?: number): Promise<void>;
+  /** No other try begins, and what runs is told by its signal to make an end. */
   close(): void;
 }
 
@@ -51,8 +51,19 @@ export function createLane(warn: (message: string) => void): Lane {
   return {
     run,
     keepTrying: (name, work) => attempt(name, work, 0),
-    async idle() {
-      while (running > 0) await last;
+    async idle(ms) {
+      let over = false;
+      let callOff = (): void => undefined;
+      const late = new Promise<void>((resolve) => {
+        if (ms !== undefined) {
+          callOff = later(ms, () => {
+            over = true;
+            resolve();
+          });
+        }
+      });
+      while (running > 0 && !over) await Promise.race([last, late]);
+      callOff();
     },
     close() {
       controller.abort();
