@@ -136,9 +136,7 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
       if (waiting?.kind === "answer") history.shift();
     },
     interrupt() {
-      const typed = lines.line;
-      lines.write(null, { ctrl: true, name: "e" });
-      lines.write(null, { ctrl: true, name: "u" });
+      const typed = takeLine(lines);
       if (waiting?.kind === "answer") answer(undefined);
       options.onInterrupt([...pasted, typed].join("\n"));
       pasted = [];
@@ -160,12 +158,18 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
     async ask(question) {
       if (ended) return undefined;
       // What was typed ahead is meant for the agent: it must not answer a question nobody had seen.
-      const before = lines.line;
-      lines.write(null, { ctrl: true, name: "e" });
-      lines.write(null, { ctrl: true, name: "u" });
+      const before = takeLine(lines);
       const given = await wait("answer", question);
       if (before !== "" && !ended) lines.write(before);
       return given;
     },
   };
+}
+
+/** What stands in the line, which is empty then. */
+function takeLine(lines: Interface): string {
+  const { line } = lines;
+  lines.write(null, { ctrl: true, name: "e" });
+  lines.write(null, { ctrl: true, name: "u" });
+  return line;
 }

@@ -21,22 +21,18 @@ import type { Workplace } from "./workplace.ts";
 
 /** Where a chat keeps what it knows. */
 export interface ChatFolders {
-  /** `sub-agents/`, `skills/` and the history of what was typed. */
-  readonly home: string;
+  /** SOUL.md, AGENTS.md and MEMORY.md for every channel, `sub-agents/`, `skills/`, and what was typed. */
+  readonly workspaceDir: string;
   /** The session and its memory. */
   readonly channelDir: string;
-  /** Whose MEMORY.md is recalled from as well. */
-  readonly workspaceDir: string;
 }
 
 /** `.compact/agent/main` of the folder unless flags say otherwise. */
 export function chatFolders({ flags, ports }: Pick<Invocation, "flags" | "ports">): ChatFolders {
-  const home = resolve(ports.cwd, ".compact", "agent");
-  return {
-    home,
-    channelDir: flags.channel === undefined ? join(home, "main") : resolve(ports.cwd, flags.channel),
-    workspaceDir: resolve(ports.cwd, flags.workspace ?? "."),
-  };
+  const workspaceDir = resolve(ports.cwd, flags.workspace ?? join(".compact", "agent"));
+  const channel =
+    flags.channel === undefined ? join(workspaceDir, "main") : resolve(ports.cwd, flags.channel);
+  return { workspaceDir, channelDir: channel };
 }
 
 export interface OpenChatOptions {
@@ -87,10 +83,10 @@ interface Definitions {
 
 /** What is wrong with a file is told; the others are used. */
 async function loadDefinitions(
-  { home, channelDir }: ChatFolders,
+  { workspaceDir, channelDir }: ChatFolders,
   onDiagnostic: (diagnostic: Diagnostic) => void,
 ): Promise<Definitions> {
-  const places = [home, channelDir];
+  const places = [workspaceDir, channelDir];
   const skills = await loadSkills(places.map((place) => join(place, "skills")));
   const subAgents = await loadSubAgents(places.map((place) => join(place, "sub-agents")));
   for (const problem of [...skills.problems, ...subAgents.problems]) onDiagnostic(problem);
@@ -110,8 +106,8 @@ async function agentOf(
   const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });
   const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning });
   return createAgent({
-    ...{ model, permissions, onDiagnostic, channelDir, workspaceDir, skills, subAgents, memory },
-    system: await systemPrompt(ports.cwd),
+    ...{ model, permissions, onDiagnostic, channelDir, skills, subAgents, memory },
+    system: await systemPrompt(ports.cwd, workspaceDir),
     tools: [readTool(workplace), writeTool(workplace), editTool(workplace), runTool(workplace, env)],
     config: settings,
     runCommand: (command, { signal }) =>

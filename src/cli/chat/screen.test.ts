@@ -80,7 +80,7 @@ describe("the screen", () => {
     const { screen: one, shown } = screen(true);
     one.working("working");
     one.tell("ok", "done");
-    expect(shown()).toMatch(/working.*\u001b\[K\r\u001b\[K {2}.*ok/);
+    expect(shown().replaceAll("\u001b", "^")).toMatch(/working.*\^\[K\r\^\[K {2}.*ok/);
   });
 });
 

@@ -31,7 +31,7 @@ export const chatCommand: Command = {
     const folders = chatFolders(invocation);
     const workplace = await createWorkplace(ports.cwd);
     const screen = screenOf(invocation);
-    const history = await openHistory(join(folders.home, "history"), createRedactor().redactText);
+    const history = await openHistory(join(folders.workspaceDir, "history"), createRedactor().redactText);
     let leave = (): void => undefined;
     const interrupts = createInterrupts(() => leave());
     const input = inputOf(history.entries, { onTyped: history.add, onInterrupt: interrupts.hit });
