@@ -13,8 +13,8 @@ import {
   createScriptedModel,
   type ScriptedAnswer,
 } from "../../src/agents/index.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
 import { lint } from "../../src/lint/index.ts";
+import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
 
 export type Event<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
@@ -69,7 +69,11 @@ export function endOf(events: readonly AgentEvent[]): Event<"ended"> | undefined
   return eventsOf(events, "ended").at(-1);
 }
 
-export const tool = (name: string, execute: AgentTool["execute"], more: Partial<AgentTool> = {}): AgentTool => ({
+export const tool = (
+  name: string,
+  execute: AgentTool["execute"],
+  more: Partial<AgentTool> = {},
+): AgentTool => ({
   name,
   description: `The tool ${name}.`,
   schema: { type: "object", properties: {} },

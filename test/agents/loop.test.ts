@@ -3,8 +3,10 @@ import { createAgent, createScriptedModel } from "../../src/agents/index.ts";
 import { CompactManager } from "../../src/compaction/manager.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tool } from "./harness.ts";
 
-const callOnce = (name: string, args: unknown = {}) => (_request: unknown, number: number) =>
-  number === 1 ? { text: "Let me see. ", calls: [{ name, arguments: args }] } : { text: "Done." };
+const callOnce =
+  (name: string, args: unknown = {}) =>
+  (_request: unknown, number: number) =>
+    number === 1 ? { text: "Let me see. ", calls: [{ name, arguments: args }] } : { text: "Done." };
 
 describe("the loop", () => {
   it("streams text, calls, results and use, in order, to one end", async () => {
@@ -117,7 +119,10 @@ describe("tools that go wrong", () => {
         if (number === 2) return { calls: [{ name: "compact_expand", arguments: { id, offset: 400_000 } }] };
         return { text: "Found." };
       },
-      { tools: [tool("flood", () => flood)], config: { storage: { kind: "memory" }, policy: { maxToolResultTokens: 500 } } },
+      {
+        tools: [tool("flood", () => flood)],
+        config: { storage: { kind: "memory" }, policy: { maxToolResultTokens: 500 } },
+      },
     );
     const events = await play(agent, "go");
     expect(JSON.stringify(requests[1]?.messages).length).toBeLessThan(8000);
@@ -131,7 +136,9 @@ describe("tools that go wrong", () => {
       limits: { outputCharacters: 1000 },
     });
     await play(agent, "go");
-    expect(resultsIn(requests[1] ?? { messages: [] })[0]).toContain("[4000 characters of output were not kept");
+    expect(resultsIn(requests[1] ?? { messages: [] })[0]).toContain(
+      "[4000 characters of output were not kept",
+    );
   });
 
   it("asks for permission, tells the model of a refusal, and takes a broken asker for a refusal", async () => {
@@ -199,14 +206,21 @@ describe("models that go wrong", () => {
       number === 1 ? { text: "Half an ", error: denied } : { text: "Here." },
     );
     const events = await play(agent, "go");
-    expect(eventsOf(events, "error")[0]?.diagnostic).toMatchObject({ code: "model-failed", message: "invalid key" });
+    expect(eventsOf(events, "error")[0]?.diagnostic).toMatchObject({
+      code: "model-failed",
+      message: "invalid key",
+    });
     expect(endOf(events)?.end).toBe("failed");
     expect(endOf(await play(agent, "again"))?.end).toBe("answered");
-    expect(JSON.stringify(requests[1]?.messages)).toContain("Half an \\n[The answer was cut off: the model failed: invalid key]");
+    expect(JSON.stringify(requests[1]?.messages)).toContain(
+      "Half an \\n[The answer was cut off: the model failed: invalid key]",
+    );
   });
 
   it("gives up a model that says nothing more", async () => {
-    const model = createScriptedModel(() => ({ text: "never heard" }), { pause: () => new Promise(() => undefined) });
+    const model = createScriptedModel(() => ({ text: "never heard" }), {
+      pause: () => new Promise(() => undefined),
+    });
     const { agent } = await agentWith(() => ({}), { model, limits: { modelSilenceMs: 10, retries: 1 } });
     const events = await play(agent, "go");
     expect(eventsOf(events, "retry")).toHaveLength(1);
@@ -217,7 +231,9 @@ describe("models that go wrong", () => {
     const stop = new AbortController();
     const { agent } = await agentWith(
       (_request, number) =>
-        number === 1 ? { calls: [{ name: "slow" }, { name: "next" }] } : { text: "A long answer. ".repeat(50) },
+        number === 1
+          ? { calls: [{ name: "slow" }, { name: "next" }] }
+          : { text: "A long answer. ".repeat(50) },
       {
         tools: [
           tool("slow", () => {

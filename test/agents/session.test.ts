@@ -29,7 +29,9 @@ describe("a session in its channel", () => {
     expect(second.agent.sessionId).toBe(first.agent.sessionId);
     expect(second.agent.messages).toHaveLength(first.agent.messages.length);
     expect(endOf(await play(second.agent, "and now?"))?.end).toBe("answered");
-    expect(second.requests[0]?.messages.some((message) => JSON.stringify(message).includes("COMPACT-SUMMARY"))).toBe(true);
+    expect(
+      second.requests[0]?.messages.some((message) => JSON.stringify(message).includes("COMPACT-SUMMARY")),
+    ).toBe(true);
     for (const file of ["context.jsonl", "log.jsonl"])
       expect(readFileSync(join(channelDir, file), "utf8")).not.toContain(SECRET);
   });
@@ -40,7 +42,10 @@ describe("a session in its channel", () => {
     await play(agent, "one");
     const call = { type: "tool-call", toolCallId: "c1", toolName: "run", input: {} };
     const message = { role: "assistant", content: [call] };
-    appendFileSync(join(channelDir, "context.jsonl"), `${JSON.stringify({ type: "message", message })}\n{"type":"mess`);
+    appendFileSync(
+      join(channelDir, "context.jsonl"),
+      `${JSON.stringify({ type: "message", message })}\n{"type":"mess`,
+    );
     const problems: string[] = [];
     const next = await agentWith(() => ({ text: "fine" }), {
       channelDir,
@@ -48,7 +53,9 @@ describe("a session in its channel", () => {
     });
     expect(problems).toEqual(["/context.jsonl:5"]);
     expect(lint(next.agent.messages, "ai-sdk")).toEqual([]);
-    expect(JSON.stringify(next.agent.messages.at(-1))).toContain("The process ended before this call was finished");
+    expect(JSON.stringify(next.agent.messages.at(-1))).toContain(
+      "The process ended before this call was finished",
+    );
     expect(endOf(await play(next.agent, "two"))?.end).toBe("answered");
     const third = await agentWith(() => ({ text: "fine" }), { channelDir });
     expect(third.agent.messages).toHaveLength(next.agent.messages.length);
@@ -58,7 +65,8 @@ describe("a session in its channel", () => {
     const driver = createMemoryDriver();
     let full = false;
     const refuse = async (): Promise<void> => {
-      if (full) throw new CompactError("StorageFailed", "no space left on device", { hint: "Free some disk space." });
+      if (full)
+        throw new CompactError("StorageFailed", "no space left on device", { hint: "Free some disk space." });
     };
     const sessionStorage: typeof driver = {
       ...driver,
@@ -113,7 +121,15 @@ describe("commands as data", () => {
     const before = agent.context();
     const sum = before.layers.reduce((total, layer) => total + layer.tokens, 0);
     expect(before.tokens - sum).toBeLessThan(10);
-    expect(before.layers.map(({ name }) => name)).toEqual(["system", "tools", "pinned", "summary", "recent", "toolPairs", "remainder"]);
+    expect(before.layers.map(({ name }) => name)).toEqual([
+      "system",
+      "tools",
+      "pinned",
+      "summary",
+      "recent",
+      "toolPairs",
+      "remainder",
+    ]);
     expect(before.untilTrigger).toBe(before.trigger - before.tokens);
     expect(before.compactions).toBe(0);
 
@@ -135,7 +151,8 @@ describe("commands as data", () => {
       (request, number) => {
         const [seen = ""] = resultsIn(request);
         if (number === 2) return { calls: [{ name: "compact_search", arguments: { query: "falcon port" } }] };
-        if (number === 3) return { calls: [{ name: "compact_expand", arguments: { id: /log-\d+/.exec(seen)?.[0] } }] };
+        if (number === 3)
+          return { calls: [{ name: "compact_expand", arguments: { id: /log-\d+/.exec(seen)?.[0] } }] };
         return { text: "ok" };
       },
       { channelDir },
@@ -150,7 +167,9 @@ describe("commands as data", () => {
   it("goes on with another model and its window", async () => {
     const { agent } = await agentWith(() => ({ text: "ok" }), { config: { storage: { kind: "memory" } } });
     await play(agent, "one");
-    await agent.useModel(createScriptedModel(() => ({ text: "I am another." }), { name: "demo:small", window: 8000 }));
+    await agent.useModel(
+      createScriptedModel(() => ({ text: "I am another." }), { name: "demo:small", window: 8000 }),
+    );
     expect(agent.context().window).toBe(8000);
     expect(endOf(await play(agent, "two"))?.text).toBe("I am another.");
   });

@@ -111,6 +111,9 @@ const PREAMBLE: Readonly<Record<SubAgentMemory, number>> = {
   channel: 5000,
 };
 
+/** Where the state of the work stands before the task already. */
+const BESIDE_SESSION = ["channel-memory", "workspace-memory", "channel-history"] as const;
+
 /** What of the channel's memory a contextual sub-agent reads before its task; an isolated one never. */
 async function preamble(
   { contextMode, memory: scope }: SubAgent,
@@ -122,7 +125,8 @@ async function preamble(
   const session =
     scope === "relevant" ? "" : await sessionText(channelDir, scope === "session" ? most : most / 2);
   const room = most - session.length;
-  const found = scope === "session" ? undefined : await memory?.recall(task, { maxChars: room });
+  const sources = session === "" ? {} : { sources: BESIDE_SESSION };
+  const found = scope === "session" ? undefined : await memory?.recall(task, { maxChars: room, ...sources });
   const blocks = [session, found?.renderedText ?? ""].filter((block) => block !== "");
   return blocks.join("\n");
 }

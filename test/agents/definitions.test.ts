@@ -1,0 +1,180 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadSkills, loadSubAgents } from "../../src/agents/index.ts";
+import { tempFolder } from "./harness.ts";
+
+const file = (lines: readonly string[], body = "Do it well."): string =>
+  ["---", ...lines, "---", body].join("\n");
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = tempFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(folder, name, ".."), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+const placed = (
+  folder: string,
+  problems: readonly { readonly place?: string; readonly message: string }[],
+): string[] => problems.map(({ place = "", message }) => `${place.replace(`${folder}/`, "")} ${message}`);
+
+describe("sub-agent definitions", () => {
+  it("AGT-1 reads every field, and what is left out means isolated", async () => {
+    const folder = folderWith({
+      "reviewer.md": file([
+        "name: reviewer",
+        "description: Reviews a change.",
+        "tools: [read, search]",
+        "model: openai:gpt-5.4-mini",
+        "contextMode: contextual",
+        "memory: session",
+        "paths: [src/**]",
+        "thinkingLevel: low",
+        "maxTurns: 12",
+        "maxToolCalls: 30",
+        "maxSeconds: 90",
+      ]),
+      "plain.md": file(["name: plain", "description: Answers."]),
+      "notes.txt": "no definition",
+    });
+    const { found, problems } = await loadSubAgents([folder, join(folder, "missing")]);
+    expect(problems).toEqual([]);
+    expect(found.map(({ place, ...rest }) => rest)).toEqual([
+      {
+        name: "plain",
+        description: "Answers.",
+        prompt: "Do it well.",
+        contextMode: "isolated",
+        memory: "none",
+        limits: {},
+      },
+      {
+        name: "reviewer",
+        description: "Reviews a change.",
+        prompt: "Do it well.",
+        tools: ["read", "search"],
+        model: "openai:gpt-5.4-mini",
+        contextMode: "contextual",
+        memory: "session",
+        paths: ["src/**"],
+        thinkingLevel: "low",
+        limits: { requests: 12, calls: 30, wallMs: 90_000 },
+      },
+    ]);
+  });
+
+  it("tells what is wrong with file and line, and leaves out what could not be held to its bounds", async () => {
+    const folder = folderWith({
+      "bad-mode.md": file(["name: bad", "description: x", "contextMode: contextul"]),
+      "bad-paths.md": file(["name: bad2", "description: x", "", "paths: {a: 1}"]),
+      "color.md": file(["name: color", "description: x", "color: red"]),
+      "none.md": "Just text.",
+      "open.md": "---\nname: x\n",
+      "name.md": file(["name: ../up", "description: x"]),
+    });
+    const { found, problems } = await loadSubAgents([folder]);
+    expect(found.map(({ name }) => name)).toEqual(["color"]);
+    expect(placed(folder, problems)).toEqual([
+      'bad-mode.md:4 contextMode: "contextul" is none of isolated, contextual',
+      "bad-paths.md:5 paths: a list of texts is expected",
+      "color.md:4 color: is no field that is known here",
+      'name.md:2 name: "../up" is no name',
+      expect.stringMatching(/^none.md:1 the file has no frontmatter/),
+      expect.stringMatching(/^none.md:1 name: is missing/),
+      expect.stringMatching(/^none.md:1 description/),
+      expect.stringMatching(/^open.md:1 the frontmatter is not closed/),
+      expect.stringMatching(/^open.md:1 name: is missing/),
+      expect.stringMatching(/^open.md:1 description/),
+    ]);
+    expect(problems.every(({ hint }) => (hint ?? "") !== "")).toBe(true);
+  });
+});
+
+describe("skill definitions", () => {
+  it("AGT-2 reads every field of skills in files and in folders", async () => {
+    const folder = folderWith({
+      "release/SKILL.md": file([
+        "name: release",
+        "description: Makes a release.",
+        "when_to_use: The user asks for a release.",
+        "allowed_tools: [read, run]",
+        "paths: [docs/**, CHANGELOG.md]",
+        "memory_scope: session",
+        "hooks:",
+        "  before_prompt:",
+        "    - call: branch",
+        "  after_response:",
+        "    - run: npm test",
+        "      seconds: 60",
+      ]),
+      "brief.md": file(["name: brief", "description: Answers in one line."]),
+      "assets/logo.svg": "<svg/>",
+    });
+    const { found, problems } = await loadSkills([folder]);
+    expect(problems).toEqual([]);
+    expect(found.map(({ name }) => name)).toEqual(["brief", "release"]);
+    const place = `${join(folder, "release/SKILL.md")}:8`;
+    expect(found[1]).toMatchObject({
+      whenToUse: "The user asks for a release.",
+      allowedTools: ["read", "run"],
+      paths: ["docs/**", "CHANGELOG.md"],
+      memoryScope: "session",
+      hooks: [
+        ["before_prompt", { call: "branch", seconds: 10, place }],
+        ["after_response", { run: "npm test", seconds: 60, place }],
+      ],
+    });
+  });
+
+  it("AGT-2 rejects hooks that are wrong, each by itself, and never takes prose for a command", async () => {
+    const folder = folderWith({
+      "a.md": file([
+        "name: a",
+        "description: x",
+        "hooks:",
+        "  before_lunch: [call]",
+        "  before_prompt:",
+        "    - Please run the linter before you answer.",
+        "    - run: npm test",
+        "      call: both",
+        "    - run: npm test",
+        "      seconds: 9999",
+        "    - good",
+      ]),
+    });
+    const { found, problems } = await loadSkills([folder]);
+    expect(found[0]?.hooks).toEqual([["before_prompt", expect.objectContaining({ call: "good" })]]);
+    expect(placed(folder, problems)).toEqual([
+      'a.md:4 hooks: there is no event "before_lunch"; it is not run',
+      'a.md:4 hooks: before_prompt: "Please run the linter before you answer." is no name of a function; it is not run',
+      "a.md:4 hooks: before_prompt: either a command (run) or a function (call) is expected; it is not run",
+      "a.md:4 hooks: before_prompt: seconds must be over 0, up to 120; it is not run",
+    ]);
+  });
+
+  it("AGT-2 reads YAML that is broken line by line, tells the line, and runs none of its hooks", async () => {
+    const folder = folderWith({
+      "colon.md": file([
+        "name: colon",
+        "description: Answers: always in one line",
+        "allowed_tools:",
+        "  - read",
+        "hooks:",
+        "  before_prompt:",
+        "    - run: rm -rf /",
+      ]),
+      "unbound.md": file(["name: unbound", "description: Answers: x", "allowed_tools:", "  {read: 1"]),
+    });
+    const { found, problems } = await loadSkills([folder]);
+    expect(found).toMatchObject([
+      { name: "colon", description: "Answers: always in one line", allowedTools: ["read"], hooks: [] },
+    ]);
+    const told = placed(folder, problems);
+    expect(told[0]).toMatch(/^colon.md:3 the frontmatter is no valid YAML/);
+    expect(told[1]).toMatch(/^colon.md:6 hooks: .*none is run/);
+    expect(told.at(-1)).toBe("unbound.md:4 allowed_tools: cannot be read");
+  });
+});

@@ -1,0 +1,265 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { AgentModelRequest, AgentOptions, SubAgent } from "../../src/agents/index.ts";
+import { ensureChannel } from "../../src/memory/files/ensure.ts";
+import { writeMemoryFile } from "../../src/memory/files/write-file.ts";
+import { createChannelMemory } from "../../src/memory/index.ts";
+import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";
+
+const reviewer: SubAgent = {
+  name: "reviewer",
+  description: "Reviews.",
+  prompt: "You review.",
+  contextMode: "isolated",
+  memory: "none",
+  limits: {},
+  place: "reviewer.md",
+};
+
+const isSub = ({ system }: AgentModelRequest): boolean => system === "You review.";
+
+/** An agent whose first answer hands the task over; `sub` answers for the sub-agent. */
+async function handing(
+  sub: (request: AgentModelRequest, number: number) => object,
+  options: Partial<AgentOptions> & { readonly subAgent?: Partial<SubAgent> } = {},
+) {
+  const { subAgent, ...rest } = options;
+  let subRequests = 0;
+  return agentWith(
+    (request) => {
+      if (isSub(request)) {
+        subRequests += 1;
+        return sub(request, subRequests);
+      }
+      if (JSON.stringify(request.messages.at(-1)).includes("Search for the colour"))
+        return { calls: [{ name: "compact_search", arguments: { query: "colour of page" } }] };
+      return request.messages.at(-1)?.role === "user"
+        ? {
+            calls: [
+              {
+                name: "sub_agent",
+                arguments: { agent: "reviewer", task: "Review how the parser reads UTF-8 files, rule 7." },
+              },
+            ],
+          }
+        : { text: "Handed over." };
+    },
+    { system: "You lead.", subAgents: [{ ...reviewer, ...subAgent }], ...rest },
+  );
+}
+
+async function channelWithMemory(): Promise<{ channelDir: string; workspaceDir: string }> {
+  const workspaceDir = tempFolder();
+  const channelDir = join(workspaceDir, "channel");
+  await ensureChannel(channelDir);
+  await writeMemoryFile(
+    join(channelDir, "SESSION.md"),
+    "# Current State\n\nThe parser loses the last line of a file.\n",
+  );
+  await writeMemoryFile(
+    join(channelDir, "MEMORY.md"),
+    "# Channel memory\n\n## Decisions\n\n- The parser reads UTF-8 files only, ticket 4411.\n\n## Facts\n\n- Lunch is at noon.\n",
+  );
+  return { channelDir, workspaceDir };
+}
+
+describe("sub-agents", () => {
+  it("AGT-1 isolated: its request is its prompt and its task and nothing else, memory or not", async () => {
+    const plain = await handing(() => ({ text: "Fine." }));
+    await play(plain.agent, "Please review.");
+    const folders = await channelWithMemory();
+    const rich = await handing(() => ({ text: "Fine." }), {
+      ...folders,
+      memory: createChannelMemory(folders),
+    });
+    await play(rich.agent, "Please review.");
+    const [one, other] = [plain, rich].map(({ requests }) => {
+      const request = requests.find(isSub);
+      const { signal: _, ...sent } = request ?? { signal: undefined };
+      return JSON.stringify(sent);
+    });
+    expect(one).toBe(other);
+    expect(plain.requests.find(isSub)).toMatchObject({
+      system: "You review.",
+      messages: [
+        {
+          role: "user",
+          content: [{ type: "text", text: "Review how the parser reads UTF-8 files, rule 7." }],
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ["none", [], ["loses the last line", "4411"]],
+    ["relevant", ["4411"], ["Lunch"]],
+    ["session", ["loses the last line"], ["4411"]],
+    ["channel", ["loses the last line", "4411"], ["Lunch"]],
+  ] as const)(
+    "AGT-1 contextual with memory %s: what it reads before its task",
+    async (memory, holds, lacks) => {
+      const folders = await channelWithMemory();
+      const { agent, requests } = await handing(() => ({ text: "Fine." }), {
+        ...folders,
+        memory: createChannelMemory(folders),
+        subAgent: { contextMode: "contextual", memory },
+      });
+      await play(agent, "Please review.");
+      const sent = JSON.stringify(requests.find(isSub)?.messages);
+      for (const text of holds) expect(sent).toContain(text);
+      for (const text of lacks) expect(sent).not.toContain(text);
+      expect(sent).toContain("Review how the parser reads UTF-8 files, rule 7.");
+    },
+  );
+
+  it.each(["relevant", "session", "channel"] as const)(
+    "AGT-1 contextual with memory %s stays inside its budget, however long the files are",
+    async (memory) => {
+      const folders = await channelWithMemory();
+      const long = Array.from({ length: 900 }, (_, line) => `- The parser has rule ${line}.`).join("\n");
+      await writeMemoryFile(join(folders.channelDir, "SESSION.md"), `# Current State\n\n${long}\n`);
+      await writeMemoryFile(
+        join(folders.channelDir, "MEMORY.md"),
+        `# Channel memory\n\n## Facts\n\n${long}\n`,
+      );
+      const { agent, requests } = await handing(() => ({ text: "Fine." }), {
+        ...folders,
+        memory: createChannelMemory(folders),
+        subAgent: { contextMode: "contextual", memory },
+      });
+      await play(agent, "Please review.");
+      const [first] = requests.find(isSub)?.messages ?? [];
+      const text = JSON.stringify(first).length;
+      expect(text).toBeLessThan({ relevant: 2000, session: 3000, channel: 5000 }[memory] + 600);
+      expect(text).toBeGreaterThan(500);
+    },
+  );
+
+  it("tells when it starts and ends, what it took, and gives its answer to the parent", async () => {
+    const { agent, requests } = await handing(() => ({
+      text: "No faults.",
+      usage: { inputTokens: 10, outputTokens: 5 },
+    }));
+    const events = await play(agent, "Please review.");
+    expect(eventsOf(events, "subAgentStarted")).toMatchObject([
+      { name: "reviewer", task: "Review how the parser reads UTF-8 files, rule 7." },
+    ]);
+    expect(eventsOf(events, "subAgentEnded")).toMatchObject([
+      { name: "reviewer", end: "answered", spent: { requests: 1, inputTokens: 10, outputTokens: 5 } },
+    ]);
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })).toEqual(["No faults."]);
+    expect(agent.spent.requests).toBe(3);
+    expect(JSON.stringify(agent.messages)).not.toContain("You review.");
+  });
+
+  it("bounds what comes back to the parent, the whole behind an id", async () => {
+    const answer = Array.from({ length: 5000 }, (_, line) => `finding ${line}`).join("\n");
+    const { agent, requests } = await handing(() => ({ text: answer }), {
+      config: { storage: { kind: "memory" }, policy: { maxToolResultTokens: 500 } },
+    });
+    await play(agent, "Please review.");
+    const [seen = ""] = resultsIn(requests.at(-1) ?? { messages: [] });
+    expect(seen.length).toBeLessThan(4000);
+    expect(seen).toMatch(/archive id \w{10}/);
+  });
+
+  it("compacts its own session, not the parent's, and its archive stays within the parent's reach", async () => {
+    const page = Array.from({ length: 150 }, (_, line) => `line ${line} of a page`).join("\n");
+    const { agent, requests } = await handing(
+      (_request, number) => (number <= 14 ? { calls: [{ name: "read" }] } : { text: "Read it all." }),
+      {
+        tools: [tool("read", () => `${page}\nThe colour of page is teal-77.`)],
+        config: { storage: { kind: "memory" }, maxContextTokens: 9000, policy: { hardCapBuffer: 500 } },
+      },
+    );
+    const events = await play(agent, "Please review.");
+    const compactions = eventsOf(events, "compacted");
+    expect(compactions.length).toBeGreaterThan(0);
+    expect(compactions.every(({ sessionId }) => sessionId !== agent.sessionId)).toBe(true);
+    expect(agent.context().compactions).toBe(0);
+    expect(endOf(events)?.end).toBe("answered");
+    expect(
+      requests.filter(isSub).some(({ messages }) => JSON.stringify(messages).includes("COMPACT-SUMMARY")),
+    ).toBe(true);
+    await play(agent, "Search for the colour.");
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toContain("teal-77");
+  });
+
+  it("ends at its own bounds, and the parent hears of it", async () => {
+    const { agent, requests } = await handing(() => ({ text: "Looking.", calls: [{ name: "read" }] }), {
+      tools: [tool("read", () => "x")],
+      subAgent: { limits: { requests: 3 } },
+    });
+    const events = await play(agent, "Please review.");
+    expect(requests.filter(isSub)).toHaveLength(3);
+    expect(eventsOf(events, "subAgentEnded")[0]?.end).toBe("request-limit");
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toMatch(
+      /reached its limit of requests before it was done/,
+    );
+  });
+
+  it("has the tools that it names, never sub_agent, and asks for permission in its own name", async () => {
+    const asked: unknown[] = [];
+    const { agent, requests } = await handing(
+      (_request, number) =>
+        number === 1 ? { calls: [{ name: "read" }, { name: "sub_agent" }] } : { text: "ok" },
+      {
+        tools: [tool("read", () => "x"), tool("write", () => "x")],
+        subAgent: { tools: ["read"] },
+        permissions: ({ tool: name, subAgent }) => {
+          asked.push([name, subAgent]);
+          return "allow";
+        },
+      },
+    );
+    await play(agent, "Please review.");
+    expect(requests.find(isSub)?.tools.map(({ name }) => name)).toEqual([
+      "read",
+      "compact_search",
+      "compact_expand",
+    ]);
+    expect(asked).toEqual([
+      ["sub_agent", undefined],
+      ["read", "reviewer"],
+    ]);
+  });
+
+  it.each([
+    [{ model: "nobody:none" }, /model "nobody:none" of the sub-agent reviewer is not known \(reviewer.md\)/],
+    [{ tools: ["reed"] }, /names tools that do not exist: reed \(reviewer.md\)/],
+  ])("tells the parent what of a definition does not fit: %o", async (subAgent, words) => {
+    const { agent, requests } = await handing(() => ({ text: "never" }), { subAgent });
+    expect(endOf(await play(agent, "Please review."))?.end).toBe("answered");
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toMatch(words);
+  });
+
+  it("AGT-1 is held to its paths: outside of them, behind links and by tools that do not say what they touch", async () => {
+    const workspaceDir = tempFolder();
+    mkdirSync(join(workspaceDir, "src"));
+    writeFileSync(join(workspaceDir, "secret.txt"), "x");
+    symlinkSync(join(workspaceDir, "secret.txt"), join(workspaceDir, "src", "link.txt"));
+    const touched: unknown[] = [];
+    const pathOf = (args: unknown): string => (args as { path: string }).path;
+    const write = tool("write", (args) => touched.push(pathOf(args)), { paths: (args) => [pathOf(args)] });
+    const paths = ["src/a.ts", "src/../secret.txt", "/etc/passwd", "src/link.txt", "src/new/b.ts"];
+    const { agent, requests } = await handing(
+      (_request, number) =>
+        number === 1
+          ? { calls: [...paths.map((path) => ({ name: "write", arguments: { path } })), { name: "run" }] }
+          : { text: "ok" },
+      {
+        workspaceDir,
+        tools: [write, tool("run", () => touched.push("run"))],
+        subAgent: { paths: ["src/**"] },
+      },
+    );
+    await play(agent, "Please review.");
+    expect(touched).toEqual(["src/a.ts", "src/new/b.ts"]);
+    const refused = resultsIn(requests.filter(isSub)[1] ?? { messages: [] });
+    expect(refused[1]).toBe(
+      "Not run: the sub-agent reviewer may touch src/** only, and src/../secret.txt is outside.",
+    );
+    expect(refused[5]).toMatch(/run does not say which files it touches/);
+  });
+});
