@@ -1,6 +1,8 @@
 import type { AgentModel } from "../../agents/agent-model.ts";
+import { agentModelFromAiSdk } from "../../adapters/ai-sdk/agent-model.ts";
 import type { Invocation } from "../command.ts";
 import { importPackage } from "../packages.ts";
+import { parseTokens } from "../quantities.ts";
 import { createDemoModel } from "./demo-model.ts";
 import { loadProviderModel, loadServerModel } from "./models.ts";
 
@@ -14,24 +16,20 @@ export interface Models {
 
 export function createModels({ flags, ports }: Invocation): Models {
   const url = flags["base-url"];
-  const load = (name: string): Promise<unknown> => importPackage(name, ports.cwd);
+  const outside = { env: ports.env, load: (name: string) => importPackage(name, ports.cwd) };
+  const settings = flags.window === undefined ? {} : { window: parseTokens(flags.window, "--window") };
+  const atServer = async (address: string, name: string | undefined): Promise<AgentModel> =>
+    agentModelFromAiSdk(await loadServerModel(address, name, outside), settings);
   const named = async (name: string): Promise<AgentModel> => {
     if (name === "demo") return createDemoModel();
-    const outside = { env: ports.env, load };
-    const model =
-      url === undefined ? await loadProviderModel(name, outside) : await loadServerModel(url, name, outside);
-    return agentModelFromAiSdk(model);
+    if (url !== undefined) return atServer(url, name);
+    return agentModelFromAiSdk(await loadProviderModel(name, outside), settings);
   };
   return {
     named,
     first: async () => {
       if (flags.model !== undefined) return named(flags.model);
-      if (url === undefined) return createDemoModel();
-      return agentModelFromAiSdk(await loadServerModel(url, undefined, { env: ports.env, load }));
+      return url === undefined ? createDemoModel() : atServer(url, undefined);
     },
   };
-}
-
-function agentModelFromAiSdk(model: unknown): AgentModel {
-  throw new Error(`not yet: ${String(model)}`);
 }

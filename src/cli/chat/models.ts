@@ -1,16 +1,8 @@
+import type { AiSdkStreamingModel } from "../../adapters/ai-sdk/agent-model.ts";
 import { CompactError } from "../../errors.ts";
 import { objectOf } from "../../providers/json.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/safe.ts";
-
-/** A language model of the AI SDK, as its providers make them. */
-export interface ProviderModel {
-  readonly specificationVersion: string;
-  readonly provider: string;
-  readonly modelId: string;
-  doGenerate(options: object): PromiseLike<unknown>;
-  doStream(options: object): PromiseLike<unknown>;
-}
 
 export interface ModelPorts {
   readonly env: CliPorts["env"];
@@ -51,7 +43,7 @@ export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
  * The model that `provider/model` names, from the AI SDK's package of that provider, loaded now. Keys come from the
  * environment alone. Throws `InvalidUsage` for a name that is none, a package that is not installed, a missing key.
  */
-export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<ProviderModel> {
+export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<AiSdkStreamingModel> {
   const slash = named.indexOf("/");
   const [name, model] = [named.slice(0, slash), named.slice(slash + 1)];
   if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) throw noModel(named);
@@ -63,7 +55,7 @@ export async function loadProviderModel(named: string, { env, load }: ModelPorts
   const provider = module[camelCase(name)] ?? Object.values(module).find((one) => isProvider(one));
   if (typeof provider !== "function")
     throw usage(`${packageName} has no provider to call`, "Update the package.");
-  return provider(model) as ProviderModel;
+  return provider(model) as AiSdkStreamingModel;
 }
 
 /** A model of a server that speaks OpenAI's chat completions; the key, where it wants one, is `OPENAI_COMPATIBLE_API_KEY`. */
@@ -71,7 +63,7 @@ export async function loadServerModel(
   url: string,
   model: string | undefined,
   { env, load }: ModelPorts,
-): Promise<ProviderModel> {
+): Promise<AiSdkStreamingModel> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usage(
       "--base-url is no http or https URL",
@@ -89,7 +81,7 @@ export async function loadServerModel(
     includeUsage: true,
     ...(apiKey === undefined ? {} : { apiKey }),
   };
-  return createOpenAICompatible(settings)(id) as ProviderModel;
+  return createOpenAICompatible(settings)(id) as AiSdkStreamingModel;
 }
 
 const KEY = "OPENAI_COMPATIBLE_API_KEY";

@@ -17,7 +17,7 @@ export const chatCommand: Command = {
   usage: "",
   summary:
     "an agent for the terminal whose context never overflows; it reads, writes and runs with your leave",
-  flags: ["model", "base-url", "new", "channel", "workspace", "config", "archive"],
+  flags: ["model", "base-url", "window", "new", "channel", "workspace", "config", "archive"],
   notes: [
     "--model provider/model uses the AI SDK's package of that provider, with the key of the environment. Without a model a script answers, to try things out.",
     "The session of this folder goes on where it was left, also after a crash; --new begins another. All of it lies in .compact/agent.",
