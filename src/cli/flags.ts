@@ -7,7 +7,7 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "open" | "view" | "force" | "json" | "all" | "pii" | "new" | "help";
+type SwitchName = "open" | "debug" | "partial" | "view" | "force" | "json" | "all" | "pii" | "new" | "help";
 
 export type FlagName =
   | SwitchName
@@ -27,6 +27,7 @@ export type FlagName =
   | "provider"
   | "channel"
   | "workspace"
+  | "user"
   | "base-url";
 
 /** Every flag there is; each command names those that it takes. */
@@ -58,6 +59,9 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   channel: { value: "DIR", help: "the channel's folder, with SESSION.md and MEMORY.md" },
   workspace: { value: "DIR", help: "the workspace's folder; the one above the channel when left out" },
+  user: { value: "NAME", help: "who asks, for a channel that is not for everybody" },
+  debug: { help: "also what was looked at, with scores and reasons" },
+  partial: { help: "also when only a part can be taken back" },
   port: { value: "N", help: "the page's port; one that is free when left out" },
   open: { help: "open the page in your browser" },
   view: { help: "watch it in a page in your browser, which stays until Ctrl-C" },

@@ -53,7 +53,9 @@ export { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./
 export { memorySource, type SourceSearchOptions, searchSource } from "./ranking/search-source.ts";
 export { RANKING_WEIGHTS, type RankingWeights } from "./ranking/weights.ts";
 export {
+  type RecallDecision,
   type RecalledMemory,
+  type RecallOutcome,
   type RecallRequest,
   type RecallResult,
   type RerankMemories,

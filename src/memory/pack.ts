@@ -27,6 +27,8 @@ export interface Packed<T> {
   readonly folded: number;
   /** Items left out for lack of room. */
   readonly omitted: number;
+  /** Those that were folded or left out, in order. */
+  readonly left: readonly { readonly item: T; readonly why: "folded" | "no-room" }[];
 }
 
 type Packable = Pick<
@@ -46,10 +48,9 @@ const BETWEEN = "\n\n";
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
   const taken: PackedItem<T>[] = [];
+  const left: { item: T; why: "folded" | "no-room" }[] = [];
   let body = "";
   let lastHeader = "";
-  let folded = 0;
-  let omitted = 0;
   const fits = (text: string): boolean => {
     if (text.length + RUNTIME_CONTEXT_CHARS > limits.maxChars) return false;
     const { maxTokens, countText } = limits;
@@ -60,7 +61,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
   for (const item of ranked) {
     const key = item.content.replace(/\s+/g, " ").trim().toLowerCase();
     if (said.has(key)) {
-      folded++;
+      left.push({ item, why: "folded" });
       continue;
     }
     const own = header(item, limits.now);
@@ -69,7 +70,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
     const content =
       taken.length >= limits.maxInjected ? undefined : fitted(head, text, taken.length === 0, fits);
     if (content === undefined) {
-      omitted++;
+      left.push({ item, why: "no-room" });
       continue;
     }
     said.add(key);
@@ -77,7 +78,14 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
     body = head + content;
     lastHeader = own;
   }
-  return { items: taken, renderedText: renderRuntimeContext(body), folded, omitted };
+  const folded = left.filter(({ why }) => why === "folded").length;
+  return {
+    items: taken,
+    renderedText: renderRuntimeContext(body),
+    folded,
+    omitted: left.length - folded,
+    left,
+  };
 }
 
 /** The whole text where it fits, for the first item as much as fits, else nothing. */

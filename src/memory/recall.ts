@@ -2,7 +2,7 @@ import { CompactError } from "../errors.ts";
 import { readMemoryCandidates } from "./candidates.ts";
 import { buildColdCandidates } from "./cold.ts";
 import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
-import { packMemories } from "./pack.ts";
+import { type Packed, packMemories } from "./pack.ts";
 import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { checkUser } from "./scope.ts";
@@ -53,6 +53,31 @@ export interface RecalledMemory {
   readonly score: number;
 }
 
+/** What became of a candidate that the words of the query found. */
+export type RecallOutcome =
+  | "injected"
+  | "clipped"
+  /** It says what another one says already. */
+  | "folded"
+  | "no-room"
+  /** It holds too little of the query itself. */
+  | "weak"
+  /** Even the best one may be chance, so that one stands alone. */
+  | "unsure"
+  /** The reranker left it out. */
+  | "not-meant";
+
+export interface RecallDecision {
+  readonly id: string;
+  readonly source: MemorySource;
+  readonly title: string;
+  /** By the words, before sources and freshness are weighed. */
+  readonly score: number;
+  /** The share of the query's words, weighed by rarity, that it holds itself, 0 to 1. */
+  readonly coverage: number;
+  readonly outcome: RecallOutcome;
+}
+
 export interface RecallResult {
   readonly items: readonly RecalledMemory[];
   /** A `<runtime_context>` block; empty where nothing is relevant. */
@@ -62,6 +87,8 @@ export interface RecallResult {
   /** Relevant items that said nothing new, and those there was no room for. */
   readonly folded: number;
   readonly omitted: number;
+  /** Every candidate that was looked at and why it is in the text or not, best score first. */
+  readonly decisions: readonly RecallDecision[];
 }
 
 const DEFAULTS = { maxCandidates: 12, maxInjected: 5, maxChars: 3_500, rerankTimeout: 3_000 };
@@ -77,7 +104,8 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   await checkUser(request.channelDir, request.user);
   const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;
   const { candidates, index } = await indexed(request);
-  const found = relevant(candidates, index, request);
+  const looked = lookedAt(candidates, index, request);
+  const found = relevant(looked, request);
   const ordered = await reranked(found, request, maxInjected);
   const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
   const packed = packMemories(
@@ -101,7 +129,34 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     score: scores.get(item.id) ?? 0,
   }));
   const { renderedText, folded, omitted } = packed;
-  return { items, renderedText, candidates: candidates.length, folded, omitted };
+  const decisions = decisionsOf(looked, found, packed);
+  return { items, renderedText, candidates: candidates.length, folded, omitted, decisions };
+}
+
+interface LookedAt extends ScoredMemory {
+  readonly coverage: number;
+}
+
+function decisionsOf(
+  looked: readonly LookedAt[],
+  found: readonly ScoredMemory[],
+  packed: Packed<MemoryCandidate>,
+): readonly RecallDecision[] {
+  const outcomes = new Map<string, RecallOutcome>();
+  const weak = found.length > 1 || looked.every(({ coverage }) => coverage < LEAST_COVERAGE);
+  for (const { candidate, coverage } of looked)
+    outcomes.set(candidate.id, weak || coverage < LEAST_COVERAGE ? "weak" : "unsure");
+  for (const { candidate } of found) outcomes.set(candidate.id, "not-meant");
+  for (const { item, why } of packed.left) outcomes.set(item.id, why);
+  for (const { item, clipped } of packed.items) outcomes.set(item.id, clipped ? "clipped" : "injected");
+  return looked.map(({ candidate, score, coverage }) => ({
+    id: candidate.id,
+    source: candidate.source,
+    title: candidate.title,
+    score,
+    coverage,
+    outcome: outcomes.get(candidate.id) ?? "weak",
+  }));
 }
 
 interface Indexed {
@@ -129,26 +184,33 @@ async function indexed(request: RecallRequest): Promise<Indexed> {
   return made;
 }
 
-/**
- * The candidates that hold enough of the query's words themselves, or stand in one section with one that does; a single
- * one where even the best may be chance.
- */
-function relevant(
+/** The best by words alone, with what they hold of the query. */
+function lookedAt(
   candidates: readonly MemoryCandidate[],
   index: RecallIndex,
-  { query, maxCandidates = DEFAULTS.maxCandidates, precedence = "current" }: RecallRequest,
-): readonly ScoredMemory[] {
+  { query, maxCandidates = DEFAULTS.maxCandidates }: RecallRequest,
+): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
-  const hits = index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
+  return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
     const candidate = byId.get(id);
     if (candidate === undefined) return [];
     const coverage = index.coverage(query, `${candidate.title}\n${candidate.content}`);
     return [{ candidate, score, coverage }];
   });
-  const covered = hits.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
+}
+
+/**
+ * Those that hold enough of the query's words themselves, or stand in one section with one that does, and what is
+ * fresher on their topic; a single one where even the best may be chance.
+ */
+function relevant(
+  looked: readonly LookedAt[],
+  { query, precedence = "current" }: RecallRequest,
+): readonly ScoredMemory[] {
+  const covered = looked.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
   const sections = new Set(covered.map(({ candidate }) => candidate.section));
-  const near = hits.filter(({ candidate }) => sections.has(candidate.section));
-  const far = hits.filter((hit) => !near.includes(hit));
+  const near = looked.filter(({ candidate }) => sections.has(candidate.section));
+  const far = looked.filter((hit) => !near.includes(hit));
   const kept = [...near, ...fresherNotes(near, far, query)];
   const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
   const ordered = inPrecedence(kept, query, precedence);

@@ -7,6 +7,7 @@ import { diffCommand } from "./diff.ts";
 import { inspectCommand } from "./inspect.ts";
 import { lintCommand } from "./lint.ts";
 import { mcpCommand } from "./mcp.ts";
+import { memoryCommand } from "./memory.ts";
 import { planCommand } from "./plan.ts";
 import { recallCommand } from "./recall.ts";
 import { redactCommand } from "./redact.ts";
@@ -26,6 +27,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   redact: redactCommand,
   archive: archiveCommand,
   recall: recallCommand,
+  memory: memoryCommand,
   chat: chatCommand,
   mcp: mcpCommand,
   config: configCommand,

@@ -61,6 +61,12 @@ it("MEM-3 nothing relevant is no failure; logs are searched with --all; --json h
   expect(renderedText).toMatch(/^<runtime_context>\n\[channel-log\]/);
 });
 
+it("--debug says of every section that was looked at its score and what became of it", async () => {
+  const { out } = await run("recall", "when do we deploy?", "--channel", "team", "--debug");
+  expect(out).toMatch(/Looked at {2}1 of 2 sections/);
+  expect(out).toMatch(/\d\.\d\d {2}\d+% {2}channel-memory \/ Decisions {2}in the block/);
+});
+
 it("wrong use is told apart from a channel that is not there", async () => {
   expect(await run("recall", "--channel", "team")).toMatchObject({ code: 2 });
   expect(await run("recall", "x")).toMatchObject({ code: 2, err: expect.stringContaining("--channel DIR") });

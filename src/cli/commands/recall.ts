@@ -4,6 +4,7 @@ import { type RecalledMemory, recallRelevantMemory } from "../../memory/recall.t
 import type { Command, Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
 import { oneLine, safeLines } from "../render/safe.ts";
+import { decisionLines } from "../views/recall.ts";
 
 const MEMORY: readonly MemorySource[] = [
   "channel-session",
@@ -16,10 +17,11 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 export const recallCommand: Command = {
   usage: "<query> --channel DIR",
   summary: "what a channel's memory says to a question: the sections that would be put before the message",
-  flags: ["channel", "workspace", "all", "json"],
+  flags: ["channel", "workspace", "user", "all", "debug", "json"],
   notes: [
     "Reads SESSION.md, MEMORY.md and HISTORY.md of the channel and MEMORY.md of the workspace; writes nothing.",
     "--all searches the channel's logs as well. --json has the text of the block, too.",
+    "--debug adds every section that was looked at, its score, and why it is in the block or not.",
     "Exit code 0 also when nothing is relevant.",
   ],
   mostWords: 1,
@@ -29,12 +31,14 @@ export const recallCommand: Command = {
     const result = await recallRelevantMemory({
       query: queryOf(words),
       ...folders,
+      user: flags.user,
       sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
       now: ports.now().getTime(),
       warn: (text) => terminal.warn(oneLine(text)),
     });
     if (flags.json === true) terminal.printJson(result);
     else terminal.print(["", ...linesOf(result.items, result.candidates, invocation)]);
+    if (flags.json !== true && flags.debug === true) terminal.print(decisionLines(result, terminal));
     return 0;
   },
 };

@@ -1,5 +1,5 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { isInside, outside } from "../files/inside.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
 import { checkUser } from "../scope.ts";
@@ -28,21 +28,15 @@ export interface ChannelPlace {
   path(file: ChangedFile): Promise<string>;
 }
 
-/** Opens a channel's folder; `NotFound` when it is not inside the workspace, links followed, or for other users. */
-export async function openChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
+/** Finds a channel's folder; `NotFound` when it is not inside the workspace, links followed, or for other users. */
+export async function findChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
   await checkUser(channelDir, user);
-  await mkdir(channelDir, { recursive: true });
-  const channel = await realpath(channelDir);
+  const channel = await realpath(channelDir).catch(() => resolve(channelDir));
   const root = workspaceDir === undefined ? channel : await realpath(workspaceDir);
   if (!isInside(root, channel)) throw outside(channelDir);
-  const work = join(channel, WORK_FOLDER);
-  await mkdir(join(work, "backups"), { recursive: true, mode: 0o700 });
-  for (const folder of [work, join(work, "backups")]) {
-    if (!(await lstat(folder)).isDirectory()) throw outside(folder);
-  }
   return {
     channelDir: channel,
-    work,
+    work: join(channel, WORK_FOLDER),
     async path(file) {
       const path = join(channel, file);
       const real = await realpath(path).catch(() => path);
@@ -50,6 +44,19 @@ export async function openChannel({ channelDir, workspaceDir, user }: ChannelFol
       return real;
     },
   };
+}
+
+/** As `findChannel`, and makes the folder and what the runtime needs in it. */
+export async function openChannel(folder: ChannelFolder): Promise<ChannelPlace> {
+  await findChannel(folder);
+  await mkdir(folder.channelDir, { recursive: true });
+  const place = await findChannel(folder);
+  const backups = join(place.work, "backups");
+  await mkdir(backups, { recursive: true, mode: 0o700 });
+  for (const made of [place.work, backups]) {
+    if (!(await lstat(made)).isDirectory()) throw outside(made);
+  }
+  return place;
 }
 
 export async function readFiles(place: ChannelPlace): Promise<ReadFiles> {

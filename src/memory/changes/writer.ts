@@ -6,6 +6,7 @@ import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./cha
 import {
   type ChannelFolder,
   type ChannelPlace,
+  findChannel,
   openChannel,
   type ReadFiles,
   readFiles,
@@ -61,14 +62,13 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
     });
   return {
     async read(file) {
-      const place = await openChannel(options);
-      const found = (await readFiles(place))[file];
+      const found = (await readFiles(await findChannel(options)))[file];
       return readDocument(file, found?.text ?? "", found?.version ?? null);
     },
     apply: (operations, note) => alone((place, lock) => applyAll({ place, lock, ports }, operations, note)),
     undo: (changeId, { partial = false } = {}) =>
       alone((place, lock) => undoOne({ place, lock, ports }, changeId, partial)),
-    log: async () => readLog((await openChannel(options)).channelDir),
+    log: async () => readLog((await findChannel(options)).channelDir),
   };
 }
 
