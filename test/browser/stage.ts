@@ -59,7 +59,7 @@ export async function openStage(sessions: readonly Fixture[]): Promise<Stage> {
 }
 
 function serve(path: string, response: ServerResponse): void {
-  const name = path === "/" ? "index.html" : path.replace(/^\/page\//, "");
+  const name = path === "/" ? "index.html" : path.replace(/^\/page\//, "").replace(/^\//, "../");
   try {
     const body = name.endsWith(".js") ? compiled(name) : readFileSync(join(PAGE, name));
     response.writeHead(200, {

@@ -1,4 +1,4 @@
-import type { SessionView } from "../session-view.ts";
+import type { SessionView, StepView } from "../session-view.ts";
 import {
   createScale,
   layerPaths,
@@ -128,15 +128,34 @@ function clipped({ steps, layers, compactions }: SessionView, plot: Plot, scale:
   layerPaths(steps, layers.length, scale).forEach((d, index) => {
     frame.append(drawing("path", { class: `area layer-${layers[index]}`, d }));
   });
+  const dense = compactions.length > width / 20;
   for (const { step } of compactions) {
     const at = steps[step];
     if (at?.before === undefined) continue;
     const x = scale.x(step);
     const [y1, y2] = [scale.y(sum(at.before)), scale.y(at.total)];
-    frame.append(drawing("line", { class: "cliff", x1: x, x2: x, y1, y2 }));
+    frame.append(drawing("line", { class: dense ? "cliff dense" : "cliff", x1: x, x2: x, y1, y2 }));
   }
-  frame.append(drawing("path", { class: "without", d: linePath(steps, scale, ({ without }) => without) }));
+  frame.append(
+    drawing("path", {
+      class: "without",
+      d: linePath(
+        steps,
+        scale,
+        fromFirst(compactions, ({ without }) => without),
+      ),
+    }),
+  );
   return frame;
+}
+
+/** Before the first compaction the whole history is what was sent: a line along it would say nothing. */
+function fromFirst(
+  compactions: SessionView["compactions"],
+  of: (step: StepView) => number | undefined,
+): (step: StepView) => number | undefined {
+  const first = compactions[0]?.step ?? Number.POSITIVE_INFINITY;
+  return (step) => (step.index >= first - 1 ? of(step) : undefined);
 }
 
 /**
@@ -166,6 +185,6 @@ function limits({ window, trigger, steps }: SessionView, plot: Plot, scale: Scal
   const most = Math.max(...steps.slice(-1).map(({ without }) => without ?? 0));
   const x = scale.x(over);
   const place = { x: early ? x + 8 : x - 8, y: plot.top + 10, "text-anchor": early ? "start" : "end" };
-  const text = `without compaction, up to ${short(most)}`;
+  const text = plot.width < 420 ? `without: ${short(most)}` : `without compaction, up to ${short(most)}`;
   return [...lines, drawing("text", { class: "limit-name", ...place }, text)];
 }
