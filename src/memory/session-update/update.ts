@@ -68,7 +68,7 @@ async function writeState(decided: Decided, { writer }: TaskContext): Promise<bo
   for (let attempt = 1; ; attempt += 1) {
     const { text, version } = await writer.read("SESSION.md");
     const rendered = textOf(decided, text);
-    if (rendered.trim() === text.trim()) return false;
+    if (rendered === undefined) return false;
     const { changeId, refused } = await writer.apply(
       [
         {
@@ -87,10 +87,13 @@ async function writeState(decided: Decided, { writer }: TaskContext): Promise<bo
   }
 }
 
-function textOf({ lessons, answer }: Decided, before: string): string {
-  const program = sessionStateOf(lessons, parseSessionMemory(before));
+/** Undefined where the state is what it was: a file that people keep in their own form stays so. */
+function textOf({ lessons, answer }: Decided, before: string): string | undefined {
+  const last = parseSessionMemory(before);
+  const program = sessionStateOf(lessons, last);
   const state = answer === undefined ? program : withAnswer(program, answer, lessons);
-  return `${renderSessionMemory(state)}${foreignSections(before)}`;
+  const text = renderSessionMemory(state);
+  return text === renderSessionMemory(last) ? undefined : `${text}${foreignSections(before)}`;
 }
 
 /** Sections of a person's own making stay as they are, below ours. */
