@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { CompactError } from "../../errors.ts";
 import type { ChunkedStorageDriver } from "../chunked.ts";
 import { checkAppended, checkKey, checkPrefix } from "../keys.ts";
 import type { SharedStorageDriver } from "../shared.ts";
 import { createDatabase, DEFAULT_WAITS, type PostgresPool } from "./postgres-client.ts";
+import { locationOf, openPool } from "./postgres-pool.ts";
 import { migrate, quotedSchema } from "./postgres-schema.ts";
 import {
   appendValue,
@@ -82,7 +81,7 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
       return raw.run(text, values);
     },
   };
-  const ports: ValuePorts = { database, schema: quoted, newId: randomUUID };
+  const ports: ValuePorts = { database, schema: quoted, newId: () => crypto.randomUUID() };
 
   return {
     location,
@@ -127,49 +126,4 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
     },
     close: () => (pool === undefined ? Promise.resolve() : raw.close()),
   };
-}
-
-/** Host, database and schema, never user or password. */
-function locationOf(url: string | undefined, schema: string): string {
-  if (url === undefined) return `postgres/${schema}`;
-  // A socket folder may stand in place of the host, which is no URL to the platform's own parser.
-  const parts = /^postgres(?:ql)?:\/\/(?:[^@/]*@)?([^/?#]*)(?:\/([^?#]*))?/.exec(url);
-  if (parts === null) {
-    throw new CompactError("InvalidArgument", "the Postgres URL cannot be read", {
-      hint: "It looks like postgres://user@host:5432/database.",
-    });
-  }
-  return `postgres://${decodeURIComponent(parts[1] ?? "")}/${parts[2] ?? ""}/${schema}`;
-}
-
-async function openPool(url: string | undefined, options: PostgresDriverOptions): Promise<PostgresPool> {
-  const pool = await newPool({
-    ...(url === undefined ? {} : { connectionString: url }),
-    max: options.connections ?? 10,
-    statement_timeout: options.statementTimeoutMs ?? 30_000,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 10_000,
-    application_name: "compact-context",
-    // The pool never holds the process open: a host that is done may end.
-    allowExitOnIdle: true,
-  });
-  // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
-  pool.on("error", () => {});
-  return pool;
-}
-
-interface ListenedPool extends PostgresPool {
-  on(event: "error", listener: (error: Error) => void): unknown;
-}
-
-async function newPool(settings: object): Promise<ListenedPool> {
-  try {
-    const { default: client } = await import("pg");
-    return new client.Pool(settings);
-  } catch (cause) {
-    throw new CompactError("StorageFailed", "the package pg cannot be loaded", {
-      hint: "Install it (npm install pg), or pass a pool.",
-      cause,
-    });
-  }
 }

@@ -1,0 +1,191 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const tools = join(import.meta.dirname, "node_modules");
+const ready = existsSync(join(tools, "esbuild")) && existsSync(join(root, "dist/index.js"));
+const chromium = "/usr/bin/chromium";
+const run = promisify(execFile);
+
+/** A project that has installed the packed package. */
+const project = mkdtempSync(join(tmpdir(), "compact-consumer-"));
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+/** A list that does not fit, made small; prints the share that is left. */
+const PROGRAM = `
+  const list = Array.from({ length: 60 }, (_, n) => [
+    { role: "user", content: "question " + n + " " + "words ".repeat(80) },
+    { role: "assistant", content: "answer " + n + " " + "words ".repeat(80) },
+  ]).flat();
+  const { messages, report } = await compact(list, { maxTokens: 4000 });
+  const manager = new CompactManager({ maxContextTokens: 4000, storage: { kind: "memory" }, policy: { hardCapBuffer: 200 } });
+  const { report: live } = await manager.preflight("s", list);
+  const said = [messages.length < list.length, report.tokensAfter <= 4000, live.compacted].join(" ");
+`;
+const SAID = "true true true";
+
+/** As much of esbuild as is used here. */
+interface Bundler {
+  build(options: object): Promise<{
+    readonly metafile: { readonly inputs: Readonly<Record<string, { imports: { path: string }[] }>> };
+    readonly warnings: readonly unknown[];
+  }>;
+}
+
+beforeAll(async () => {
+  if (!ready) return;
+  const { stdout } = await run(
+    "npm",
+    ["pack", "--ignore-scripts", "--silent", "--pack-destination", project],
+    {
+      cwd: root,
+    },
+  );
+  writeFileSync(join(project, "package.json"), '{"private":true}');
+  const install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  await run("npm", [...install, `./${stdout.trim()}`], { cwd: project });
+}, 120_000);
+
+/** Runs a program of the project. */
+async function node(file: string, text: string, flags: readonly string[] = []): Promise<string> {
+  writeFileSync(join(project, file), text);
+  const { stdout } = await run(process.execPath, [...flags, file], { cwd: project });
+  return stdout.trim();
+}
+
+describe.skipIf(!ready)("the packed package in somebody's project", () => {
+  it("brings two packages, neither with native code", () => {
+    const installed = readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."));
+    expect(installed.sort()).toEqual(["compact-context", "yaml", "zod"]);
+  });
+
+  it("runs as a module", async () => {
+    const text = `import { compact, CompactManager } from "compact-context";${PROGRAM}console.log(said);`;
+    expect(await node("module.mjs", text)).toBe(SAID);
+  });
+
+  it("runs with frozen intrinsics", async () => {
+    const text = `import { compact, CompactManager } from "compact-context";${PROGRAM}console.log(said);`;
+    expect(await node("frozen.mjs", text, ["--no-warnings", "--frozen-intrinsics"])).toBe(SAID);
+  });
+
+  it("is required from CommonJS", async () => {
+    const text = `const { compact, CompactManager } = require("compact-context");(async () => {${PROGRAM}console.log(said);})();`;
+    expect(await node("common.cjs", text, ["--no-warnings"])).toBe(SAID);
+  });
+
+  it("brings the command", async () => {
+    const session = "node_modules/compact-context/demo/session.json";
+    const command = join("node_modules", ".bin", "compact");
+    const { stdout } = await run(command, ["inspect", session], { cwd: project });
+    expect(stdout).toContain("tokens");
+  });
+
+  const compilers = ["typescript-oldest", "typescript-newest"];
+  const resolutions = [
+    ["nodenext", "nodenext"],
+    ["bundler", "esnext"],
+  ] as const;
+  it.each(compilers.flatMap((compiler) => resolutions.map((one) => [compiler, ...one] as const)))(
+    "is understood by %s under %s",
+    { timeout: 120_000 },
+    async (compiler, moduleResolution, module) => {
+      const folder = mkdtempSync(join(project, "typed-"));
+      const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object };
+      // Adapters and storage name types of SDKs and of Node that a project without them does not have.
+      const subpaths = Object.keys(manifest.exports).filter(
+        (name) => !/package\.json|adapters|storage\/(?:s3|postgres)/.test(name),
+      );
+      const imports = subpaths.map(
+        (name, index) => `import * as all${index} from "${name.replace(".", "compact-context")}";`,
+      );
+      const text = `${imports.join("\n")}
+        import { CompactManager, compact, type CompactionResult } from "compact-context";
+        export const used: unknown[] = [${subpaths.map((_, index) => `all${index}`).join(", ")}];
+        const list: { role: "user"; content: string }[] = [{ role: "user", content: "hello" }];
+        export const small: Promise<CompactionResult<{ role: "user"; content: string }>> = compact(list, { maxTokens: 100 });
+        const manager = new CompactManager({ model: "gpt-4o", policy: { triggerPct: 0.5 } });
+        export const checked = manager.preflight("s", list).then(({ messages }) => messages.length);
+        // @ts-expect-error A share is a number.
+        new CompactManager({ policy: { triggerPct: "half" } });
+      `;
+      writeFileSync(join(folder, "consumer.ts"), text);
+      const compilerOptions = {
+        ...{ module, moduleResolution, target: "es2022", lib: ["es2023", "dom"], types: [] },
+        ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false },
+      };
+      writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+      writeFileSync(
+        join(folder, "tsconfig.json"),
+        JSON.stringify({ compilerOptions, files: ["consumer.ts"] }),
+      );
+      const tsc = join(tools, compiler, "bin", "tsc");
+      const failed = await run(process.execPath, [tsc, "-p", folder]).then(
+        () => "",
+        (error: { stdout: string }) => error.stdout,
+      );
+      expect(failed).toBe("");
+    },
+  );
+});
+
+describe.skipIf(!ready)("the core without Node", () => {
+  const bundled = join(project, "bundle.js");
+
+  beforeAll(async () => {
+    writeFileSync(
+      join(project, "browser.mjs"),
+      `import { compact, CompactManager } from "compact-context";
+       export const answer = (async () => {${PROGRAM}return said;})();
+       globalThis.answer = answer;`,
+    );
+    const { build } = createRequire(join(tools, "x"))("esbuild") as Bundler;
+    const { metafile, warnings } = await build({
+      entryPoints: [join(project, "browser.mjs")],
+      ...{ bundle: true, platform: "browser", format: "iife", outfile: bundled, metafile: true },
+      // Optional peers that nobody installed.
+      external: ["pg", "@aws-sdk/client-s3", "@opentelemetry/api"],
+      logLevel: "silent",
+    });
+    expect(warnings).toEqual([]);
+    const named = Object.values(metafile.inputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+    expect(named.filter((path) => path.startsWith("node:"))).toEqual([]);
+  }, 60_000);
+
+  it("runs in an edge runtime", async () => {
+    const { EdgeVM } = createRequire(join(tools, "x"))("@edge-runtime/vm") as {
+      EdgeVM: new () => { evaluate(code: string): unknown };
+    };
+    const vm = new EdgeVM();
+    vm.evaluate(readFileSync(bundled, "utf8"));
+    expect(await vm.evaluate("globalThis.answer")).toBe(SAID);
+  });
+
+  it.skipIf(!existsSync(chromium))("runs in a browser", { timeout: 60_000 }, async () => {
+    const page = join(project, "page.html");
+    writeFileSync(
+      page,
+      `<!doctype html><title>page</title><p id="said"></p><script src="bundle.js"></script>
+       <script>answer.then((said) => { document.getElementById("said").textContent = said; }, (error) => { document.getElementById("said").textContent = String(error); });</script>`,
+    );
+    const flags = [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+    ];
+    const profile = `--user-data-dir=${join(project, "profile")}`;
+    const { stdout } = await run(chromium, [
+      ...flags,
+      ...[profile, "--virtual-time-budget=20000", "--dump-dom", pathToFileURL(page).href],
+    ]);
+    expect(stdout).toContain(`<p id="said">${SAID}</p>`);
+  });
+});
