@@ -89,20 +89,25 @@ function columnsOf(steps: readonly StepView[], scale: Scale): Column[] {
 
 /** Round numbers from 0 up to `most`, about `wanted` of them. */
 export function ticks(most: number, wanted: number): number[] {
-  const rough = most / Math.max(1, wanted);
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
-  const size = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+  const size = tickSize(most, wanted);
   const found: number[] = [];
   for (let at = 0; at <= most; at += size) found.push(at);
   return found;
 }
 
+function tickSize(most: number, wanted: number): number {
+  const rough = most / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
+  return ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+}
+
 /** Steps to write under the plot, as many as fit at `room` pixels each; the first is always among them. */
 export function stepTicks(steps: number, width: number, room: number): number[] {
-  const [, size = 1] = ticks(Math.max(1, steps), Math.max(1, Math.floor(width / room)));
+  const size = tickSize(steps, Math.floor(width / room));
   const found = [0];
-  for (let call = Math.max(1, size); call <= steps; call += Math.max(1, size)) {
-    if (call > 1 && (call - 1) * (width / Math.max(1, steps - 1)) >= room * 0.6) found.push(call - 1);
+  for (let call = size; call <= steps; call += size) {
+    const place = ((call - 1) * width) / Math.max(1, steps - 1);
+    if (call > 1 && place >= room * 0.6) found.push(call - 1);
   }
   return found;
 }

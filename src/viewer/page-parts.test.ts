@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createScale, layerPaths, linePath, mostTokens, stepTicks, ticks } from "./page/chart-geometry.ts";
+import { count, duration, percent, plural, short } from "./page/numbers.ts";
+import { readPlace, writePlace } from "./page/place.ts";
+import { grown, windowContent } from "./page/session-data.ts";
+import { spanRows } from "./page/span-tree.ts";
+import { createStore, type State } from "./page/store.ts";
+import { firstLine, visibleText } from "./page/visible-text.ts";
+import { marked } from "./page/word-marks.ts";
+import type {
+  CompactionView,
+  FateView,
+  MessageView,
+  SessionView,
+  SpanView,
+  StepView,
+} from "./session-view.ts";
+
+const step = (index: number, tokens: number[], more: Partial<StepView> = {}): StepView => ({
+  ...{ index, messages: index * 2 + 1, tokens, total: tokens.reduce((sum, each) => sum + each, 0) },
+  ...more,
+});
+const plot = { left: 0, top: 0, width: 100, height: 100 };
+
+function session(steps: readonly StepView[], more: Partial<SessionView> = {}): SessionView {
+  return {
+    ...{ id: "s", title: "", source: "transcript", live: false, window: 100, trigger: 85, budget: 90 },
+    ...{
+      counts: { messages: 9, steps: steps.length, compactions: 0, spans: 0 },
+      searchable: true,
+      dropped: 0,
+    },
+    ...{ version: 1, layers: ["system", "recent"], from: { steps: 0, compactions: 0, spans: 0 }, steps },
+    ...{ compactions: [], spans: [] },
+    ...more,
+  };
+}
+
+describe("the chart", () => {
+  it("stacks the layers, and a compaction is a step straight down", () => {
+    const scale = createScale(plot, 2, 100);
+    const steps = [step(0, [10, 20]), step(1, [10, 10], { before: [10, 70] })];
+    expect(layerPaths(steps, 2, scale)).toEqual([
+      "M0 90L100 90L100 90L100 100L100 100L0 100Z",
+      "M0 70L100 20L100 80L100 90L100 90L0 90Z",
+    ]);
+  });
+
+  it("draws one call over the whole width, and nothing for none", () => {
+    const scale = createScale(plot, 1, 100);
+    expect(layerPaths([step(0, [50])], 1, scale)).toEqual(["M0 50L100 50L100 100L0 100Z"]);
+    expect(layerPaths([], 2, scale)).toEqual(["", ""]);
+    expect(linePath([], scale, () => 1)).toBe("");
+  });
+
+  it("finds the step under a place, also outside of the plot", () => {
+    const scale = createScale({ ...plot, left: 50 }, 11, 100);
+    expect([0, 50, 96, 150, 999].map(scale.stepAt)).toEqual([0, 0, 5, 10, 10]);
+  });
+
+  it("has room for the window's name and for requests over the window", () => {
+    expect(mostTokens(100, [], 120)).toBe(120);
+    expect(mostTokens(100, [step(0, [10], { before: [400] })], 120)).toBeGreaterThan(400);
+    expect(mostTokens(0, [], 120)).toBe(1);
+  });
+
+  it("labels with round numbers", () => {
+    expect(ticks(60_000, 4)).toEqual([0, 20_000, 40_000, 60_000]);
+    expect(stepTicks(58, 900, 84)).toEqual([0, 9, 19, 29, 39, 49]);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 2000 }), (steps, width) => {
+        const found = stepTicks(steps, width, 84);
+        expect(found.every((each) => each >= 0 && each < steps)).toBe(true);
+        expect(found.length).toBeLessThanOrEqual(width / 84 + 2);
+      }),
+    );
+  });
+});
+
+describe("text from outside", () => {
+  it("is shown with nothing hidden in it", () => {
+    expect(visibleText("a\u001b[31m\u202e\ud800\u0000\tb\r\nc")).toBe("a\\x1b[31m\\u202e\\ud800\\x00\tb\nc");
+    expect(visibleText("👩\u200d💻 ن\u200cن")).toBe("👩\u200d💻 ن\u200cن");
+    expect(firstLine("  a\n\n b  ", 10)).toBe("a b");
+    expect(firstLine("x😀", 2)).toBe("x");
+  });
+
+  it("is never changed by marks", () => {
+    expect(marked("src/Plan.ts", ["plan"])).toEqual([
+      { text: "src/", found: false },
+      { text: "Plan", found: true },
+      { text: ".ts", found: false },
+    ]);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.array(fc.string()), (text, words) => {
+        const pieces = marked(
+          text,
+          words.map((word) => word.toLowerCase()),
+        );
+        expect(pieces.map((piece) => piece.text).join("")).toBe(text);
+      }),
+    );
+  });
+});
+
+describe("numbers", () => {
+  it("are short and plain", () => {
+    expect([count(12_345), short(840), short(12_340), short(999_600)]).toEqual([
+      "12,345",
+      "840",
+      "12.3k",
+      "1M",
+    ]);
+    expect([percent(1, 3), percent(0, 3), percent(1, 1000), percent(1, 0)]).toEqual([
+      "33%",
+      "0%",
+      "<1%",
+      "0%",
+    ]);
+    expect([plural(1, "call"), plural(2, "call")]).toEqual(["1 call", "2 calls"]);
+    expect([0, 0.4, 840, 12_300, 245_000, 7_500_000].map(duration)).toEqual([
+      ...["0 ms", "0.4 ms", "840 ms", "12.3 s", "4 min 5 s", "2 h 5 min"],
+    ]);
+  });
+});
+
+describe("a session", () => {
+  it("grows behind what was there, and what was asked for again is replaced", () => {
+    const known = session([step(0, [1]), step(1, [2])]);
+    const more = session([step(1, [3]), step(2, [4])], { from: { steps: 1, compactions: 0, spans: 0 } });
+    expect(grown(known, more).steps.map(({ total }) => total)).toEqual([1, 3, 4]);
+    expect(grown(session([], { id: "other" }), more)).toBe(more);
+  });
+
+  it("holds what the last compaction left, and what came since", () => {
+    const fate = (message: number, word: FateView["fate"]): FateView => ({
+      ...{
+        message,
+        role: "user",
+        kind: "text",
+        layer: "recent",
+        fate: word,
+        tokens: 9,
+        tokensAfter: 3,
+        preview: "",
+      },
+    });
+    const compaction = {
+      ...{ index: 0, step: 1, messages: [fate(0, "kept"), fate(1, "summarized"), fate(2, "cleared")] },
+      summary: [{ text: "So far.", kind: "line", sources: [] }],
+    } as unknown as CompactionView;
+    const message = (index: number): MessageView => ({
+      index,
+      role: "user",
+      kind: "text",
+      tokens: 1,
+      preview: "",
+    });
+    const content = windowContent(session([step(0, [1]), step(1, [1]), step(2, [1])]), 2, {
+      compaction,
+      message,
+    });
+    const rows = Array.from({ length: content.length }, (_, index) => content.row(index));
+    expect(rows.map((row) => row?.message ?? row?.kind)).toEqual([0, "summary", 2, 3, 4]);
+    expect(rows.map((row) => row?.tokens)).toEqual([3, 0, 3, 1, 1]);
+  });
+});
+
+describe("spans", () => {
+  const span = (id: string, start: number, more: Partial<SpanView> = {}): SpanView => ({
+    ...{ id, name: "compact", status: "ok", attributes: [], durationMs: 5 },
+    start: new Date(start).toISOString(),
+    ...more,
+  });
+
+  it("stand under their parents in the order of time, each with its place", () => {
+    const rows = spanRows([span("b", 20, { parent: "r" }), span("a", 12, { parent: "r" }), span("r", 10)]);
+    expect(rows.map((row) => [row.span.id, row.depth, row.offset])).toEqual([
+      ["r", 0, 0],
+      ["a", 1, 2],
+      ["b", 1, 10],
+    ]);
+  });
+
+  it("are all shown once, whatever they say about their parents", () => {
+    const ids = fc.constantFrom("a", "b", "c", "d", "gone");
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.record({ id: ids, parent: ids }), { selector: ({ id }) => id }),
+        (links) => {
+          const rows = spanRows(links.map(({ id, parent }, index) => span(id, index, { parent })));
+          expect(rows.map((row) => row.span.id).sort()).toEqual(links.map(({ id }) => id).sort());
+        },
+      ),
+    );
+  });
+
+  it("that only looked and found nothing to do are told apart", () => {
+    const rows = spanRows([span("x", 1, { name: "compact.token_estimate" }), span("y", 2)]);
+    expect(rows.map(({ busy }) => busy)).toEqual([false, true]);
+  });
+});
+
+describe("the place in the address", () => {
+  it("is read as it was written, and nonsense is left out", () => {
+    const shown = session([step(0, [1]), step(1, [1]), step(2, [1])], { id: "a/ü&=" });
+    const state = { session: shown, tab: "compaction", step: 1, compaction: 2 } as unknown as State;
+    expect(readPlace(writePlace(state))).toEqual({
+      session: "a/ü&=",
+      tab: "compaction",
+      step: 1,
+      compaction: 2,
+    });
+    expect(readPlace("#tab=__proto__&call=-1&compaction=x")).toEqual({});
+  });
+});
+
+describe("the store", () => {
+  it("tells each watcher once of changes to its parts", () => {
+    const queue: (() => void)[] = [];
+    const store = createStore({ step: 0, tab: "window" } as State, (run) => queue.push(run));
+    const heard: number[] = [];
+    store.watch(["step"], ({ step: now }) => heard.push(now));
+    store.set({ step: 1 });
+    store.set({ step: 2 });
+    for (const run of queue.splice(0)) run();
+    store.set({ tab: "archive" });
+    store.set({ step: 2 });
+    for (const run of queue.splice(0)) run();
+    expect(heard).toEqual([0, 2]);
+  });
+});
