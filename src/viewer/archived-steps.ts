@@ -122,13 +122,14 @@ function fatesByState(
   const logged = state.log.map(([hash]) => archiveIdOf(hash));
   const known = new Set(logged);
   const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
-  return ({ place }) => {
+  return ({ archived, place }) => {
     const id = place === undefined ? undefined : all[place]?.archiveId;
     if (id === undefined) return { fate: "summarized" };
     if (!known.has(id)) return { fate: "kept" };
     if (!kept.has(id)) return { fate: "summarized" };
     const edit = kept.get(id);
-    if (edit === undefined) return { fate: "kept" };
+    // What was changed by an earlier compaction came in changed.
+    if (edit === undefined || id !== archived.archiveId) return { fate: "kept" };
     return { fate: edit.clear === true ? "cleared" : "cut" };
   };
 }

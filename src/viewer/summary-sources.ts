@@ -15,6 +15,8 @@ const ROW = 3;
 const EXACT = 0.9;
 const LIKELY = 0.3;
 const MOST_SOURCES = 4;
+/** Rows that a further message must add: four words of its own in a row. */
+const LEAST_GAIN = 2;
 
 /** The summary cut into sentences and lines, each with the messages whose words it repeats. */
 export function summaryPieces(summary: string, sources: readonly SourceText[]): SummaryPiece[] {
@@ -121,7 +123,8 @@ function chosen(found: Found, piece: Piece): SourceView[] {
     if (best === undefined) break;
     const held = candidates.get(best) ?? new Set();
     const share = held.size / piece.rows.size;
-    const enough = views.length === 0 ? share >= LIKELY : gain(held, missing) >= Math.min(ROW, missing.size);
+    const enough =
+      views.length === 0 ? share >= LIKELY : gain(held, missing) >= Math.min(LEAST_GAIN, missing.size);
     if (!enough) break;
     views.push(sourceView(piece.sources[best], share >= EXACT ? "exact" : "likely"));
     candidates.delete(best);

@@ -213,13 +213,14 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
     // Not the browser alone says no.
     const [known] = (await browser.cookies()).filter(({ name }) => name === `compact_view_${server.port}`);
     const cookie = `${known?.name}=${known?.value}`;
-    for (const headers of [
+    const refused: readonly Record<string, string>[] = [
       { origin: "https://evil.example" },
       { origin: "null" },
       { origin: elsewhere.slice(0, -1) },
       { "sec-fetch-site": "same-site" },
       { "sec-fetch-site": "cross-site" },
-    ]) {
+    ];
+    for (const headers of refused) {
       for (const path of ["/api/sessions", "/api/events"]) {
         expect((await ask(server.port, path, { headers: { cookie, ...headers } })).status).toBe(403);
       }
