@@ -1,9 +1,10 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { type Browser, openChromium, type Tab } from "./chromium.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Fixture, fixture } from "./fixture.ts";
+import { canDrive, openProfile, type Profile } from "./profile.ts";
 import { openStage, type Stage } from "./stage.ts";
+import type { Tab } from "./tab.ts";
 
-const browser: Browser | undefined = await openChromium();
+let profile: Profile;
 const medium = fixture({ id: "medium", title: "A piece of work", messages: 240 });
 const large = fixture({ id: "large", title: "Two thousand messages", messages: 2000 });
 
@@ -31,10 +32,9 @@ async function open(
   { hash = "" } = {},
 ): Promise<{ stage: Stage; tab: Tab; problems: string[] }> {
   const stage = await openStage(sessions);
-  const tab = await (browser as Browser).newPage({
-    viewport: { width: 1280, height: 800 },
-    reducedMotion: "reduce",
-  });
+  const tab = (await profile.newPage()) as unknown as Tab;
+  await tab.setViewportSize({ width: 1280, height: 800 });
+  await tab.emulateMedia({ reducedMotion: "reduce" });
   const problems: string[] = [];
   tab.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   tab.on("pageerror", (error) => problems.push(error.message));
@@ -60,14 +60,17 @@ async function until(tab: Tab, script: string): Promise<void> {
 
 const ready = (tab: Tab): Promise<unknown> => tab.waitForSelector(".panel:not([hidden]) .row");
 
-describe.skipIf(browser === undefined)("the page", () => {
+describe.skipIf(!canDrive)("the page", () => {
+  beforeAll(async () => {
+    profile = await openProfile();
+  });
   afterEach(async () => {
     for (const { stage, tab } of opened.splice(0)) {
       await tab.close();
       await stage.close();
     }
   });
-  afterAll(() => browser?.close());
+  afterAll(() => profile.close());
 
   it("draws the window over the session with each compaction, and asks for nothing elsewhere", async () => {
     const { tab, problems } = await open([medium]);
