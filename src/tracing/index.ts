@@ -1,3 +1,4 @@
+export { recordProblems } from "./check-record.ts";
 export { escapeControl } from "./escape.ts";
 export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "./event.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
@@ -6,3 +7,5 @@ export { createConsoleExporter } from "./exporters/console.ts";
 export { createJsonlExporter } from "./exporters/jsonl.ts";
 export { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./exporters/opentelemetry.ts";
 export type { OpenTelemetryApi } from "./exporters/opentelemetry-api.ts";
+export type { Properties, PropertySchema, PropertyType } from "./property-schema.ts";
+export { type EventSchema, eventSchema, recordSchema } from "./schema.ts";

@@ -6,6 +6,21 @@ import type {
 } from "./opentelemetry-api.ts";
 import { type Attempt, attemptsIn, requestAttributes } from "./opentelemetry-attributes.ts";
 
+type MetricName =
+  | "compact.request.tokens"
+  | "compact.request.usage"
+  | "compact.rounds"
+  | "compact.round.duration"
+  | "compact.round.tokens_removed"
+  | "compact.round.messages_pruned"
+  | "compact.summary.compression_ratio"
+  | "compact.summary.duration"
+  | "compact.summary.cost"
+  | "compact.errors"
+  | "compact.warnings"
+  | "gen_ai.client.token.usage"
+  | "gen_ai.client.operation.duration";
+
 interface Instrument {
   readonly kind: "counter" | "histogram";
   readonly unit: string;
@@ -13,7 +28,7 @@ interface Instrument {
 }
 
 /** Every metric of the exporter; `gen_ai.*` as OpenTelemetry's GenAI conventions define them. */
-export const METRICS = {
+export const METRICS: Readonly<Record<MetricName, Instrument>> = {
   "compact.request.tokens": {
     kind: "histogram",
     unit: "{token}",
@@ -63,9 +78,8 @@ export const METRICS = {
     unit: "s",
     description: "Requests to the models of summaries",
   },
-} as const satisfies Record<string, Instrument>;
+};
 
-type MetricName = keyof typeof METRICS;
 type Measure = (name: MetricName, value: unknown, attributes?: OpenTelemetryAttributes) => void;
 type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
 

@@ -10,7 +10,7 @@ export interface PostOptions {
 }
 
 /** No collector has more to say. */
-export const LONGEST_ANSWER = 64 * 1024;
+export const LONGEST_ANSWER: number = 64 * 1024;
 
 /** A `Post` over `fetch`; the body of the answer is not read. */
 export function postByFetch({ url, timeoutMs }: PostOptions, request: typeof fetch): Post {

@@ -1,0 +1,176 @@
+import type { CompactEventName } from "./event.ts";
+import {
+  MANY,
+  OPTIONAL,
+  optional,
+  type Properties,
+  type PropertySchema,
+  property,
+} from "./property-schema.ts";
+import { attempt, fallbacks, reasons, warningCodes } from "./schema-parts.ts";
+
+export interface EventSchema {
+  readonly when: string;
+  readonly properties: Properties;
+  /** What the payload is, where there is one. */
+  readonly payload?: string;
+  readonly status: "ok" | "error";
+}
+
+const step: PropertySchema = property(
+  "integer",
+  "Which compaction of the session it is part of, from 1; the archive's files have the same number",
+  OPTIONAL,
+);
+
+/** Every event with all that it holds: the one place that says so. Checked by `recordProblems`, printed in OBSERVABILITY.md. */
+export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
+  "compact.token_estimate": {
+    when: "at every preflight",
+    status: "ok",
+    properties: {
+      model: property("string", "The model of the configuration; `unknown` without one"),
+      t_est: property("integer", "Tokens of the whole request, by our count", { unit: "token" }),
+      max_tokens: property("integer", "The model's window", { unit: "token" }),
+      usage_pct: property("number", "`t_est` ÷ `max_tokens`: 0.85 is 85 %; over 1 where it does not fit", {
+        unit: "ratio",
+      }),
+      breakdown: property("object", "What `t_est` is made of; the parts add up to it", {
+        properties: {
+          system: property("integer", "System prompt", { unit: "token" }),
+          developer: property("integer", "Developer messages", { unit: "token" }),
+          tools_schema: property("integer", "Descriptions of the tools", { unit: "token" }),
+          messages: property("integer", "History and pending input", { unit: "token" }),
+        },
+      }),
+    },
+  },
+  "compact.trigger_decision": {
+    when: "at every preflight, either way; for a compaction once it is done, at the time when it was decided",
+    status: "ok",
+    properties: {
+      triggered: property("boolean", "Whether a compaction was made"),
+      reason: property("string", "Why, or why not", { values: reasons }),
+      policy: property("object", "The settings that decided", {
+        properties: {
+          trigger_pct: property("number", "Share of the window that starts a compaction", { unit: "ratio" }),
+          hard_cap_buffer: property("integer", "Left free for the next input", { unit: "token" }),
+          strategy: property("string", "What the summary is shaped for"),
+        },
+      }),
+      kept: optional("object", "What stays, when triggered", {
+        properties: {
+          pinned: property("integer", "Messages that are never pruned", { unit: "message" }),
+          recent_turns: property("integer", "Newest turns that were kept", { unit: "count" }),
+          tool_pairs: property("integer", "Newest tool calls that were kept with their results", {
+            unit: "count",
+          }),
+        },
+      }),
+      pruned_count: optional("integer", "Messages that left the list, when triggered", { unit: "message" }),
+      step,
+      note: optional("string", "What a person said who asked for the compaction"),
+    },
+  },
+  "compact.archival": {
+    when: "once the originals are safe, and before anything is pruned; it took the time of writing them",
+    status: "ok",
+    properties: {
+      session_id: property("string", "The session"),
+      step: property("integer", "The number of the compaction, as in the names of the archive's files"),
+      storage_adapter: property(
+        "string",
+        "`fs`, `memory`, `s3`, `postgres`, or what another driver calls itself",
+      ),
+      location: property("string", "File or URL of the transcript"),
+      messages: optional("integer", "Messages that were saved", { unit: "message" }),
+    },
+  },
+  "compact.summary_created": {
+    when: "when a compaction put a summary in the list; it took the time of making it",
+    status: "ok",
+    payload: "the summary's text",
+    properties: {
+      strategy: property("string", "What the summary is shaped for"),
+      input_messages: property("integer", "Messages that it stands for", { unit: "message" }),
+      summary_tokens: property("integer", "Of the whole summary message", { unit: "token" }),
+      compression_ratio: property("number", "Summary ÷ what it stands for: 0.05 is one twentieth", {
+        unit: "ratio",
+      }),
+      summarizer: optional("string", "Who wrote it: `builtin`, or a model's name"),
+      coverage: optional("number", "Share of the input that the summarizer read", { unit: "ratio" }),
+      checked_count: optional("integer", "Claims of a model's text that were looked up in its source", MANY),
+      unfound_count: optional("integer", "Those of them that the source does not hold", MANY),
+      unfound: optional("strings", "Those, with their kind"),
+      attempts: optional("objects", "Requests to models, in order, the accepted one last", {
+        properties: attempt,
+      }),
+      cost_usd: optional("number", "All requests together, where usage and prices of each are known", {
+        unit: "USD",
+      }),
+      step,
+    },
+  },
+  "compact.pruned_messages": {
+    when: "when the list was made smaller, as the last event of a compaction",
+    status: "ok",
+    properties: {
+      layers: property("object", "What the list now holds", {
+        properties: {
+          pinned: property("integer", "Never pruned", { unit: "message" }),
+          summary: property("integer", "1, or 0 without a summary", { unit: "message" }),
+          recent: property("integer", "Everything else", { unit: "message" }),
+        },
+      }),
+      pruned_count: property("integer", "Left the list for the archive", { unit: "message" }),
+      cleared_count: optional("integer", "Stay, with their tool output emptied", { unit: "message" }),
+      tokens_before: optional("integer", "Of the whole request", { unit: "token" }),
+      tokens_after: optional("integer", "Of the whole request", { unit: "token" }),
+      step,
+      elapsed_ms: optional(
+        "number",
+        "Work on the compaction by a steady clock; preparing it beside the run counts, waiting to be taken over does not",
+        { unit: "ms" },
+      ),
+    },
+  },
+  "compact.error": {
+    when: "when something failed, whatever followed",
+    status: "error",
+    properties: {
+      error_type: property(
+        "string",
+        "A code of `CompactError`, `MalformedMessages`, or another error's name",
+      ),
+      message: property("string", "What went wrong"),
+      fallback: property("string", "What was done instead", { values: fallbacks, open: true }),
+      attempt: optional("object", "The request to a model that failed", { properties: attempt }),
+      step,
+    },
+  },
+  "compact.warning": {
+    when: "when something works less well than it could",
+    status: "ok",
+    properties: {
+      severity: property("string", "How much it matters", { values: { low: "", medium: "", high: "" } }),
+      code: property("string", "To tell warnings apart", { values: warningCodes, open: true }),
+      message: property("string", "What a person should know"),
+    },
+  },
+};
+
+/** What every record has beside its event's properties, as in `events.jsonl`. */
+export const recordSchema: Properties = {
+  version: property(
+    "integer",
+    "Of this schema. It rises when a property changes its meaning or goes, not when one is added",
+  ),
+  name: property("string", "Which event it is"),
+  session_id: property("string", "The session, as the caller calls it"),
+  trace_id: optional("string", "The host's trace that was current, where an exporter knows it"),
+  span_id: optional("string", "The host's span that was current"),
+  started_at: property("string", "ISO 8601 in UTC with milliseconds: when the step began"),
+  ended_at: property("string", "When it ended; the same for a moment"),
+  status: property("string", "How it ended", { values: { ok: "", error: "" } }),
+  properties: property("object", "By event"),
+};
