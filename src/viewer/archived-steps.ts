@@ -1,3 +1,4 @@
+import type { Edit } from "../compaction/edit.ts";
 import { layersOf } from "../compaction/list-layers.ts";
 import { joinSteps } from "../compaction/recall/join-steps.ts";
 import { readableMessage } from "../compaction/recall/readable.ts";
@@ -125,13 +126,16 @@ function fatesByState(
   return ({ archived, place }) => {
     const id = place === undefined ? undefined : all[place]?.archiveId;
     if (id === undefined) return { fate: "summarized" };
-    if (!known.has(id)) return { fate: "kept" };
-    if (!kept.has(id)) return { fate: "summarized" };
-    const edit = kept.get(id);
+    if (!kept.has(id)) return { fate: known.has(id) ? "summarized" : "kept" };
     // What was changed by an earlier compaction came in changed.
-    if (edit === undefined || id !== archived.archiveId) return { fate: "kept" };
-    return { fate: edit.clear === true ? "cleared" : "cut" };
+    const edit = id === archived.archiveId ? kept.get(id) : undefined;
+    return { fate: fateOfEdit(edit) };
   };
+}
+
+function fateOfEdit(edit: Edit | undefined): Fate {
+  if (edit === undefined) return "kept";
+  return edit.clear === true ? "cleared" : "cut";
 }
 
 /** As the archive makes its ids of content hashes. */
