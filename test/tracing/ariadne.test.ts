@@ -19,7 +19,8 @@ const slow: Summarizer = {
   name: "slow",
   async summarize() {
     await new Promise((resolve) => setTimeout(resolve, 120));
-    return { text: "The quay is paid for; the ledger lists its cargo.", tokens: 12 };
+    const text = "The quay is paid for; the ledger lists its cargo.";
+    return { text, tokens: 12, summarizer: "slow", messagesRead: 0 };
   },
 };
 

@@ -1,0 +1,9 @@
+/** The modules that the page describes, built or as source. */
+export interface Library {
+  readonly tracing: typeof import("../src/tracing/index.ts");
+  readonly CompactManager: typeof import("../src/compaction/manager.ts").CompactManager;
+  readonly createMemoryDriver: typeof import("../src/storage/drivers/memory.ts").createMemoryDriver;
+}
+export function eventsSection(library: Library, session: unknown): Promise<string>;
+export function metricsTable(metrics: object): string;
+export function fill(text: string, name: string, content: string): string;
