@@ -102,10 +102,14 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
+/** A pool hands out the same connections again and again. */
+const listened = new WeakSet<PostgresClient>();
+
 async function inTransaction<T>(pool: PostgresPool, work: (run: Database["run"]) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   // Without a listener a connection that breaks between two statements would end the process.
-  client.on("error", () => {});
+  if (!listened.has(client)) client.on("error", () => {});
+  listened.add(client);
   try {
     await client.query("begin");
     const result = await work(async (text, values) => (await client.query(text, values)).rows);
