@@ -2,6 +2,7 @@ import type { Agent } from "../../agents/agent.ts";
 import type { AgentModel } from "../../agents/agent-model.ts";
 import { diagnosticOf, diagnosticText } from "../../agents/diagnostic.ts";
 import type { Skill } from "../../agents/skills/skill.ts";
+import { safeLines } from "../render/safe.ts";
 import { createCommands } from "./commands.ts";
 import { showEvent } from "./events.ts";
 import type { ChatInput } from "./input.ts";
@@ -63,14 +64,29 @@ const TICK_MS = 500;
 export async function runChat(chat: Chat): Promise<void> {
   const { screen, input } = chat;
   const commands = createCommands(chat, (work) => working(chat, work));
+  chat.interrupts.onIdle = idleInterrupts(chat);
   for (;;) {
     if (input.isTerminal) showStatus(chat);
     const text = await input.next(screen.terminal().paint("strong", PROMPT));
     if (text === undefined) return;
     if (text.trim() === "") continue;
-    screen.print([""]);
+    screen.print(input.isTerminal ? [""] : ["", ...safeLines(`${PROMPT}${text}`), ""]);
     await (COMMAND.test(text) ? commands.run(text) : takeTurn(chat, text));
   }
+}
+
+const AGAIN_MS = 3_000;
+
+/** At the prompt: the first takes away what was typed, the second, soon after, leaves. */
+function idleInterrupts({ screen, input, clock }: Chat): Interrupts["onIdle"] {
+  let last = Number.NEGATIVE_INFINITY;
+  return (typed) => {
+    if (typed !== "") return;
+    const now = clock();
+    if (now - last < AGAIN_MS) input.close();
+    else screen.print(["", screen.terminal().paint("faint", "  Ctrl-C again leaves")]);
+    last = now;
+  };
 }
 
 /** One line that begins with a slash. */
@@ -87,7 +103,7 @@ async function takeTurn(chat: Chat, text: string): Promise<void> {
   const { agent, screen } = chat;
   try {
     await working(chat, async (signal) => {
-      for await (const event of agent.send(text, { signal })) showEvent(event, screen);
+      for await (const event of agent.send(text, { signal })) showEvent(event, screen, chat.folder);
     });
   } catch (error) {
     screen.tell("error", diagnosticText(diagnosticOf(error)), 4);

@@ -117,11 +117,8 @@ async function compactNow(instruction: string, { agent, screen }: Chat, signal: 
 
 async function startNew({ agent, screen }: Chat): Promise<void> {
   const { memory } = await agent.startNew();
-  const kept =
-    memory === undefined
-      ? ""
-      : `; the memory was ${memory.session === "written" ? "brought up to date" : "up to date"}`;
-  screen.tell("new", `a new session; the old one stays searchable${kept}`);
+  const state = memory === undefined || memory.session === "failed" ? "" : ", its state in the memory";
+  screen.tell("new", `a new session; the old one stays searchable${state}`);
 }
 
 async function changeModel(named: string, { agent, screen, modelNamed }: Chat): Promise<void> {

@@ -5,7 +5,8 @@ import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 
 /** Small, so that a compaction is seen after a few turns. */
 const WINDOW = 16_000;
-const PAUSE_MS = 15;
+/** Between pieces of text: as it comes from a model, quickly, slowly. */
+const PAUSES = { usual: 12, quick: 1, slow: 150 } as const;
 
 const ABILITIES = `I am a script, not a language model: I know a few commands and no more. Try one of these.
 
@@ -21,25 +22,24 @@ Then /context shows what the context holds, and /compact makes room in it.`;
 
 /** A model for trying things out: it needs no key, asks nobody, and does what single words tell it. */
 export function createDemoModel(): AgentModel {
-  let slow = false;
-  const model = createScriptedModel(
+  let pace: keyof typeof PAUSES = "usual";
+  return createScriptedModel(
     (request) => {
       const said = answerTo(request);
-      slow = said.slow === true;
+      pace = said.pace ?? "usual";
       return { ...said.answer, usage: usageOf(request, said.answer) };
     },
     {
       name: "demo:script",
       window: WINDOW,
-      pause: (signal, first) => (first ? Promise.resolve() : wait(slow ? PAUSE_MS * 12 : PAUSE_MS, signal)),
+      pause: (signal, first) => (first ? Promise.resolve() : wait(PAUSES[pace], signal)),
     },
   );
-  return model;
 }
 
 interface Said {
   readonly answer: ScriptedAnswer;
-  readonly slow?: boolean;
+  readonly pace?: keyof typeof PAUSES;
 }
 
 function answerTo({ messages }: AgentModelRequest): Said {
@@ -70,8 +70,8 @@ const SCRIPT: Readonly<Record<string, Reply>> = {
   expand: (id) => call("compact_expand", { id }),
   agent: (rest, [name = ""]) => call("sub_agent", { agent: name, task: rest.slice(name.length).trim() }),
   skill: (name) => call("use_skill", { name }),
-  fill: (_, [tokens = "2000"]) => ({ answer: { text: filling(Number(tokens) || 2000) } }),
-  slow: () => ({ answer: { text: filling(400) }, slow: true }),
+  fill: (_, [tokens = "2000"]) => ({ answer: { text: filling(Number(tokens) || 2000) }, pace: "quick" }),
+  slow: () => ({ answer: { text: filling(400) }, pace: "slow" }),
   fail: () => ({
     answer: {
       text: "I begin, and then the line breaks",

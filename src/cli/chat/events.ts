@@ -1,20 +1,25 @@
-import { diagnosticText } from "../../agents/diagnostic.ts";
 import type { AgentEvent, TurnEnd } from "../../agents/event.ts";
-import { formatDuration } from "../render/numbers.ts";
+import { USE_SKILL } from "../../agents/skills/use-skill.ts";
+import { SUB_AGENT } from "../../agents/sub-agents/run-sub-agent.ts";
+import { RECALL_TOOL_NAMES } from "../../compaction/recall/names.ts";
+import { isFailure } from "../../compaction/recall/tools.ts";
+import { formatDuration, plural } from "../render/numbers.ts";
 import { firstWords } from "../render/safe.ts";
 import { compactionWords } from "./compaction-words.ts";
 import { ASKED_TOOLS } from "./permissions.ts";
+import { problemText } from "./problem-text.ts";
 import type { ChatScreen } from "./screen.ts";
 import { callWords, resultWords } from "./tool-words.ts";
 
 type Show<T extends AgentEvent["type"]> = (
   event: Extract<AgentEvent, { readonly type: T }>,
   screen: ChatScreen,
+  folder: string,
 ) => void;
 
-/** Puts what happens on the screen. */
-export function showEvent(event: AgentEvent, screen: ChatScreen): void {
-  (SHOWN[event.type] as Show<AgentEvent["type"]>)(event, screen);
+/** Puts what happens on the screen; paths are named from the folder. */
+export function showEvent(event: AgentEvent, screen: ChatScreen, folder: string): void {
+  (SHOWN[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
 }
 
 const ENDS: Readonly<Record<TurnEnd, string | undefined>> = {
@@ -27,16 +32,19 @@ const ENDS: Readonly<Record<TurnEnd, string | undefined>> = {
   "time-limit": "stopped: the turn reached its limit of time; say “go on”",
 };
 
+/** Calls that are told where leave is asked for, or by what they begin. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set([...ASKED_TOOLS, SUB_AGENT, USE_SKILL]);
+
 const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
   text: ({ text }, screen) => screen.say(text),
   reasoning: () => undefined,
   usage: () => undefined,
-  // Calls that need leave are told where it is asked for.
   toolStarted: ({ name, arguments: args }, screen) => {
-    if (!ASKED_TOOLS.has(name)) screen.tell("tool", callWords(name, args), 4);
+    if (!TOLD_ELSEWHERE.has(name)) screen.tell("tool", callWords(name, args), 4);
   },
   toolFinished: ({ name, output, isError }, screen) => {
-    if (isError) screen.tell("failed", firstWords(output, 400), 4);
+    if (isError || (RECALL_TOOL_NAMES.has(name) && isFailure(output)))
+      screen.tell("failed", firstWords(output, 400), 4);
     else screen.tell("ok", resultWords(name, output));
   },
   compacted: ({ report }, screen) => screen.tell("compact", compactionWords(report)),
@@ -44,7 +52,7 @@ const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
     screen.tell("agent", `${name} begins: ${firstWords(task, 200)}`, 3),
   subAgentEnded: ({ name, end, elapsedMs, spent }, screen) => {
     const how = end === "answered" ? "is done" : `ended (${end})`;
-    const took = `${formatDuration(elapsedMs)}, ${spent.requests} requests`;
+    const took = `${formatDuration(elapsedMs)}, ${plural(spent.requests, "request")}`;
     screen.tell("agent", `${name} ${how} after ${took}`);
   },
   recalled: ({ titles }, screen) => {
@@ -61,9 +69,9 @@ const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
       `the model failed (${firstWords(reason, 200)})${lost}; asked again, attempt ${attempt + 1}`,
     );
   },
-  warning: ({ diagnostic }, screen) => screen.tell("note", diagnosticText(diagnostic), 4),
-  error: ({ diagnostic: { hint, ...what } }, screen) => {
-    screen.tell("error", diagnosticText(what), 4);
+  warning: ({ diagnostic }, screen, folder) => screen.tell("note", problemText(diagnostic, folder), 4),
+  error: ({ diagnostic: { hint, ...what } }, screen, folder) => {
+    screen.tell("error", problemText(what, folder), 4);
     if (hint !== undefined) screen.tell("try", hint, 3);
   },
   ended: ({ end }, screen) => {

@@ -1,5 +1,5 @@
-import type { AgentModel } from "../../agents/agent-model.ts";
 import { agentModelFromAiSdk } from "../../adapters/ai-sdk/agent-model.ts";
+import type { AgentModel } from "../../agents/agent-model.ts";
 import type { Invocation } from "../command.ts";
 import { importPackage } from "../packages.ts";
 import { parseTokens } from "../quantities.ts";

@@ -137,10 +137,13 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
     },
     interrupt() {
       const typed = takeLine(lines);
-      if (waiting?.kind === "answer") answer(undefined);
+      if (waiting?.kind === "answer") {
+        options.stdout.write("\n");
+        answer(undefined);
+      }
       options.onInterrupt([...pasted, typed].join("\n"));
       pasted = [];
-      if (waiting !== undefined) lines.prompt();
+      if (waiting !== undefined && !ended) lines.prompt();
     },
     end() {
       ended = true;

@@ -43,7 +43,10 @@ export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
  * The model that `provider/model` names, from the AI SDK's package of that provider, loaded now. Keys come from the
  * environment alone. Throws `InvalidUsage` for a name that is none, a package that is not installed, a missing key.
  */
-export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<AiSdkStreamingModel> {
+export async function loadProviderModel(
+  named: string,
+  { env, load }: ModelPorts,
+): Promise<AiSdkStreamingModel> {
   const slash = named.indexOf("/");
   const [name, model] = [named.slice(0, slash), named.slice(slash + 1)];
   if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) throw noModel(named);

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { type Agent, createAgent } from "../../agents/agent.ts";
 import type { AgentModel } from "../../agents/agent-model.ts";
-import { type Diagnostic, diagnosticText } from "../../agents/diagnostic.ts";
+import type { Diagnostic } from "../../agents/diagnostic.ts";
 import { loadSkills, type Skill } from "../../agents/skills/skill.ts";
 import { loadSubAgents, type SubAgent } from "../../agents/sub-agents/sub-agent.ts";
 import type { Permissions } from "../../agents/tool.ts";
@@ -123,9 +123,4 @@ function settingsFor(config: CompactConfig, { flags, ports }: Invocation): Compa
   const { model: _, ...rest } = config;
   const storage = { ...config.storage, root: resolve(ports.cwd, flags.archive ?? config.storage.root) };
   return { ...rest, storage, policy: { ...config.policy, onOverflow: "elide" } } as CompactConfigInput;
-}
-
-/** A diagnostic as a person reads it, with paths relative to the folder. */
-export function problemText(diagnostic: Diagnostic, cwd: string): string {
-  return diagnosticText(diagnostic).replaceAll(`${cwd}/`, "");
 }

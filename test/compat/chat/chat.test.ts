@@ -29,9 +29,16 @@ interface Ended {
 }
 
 /** Types lines into a chat whose input is no terminal. */
-function chat(flags: readonly string[], lines: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+function chat(
+  flags: readonly string[],
+  lines: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [bin, "chat", ...flags], { cwd: project, env: { PATH, HOME, ...env } });
+  const child = spawn(process.execPath, [bin, "chat", ...flags], {
+    cwd: project,
+    env: { PATH, HOME, ...env },
+  });
   let out = "";
   let err = "";
   child.stdout.on("data", (piece) => {
@@ -47,11 +54,17 @@ function chat(flags: readonly string[], lines: readonly string[], env: NodeJS.Pr
 describe.skipIf(!installed)("models of the AI SDK's providers", () => {
   beforeEach(() => symlinkSync(packages, join(project, "node_modules")));
 
-  const ANSWERS = [{ toolCalls: [{ name: "compact_search", arguments: { query: "parrot" } }] }, "The answer is Coco."];
+  const ANSWERS = [
+    { toolCalls: [{ name: "compact_search", arguments: { query: "parrot" } }] },
+    "The answer is Coco.",
+  ];
 
   it.each([
     ["openai/gpt-5.4-mini", () => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: stub.openAiUrl })],
-    ["anthropic/claude-sonnet-4-5", () => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: `${stub.anthropicUrl}/v1` })],
+    [
+      "anthropic/claude-sonnet-4-5",
+      () => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: `${stub.anthropicUrl}/v1` }),
+    ],
   ])("%s answers, streams and calls tools with the key of the environment", async (model, env) => {
     stub = await startStub({ answers: ANSWERS });
     const { code, out, err } = await chat(["--model", model], ["what is the parrot called?"], env());
