@@ -14,6 +14,7 @@ import type { AgentModel } from "./agent-model.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
 import type { ContextView } from "./context-view.ts";
+import { listenedTo } from "./deadline.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 import type { AgentEvent, Spent } from "./event.ts";
 import { createEventQueue } from "./event-queue.ts";
@@ -120,7 +121,7 @@ async function* turnEvents(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AgentEvent> {
   const queue = createEventQueue<AgentEvent>();
-  const stop = new AbortController();
+  const stop = listenedTo(new AbortController());
   const abort = (): void => stop.abort(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted === true) abort();
@@ -134,6 +135,7 @@ async function* turnEvents(
   } finally {
     stop.abort(new CompactError("Aborted", "nobody reads the turn any more"));
     await work.catch(() => undefined);
+    await state.journal?.settled();
     signal?.removeEventListener("abort", abort);
     state.emit = (event) => betweenTurns(event, state.options);
   }
@@ -166,7 +168,8 @@ function useSkill(state: AgentState, name: string): readonly Diagnostic[] {
   return begun.problems;
 }
 
-async function close({ managers, options, session }: AgentState): Promise<void> {
+async function close({ managers, options, session, journal }: AgentState): Promise<void> {
+  await journal?.settled();
   await options.memory?.close(decode(session.messages, "ai-sdk"), { sessionId: session.id });
   await managers.close();
 }

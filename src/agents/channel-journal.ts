@@ -7,7 +7,7 @@ import type { StorageDriver } from "../storage/driver.ts";
 import { createFsDriver } from "../storage/drivers/fs.ts";
 import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";
 import type { Journal } from "./agent-session.ts";
-import type { Diagnostic } from "./diagnostic.ts";
+import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 
 /** What a channel keeps of its newest session. */
 export interface StoredSession {
@@ -22,6 +22,14 @@ export interface ChannelJournal extends Journal {
   load(): Promise<StoredSession | undefined>;
   /** Begins a session: its messages replace those of the one before, which stay in the log. */
   begin(session: StoredSession): Promise<void>;
+  /** Resolves when the log has everything that was added. */
+  settled(): Promise<void>;
+}
+
+/** A message as it is stored. */
+interface MessageLine {
+  readonly context: string;
+  readonly log: string;
 }
 
 export interface ChannelJournalOptions {
@@ -48,12 +56,33 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
   const files = options.driver ?? createFsDriver({ root: channelDir, warn: tell });
   let header: Omit<StoredSession, "messages"> = { id: "", related: [] };
 
-  const messageLine = (message: AgentMessage): string =>
-    lineOf({ type: "message", timestamp: now().toISOString(), message });
+  const lines = new WeakMap<AgentMessage, MessageLine>();
+  const lineFor = (message: AgentMessage): MessageLine => {
+    const known = lines.get(message);
+    if (known !== undefined) return known;
+    const safe = withoutSecrets(message, redactor);
+    const timestamp = now().toISOString();
+    const made = {
+      context: lineOf({ type: "message", timestamp, message: safe }),
+      log: lineOf({ timestamp, session: header.id, message: safe }),
+    };
+    lines.set(message, made);
+    return made;
+  };
   const rewrite = async (messages: readonly AgentMessage[]): Promise<void> => {
     const first = lineOf({ type: "session", format: 1, ...header });
-    const lines = messages.map((message) => messageLine(withoutSecrets(message, redactor)));
-    await files.put(CHANNEL_FILES.context, [first, ...lines].join(""));
+    const rest = messages.map((message) => lineFor(message).context);
+    await files.put(CHANNEL_FILES.context, [first, ...rest].join(""));
+  };
+  // The log follows beside the run; what it could not take is told with the next message.
+  let logged: Promise<void> = Promise.resolve();
+  let logFailure: unknown;
+  const log = (line: string): void => {
+    logged = logged
+      .then(() => files.append(CHANNEL_FILES.log, line))
+      .catch((error: unknown) => {
+        logFailure = error;
+      });
   };
 
   return {
@@ -79,11 +108,14 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       await rewrite(messages);
     },
     async add(message) {
-      const safe = withoutSecrets(message, redactor);
-      const entry = { timestamp: now().toISOString(), session: header.id, message: safe };
-      await files.append(CHANNEL_FILES.context, messageLine(safe));
-      await files.append(CHANNEL_FILES.log, lineOf(entry));
+      const line = lineFor(message);
+      log(line.log);
+      await files.append(CHANNEL_FILES.context, line.context);
+      const failure = logFailure;
+      logFailure = undefined;
+      if (failure !== undefined) warn({ ...diagnosticOf(failure), code: "log-not-written" });
     },
+    settled: () => logged,
     replace: rewrite,
   };
 }

@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
 export interface Deadline {
   readonly signal: AbortSignal;
@@ -7,7 +9,7 @@ export interface Deadline {
 }
 
 export function startDeadline(milliseconds: number, outer?: AbortSignal): Deadline {
-  const controller = new AbortController();
+  const controller = listenedTo(new AbortController());
   let late = false;
   const abort = (): void => controller.abort(outer?.reason);
   const timer = setTimeout(() => {
@@ -44,4 +46,10 @@ export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise
       },
     );
   });
+}
+
+/** The controller, for any number of listeners: calls that run at the same time share its signal. */
+export function listenedTo(controller: AbortController): AbortController {
+  setMaxListeners(0, controller.signal);
+  return controller;
 }

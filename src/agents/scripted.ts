@@ -16,6 +16,8 @@ export interface ScriptedModelOptions {
   readonly window?: number;
   /** Characters of one piece of text; 24. */
   readonly pieceLength?: number;
+  /** Makes ids of calls unique beyond this process; `call` when left out. */
+  readonly idPrefix?: string;
   /** Waits before the first piece and between pieces: how a real model's time passes. */
   readonly pause?: (signal: AbortSignal, firstPiece: boolean) => Promise<void>;
 }
@@ -25,7 +27,7 @@ export function createScriptedModel(
   answer: (request: AgentModelRequest, turn: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   options: ScriptedModelOptions = {},
 ): AgentModel {
-  const { name = "scripted:demo", window, pieceLength = 24, pause } = options;
+  const { name = "scripted:demo", window, pieceLength = 24, idPrefix = "call", pause } = options;
   let requests = 0;
   return {
     name,
@@ -35,7 +37,7 @@ export function createScriptedModel(
       const mine = requests;
       await pause?.(request.signal, true);
       const said = await answer(request, mine);
-      for (const part of partsOf(said, mine, pieceLength)) {
+      for (const part of partsOf(said, `${idPrefix}_${mine}`, pieceLength)) {
         request.signal.throwIfAborted();
         yield part;
         await pause?.(request.signal, false);
@@ -49,7 +51,7 @@ export function createScriptedModel(
 
 function* partsOf(
   { text = "", reasoning, calls = [], error }: ScriptedAnswer,
-  request: number,
+  idPrefix: string,
   pieceLength: number,
 ): Generator<AgentModelPart> {
   if (reasoning !== undefined) yield { type: "reasoning", text: reasoning, ends: true };
@@ -60,7 +62,7 @@ function* partsOf(
   for (const [index, call] of calls.entries()) {
     yield {
       type: "toolCall",
-      id: `call_${request}_${index + 1}`,
+      id: `${idPrefix}_${index + 1}`,
       name: call.name,
       arguments: call.arguments ?? {},
     };

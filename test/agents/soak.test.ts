@@ -1,0 +1,86 @@
+import { fork } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { tempFolder } from "./harness.ts";
+
+/** `AGENT_SOAK_TURNS=1000 npx vitest run test/agents/soak.test.ts` plays the whole; its figures are in docs/agents.md. */
+const TURNS = Number(process.env.AGENT_SOAK_TURNS ?? 120);
+const FULL = TURNS >= 1000;
+const WINDOW = FULL ? 60_000 : 20_000;
+
+/** Bytes of heap, collected, that turn 1,000 may have over turn 200. */
+const MOST_GROWTH = 5_000_000;
+
+interface Report {
+  readonly sums: Readonly<Record<string, number>>;
+  readonly violations: readonly string[];
+  readonly heap: Readonly<Record<string, number>>;
+  readonly found: readonly string[];
+  readonly facts: number;
+}
+
+/** Plays turns in a process of its own; one with `dieAt` is killed in the middle of that turn and reports nothing. */
+function worker(order: object): Promise<Report | undefined> {
+  return new Promise((resolve, reject) => {
+    const path = fileURLToPath(new URL("soak-worker.mjs", import.meta.url));
+    const child = fork(path, [JSON.stringify(order)], { execArgv: ["--expose-gc"] });
+    let report: Report | undefined;
+    child.on("message", (message) => {
+      if (typeof message === "object" && message !== null && "dying" in message) child.kill("SIGKILL");
+      else report = message as Report;
+    });
+    child.on("exit", (code, signal) => {
+      if (code === 0 || signal === "SIGKILL") resolve(report);
+      else reject(new Error(`a worker ended with ${code}`));
+    });
+  });
+}
+
+function definitions(folder: string): void {
+  for (const name of ["skills", "sub-agents"]) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(
+    join(folder, "sub-agents", "checker.md"),
+    "---\nname: checker\ndescription: Checks a part.\ntools: [read]\nmaxTurns: 5\n---\nYou check parts.\n",
+  );
+  writeFileSync(
+    join(folder, "skills", "release.md"),
+    "---\nname: release\ndescription: Makes a release.\nhooks:\n  before_prompt: [note]\n  before_compact: [note]\n---\nTag it.\n",
+  );
+}
+
+describe("a long session", () => {
+  it(
+    `plays ${TURNS} turns with tools, sub-agents and a skill through compactions, two kills and a new session: every fact is within reach, no request breaks a rule, heap and overhead stay small`,
+    async () => {
+      const folder = tempFolder();
+      definitions(folder);
+      const [first, second] = [Math.round(TURNS * 0.1), Math.round(TURNS * 0.18)];
+      const common = { folder, turns: TURNS, window: WINDOW };
+      await worker({ ...common, from: 1, to: TURNS, dieAt: first });
+      await worker({ ...common, from: first + 1, to: TURNS, dieAt: second });
+      const report = await worker({ ...common, from: second + 1, to: TURNS });
+      expect(report?.violations).toEqual([]);
+      const { sums, heap, found, facts } = report as Report;
+      const { wallMs = 0, cpuMs = 0, harnessMs = 0, modelMs = 0, compactions = 0 } = sums;
+      const shareOf = (ms: number): number => (ms - harnessMs) / (ms - harnessMs + modelMs);
+      const [early = 0, late = 0] = Object.values(heap);
+      const figures = { ...sums, ofWall: shareOf(wallMs), ofComputing: shareOf(cpuMs), heap, facts };
+      if (process.env.AGENT_SOAK_TURNS !== undefined)
+        console.log(JSON.stringify({ ...figures, found: countOf(found) }, undefined, 1));
+      expect(found).toHaveLength(facts);
+      expect(compactions).toBeGreaterThanOrEqual(5);
+      // Wall time says more of the machine's other work than of ours; the long run measures it.
+      expect(FULL ? shareOf(wallMs) : shareOf(cpuMs)).toBeLessThan(0.1);
+      if (FULL) expect(late - early).toBeLessThan(MOST_GROWTH);
+    },
+    TURNS * 1000,
+  );
+});
+
+function countOf(words: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}
