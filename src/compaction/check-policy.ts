@@ -30,6 +30,12 @@ export function checkConfigObject(config: CompactConfig): void {
   whole("policy.targetContextTokens", policy.targetContextTokens, 1);
   whole("maxContextTokens", config.maxContextTokens, 1);
   whole("summarizer.maxSummaryTokens", config.summarizer.maxSummaryTokens, 1);
+  const { memoryRecall, sessionMemory } = config;
+  whole("memoryRecall.maxCandidates", memoryRecall.maxCandidates, 1);
+  whole("memoryRecall.maxInjected", memoryRecall.maxInjected, 0);
+  whole("memoryRecall.maxChars", memoryRecall.maxChars, 0);
+  whole("sessionMemory.minTurnsBetweenUpdate", sessionMemory.minTurnsBetweenUpdate, 1);
+  whole("sessionMemory.minToolCallsBetweenUpdate", sessionMemory.minToolCallsBetweenUpdate, 1);
 }
 
 function whole(path: string, value: number | undefined, least: number): void {

@@ -1,4 +1,5 @@
 import { CompactError } from "../errors.ts";
+import { checkConfigObject } from "../compaction/check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
 import type { ManagerPorts } from "../compaction/ports.ts";
 import type { Message } from "../messages/message.ts";
@@ -82,7 +83,10 @@ export interface ChannelMemory {
   close(messages?: readonly Message[], turn?: MemoryTurn): Promise<void>;
 }
 
-/** The memory of one channel; its files are made, and what an earlier process left is taken in, at the first touch. */
+/**
+ * The memory of one channel; its files are made, and what an earlier process left is taken in, at the first touch.
+ * Throws `InvalidConfig` for settings that are out of range.
+ */
 export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemory {
   const parts = partsOf(options);
   return {
@@ -134,6 +138,7 @@ interface Parts {
 
 function partsOf(options: ChannelMemoryOptions): Parts {
   const settings = mergeConfig(options.settings ?? {});
+  checkConfigObject(settings);
   const {
     channelDir,
     workspaceDir,
