@@ -53,7 +53,8 @@ function factsOf(session: SessionView): string[] {
 
 /** Simulated, so it says about. */
 function costOf({ compact, none }: NonNullable<SessionView["cost"]>): string {
-  const own = `about $${compact.toFixed(2)} of prompts`;
-  if (none === undefined) return `${own}, would not have fitted without`;
-  return none > compact ? `${own}, ${percent(none - compact, none)} less than without` : own;
+  const own = `prompts about $${compact.toFixed(2)}`;
+  return none !== undefined && none > compact
+    ? `${own}, ${percent(none - compact, none)} less than without`
+    : own;
 }
