@@ -29,6 +29,7 @@ export async function putUnits(run: Run, schema: string, request: PutRequest): P
   const ids = units.map(({ candidate }) => candidate.id);
   const gone = replace ? "true" : "id = any($2)";
   await dropUnits(run, schema, { scope, where: gone, ids: replace ? undefined : ids });
+  const counts = new Map<string, number>();
   for (let start = 0; start < units.length; start += BATCH) {
     const rows = units
       .slice(start, start + BATCH)
@@ -40,8 +41,9 @@ export async function putUnits(run: Run, schema: string, request: PutRequest): P
          author text, noted timestamptz, terms text[])`,
       [scope, JSON.stringify(rows)],
     );
-    await count(run, schema, { scope, terms: rows.flatMap(({ terms }) => terms), sign: 1 });
+    for (const { terms } of rows) for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
   }
+  await addCounts(run, schema, scope, counts);
   await run(`update ${schema}.scopes set units = units + $2 where number = $1`, [scope, units.length]);
 }
 
@@ -80,31 +82,33 @@ async function dropUnits(
     `delete from ${schema}.units where scope = $1 and ${where} returning tsvector_to_array(terms) as terms`,
     ids === undefined ? [scope] : [scope, ids],
   );
-  const terms = rows.flatMap((row) => row.terms as string[]);
-  await count(run, schema, { scope, terms, sign: -1 });
+  const counts = new Map<string, number>();
+  for (const { terms } of rows)
+    for (const term of terms as readonly string[]) counts.set(term, (counts.get(term) ?? 0) - 1);
+  await addCounts(run, schema, scope, counts);
   await run(`delete from ${schema}.frequencies where scope = $1 and units <= 0`, [scope]);
   await run(`update ${schema}.scopes set units = units - $2 where number = $1`, [scope, rows.length]);
 }
 
-/** Adds to, or takes from, how many units hold each term. */
-async function count(
+const COUNTS_AT_ONCE = 20_000;
+
+/** Adds to how many units hold each term. */
+async function addCounts(
   run: Run,
   schema: string,
-  {
-    scope,
-    terms,
-    sign,
-  }: { readonly scope: number; readonly terms: readonly string[]; readonly sign: 1 | -1 },
+  scope: number,
+  counts: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const counts = new Map<string, number>();
-  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + sign);
-  const sorted = [...counts].sort(([one], [other]) => (one < other ? -1 : 1));
-  await run(
-    `insert into ${schema}.frequencies as f (scope, term, units) select $1, t.term, t.units
-     from unnest($2::text[], $3::integer[]) as t(term, units)
-     on conflict (scope, term) do update set units = f.units + excluded.units`,
-    [scope, sorted.map(([term]) => term.slice(term.indexOf(":") + 1)), sorted.map(([, units]) => units)],
-  );
+  const entries = [...counts];
+  for (let start = 0; start < entries.length; start += COUNTS_AT_ONCE) {
+    const some = entries.slice(start, start + COUNTS_AT_ONCE);
+    await run(
+      `insert into ${schema}.frequencies as f (scope, term, units) select $1, t.term, t.units
+       from unnest($2::text[], $3::integer[]) as t(term, units)
+       on conflict (scope, term) do update set units = f.units + excluded.units`,
+      [scope, some.map(([term]) => term.slice(term.indexOf(":") + 1)), some.map(([, units]) => units)],
+    );
+  }
 }
 
 /** Longer terms are no words: Postgres takes lexemes of 2,046 bytes at most. */
