@@ -1,13 +1,13 @@
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { SummaryAttempt } from "../summarizers/attempt.ts";
-import { builtinSummarizer } from "../summarizers/builtin.ts";
 import type {
   LiveConversation,
   SummarizeOptions,
   Summarizer,
   Summary,
   SummaryStrategy,
+  Surroundings,
 } from "../summarizers/summarizer.ts";
 import { readSummary, wrapSummary } from "../summarizers/summary-tag.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
@@ -19,7 +19,7 @@ import {
   type SummaryShape,
   summaryOf,
 } from "./assemble.ts";
-import { applyEdit, type EditContext } from "./edit.ts";
+import { applyEdit, type EditContext, losesText } from "./edit.ts";
 import type { CompactionPlan } from "./plan.ts";
 
 export interface ApplyOptions {
@@ -84,7 +84,7 @@ export async function applyPlan(
   const told: Message[] = [];
   view.forEach((message, index) => {
     const entry = plan.entries[index];
-    if (entry?.action === "summarize" || entry?.action === "clear") told.push(message);
+    if (entry?.action === "summarize" || losesText(entry?.edit)) told.push(message);
     if (entry?.action !== "summarize")
       kept.push({ message: applyEdit(message, entry?.edit, context), pinned: options.isPinned(message) });
   });
@@ -94,7 +94,11 @@ export async function applyPlan(
   );
   const failures: SummarizerFailure[] = [];
   const attempts: SummaryAttempt[] = [];
-  const frame: Frame = { plan, keptTokens, kept, failures, attempts };
+  const within: Surroundings = {
+    list: view.filter((message) => !options.isPinned(message)),
+    stays: kept.filter((entry) => !entry.pinned).map((entry) => entry.message),
+  };
+  const frame: Frame = { plan, keptTokens, kept, within, failures, attempts };
   const written =
     plan.summaryTokens > 0
       ? ((await writeSummary(told, frame, options)) ??
@@ -128,6 +132,8 @@ interface Frame {
   readonly plan: CompactionPlan;
   readonly keptTokens: number;
   readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
+  /** What is pinned is left out: it never reaches a summarizer. */
+  readonly within: Surroundings;
   readonly failures: SummarizerFailure[];
   readonly attempts: SummaryAttempt[];
 }
@@ -165,7 +171,7 @@ async function tryWriting(
   try {
     const written = await summarizeWithin(told, frame, summarizer, options);
     if (written !== undefined) return { written };
-    if (summarizer === builtinSummarizer) return {};
+    if (summarizer.byProgram === true) return {};
     const error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
       hint: "A summarizer keeps to maxTokens, counted with countText.",
     });
@@ -201,7 +207,7 @@ async function summarizeWithin(
   const input = told.filter((message) => message.meta?.summaryVersion === undefined);
   const request = requestOf(told, frame, summarizer, options);
   const ceiling = Math.min(frame.plan.budget, Math.max(frame.plan.tokensAfter, frame.plan.target));
-  const ours = summarizer === builtinSummarizer;
+  const ours = summarizer.byProgram === true;
   let room = frame.plan.summaryTokens;
   for (let attempt = 0; attempt < (ours ? TRIES : 1 + SHORTER) && room > 0; attempt += 1) {
     const made = await summarizer.summarize(input, { ...request, maxTokens: room });
@@ -252,6 +258,7 @@ function requestOf(
     ...(options.instruction === undefined ? {} : { instruction: options.instruction }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(live === undefined ? {} : { live }),
+    ...(summarizer.byProgram === true ? { within: frame.within } : {}),
     onAttempt: (attempt) => {
       frame.attempts.push(attempt);
       if (attempt.fallback !== undefined) options.onAttempt?.(attempt);

@@ -28,6 +28,11 @@ export interface Edit {
   readonly next?: Edit;
 }
 
+/** True where an edit leaves text out that a summary should tell of. */
+export function losesText(edit: Edit | undefined): boolean {
+  return edit !== undefined && (edit.clear === true || edit.elideTo !== undefined);
+}
+
 export interface EditContext {
   countText(text: string): number;
   /** The id under which the archive holds the original; none where nothing is archived. */

@@ -6,7 +6,7 @@ import { isUnderWay, type KeepCounts, type Partition, partition } from "../polic
 import { relaxations } from "../policy/relax.ts";
 import type { TokenCounter } from "../tokens/counter.ts";
 import { summaryMessage } from "./assemble.ts";
-import { applyEdit, type Edit, type EditContext, hasBoundReasoning } from "./edit.ts";
+import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText } from "./edit.ts";
 
 /** What a plan is made from; counts are tokens of `counter`. */
 export interface PlanInput {
@@ -141,10 +141,10 @@ function opensWithUser({ messages }: PlanInput, { kept }: Draft): boolean {
   return first?.role === "user";
 }
 
-/** A summary tells what was dropped, and what emptied tool results held. */
+/** A summary tells what was dropped, and what emptied results and cut texts held. */
 export function needsSummary(input: PlanInput, draft: Draft): boolean {
   if (draft.kept.size < input.messages.length) return true;
-  return [...draft.edits.values()].some((edit) => edit.clear === true);
+  return [...draft.edits.values()].some(losesText);
 }
 
 export function sum(indexes: Iterable<number>, costs: readonly number[]): number {

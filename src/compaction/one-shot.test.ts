@@ -139,9 +139,31 @@ describe("compact", () => {
       onOverflow: "elide",
     });
     expect(tokens(messages)).toBeLessThanOrEqual(800);
-    expect(messages[0]?.content).toMatch(/^first words [\s\S]+tokens elided[\s\S]+last words$/);
+    expect(messages.at(-1)?.content).toMatch(/^first words [\s\S]+tokens elided[\s\S]+last words$/);
     expect(report.elidedCount).toBe(1);
     expect(list[0]?.content).not.toContain("elided");
+  });
+
+  it("tells in the summary what was cut out of the newest request, and nothing that stands beside it", async () => {
+    const steps = Array.from({ length: 60 }, (_, index) => `Step ${index}: ${lorem(index, 20)}`);
+    steps[30] = "Never write to src/billing/ledger_export.ts, it is generated.";
+    steps[31] = "Add the helper roundHalfEven() to src/money/rounding.ts before anything else.";
+    const ask = ["Implement this plan for the invoices page.", ...steps, "Then run `make check`."].join("\n");
+    const list = [
+      say("user", ask),
+      say("assistant", "I begin with src/money/rounding.ts."),
+      ...Array.from({ length: 6 }, (_, n) => pair(`f${n}`, lorem(n, 200))).flat(),
+    ];
+    const { messages, summary } = await compact(list, {
+      maxTokens: 700,
+      format: "openai-chat",
+      onOverflow: "elide",
+    });
+    const kept = messages.map((message) => message.content).join("\n");
+    expect(kept).toContain("Implement this plan for the invoices page.");
+    expect(summary).toContain("Never write to src/billing/ledger_export.ts, it is generated.");
+    expect(summary).toContain("roundHalfEven");
+    expect(summary).not.toContain("Implement this plan for the invoices page.");
   });
 
   it("PRT-5 never splits a parallel batch from its results", async () => {

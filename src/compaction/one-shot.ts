@@ -96,7 +96,6 @@ export async function compact<T = unknown>(
     summarizers: toldWith(
       summarizersOf(options.summarizer, options.fallback === undefined ? {} : { fallback: options.fallback }),
       {
-        view,
         step: archive?.step,
         countText: (text) => counter.countText(text),
       },

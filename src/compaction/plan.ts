@@ -1,6 +1,6 @@
 import type { Message, Role } from "../messages/message.ts";
 import type { KeepCounts, Layer, Partition } from "../policy/partition.ts";
-import type { Edit } from "./edit.ts";
+import { type Edit, losesText } from "./edit.ts";
 import {
   type Draft,
   fitToLimit,
@@ -73,7 +73,7 @@ function summaryRoom(input: PlanInput, draft: Draft, limit: number): number {
   const replaced = input.messages.reduce((total, message, index) => {
     const before = input.counter.countMessage(message);
     if (!draft.kept.has(index)) return total + before;
-    return draft.edits.get(index)?.clear === true ? total + before - (draft.costs[index] ?? 0) : total;
+    return losesText(draft.edits.get(index)) ? total + before - (draft.costs[index] ?? 0) : total;
   }, 0);
   const free = limit - input.fixedTokens - sum(draft.kept, draft.costs) - summaryOverhead(input.counter);
   const worth = Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2);

@@ -103,7 +103,6 @@ export async function prepareRound(input: RoundInput, ports: RoundPorts): Promis
   const applied = await applyPlan(input.session.view, plan, {
     counter: input.ports.counter,
     summarizers: toldWith(ports.summarizers, {
-      view: input.session.view,
       step: receipt?.step,
       countText: (text) => input.ports.counter.countText(text),
     }),

@@ -4,6 +4,7 @@ import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import { composeSummary } from "./compose.ts";
 import { takeOwnSummaries } from "./own-summaries.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "./summarizer.ts";
+import { readSurroundings } from "./surroundings.ts";
 
 const NAME = "builtin";
 
@@ -13,6 +14,7 @@ const NAME = "builtin";
  */
 export const builtinSummarizer: Summarizer = {
   name: NAME,
+  byProgram: true,
   summarize: async (messages, options) => summarizeBuiltin(messages, options),
 };
 
@@ -30,7 +32,7 @@ function summarizeBuiltin(messages: readonly Message[], options: SummarizeOption
   }
   const countText = options.countText ?? ((text: string): number => o200kBase.count(text));
   const { kept, previous } = takeOwnSummaries(messages, options.previous);
-  const text = composeSummary(kept, {
+  const text = composeSummary(readSurroundings(kept, options.within), {
     maxTokens: Math.floor(options.maxTokens),
     strategy: options.strategy ?? "task_state",
     previous,

@@ -1,11 +1,10 @@
-import type { Message } from "../messages/message.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { factsIn } from "./facts.ts";
 import { fitLines } from "./fit.ts";
 import { HEADINGS, type HeadingKey, INTRODUCTION, SHORT_INTRODUCTION, WISH } from "./headings.ts";
 import { workedWith } from "./identifiers.ts";
 import { addLines, type Line, readLines } from "./lines.ts";
-import { markPrinted } from "./printed.ts";
+import { markPrinted, markStaying } from "./printed.ts";
 import { neededLater } from "./score.ts";
 import { sectionLines } from "./section.ts";
 import { buildSection } from "./sections.ts";
@@ -15,6 +14,7 @@ import { readState, type TaskState } from "./state.ts";
 import { STRATEGIES } from "./strategies.ts";
 import type { SummaryStrategy } from "./summarizer.ts";
 import { escapeSummaryTags } from "./summary-tag.ts";
+import type { Scene } from "./surroundings.ts";
 import { clipToTokens, oneLine, plainWords } from "./text.ts";
 import { timelineTexts } from "./timeline.ts";
 
@@ -44,15 +44,15 @@ const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifier
 const BRIEF_MOST = 600;
 
 /** The text of a summary, at most `maxTokens` tokens; empty when there is no room or nothing to say. */
-export function composeSummary(messages: readonly Message[], options: ComposeOptions): string {
+export function composeSummary(scene: Scene, options: ComposeOptions): string {
   const maxTokens =
     options.strategy === "brief" ? Math.min(BRIEF_MOST, options.maxTokens) : options.maxTokens;
   if (maxTokens < 1) return "";
-  const state = readState(messages, options.previous);
+  const state = readState(scene, options.previous);
   const countText = options.countText;
   if (maxTokens < TINY) return tinySummary(state, maxTokens, countText);
   const head = headLines(options, maxTokens);
-  const selection = readSelection(state, maxTokens, options);
+  const selection = { ...readSelection(state, maxTokens, options), cut: scene.cut };
   const build = (part: number): SectionTexts =>
     sectionTexts(state, selection, { ...options, maxTokens }, part);
   const part = partOfShares(STRATEGIES[options.strategy].lean, maxTokens);
@@ -113,7 +113,7 @@ function readSelection(state: TaskState, maxTokens: number, options: ComposeOpti
   const index = gatherEvidence(state.conversation, lines);
   for (const fact of index.facts) fact.likely = neededLater(fact, state.conversation.messages.length);
   const wished = new Set(plainWords(options.instruction ?? ""));
-  return { lines, index, shown: new Set(), wished, countText: options.countText };
+  return { lines, index, shown: new Set(), wished, cut: [], countText: options.countText };
 }
 
 interface SectionTexts {
@@ -129,8 +129,7 @@ function sectionTexts(
   part: number,
 ): SectionTexts {
   if (maxTokens < LITTLE) {
-    const request = tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
-    const lines = request === "" ? [] : [request];
+    const lines = littleRequest(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
     return { lines, prose: lines };
   }
   const plan = STRATEGIES[strategy];
@@ -150,6 +149,13 @@ function sectionTexts(
   return { lines: texts, prose };
 }
 
+// Where a newer request stands beside the summary, an older one is a line like others.
+function littleRequest(state: TaskState, room: number, countText: (text: string) => number): string[] {
+  if (state.conversation.requests.some(({ stays }) => stays !== "no")) return [];
+  const request = tinySummary(state, room, countText);
+  return request === "" ? [] : [request];
+}
+
 function timelineLines(
   selection: Selection,
   sections: SectionTexts,
@@ -161,6 +167,7 @@ function timelineLines(
   if (purse < 8) return { lines: [], expendable: 0 };
   const roomy = maxTokens >= ROOMY;
   const kept = createKept();
+  markStaying(selection, kept, longestLine(maxTokens));
   markPrinted(selection, kept, sections.prose, longestLine(maxTokens));
   const skeleton = createPurse(Math.floor(purse * (roomy ? 0.55 : 0.3)));
   const given = skeleton.left();

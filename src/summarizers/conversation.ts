@@ -11,12 +11,16 @@ export interface Call {
   readonly result: CallResult | undefined;
   /** A later call read or changed the same file: what this one showed is out of date. */
   readonly superseded: boolean;
+  /** The call itself stays in the list. */
+  readonly stays: boolean;
 }
 
 export interface CallResult {
   readonly message: number;
   readonly text: string;
   readonly isError: boolean;
+  /** The result stays in the list. */
+  readonly stays: boolean;
 }
 
 /** What a person typed in one message; injected blocks are left out. */
@@ -24,11 +28,15 @@ export interface Request {
   readonly message: number;
   readonly id: string;
   readonly text: string;
+  /** It stays in the list beside the summary, whole or with its middle cut out. */
+  readonly stays: "no" | "cut" | "whole";
 }
 
 /** The messages read once: calls paired with their results, and what people typed. */
 export interface Conversation {
   readonly messages: readonly Message[];
+  /** Indexes of messages that stay beside the summary and need no telling. */
+  readonly staying: ReadonlySet<number>;
   readonly calls: readonly Call[];
   /** The call that a result part answers, by message and part index as `message:part`. */
   readonly callOfResult: ReadonlyMap<string, Call>;
@@ -40,8 +48,17 @@ export interface Conversation {
 
 type OpenCall = { -readonly [Key in keyof Call]: Call[Key] };
 
+/** What of a conversation stays beside its summary: whole messages by index, messages that are cut by id. */
+export interface Staying {
+  readonly staying: ReadonlySet<number>;
+  readonly cut: ReadonlySet<string>;
+}
+
+const NOTHING_STAYS: Staying = { staying: new Set(), cut: new Set() };
+
 /** Reads the messages in one pass; results without a call, and calls without a result, are kept as they are. */
-export function readConversation(messages: readonly Message[]): Conversation {
+export function readConversation(messages: readonly Message[], stays: Staying = NOTHING_STAYS): Conversation {
+  const { staying } = stays;
   const calls: OpenCall[] = [];
   const open = new Map<string, OpenCall>();
   const callOfResult = new Map<string, Call>();
@@ -49,7 +66,14 @@ export function readConversation(messages: readonly Message[]): Conversation {
   messages.forEach((message, index) => {
     message.parts.forEach((part, partIndex) => {
       if (part.type === "toolCall") {
-        const call = { part, message: index, action: readAction(part), result: undefined, superseded: false };
+        const call: OpenCall = {
+          part,
+          message: index,
+          action: readAction(part),
+          result: undefined,
+          superseded: false,
+          stays: staying.has(index),
+        };
         calls.push(call);
         open.set(part.id, call);
         callOfPart.set(part, call);
@@ -57,13 +81,18 @@ export function readConversation(messages: readonly Message[]): Conversation {
         const call = open.get(part.id);
         if (call === undefined) return;
         callOfResult.set(`${index}:${partIndex}`, call);
-        call.result ??= { message: index, text: resultText(part), isError: part.isError === true };
+        call.result ??= {
+          message: index,
+          text: resultText(part),
+          isError: part.isError === true,
+          stays: staying.has(index),
+        };
       }
     });
   });
   markSuperseded(calls);
-  const requests = readRequests(messages);
-  return { messages, calls, callOfResult, callOfPart, requests, answered: isAnswered(messages) };
+  const requests = readRequests(messages, stays);
+  return { messages, staying, calls, callOfResult, callOfPart, requests, answered: isAnswered(messages) };
 }
 
 function markSuperseded(calls: readonly OpenCall[]): void {
@@ -77,12 +106,13 @@ function markSuperseded(calls: readonly OpenCall[]): void {
   }
 }
 
-function readRequests(messages: readonly Message[]): Request[] {
+function readRequests(messages: readonly Message[], { staying, cut }: Staying): Request[] {
   const requests: Request[] = [];
   messages.forEach((message, index) => {
     if (message.role !== "user" || message.meta?.synthetic === true) return;
     const text = typedText(messageText(message));
-    if (text !== "") requests.push({ message: index, id: message.id, text });
+    const stays = staying.has(index) ? "whole" : cut.has(message.id) ? "cut" : "no";
+    if (text !== "") requests.push({ message: index, id: message.id, text, stays });
   });
   return requests;
 }

@@ -29,7 +29,7 @@ export function statedDecisions(conversation: Conversation): Decision[] {
   const callsOf = groupByMessage(conversation.calls);
   let before: readonly Call[] = [];
   conversation.messages.forEach((message, index) => {
-    if (message.role !== "assistant") return;
+    if (message.role !== "assistant" || conversation.staying.has(index)) return;
     const calls = callsOf.get(index) ?? [];
     for (const sentence of sentences(messageText(message))) {
       if (!isChoice(sentence) || seen.has(sentence)) continue;

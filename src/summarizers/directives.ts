@@ -37,7 +37,7 @@ export function standingDirectives(requests: readonly Request[]): Directive[] {
       const words = contentWords(text);
       if (kept.some((other) => overlap(words, other) >= SAME_WISH)) continue;
       if (kept.length < 200) kept.push(words);
-      found.push({ text, id: request.id });
+      if (request.stays !== "whole") found.push({ text, id: request.id });
     }
   }
   return found;

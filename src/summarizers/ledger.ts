@@ -41,15 +41,20 @@ const STRENGTH: Readonly<Record<FileEffect["effect"], number>> = {
 /** Every file that a call touched, the one touched last first; a created file stays `created` when edited later. */
 export function fileLedger(conversation: Conversation): FileEntry[] {
   const files = new Map<string, FileEffect["effect"]>();
+  const told = new Set<string>();
   for (const call of conversation.calls) {
     if (call.result?.isError === true) continue;
     for (const { path, effect } of call.action.files) {
+      if (!call.stays) told.add(path);
       const before = files.get(path);
       files.delete(path);
       files.set(path, mergedEffect(before, effect));
     }
   }
-  return [...files].map(([path, effect]) => ({ path, effect })).reverse();
+  return [...files]
+    .filter(([path]) => told.has(path))
+    .map(([path, effect]) => ({ path, effect }))
+    .reverse();
 }
 
 /** What is known of a file after one more effect. */
@@ -72,6 +77,7 @@ export function commandLedger(conversation: Conversation): CommandEntry[] {
     const key = commandKey(command);
     if (key === "" || LOOKING.test(key)) continue;
     commands.delete(key);
+    if (call.stays && call.result?.stays !== false) continue;
     commands.set(key, { command: clipEnd(oneLine(key), 160), outcome: outcomeOf(call) });
   }
   return [...commands.values()].reverse();
@@ -93,25 +99,35 @@ function exitCode(text: string): string | undefined {
   return (EXIT.exec(text.slice(0, 400)) ?? EXIT.exec(text.slice(-400)))?.[1];
 }
 
+interface KnownError extends ErrorEntry {
+  readonly key: string;
+  /** The reader sees it beside the summary. */
+  readonly stays: boolean;
+}
+
 /** The last error of each kind, newest first, open ones before those whose command passed later. */
 export function errorLedger(conversation: Conversation): ErrorEntry[] {
-  const errors = new Map<string, ErrorEntry & { key: string }>();
+  const errors = new Map<string, KnownError>();
   for (const call of conversation.calls) {
     const { command } = call.action;
     const key = command === undefined ? call.part.name : commandKey(command);
     const text = errorText(call);
+    const stays = call.result?.stays === true;
     if (text !== undefined) {
       const kind = text.toLowerCase().replace(/\d+/g, "0").slice(0, 60);
       errors.delete(kind);
       if (errors.size >= MOST_KINDS) errors.delete(errors.keys().next().value ?? "");
-      errors.set(kind, { key, text, from: clipEnd(oneLine(key), 100), resolved: false });
+      errors.set(kind, { key, text, from: clipEnd(oneLine(key), 100), resolved: false, stays });
     } else if (command !== undefined && call.result !== undefined) markResolved(errors, key);
   }
-  const newest = [...errors.values()].reverse().map(({ text, from, resolved }) => ({ text, from, resolved }));
+  const newest = [...errors.values()]
+    .filter((error) => !error.stays)
+    .reverse()
+    .map(({ text, from, resolved }) => ({ text, from, resolved }));
   return [...newest.filter((error) => !error.resolved), ...newest.filter((error) => error.resolved)];
 }
 
-function markResolved(errors: Map<string, ErrorEntry & { key: string }>, key: string): void {
+function markResolved(errors: Map<string, KnownError>, key: string): void {
   for (const [kind, error] of errors) if (error.key === key) errors.set(kind, { ...error, resolved: true });
 }
 

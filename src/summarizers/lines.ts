@@ -21,6 +21,8 @@ export interface Line {
   /** Lines of one part share this number, in order of time. */
   readonly part: number;
   readonly superseded: boolean;
+  /** It stays in the list: read for what it shows, never told. */
+  readonly stays?: true;
   /** The call behind an output, where the call itself is no line because it stays in the list. */
   readonly from?: string;
 }
@@ -40,17 +42,14 @@ export function readLines(conversation: Conversation, longest: number): Line[] {
     message.parts.forEach((part, partIndex) => {
       const call = conversation.callOfResult.get(`${index}:${partIndex}`);
       const origin = partOrigin(message, part, call);
-      const from = call === undefined || !stays(call, conversation) ? {} : { from: shortCall(call.part) };
-      if (origin !== undefined) addLines(lines, { ...origin, ...from, message: index, part: parts }, longest);
+      const from = call?.stays === true ? { from: shortCall(call.part) } : {};
+      const stays = conversation.staying.has(index) ? { stays: true as const } : {};
+      if (origin !== undefined)
+        addLines(lines, { ...origin, ...from, ...stays, message: index, part: parts }, longest);
       parts += 1;
     });
   });
   return lines;
-}
-
-/** A message made of nothing but calls stands for calls that are kept beside the summary. */
-function stays(call: Call, { messages }: Conversation): boolean {
-  return messages[call.message]?.meta?.synthetic === true;
 }
 
 const SHORT_CALL = 80;
@@ -68,9 +67,7 @@ function partOrigin(
     case "text":
       return { text: part.text, source: textSource(message), superseded: false };
     case "toolCall":
-      return message.meta?.synthetic === true
-        ? undefined
-        : { text: callText(part), source: "call", superseded: false };
+      return { text: callText(part), source: "call", superseded: false };
     case "toolResult": {
       const source = answered?.action.reads === true ? "read" : "output";
       return { text: resultText(part), source, superseded: answered?.superseded === true };

@@ -1,4 +1,7 @@
-import { pieces } from "./lines.ts";
+import { readConversation } from "./conversation.ts";
+import type { Evidence } from "./evidence.ts";
+import { factsIn } from "./facts.ts";
+import { pieces, readLines } from "./lines.ts";
 import type { Kept, Selection } from "./select.ts";
 import { sentences } from "./text.ts";
 
@@ -22,4 +25,23 @@ export function markPrinted(
       kept.mentions.set(fact, (kept.mentions.get(fact) ?? 0) + 1);
     }
   });
+}
+
+/** Counts what the reader sees beside the summary as kept: a fact that stands there is told again only where little else is. */
+export function markStaying({ lines, index, cut }: Selection, kept: Kept, longest: number): void {
+  const mention = (fact: Evidence): void => {
+    kept.mentions.set(fact, (kept.mentions.get(fact) ?? 0) + 1);
+  };
+  lines.forEach((line, position) => {
+    if (line.stays !== true) return;
+    kept.texts.add(line.text);
+    for (const fact of index.ofLine[position] ?? []) mention(fact);
+  });
+  for (const { text } of readLines(readConversation(cut), longest)) {
+    kept.texts.add(text);
+    for (const { key } of factsIn(text)) {
+      const fact = index.byKey.get(key);
+      if (fact !== undefined) mention(fact);
+    }
+  }
 }

@@ -38,7 +38,7 @@ interface Change {
 export function codeRows(state: TaskState): string[] {
   const changes = new Map<string, Change>();
   for (const call of state.conversation.calls) {
-    if (call.result?.isError === true) continue;
+    if (call.result?.isError === true || call.stays) continue;
     for (const file of call.action.files) if (file.effect !== "read") noteChange(changes, file, call, state);
   }
   return [...changes].reverse().map(([path, change]) => codeRow(path, change, state));
@@ -100,7 +100,7 @@ export function stepRows(state: TaskState): string[] {
   const callsOf = groupByMessage(state.conversation.calls);
   const rows: string[] = [];
   state.conversation.messages.forEach((message, index) => {
-    if (message.role !== "assistant") return;
+    if (message.role !== "assistant" || state.conversation.staying.has(index)) return;
     const calls = (callsOf.get(index) ?? []).map((call) => `${callName(call)} -> ${outcomeOf(call)}`);
     const said = sentences(messageText(message)).at(0);
     const parts = [...(said === undefined ? [] : [clipEnd(oneLine(said), 160)]), ...calls];
@@ -111,7 +111,8 @@ export function stepRows(state: TaskState): string[] {
 
 /** `[step_id] sentence`: the first sentence of every request and every standing wish, newest first. */
 export function requirementRows(state: TaskState): string[] {
-  const rows = state.conversation.requests.flatMap((request) => {
+  const told = state.conversation.requests.filter(({ stays }) => stays !== "whole");
+  const rows = told.flatMap((request) => {
     const said = sentences(request.text)[0];
     const wishes = state.directives.filter((wish) => wish.id === request.id).map((wish) => wish.text);
     const all = said === undefined ? wishes : [clipEnd(oneLine(said), 300), ...wishes.reverse()];

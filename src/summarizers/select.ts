@@ -1,3 +1,4 @@
+import type { Message } from "../messages/message.ts";
 import type { Evidence, EvidenceIndex } from "./evidence.ts";
 import { createMaxHeap } from "./heap.ts";
 import type { Line, LineSource } from "./lines.ts";
@@ -8,6 +9,8 @@ export interface Selection {
   readonly index: EvidenceIndex;
   /** Keys of facts that the reader sees elsewhere in the summary already. */
   readonly shown: ReadonlySet<string>;
+  /** What stays of messages that were cut. */
+  readonly cut: readonly Message[];
   /** Words of the person's wish, in lower case; lines that have them count more. */
   readonly wished: ReadonlySet<string>;
   readonly countText: (text: string) => number;
@@ -85,8 +88,8 @@ export function selectLines(selection: Selection, kept: Kept, purse: Purse): voi
   const rate = (position: number): number =>
     (worth(position, telling[position] ?? 0, selection, kept) + (wishes[position] ?? 0)) *
     (weights[position] ?? 0);
-  selection.lines.forEach((_, position) => {
-    const value = kept.positions.has(position) ? 0 : rate(position);
+  selection.lines.forEach((line, position) => {
+    const value = line.stays === true || kept.positions.has(position) ? 0 : rate(position);
     if (value > 0) heap.push(position, value);
   });
   let misfits = 0;

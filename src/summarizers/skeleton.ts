@@ -10,8 +10,9 @@ export function keepSkeleton(selection: Selection, kept: Kept, purse: Purse, cha
   for (let end = selection.lines.length; end > 0; ) {
     const span = partBefore(selection, end);
     const source = selection.lines[span.start]?.source;
+    const told = selection.lines[span.start]?.stays !== true;
     const speaks = source === "assistant" || source === "user" || source === "call";
-    if (speaks && !keepPart(span, selection, kept, { purse, characters })) return;
+    if (told && speaks && !keepPart(span, selection, kept, { purse, characters })) return;
     end = span.start;
   }
 }

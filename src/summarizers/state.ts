@@ -1,5 +1,5 @@
-import type { Message } from "../messages/message.ts";
-import { type Conversation, type Request, readConversation } from "./conversation.ts";
+import { type Message, messageText } from "../messages/message.ts";
+import type { Conversation, Request } from "./conversation.ts";
 import { type Decision, statedDecisions } from "./decisions.ts";
 import { type Directive, standingDirectives } from "./directives.ts";
 import { type Earlier, readEarlier } from "./earlier.ts";
@@ -12,6 +12,8 @@ import {
   fileLedger,
   mergedEffect,
 } from "./ledger.ts";
+import type { Scene } from "./surroundings.ts";
+import { oneLine } from "./text.ts";
 import { openTodos, type Todo } from "./todos.ts";
 
 /** What the conversation and the summary so far establish, before anything is weighed against a budget. */
@@ -41,18 +43,18 @@ export interface TaskState {
 
 const GO_AHEAD = 40;
 
-/** Reads messages and folds the summary so far into them: newer facts win, finished todos and passed errors leave. */
-export function readState(messages: readonly Message[], previous: string | undefined): TaskState {
-  const conversation = readConversation(messages);
+/** Folds the summary so far into a conversation: newer facts win, finished todos and passed errors leave. */
+export function readState({ conversation, cut }: Scene, previous: string | undefined): TaskState {
   const earlier = readEarlier(previous ?? "");
-  const directives = standingDirectives(conversation.requests);
-  const request = currentRequest(conversation.requests, earlier);
+  const shown = textShown(cut);
+  const directives = standingDirectives(conversation.requests).filter(({ text }) => !shown.includes(text));
+  const requests = conversation.requests.filter(({ stays }) => stays === "no");
+  const request = currentRequest(requests, earlier);
   return {
     conversation,
     request,
-    answered:
-      conversation.requests.length > 0 || messages.length > 0 ? conversation.answered : earlier.answered,
-    firstRequest: firstRequest(conversation.requests, earlier, request),
+    answered: conversation.messages.length > 0 ? conversation.answered : earlier.answered,
+    firstRequest: firstRequest(requests, earlier, request),
     constraints: unique([...directives.map((directive) => directive.text), ...earlier.constraints]),
     inheritedRules: earlier.inheritedRules,
     todos: openTodos(conversation) ?? earlier.todos,
@@ -65,6 +67,10 @@ export function readState(messages: readonly Message[], previous: string | undef
     directives,
     earlier,
   };
+}
+
+function textShown(messages: readonly Message[]): string {
+  return messages.map((message) => oneLine(messageText(message))).join("\n");
 }
 
 function currentRequest(requests: readonly Request[], earlier: Earlier): string[] {

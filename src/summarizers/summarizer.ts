@@ -25,8 +25,18 @@ export interface SummarizeOptions {
   readonly signal?: AbortSignal;
   /** The agent's conversation as its last call sent it, for models that can go on from it. */
   readonly live?: LiveConversation;
+  /** What the summary will stand in, for summarizers that are `byProgram`. */
+  readonly within?: Surroundings;
   /** Hears of every request to a model, as it ends. */
   readonly onAttempt?: (attempt: SummaryAttempt) => void;
+}
+
+/** A list around the messages that a summary is made of. */
+export interface Surroundings {
+  /** The list before the compaction, in order; the messages to summarize are among them. */
+  readonly list: readonly Message[];
+  /** What stays beside the summary as it will stand there: whole, cut or emptied. */
+  readonly stays: readonly Message[];
 }
 
 /** A live conversation, and the same messages in neutral form. */
@@ -56,5 +66,7 @@ export interface Summarizer {
   readonly name: string;
   /** True where `SummarizeOptions.live` is of use. */
   readonly ridesLive?: boolean;
+  /** True where no model is asked: it keeps to `maxTokens`, costs nothing to ask again and reads `SummarizeOptions.within`. */
+  readonly byProgram?: boolean;
   summarize(messages: readonly Message[], options: SummarizeOptions): Promise<Summary>;
 }

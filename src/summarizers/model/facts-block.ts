@@ -5,6 +5,7 @@ import { type Section, sectionLines } from "../section.ts";
 import { buildSection } from "../sections.ts";
 import { readState } from "../state.ts";
 import type { SummaryStrategy } from "../summarizer.ts";
+import { readSurroundings } from "../surroundings.ts";
 
 /** What a program found in the messages and the summary so far, to stand beside a model's prose. */
 export interface FactsBlock {
@@ -35,7 +36,7 @@ export function factsBlock(
   previous: string | undefined,
   { strategy, countText }: { readonly strategy: SummaryStrategy; readonly countText: Count },
 ): FactsBlock {
-  const state = readState(messages, previous);
+  const state = readState(readSurroundings(messages, undefined), previous);
   const identifiers = workedWith(state.conversation, [], state.identifiers);
   const sections = SECTIONS.filter(([heading]) => strategy !== "brief" || BRIEF.has(heading))
     .map(([heading, share]) => buildSection(heading, share, state, identifiers))

@@ -1,0 +1,30 @@
+import type { Message } from "../messages/message.ts";
+import { type Conversation, readConversation } from "./conversation.ts";
+import type { Surroundings } from "./summarizer.ts";
+
+/** A conversation, and what of it its reader sees beside the summary. */
+export interface Scene {
+  /** The whole list where it is known: what stays shows what is worked on, but only the rest is told. */
+  readonly conversation: Conversation;
+  /** What stays of messages that are told all the same: those that were cut. */
+  readonly cut: readonly Message[];
+}
+
+/** Reads the messages to tell within their list; without a list they are the whole conversation. */
+export function readSurroundings(messages: readonly Message[], within: Surroundings | undefined): Scene {
+  const list = new Set(within?.list);
+  if (within === undefined || !messages.every((message) => list.has(message))) {
+    return { conversation: readConversation(messages), cut: [] };
+  }
+  const told = new Set(messages);
+  const ids = new Set(messages.map((message) => message.id));
+  const shown = within.list.filter((message) => message.meta?.summaryVersion === undefined);
+  const cut = within.stays.filter((message) => ids.has(message.id));
+  return {
+    conversation: readConversation(shown, {
+      staying: new Set(shown.flatMap((message, index) => (told.has(message) ? [] : [index]))),
+      cut: new Set(cut.map((message) => message.id)),
+    }),
+    cut,
+  };
+}
