@@ -1,7 +1,7 @@
 import type { SpanView } from "./session-view.ts";
 
-/** Longest value of an attribute that is kept; the payload of a summary fits. */
-const LONGEST = 20_000;
+/** Longest value of an attribute that is kept: the whole summary is shown with its compaction. */
+const LONGEST = 4000;
 const MOST_ATTRIBUTES = 64;
 
 /** A span before its times are compared. */

@@ -1,0 +1,175 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { CompactManager } from "../compaction/manager.ts";
+import type { SessionList, SessionView } from "../viewer/session-view.ts";
+import { main } from "./main.ts";
+import type { CliPorts } from "./ports.ts";
+
+// The page's files are there once they are compiled; what serves them is the same without.
+vi.mock("../viewer/page-files.ts", () => ({ readPageFiles: async () => new Map() }));
+
+let folder = "";
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "compact-view-"));
+  const messages = conversation();
+  writeFileSync(join(folder, "session.json"), JSON.stringify({ model: "gpt-4o", messages }));
+  const manager = new CompactManager({
+    ...{ maxContextTokens: 4000, model: "gpt-4o" },
+    storage: { kind: "fs", root: join(folder, "archive") },
+    tracing: { jsonl: join(folder, "events.jsonl") },
+  });
+  for (let end = 2; end <= messages.length; end += 6)
+    await manager.preflight("agent", messages.slice(0, end));
+  await manager.flush();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function conversation(): object[] {
+  return Array.from({ length: 30 }, (_, index) => [
+    { role: "user", content: `question ${index}: ${"words ".repeat(60)}` },
+    { role: "assistant", content: `answer ${index}: ${"text ".repeat(60)}` },
+  ]).flat();
+}
+
+interface Running {
+  readonly out: () => string;
+  readonly err: () => string;
+  get<T>(path: string): Promise<T>;
+  stop(): Promise<number>;
+}
+
+/** Runs the command until it is stopped, with a page that has opened its link. */
+async function run(...words: string[]): Promise<Running> {
+  const written = { out: "", err: "" };
+  const screen = (name: "out" | "err") => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTerminal: false,
+    columns: undefined,
+  });
+  let stop = (): void => undefined;
+  const ports: CliPorts = {
+    ...{ stdout: screen("out"), stderr: screen("err"), env: {}, cwd: folder, home: folder },
+    ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+    stopped: () =>
+      new Promise((resolve) => {
+        stop = resolve;
+      }),
+  };
+  const code = main(words, ports);
+  await vi.waitFor(() => expect(written.out).toContain("/open?token="), { timeout: 20_000 });
+  const link = /http:\S+\/open\?token=\S+/.exec(written.out)?.[0] ?? "";
+  const opened = await fetch(link, { redirect: "manual" });
+  const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return {
+    out: () => written.out,
+    err: () => written.err,
+    get: async <T>(path: string) => {
+      const answer = await fetch(new URL(path, link), { headers: { cookie } });
+      return path === "/api/events" ? (answer as T) : ((await answer.json()) as T);
+    },
+    stop: () => {
+      stop();
+      return code;
+    },
+  };
+}
+
+const heads = async (running: Running) => (await running.get<SessionList>("/api/sessions")).sessions;
+
+describe("compact view", () => {
+  it("plays a transcript", async () => {
+    const running = await run("view", "session.json", "--window", "4k");
+    await vi.waitFor(async () => expect((await heads(running))[0]?.live).toBe(false), { timeout: 20_000 });
+    const [head] = await heads(running);
+    expect(head).toMatchObject({ source: "transcript", window: 4000, counts: { messages: 60, steps: 30 } });
+    expect(head?.counts.compactions).toBeGreaterThan(1);
+    const view = await running.get<SessionView>("/api/sessions/session");
+    for (const step of view.steps) {
+      expect(step.total).toBeLessThanOrEqual(view.budget);
+      expect(step.without).toBeGreaterThanOrEqual(step.total - 1000);
+    }
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("reads an archive, and shows what is added to it", async () => {
+    const running = await run("view", "archive");
+    const [head] = await heads(running);
+    expect(head).toMatchObject({ id: "agent", source: "archive", window: 4000 });
+    expect(head?.counts.compactions).toBeGreaterThan(1);
+    const manager = new CompactManager({
+      ...{ maxContextTokens: 4000, model: "gpt-4o" },
+      storage: { kind: "fs", root: join(folder, "archive") },
+    });
+    await manager.manualCompact("second", conversation());
+    await manager.flush();
+    await vi.waitFor(async () => expect(await heads(running)).toHaveLength(2), { timeout: 10_000 });
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("reads a file of events, follows it, and says what is no event", async () => {
+    const running = await run("view", "events.jsonl");
+    await vi.waitFor(async () => expect(await heads(running)).toHaveLength(1));
+    expect((await heads(running))[0]).toMatchObject({ id: "agent", source: "events", window: 4000 });
+    const at = "2026-01-01T00:00:00.000Z";
+    const event = {
+      name: "compact.warning",
+      session_id: "added",
+      started_at: at,
+      ended_at: at,
+      status: "ok",
+      properties: {},
+    };
+    appendFileSync(join(folder, "events.jsonl"), `${JSON.stringify(event)}\nno event\n`);
+    await vi.waitFor(async () => expect(await heads(running)).toHaveLength(2), { timeout: 5000 });
+    await vi.waitFor(() => expect(running.err()).toContain("1 of the lines in events.jsonl are no events"));
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("takes what a running agent sends to the address that it prints", async () => {
+    const running = await run("view", "archive");
+    const url = /COMPACT_TRACING_ARIADNE=(\S+)/.exec(running.out())?.[1];
+    const manager = new CompactManager({
+      ...{ maxContextTokens: 4000, model: "gpt-4o", storage: { kind: "memory" } },
+      tracing: { ariadne: url ?? "" },
+    });
+    await manager.preflight("sender", conversation());
+    await manager.flush();
+    await vi.waitFor(async () => expect((await heads(running)).map(({ id }) => id)).toContain("sender"));
+    const view = await running.get<SessionView>("/api/sessions/sender");
+    expect(view.compactions).toHaveLength(1);
+    expect(view.spans.some(({ parent }) => parent !== undefined)).toBe(true);
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("compact replay --view begins when the page is open, and prints what came of it", async () => {
+    const running = await run("replay", "session.json", "--window", "4k", "--view", "--json");
+    expect(await heads(running)).toEqual([]);
+    const events = await running.get<Response>("/api/events");
+    await vi.waitFor(async () => expect((await heads(running))[0]?.live).toBe(false), { timeout: 20_000 });
+    expect(running.out()).toContain('"rounds"');
+    await events.body?.cancel();
+    expect(await running.stop()).toBe(0);
+  });
+
+  it.each([
+    [["view", "nowhere.json"], "there is no file nowhere.json"],
+    [["view", "session.json", "--port", "70000"], "--port 70000: no port is called that"],
+    [["view", "session.json", "--port", "x"], "--port x: no port is called that"],
+    [["view"], "there is no archived session in"],
+  ])("%j says what is wrong", async (words, message) => {
+    let err = "";
+    const screen = { write: () => undefined, isTerminal: false, columns: undefined };
+    const empty = mkdtempSync(join(folder, "empty-"));
+    const code = await main(words, {
+      ...{ stdout: screen, env: {}, home: folder, cwd: words.length === 1 ? empty : folder },
+      stderr: { ...screen, write: (text) => (err += text) },
+      ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+    });
+    expect(code).toBeGreaterThan(0);
+    expect(err).toContain(message);
+  });
+});
