@@ -15,7 +15,18 @@ function words(seed, count) {
   let state = seed * 2654435761 + 1;
   return Array.from({ length: count }, () => {
     state = (state * 1103515245 + 12345) & 0x7fffffff;
-    return ["const", "return", "error", "src/manager.ts", "value", "the", "of", "budget", "=>", `n${state % 10_000}`][state % 10];
+    return [
+      "const",
+      "return",
+      "error",
+      "src/manager.ts",
+      "value",
+      "the",
+      "of",
+      "budget",
+      "=>",
+      `n${state % 10_000}`,
+    ][state % 10];
   }).join(" ");
 }
 
@@ -23,28 +34,44 @@ function turn(number) {
   const call = (name, args, content) => {
     const id = `call_${number}_${name}`;
     return [
-      { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(args) } }] },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(args) } }],
+      },
       { role: "tool", tool_call_id: id, content },
     ];
   };
   return [
-    { role: "user", content: `Step ${number}: change the parser for case ${number}. Always run npm test before you commit.` },
+    {
+      role: "user",
+      content: `Step ${number}: change the parser for case ${number}. Always run npm test before you commit.`,
+    },
     ...call("read_file", { path: `src/f${number % 40}.ts` }, words(number, number % 10 === 0 ? 3000 : 300)),
     ...call("edit_file", { path: `src/f${number % 40}.ts`, new_string: words(number + 1, 60) }, "ok"),
-    ...call("bash", { command: "npm test" }, number % 7 === 0 ? "1 failed\nError: case is wrong" : "12 passed"),
+    ...call(
+      "bash",
+      { command: "npm test" },
+      number % 7 === 0 ? "1 failed\nError: case is wrong" : "12 passed",
+    ),
     { role: "assistant", content: `Case ${number} is done. ${words(number + 3, 60)}` },
   ];
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const share = (values, part) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
+const share = (values, part) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
 
 function side(withMemory) {
   const root = mkdtempSync(join(tmpdir(), "compact-bench-"));
   const memory = withMemory
     ? createChannelMemory({ workspaceDir: join(root, "work"), channelDir: join(root, "work", "team") })
     : undefined;
-  const config = { maxContextTokens: 48_000, policy: { keepRecentTurns: 4 }, storage: { kind: "fs", root: join(root, "archive") } };
+  const config = {
+    maxContextTokens: 48_000,
+    policy: { keepRecentTurns: 4 },
+    storage: { kind: "fs", root: join(root, "archive") },
+  };
   const manager = new CompactManager(config, { onWarning: () => {}, ...memory?.ports });
   return { root, memory, manager, list: [], passed: [], compacted: [] };
 }
@@ -70,7 +97,11 @@ const figures = (values) => ({ count: values.length, p50: share(values, 0.5), p9
 const report = {};
 for (const kind of ["passed", "compacted"]) {
   const [without, with_] = sides.map((one) => figures(one[kind]));
-  report[kind] = { without, with: with_, ratio: { p50: with_.p50 / without.p50, p99: with_.p99 / without.p99 } };
+  report[kind] = {
+    without,
+    with: with_,
+    ratio: { p50: with_.p50 / without.p50, p99: with_.p99 / without.p99 },
+  };
 }
 for (const one of sides) {
   await one.manager.flush();
@@ -79,7 +110,8 @@ for (const one of sides) {
 }
 const table = (kind, label) => {
   const { without, with: with_, ratio } = report[kind];
-  const row = (name, figure) => `| ${name} | ${figure.count} | ${figure.p50.toFixed(2)} | ${figure.p99.toFixed(2)} |`;
+  const row = (name, figure) =>
+    `| ${name} | ${figure.count} | ${figure.p50.toFixed(2)} | ${figure.p99.toFixed(2)} |`;
   return [
     `${label}, ms\n`,
     "| | checks | p50 | p99 |",

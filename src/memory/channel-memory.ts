@@ -1,7 +1,7 @@
-import { CompactError } from "../errors.ts";
 import { checkConfigObject } from "../compaction/check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
 import type { ManagerPorts } from "../compaction/ports.ts";
+import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { TextModel } from "../model.ts";
 import { createRedactor } from "../redaction/redactor.ts";
@@ -200,7 +200,14 @@ async function recallFrom(
 ): Promise<RecallResult> {
   const { options, settings, sidecar, warn, now } = parts;
   const { enabled, rerankWithModel, maxCandidates, maxInjected, maxChars } = settings.memoryRecall;
-  const nothing: RecallResult = { items: [], renderedText: "", candidates: 0, folded: 0, omitted: 0, decisions: [] };
+  const nothing: RecallResult = {
+    items: [],
+    renderedText: "",
+    candidates: 0,
+    folded: 0,
+    omitted: 0,
+    decisions: [],
+  };
   if (!enabled) return nothing;
   try {
     if (parts.writes) await begun(parts);
