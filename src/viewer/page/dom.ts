@@ -30,7 +30,7 @@ export function drawing<K extends keyof SVGElementTagNameMap>(
   return node;
 }
 
-export function setAttributes(node: Element, attributes: Attributes): void {
+function setAttributes(node: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === false) node.removeAttribute(name);
     else node.setAttribute(name, value === true ? "" : String(value));
