@@ -25,9 +25,9 @@ export interface LockPorts {
   /** Milliseconds of a steady clock. */
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** How long an owner that shows no change may hold the lock; 3,000. */
+  /** How long an owner that shows no change may hold the lock. */
   readonly leaseMs: number;
-  /** How long to wait for the lock; 15,000. */
+  /** How long to wait for the lock. */
   readonly waitMs: number;
 }
 

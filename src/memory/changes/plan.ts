@@ -48,8 +48,16 @@ export function refuse(reason: RefusalReason, message: string): Refusal {
   return { reason, message };
 }
 
+/** What was read last of each file: operations in a row look at the same text again and again. */
+const lastRead = new Map<MemoryFileName, MemoryDocument>();
+
 export function documentOf(texts: Texts, file: MemoryFileName): MemoryDocument {
-  return readDocument(file, texts[file] ?? "", null);
+  const text = texts[file] ?? "";
+  const known = lastRead.get(file);
+  if (known?.text === text) return known;
+  const document = readDocument(file, text, null);
+  lastRead.set(file, document);
+  return document;
 }
 
 const FILES: readonly MemoryFileName[] = ["MEMORY.md", "SESSION.md", "HISTORY.md"];

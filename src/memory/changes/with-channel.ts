@@ -11,9 +11,9 @@ export interface LockSettings {
   /** Milliseconds of a steady clock. */
   readonly clock?: (() => number) | undefined;
   readonly sleep?: ((ms: number) => Promise<void>) | undefined;
-  /** Milliseconds after which an owner of the lock that shows no sign is taken over; 3,000. */
+  /** Milliseconds after which an owner of the lock that shows no sign is taken over; 10,000. */
   readonly leaseMs?: number | undefined;
-  /** Milliseconds to wait for the lock before a `Conflict`; 15,000. */
+  /** Milliseconds to wait for the lock before a `Conflict`; 30,000. */
   readonly waitMs?: number | undefined;
 }
 
@@ -32,8 +32,8 @@ export async function withChannel<T>(
     randomId: settings.randomId ?? randomUUID,
     clock: settings.clock ?? (() => performance.now()),
     sleep: settings.sleep ?? ((ms) => new Promise<void>((done) => setTimeout(done, ms))),
-    leaseMs: settings.leaseMs ?? 3_000,
-    waitMs: settings.waitMs ?? 15_000,
+    leaseMs: settings.leaseMs ?? 10_000,
+    waitMs: settings.waitMs ?? 30_000,
   };
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const lock = await takeLock(place.work, ports);

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -65,6 +65,7 @@ it("MEM-8 forgotten for good: neither log nor backups hold the text, and the log
   expect(log).toContain("printer");
   expect((await writer.log()).problems).toEqual([]);
   expect((await writer.log()).changes.length).toBe(2);
+  expect(await readdir(join(channelDir, ".memory", "backups"))).toEqual([]);
 });
 
 it("MEM-1 a line that a person wrote or edited is changed by a person only", async () => {
@@ -173,6 +174,33 @@ it("MEM-1 a channel or file outside the workspace is refused, whatever leads the
   await expect(writer.apply([fact("x y z")], note)).rejects.toMatchObject({ code: "NotFound" });
   expect(await readFile(join(elsewhere, "MEMORY.md"), "utf8")).toBe("theirs");
   await rm(elsewhere, { recursive: true });
+});
+
+it("MEM-11 what a process left half-way is finished by the next, around what a person saved meanwhile", async () => {
+  const before = "## Facts\n\n- one\n- two\n";
+  const edits = [
+    { file: "MEMORY.md", before, after: "## Facts\n\n- one\n- two\n- three\n" },
+    { file: "HISTORY.md", before: "- old\n", after: "- new\n" },
+  ];
+  const change = {
+    id: "c-half",
+    time: "2026-11-22T00:00:00Z",
+    ...note,
+    sources: [],
+    operations: [],
+    refused: [],
+  };
+  await mkdir(join(channelDir, ".memory"));
+  await writeFile(join(channelDir, ".memory", "pending.json"), JSON.stringify({ change, edits }));
+  await writeFile(join(channelDir, "MEMORY.md"), before.replace("one", "one, by hand"));
+  await writeFile(join(channelDir, "HISTORY.md"), "- by hand\n");
+  await writer.apply([], note);
+  expect(await memory()).toBe("## Facts\n\n- one, by hand\n- two\n- three\n");
+  expect(await text("HISTORY.md")).toBe("- by hand\n");
+  const [{ files } = { files: {} }] = (await writer.log()).changes;
+  expect(files["MEMORY.md"]?.gaveWay).toBeUndefined();
+  expect(files["HISTORY.md"]?.gaveWay).toBe(true);
+  expect((await readdir(join(channelDir, ".memory"))).toSorted()).toEqual(["backups"]);
 });
 
 it("MEM-11 an owner that slept past its lease writes nothing once another took over", async () => {

@@ -54,6 +54,7 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
     now: options.now ?? Date.now,
     randomId: options.randomId ?? randomUUID,
     backups: options.backups ?? DEFAULT_BACKUPS,
+    keepsBackup: true,
   };
   const alone = <T>(work: (place: ChannelPlace, lock: ChannelLock) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, async () => {
@@ -77,6 +78,7 @@ interface Ports {
   readonly now: () => number;
   readonly randomId: () => string;
   readonly backups: number;
+  readonly keepsBackup: boolean;
 }
 
 interface Hands {
@@ -96,7 +98,8 @@ async function applyAll(
   const { redactor } = ports;
   const context = { author: note.author, time, redactor, limits: INCOMING_LIMITS };
   const { texts, done, refused } = planChange(files, operations, context);
-  const change = await commit(hands, edits(files, texts), {
+  const isForGood = await forgetForGood({ place, lock: hands.lock }, files, done);
+  const change = await commit(isForGood ? withoutBackup(hands) : hands, edits(files, texts), {
     time,
     author: note.author,
     reason: redactor.redactText(note.reason),
@@ -108,8 +111,11 @@ async function applyAll(
       message,
     })),
   });
-  await forgetForGood({ place, lock: hands.lock }, files, done);
   return { changeId: change?.id, done, refused, versions: change === undefined ? {} : versionsOf(change) };
+}
+
+function withoutBackup({ place, lock, ports }: Hands): Hands {
+  return { place, lock, ports: { ...ports, keepsBackup: false } };
 }
 
 async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
@@ -138,7 +144,7 @@ async function commit(
   if (changed.length === 0) return undefined;
   const random = ports.randomId().replaceAll("-", "").slice(0, 4);
   const id = `c-${ports.now().toString(36).padStart(8, "0")}${random}`;
-  await keepBackup(place, id, changed);
+  if (ports.keepsBackup) await keepBackup(place, id, changed);
   const done = await commitChange(place, lock, { change: { id, ...change }, edits: changed });
   await pruneBackups(place, ports.backups);
   return done;
