@@ -24,6 +24,7 @@ export function contextOf(state: AgentState): ContextView {
     manager: managers.managerFor(model),
     sessionId: session.id,
     messages: session.messages,
+    format: "ai-sdk",
     system: options.system ?? "",
     tools: shapesOf(agentPorts(state).tools),
     recalled,

@@ -2,11 +2,9 @@ import { markSummaries } from "../compaction/assemble.ts";
 import type { CompactManager } from "../compaction/manager.ts";
 import type { LayerName, LayerSize } from "../compaction/report.ts";
 import { decode } from "../messages/codecs.ts";
-import { messageText } from "../messages/message.ts";
+import { type Format, messageText } from "../messages/message.ts";
 import { partition } from "../policy/partition.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
-import type { AgentMessage } from "./agent-message.ts";
-import type { ToolShape } from "./agent-model.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
 export interface ContextView {
@@ -34,9 +32,10 @@ export interface ContextLayer extends LayerSize {
 export interface ContextInput {
   readonly manager: CompactManager;
   readonly sessionId: string;
-  readonly messages: readonly AgentMessage[];
+  readonly messages: readonly unknown[];
+  readonly format: Format;
   readonly system: string;
-  readonly tools: readonly ToolShape[];
+  readonly tools: readonly unknown[];
   readonly recalled: readonly string[];
 }
 
@@ -44,10 +43,10 @@ const GIST = 100;
 
 /** Counts the live list by layer. */
 export function contextView(input: ContextInput): ContextView {
-  const { manager, sessionId, messages, system, tools, recalled } = input;
+  const { manager, sessionId, messages, format, system, tools, recalled } = input;
   const { model, models, policy } = manager.config;
-  const counter = createTokenCounter({ models, format: "ai-sdk", ...(model === undefined ? {} : { model }) });
-  const list = markSummaries(decode(messages, "ai-sdk"));
+  const counter = createTokenCounter({ models, format, ...(model === undefined ? {} : { model }) });
+  const list = markSummaries(decode(messages, format));
   const parts = partition(list, policy).layers;
   const names: LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
   const sizes = new Map<string, { messages: number; tokens: number }>(

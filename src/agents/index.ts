@@ -9,12 +9,13 @@ export type {
   ToolShape,
 } from "./agent-model.ts";
 export type { AgentOptions, ManagerFactory } from "./agent-options.ts";
-export type { ContextLayer, ContextView } from "./context-view.ts";
+export { compactedText } from "./compaction-words.ts";
+export { type ContextInput, type ContextLayer, type ContextView, contextView } from "./context-view.ts";
 export type { Loaded } from "./definition-files.ts";
 export { type Diagnostic, diagnosticText } from "./diagnostic.ts";
 export type { AgentEvent, Spent, TurnEnd } from "./event.ts";
 export { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
-export type { MemoryView } from "./memory-view.ts";
+export { type MemoryView, type MemoryViewOptions, memoryView } from "./memory-view.ts";
 export { createScriptedModel, type ScriptedAnswer, type ScriptedModelOptions } from "./scripted.ts";
 export { type Hook, type HookEvent, loadSkills, type Skill, type SkillMemory } from "./skills/skill.ts";
 export type { HookContext, HookFunction, RunCommand } from "./skills/skill-session.ts";

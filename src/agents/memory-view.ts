@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import type { ChannelMemory } from "../memory/channel-memory.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/names.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
-import type { AgentOptions } from "./agent-options.ts";
 
 /** What `/memory` tells: the files, and what they say to a query. */
 export interface MemoryView {
@@ -14,8 +14,14 @@ export interface MemoryView {
   readonly found: readonly RecalledMemory[];
 }
 
+export interface MemoryViewOptions {
+  readonly memory?: ChannelMemory | undefined;
+  readonly channelDir?: string | undefined;
+  readonly workspaceDir?: string | undefined;
+}
+
 export async function memoryView(
-  { memory, channelDir, workspaceDir }: AgentOptions,
+  { memory, channelDir, workspaceDir }: MemoryViewOptions,
   query: string | undefined,
 ): Promise<MemoryView> {
   const channel = [CHANNEL_FILES.session, CHANNEL_FILES.memory, CHANNEL_FILES.history];

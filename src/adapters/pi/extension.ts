@@ -1,3 +1,4 @@
+import { compactedText, contextView } from "../../agents/index.ts";
 import type { CompactConfigInput } from "../../compaction/config.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../compaction/host.ts";
 import type { CompactManager } from "../../compaction/manager.ts";
@@ -8,10 +9,11 @@ import { objectOf } from "../../providers/json.ts";
 import { builtinSummarizer } from "../../summarizers/builtin.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../summarizers/summarizer.ts";
 import { createManagers, type Managers } from "./managers.ts";
+import { type NewestList, type PiMemoryOptions, registerMemory } from "./memory.ts";
 import type { PiBeforeCompactEvent, PiCompaction, PiContext, PiContextEvent, PiExtensionApi } from "./sdk.ts";
-import { compactedText, contextText, statusText } from "./words.ts";
+import { contextText, statusText } from "./words.ts";
 
-export interface PiExtensionOptions extends HostOptions {
+export interface PiExtensionOptions extends HostOptions, PiMemoryOptions {
   /** Left out: one is made for each model's window, with its archive under `.compact/archive` of the project. */
   readonly manager?: CompactManager;
   /** Settings of the managers that are made. */
@@ -27,7 +29,7 @@ const MAX_SUMMARY_TOKENS = 8192;
 
 /**
  * An extension for pi: every request is compacted (`context`; what pi stores stays as it was), pi's own compaction
- * gets our summary, and there are the commands `/context` and `/summarize [instruction]`. Handlers never throw: what
+ * gets our summary, and there are the commands `/context`, `/summarize [instruction]` and `/memory [query]`. Handlers never throw: what
  * goes wrong is a notice, and the request goes on as it is.
  */
 export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExtensionApi) => void {
@@ -38,24 +40,31 @@ export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExten
     pi.on("session_shutdown", () => host.managers.flush());
     pi.registerCommand("context", {
       description: "How full the context is, and what was compacted",
-      handler: async (_args, context: PiContext) => {
-        const manager = host.managers.managerFor(context);
-        const state = manager.getState(context.sessionManager.getSessionId());
-        context.ui.notify(contextText(state, manager.config.policy.triggerPct));
-      },
+      handler: async (_args, context: PiContext) => host.tellContext(context),
     });
     pi.registerCommand("summarize", {
       description: "Summarize older messages now; words after it say what to look after",
       handler: (args, context: PiContext) => host.summarize(args.trim(), context),
     });
+    registerMemory(pi, options, host.newest);
     if (options.recallTools !== false) registerRecall(pi, host.managers);
   };
+}
+
+interface NewestRequest {
+  readonly sessionId: string;
+  /** As pi holds it, and as it went to the model. */
+  readonly messages: readonly unknown[];
+  readonly sent: readonly unknown[];
 }
 
 interface PiHost {
   readonly managers: Managers;
   /** Answers pi's `context` event. */
   compact(messages: unknown[], context: PiContext): Promise<{ messages: unknown[] } | undefined>;
+  /** Tells how full the context of the newest request was. */
+  tellContext(context: PiContext): void;
+  readonly newest: NewestList;
   /** Compacts the list of the newest request, whatever its size. */
   summarize(note: string, context: PiContext): Promise<void>;
 }
@@ -64,7 +73,7 @@ function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
   const managers = createManagers(options.manager, options.config ?? {});
   const preflights = new WeakMap<CompactManager, HostPreflight>();
   const usageOf = createUsageReader();
-  let newest: { readonly sessionId: string; readonly messages: readonly unknown[] } | undefined;
+  let newest: NewestRequest | undefined;
   let current: PiContext | undefined;
 
   const preflightOf = (manager: CompactManager): HostPreflight => {
@@ -81,17 +90,35 @@ function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
     async compact(messages, context) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
-      newest = { sessionId, messages };
+      newest = { sessionId, messages, sent: messages };
       try {
         const manager = managers.managerFor(context);
         const request = { ...requestOf(pi, context), usage: usageOf(messages) };
         const kept = await preflightOf(manager)({ sessionId, messages, request });
+        newest = { sessionId, messages, sent: kept };
         context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
         return kept === messages ? undefined : { messages: [...kept] };
       } catch (error) {
         tell(context, error);
         return undefined;
       }
+    },
+    newest: () => newest,
+    tellContext(context) {
+      const sessionId = context.sessionManager.getSessionId();
+      if (newest?.sessionId !== sessionId) return context.ui.notify("Nothing has been sent yet.");
+      const { system = "", tools = [] } = requestOf(pi, context);
+      const manager = managers.managerFor(context);
+      const input = {
+        manager,
+        sessionId,
+        messages: newest.sent,
+        format: "pi" as const,
+        system,
+        tools,
+        recalled: [],
+      };
+      context.ui.notify(contextText(contextView(input)));
     },
     async summarize(note, context) {
       current = context;
@@ -101,7 +128,13 @@ function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
         const manager = managers.managerFor(context);
         const request = { ...requestOf(pi, context), ...(note === "" ? {} : { note }) };
         const before = manager.getState(sessionId).summaryCount;
-        await preflightOf(manager)({ sessionId, messages: newest.messages, request, force: true });
+        const sent = await preflightOf(manager)({
+          sessionId,
+          messages: newest.messages,
+          request,
+          force: true,
+        });
+        newest = { ...newest, sent };
         if (manager.getState(sessionId).summaryCount === before)
           context.ui.notify("There is nothing to summarize: all of it is recent.");
       } catch (error) {

@@ -32,6 +32,18 @@ export interface PiContextEvent {
   readonly messages: unknown[];
 }
 
+export interface PiBeforeAgentEvent {
+  readonly prompt: string;
+}
+
+export interface PiAgentEndEvent {
+  readonly messages: readonly unknown[];
+}
+
+export interface PiSwitchEvent {
+  readonly reason: "new" | "resume";
+}
+
 export interface PiBeforeCompactEvent {
   readonly preparation: {
     readonly firstKeptEntryId: string;

@@ -1,32 +1,51 @@
+import type { ContextView, MemoryView } from "../../agents/index.ts";
 import type { ManagerState } from "../../compaction/ports.ts";
-import type { CompactionReport } from "../../compaction/report.ts";
 
 const number = (value: number): string => value.toLocaleString("en-US");
 const CELLS = 20;
+const LAYER_CELLS = 10;
+const LAYERS: Readonly<Record<string, string>> = { toolPairs: "tool pairs" };
 
 /** What `/context` tells. */
-export function contextText(state: ManagerState, trigger: number): string {
-  const { totalTokens, maxContextTokens } = state;
-  if (totalTokens === 0) return "Nothing has been sent yet.";
-  const used = totalTokens / maxContextTokens;
-  const filled = Math.min(CELLS, Math.round(used * CELLS));
-  const left = Math.max(0, Math.round(maxContextTokens * trigger - totalTokens));
-  const bar = `${"█".repeat(filled)}${"░".repeat(CELLS - filled)}`;
+export function contextText(view: ContextView): string {
+  const { tokens, window, untilTrigger, compactions, lastCompaction, archiveSteps, layers, pinned } = view;
+  const used = tokens / window;
+  const messages = layers.reduce((sum, layer) => (layer.name === "tools" ? sum : sum + layer.messages), 0);
   return [
-    `${bar} ${number(totalTokens)} of ${number(maxContextTokens)} tokens (${Math.round(used * 100)} %)`,
-    `${number(state.messageCount)} messages are sent; ${number(left)} tokens to the next compaction`,
-    state.summaryCount === 0
+    `${bar(used, CELLS)} ${number(tokens)} of ${number(window)} tokens (${Math.round(used * 100)} %)`,
+    ...layers.filter((layer) => layer.tokens > 0).map((layer) => layerLine(layer, tokens)),
+    `${number(messages)} messages are sent; ${number(untilTrigger)} tokens to the next compaction`,
+    ...pinned.map((text) => `pinned: ${text}`),
+    compactions === 0
       ? "nothing has been summarized"
-      : `${state.summaryCount} compactions, the newest at ${state.lastSummaryAt}; originals in ${state.archiveSteps} archive steps`,
+      : `${compactions} compactions, the newest at ${lastCompaction}; originals in ${archiveSteps} archive steps`,
   ].join("\n");
 }
 
-/** One line that announces a compaction. */
-export function compactedText(report: CompactionReport): string {
-  const { tokensBefore, tokensAfter, prunedCount, clearedCount, archive } = report;
-  const cleared = clearedCount === 0 ? "" : `, ${clearedCount} tool results emptied`;
-  const place = archive === undefined ? "" : `; originals in ${archive.location}`;
-  return `compacted: ${number(tokensBefore)} to ${number(tokensAfter)} tokens, ${prunedCount} messages summarized${cleared}${place}`;
+function layerLine({ name, tokens }: ContextView["layers"][number], all: number): string {
+  return `${bar(tokens / all, LAYER_CELLS)} ${LAYERS[name] ?? name}: ${number(tokens)}`;
+}
+
+function bar(share: number, cells: number): string {
+  const filled = Math.min(cells, Math.round(share * cells));
+  return `${"█".repeat(filled)}${"░".repeat(cells - filled)}`;
+}
+
+/** What `/memory` tells: the state of the work, or what answers a query. */
+export function memoryText({ enabled, files, session, found }: MemoryView, query: string): string {
+  if (!enabled) return "This session has no memory.";
+  if (query !== "") {
+    const items = found.map(({ source, title, content }) => `[${source} / ${title}]\n${content}`);
+    return items.length === 0 ? `The memory says nothing to "${query}".` : items.join("\n\n");
+  }
+  const sizes = files.map(({ path, characters }) => `${path}: ${number(characters)} characters`);
+  return [
+    session
+      .replace(/<!--[\s\S]*?-->/g, "")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim(),
+    ...sizes,
+  ].join("\n");
 }
 
 export function statusText({ totalTokens, maxContextTokens, summaryVersion }: ManagerState): string {

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { compactExtension, type PiExtensionOptions } from "../../../src/adapters/pi/index.ts";
 import { CompactManager } from "../../../src/index.ts";
+import { ensureChannel } from "../../../src/memory/files/ensure.ts";
+import { writeMemoryFile } from "../../../src/memory/files/write-file.ts";
+import { createChannelMemory } from "../../../src/memory/index.ts";
 import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
 import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
 
@@ -146,6 +149,37 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
     expect(sent.at(-1)).not.toContain("COMPACT-SUMMARY");
     await session.prompt("and now?");
     expect(sent.at(-1)).toContain("COMPACT-SUMMARY v1");
+    await session.prompt("/context");
+    expect(notices.at(-1)).toMatch(/system: \d+[\s\S]*summary: \d+[\s\S]*recent: [\d,]+/);
+    await session.prompt("/memory quays");
+    expect(notices.at(-1)).toBe("This session has no memory.");
+  });
+
+  it("MEM-12 recalls before a prompt, tells what the memory holds, and keeps the state of the work over a new session", async () => {
+    const { ai } = modules;
+    const workspaceDir = mkdtempSync(join(tmpdir(), "compact-pi-memory-"));
+    folders.push(workspaceDir);
+    const channelDir = join(workspaceDir, "channel");
+    await ensureChannel(channelDir);
+    await writeMemoryFile(
+      join(channelDir, "MEMORY.md"),
+      "# Channel memory\n\n## Facts\n\n- The northern quay is 431 m long.\n",
+    );
+    const memory = createChannelMemory({ workspaceDir, channelDir });
+    const sent: string[] = [];
+    const options = { manager: createManager(), memory, workspaceDir, channelDir };
+    const { session, notices } = await start(options, ({ messages }) => {
+      sent.push(JSON.stringify(messages));
+      return ai.fauxAssistantMessage("I will use ticket 5512 for it.");
+    });
+    await session.prompt("How long is the northern quay?");
+    expect(sent.at(-1)).toContain("431 m long");
+    await session.prompt("/memory northern quay");
+    expect(notices.at(-1)).toContain("The northern quay is 431 m long.");
+    await session.prompt("We must never dredge the eastern basin in May.");
+    await session.extensionRunner.emit({ type: "session_before_switch", reason: "new" });
+    await session.prompt("/memory");
+    expect(notices.at(-1)).toMatch(/eastern basin/);
   });
 
   it("gives pi's own compaction our summary, the built-in one where the given one fails", async () => {

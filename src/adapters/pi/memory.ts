@@ -1,0 +1,51 @@
+import { memoryView } from "../../agents/index.ts";
+import type { ChannelMemory } from "../../memory/index.ts";
+import { decode } from "../../messages/codecs.ts";
+import type { PiAgentEndEvent, PiBeforeAgentEvent, PiContext, PiExtensionApi, PiSwitchEvent } from "./sdk.ts";
+import { memoryText } from "./words.ts";
+
+export interface PiMemoryOptions {
+  /** What outlives a session: recalled before each prompt, told of each answer, and brought up to date before `/new`. */
+  readonly memory?: ChannelMemory;
+  /** The folders of that memory, for `/memory`. */
+  readonly channelDir?: string;
+  readonly workspaceDir?: string;
+}
+
+/** The conversation as pi showed it last. */
+export type NewestList = () =>
+  | { readonly sessionId: string; readonly messages: readonly unknown[] }
+  | undefined;
+
+/** Gives pi a memory and the command `/memory [query]`. */
+export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, newest: NewestList): void {
+  const { memory } = options;
+  pi.registerCommand("memory", {
+    description: "What the memory holds; words after it say what to look for",
+    handler: async (args, context: PiContext) => {
+      context.ui.notify(memoryText(await memoryView(options, args), args.trim()));
+    },
+  });
+  if (memory === undefined) return;
+  pi.on("before_agent_start", async ({ prompt }: PiBeforeAgentEvent) => {
+    const { renderedText } = await memory.recall(prompt);
+    if (renderedText === "") return undefined;
+    return { message: { customType: "compact-memory", content: renderedText, display: false } };
+  });
+  pi.on("agent_end", ({ messages }: PiAgentEndEvent) => {
+    const { sessionId, messages: before = [] } = newest() ?? {};
+    memory.afterTurn(decode(joined(before, messages), "pi"), { sessionId });
+  });
+  pi.on("session_before_switch", async ({ reason }: PiSwitchEvent) => {
+    const list = newest();
+    if (reason !== "new" || list === undefined) return;
+    await memory.beforeNewSession(decode(list.messages, "pi"), { sessionId: list.sessionId });
+  });
+  pi.on("session_shutdown", () => memory.close());
+}
+
+/** What pi sent last, and what of its newest messages stands behind it. */
+function joined(before: readonly unknown[], after: readonly unknown[]): readonly unknown[] {
+  const known = new Set(before);
+  return [...before, ...after.filter((message) => !known.has(message))];
+}
