@@ -99,7 +99,7 @@ describe("compact view", () => {
     const running = await run("view", "archive");
     const [head] = await heads(running);
     expect(head).toMatchObject({ id: "agent", source: "archive", window: 4000 });
-    expect(head?.counts.compactions).toBeGreaterThan(1);
+    expect(head?.counts.compactions).toBeGreaterThan(0);
     const manager = new CompactManager({
       ...{ maxContextTokens: 4000, model: "gpt-4o" },
       storage: { kind: "fs", root: join(folder, "archive") },
