@@ -48,30 +48,40 @@ function answerTo({ messages }: AgentModelRequest): Said {
   const text = last === undefined ? "" : agentMessageText(last).trim();
   const [word = "", ...rest] = text.split(/\s+/);
   const made = Object.hasOwn(SCRIPT, word.toLowerCase()) ? SCRIPT[word.toLowerCase()] : undefined;
-  return made?.(text.slice(word.length).trim(), rest) ?? { answer: { text: ABILITIES } };
+  const said = { rest: text.slice(word.length).trim(), words: rest, place: messages.length };
+  return made?.(said) ?? { answer: { text: ABILITIES } };
 }
 
-type Reply = (rest: string, words: readonly string[]) => Said | undefined;
+/** To what stands behind the first word; `place` differs from message to message. */
+type Reply = (said: {
+  readonly rest: string;
+  readonly words: readonly string[];
+  readonly place: number;
+}) => Said;
 
 const call = (name: string, args: object, text = ""): Said => ({
   answer: { text, calls: [{ name, arguments: args }] },
 });
 
 const SCRIPT: Readonly<Record<string, Reply>> = {
-  read: (path) => call("read", { path: path || "." }, `I look at ${path || "the folder"}.`),
-  write: (rest, [path = ""]) =>
+  read: ({ rest: path }) => call("read", { path: path || "." }, `I look at ${path || "the folder"}.`),
+  write: ({ rest, words: [path = ""] }) =>
     call("write", { path, content: `${rest.slice(path.length).trim()}\n` }, "I write it."),
-  edit: (rest, [path = ""]) => {
+  edit: ({ rest, words: [path = ""] }) => {
     const [old = "", next = ""] = rest.slice(path.length).split(" -> ");
     return call("edit", { path, old: old.trim(), new: next.trim() }, "I change it.");
   },
-  run: (command) => call("run", { command, timeout_seconds: 20 }, "I run it."),
-  search: (query) => call("compact_search", { query }),
-  expand: (id) => call("compact_expand", { id }),
-  agent: (rest, [name = ""]) => call("sub_agent", { agent: name, task: rest.slice(name.length).trim() }),
-  skill: (name) => call("use_skill", { name }),
-  fill: (_, [tokens = "2000"]) => ({ answer: { text: filling(Number(tokens) || 2000) }, pace: "quick" }),
-  slow: () => ({ answer: { text: filling(400) }, pace: "slow" }),
+  run: ({ rest: command }) => call("run", { command, timeout_seconds: 20 }, "I run it."),
+  search: ({ rest: query }) => call("compact_search", { query }),
+  expand: ({ rest: id }) => call("compact_expand", { id }),
+  agent: ({ rest, words: [name = ""] }) =>
+    call("sub_agent", { agent: name, task: rest.slice(name.length).trim() }),
+  skill: ({ rest: name }) => call("use_skill", { name }),
+  fill: ({ words: [tokens = "2000"], place }) => ({
+    answer: { text: filling(Number(tokens) || 2000, place) },
+    pace: "quick",
+  }),
+  slow: ({ place }) => ({ answer: { text: filling(400, place) }, pace: "slow" }),
   fail: () => ({
     answer: {
       text: "I begin, and then the line breaks",
@@ -90,10 +100,10 @@ function afterTool({ content }: AgentMessage & { readonly role: "tool" }): strin
   return `${result.toolName} gave ${lines.length === 1 ? "one line" : `${lines.length} lines`}. The first: ${lines[0]?.slice(0, 200)}`;
 }
 
-/** Sentences that differ, numbered, of about so many tokens. */
-function filling(tokens: number): string {
+/** Sentences that differ, also from those of other messages, of about so many tokens. */
+function filling(tokens: number, place: number): string {
   const sentences: string[] = [];
-  for (let used = 0, n = 1; used < Math.min(tokens, WINDOW / 2); n += 1) {
+  for (let used = 0, n = 1000 * place + 1; used < Math.min(tokens, WINDOW / 2); n += 1) {
     const sentence = `Sentence ${n} says that parcel ${n * 7919} left at ${n % 24}:${String((n * 7) % 60).padStart(2, "0")} for gate ${(n * 31) % 97}.`;
     used += o200kBase.count(sentence) + 1;
     sentences.push(sentence);

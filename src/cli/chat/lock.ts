@@ -27,7 +27,7 @@ export async function lockChannel(file: string, name: string): Promise<() => Pro
 
 /** The file with its text in one moment; false where one is there. */
 async function placed(file: string, text: string): Promise<boolean> {
-  const temporary = `${file}.${process.pid}`;
+  const temporary = `${file}.${crypto.randomUUID()}`;
   await writeFile(temporary, text, { mode: 0o600 });
   try {
     await link(temporary, file);

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { loadProviderModel, loadServerModel, providersWithKey } from "./models.ts";
+
+const model = (id: string): object => ({ modelId: id });
+const provider = Object.assign(model, { languageModel: model });
+const PACKAGES: Readonly<Record<string, object>> = {
+  "@ai-sdk/openai": { openai: provider },
+  "@ai-sdk/amazon-bedrock": { amazonBedrock: undefined, bedrock: provider },
+  "@ai-sdk/groq": { groq: provider },
+  "@ai-sdk/empty": {},
+  "@ai-sdk/openai-compatible": {
+    createOpenAICompatible: (settings: object) => (id: string) => ({ modelId: id, settings }),
+  },
+};
+const load = async (name: string): Promise<unknown> =>
+  PACKAGES[name] ?? Promise.reject(new Error("not there"));
+
+describe("a model by name", () => {
+  it("comes from its provider's package, whatever that calls its provider", async () => {
+    const env = { OPENAI_API_KEY: "k", GROQ_API_KEY: "k" };
+    expect(await loadProviderModel("openai/gpt-5.4", { env, load })).toEqual({ modelId: "gpt-5.4" });
+    expect(await loadProviderModel("groq/openai/gpt-oss", { env, load })).toEqual({
+      modelId: "openai/gpt-oss",
+    });
+    expect(await loadProviderModel("amazon-bedrock/x", { env, load })).toEqual({ modelId: "x" });
+  });
+
+  it.each([
+    ["openai/gpt-5.4", "OPENAI_API_KEY is not set"],
+    ["mistral/large", "the package @ai-sdk/mistral cannot be loaded"],
+    ["empty/x", "EMPTY_API_KEY"],
+    ["gpt-5.4", "names no model"],
+    ["openai/", "names no model"],
+    ["../../evil/x", "names no model"],
+  ])("%s: %s", async (named, words) => {
+    await expect(loadProviderModel(named, { env: {}, load })).rejects.toThrow(words);
+  });
+
+  it("a package without a provider is told", async () => {
+    const env = { EMPTY_API_KEY: "k" };
+    await expect(loadProviderModel("empty/x", { env, load })).rejects.toThrow("has no provider");
+  });
+});
+
+describe("a server", () => {
+  it("gets its own key and no other", async () => {
+    const env = { OPENAI_API_KEY: "no", OPENAI_COMPATIBLE_API_KEY: "yes" };
+    const made = await loadServerModel("http://localhost:1/v1", "m", { env, load });
+    expect(made).toMatchObject({
+      modelId: "m",
+      settings: { apiKey: "yes", baseURL: "http://localhost:1/v1" },
+    });
+    expect(JSON.stringify(made)).not.toContain('"no"');
+  });
+
+  it("that is none, or names no model, is told", async () => {
+    await expect(loadServerModel("file:///etc", "m", { env: {}, load })).rejects.toThrow("no http");
+    const nobody = loadServerModel("http://127.0.0.1:9/v1", undefined, { env: {}, load });
+    await expect(nobody).rejects.toThrow("names no model");
+  });
+});
+
+it("providers whose key is set are named", () => {
+  expect(providersWithKey({ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: " ", GROQ_API_KEY: "k" })).toEqual([
+    "openai",
+    "groq",
+  ]);
+});
