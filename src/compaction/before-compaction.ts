@@ -21,7 +21,7 @@ export type BeforeCompaction = (
 ) => void | Promise<void>;
 
 /** How long a compaction waits for whoever looks at the list first. */
-const WAIT_MS = 1_000;
+const WAIT_MS = 500;
 
 /** Shows a list to the port before a plan is committed; waits a little, and never rejects. */
 export function createBeforeCompaction(

@@ -85,8 +85,8 @@ export function createManagerFlushing(
   return {
     start: () => flushing?.start(),
     async queue(session, plan, step) {
-      await look(session, plan);
-      return flushing?.queue(session, plan, step);
+      const [queued] = await Promise.all([flushing?.queue(session, plan, step), look(session, plan)]);
+      return queued;
     },
     recover: async () => (await flushing?.recover()) ?? { handedOn: 0, failed: 0 },
     settle: async (ms) => flushing?.settle(ms),

@@ -30,7 +30,7 @@ export interface ManagerPorts {
    * committed; a compaction waits a little for it and goes on whatever becomes of it.
    */
   readonly beforeCompaction?: BeforeCompaction;
-  /** How long a compaction waits; 1,000 milliseconds when left out. */
+  /** How long a compaction waits; 500 milliseconds when left out. */
   readonly beforeCompactionWaitMs?: number;
   /** Names this worker among those that share the storage; a random name when left out. */
   readonly worker?: string;

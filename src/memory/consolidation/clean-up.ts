@@ -40,7 +40,7 @@ function isOurs({ writtenBy }: MemoryItem): boolean {
 }
 
 /** Items of passing state, and of two that say the same the older; what a person asked to remember is no passing state. */
-export function outOfPlace(items: readonly MemoryItem[]): InvalidateItem[] {
+function outOfPlace(items: readonly MemoryItem[]): InvalidateItem[] {
   return items.filter(isOurs).flatMap((item): InvalidateItem[] => {
     const again = items.find((other) => isSaidAgain(item, other));
     if (again !== undefined) return [{ op: "invalidate", target: item.id, why: `said again in ${again.id}` }];

@@ -46,7 +46,7 @@ export async function foldHistory(
 }
 
 /** Dated entries but the newest, oldest first; none while the history is short. Sections of people and folds stay. */
-export function entriesToFold({ sections }: MemoryDocument): readonly MemorySection[] {
+function entriesToFold({ sections }: MemoryDocument): readonly MemorySection[] {
   const entries = sections.filter(({ heading, level }) => level === 2 && DATED.test(heading));
   const characters = entries.reduce(
     (sum, { items }) => sum + items.reduce((all, { text }) => all + text.length, 0),

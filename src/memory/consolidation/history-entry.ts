@@ -1,5 +1,6 @@
 import type { Message } from "../../messages/message.ts";
 import { readState } from "../../summarizers/state.ts";
+import { readSurroundings } from "../../summarizers/surroundings.ts";
 import { clipEnd, oneLine } from "../../summarizers/text.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
@@ -18,7 +19,7 @@ const TITLE = 90;
 
 /** What happened in these messages, a line for each turn that mattered; undefined where nothing did. */
 export function historyEntry(messages: readonly Message[], at: number): HistoryEntry | undefined {
-  const task = readState(messages, undefined);
+  const task = readState(readSurroundings(messages, undefined), undefined);
   const log = worklogOf(task.conversation);
   const decided = task.decisions
     .map(({ text, rationale }) => oneLine(`${text} ${rationale}`))

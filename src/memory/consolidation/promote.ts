@@ -53,7 +53,7 @@ export async function promote(context: TaskContext, signal?: AbortSignal): Promi
 }
 
 /** Rules and decisions of the session that entries of the history, told apart by their dates, say as well. */
-export function recurring({ session, history, memory }: Notes): AddItem[] {
+function recurring({ session, history, memory }: Notes): AddItem[] {
   const known = itemsOf(memory).map(({ text }) => text);
   const isNew = (text: string): boolean =>
     !isTransient(text) && !known.some((item) => sayTheSame(item, text));

@@ -1,5 +1,6 @@
 import type { Message } from "../../messages/message.ts";
 import { consolidate } from "../consolidation/consolidate.ts";
+import { createTurns } from "../../storage/turns.ts";
 import { lessonsOf } from "../lessons.ts";
 import type { TaskContext } from "../memory-task.ts";
 import type { Lane } from "./lane.ts";
@@ -29,13 +30,20 @@ export interface IntakePorts {
 }
 
 export function createIntake({ context, taken, pending, lane }: IntakePorts): Intake {
-  const now: Intake["now"] = async (sessionId, messages, signal) => {
-    const fresh = await taken.fresh(sessionId, lessonsOf(messages));
+  // A compaction that did not wait any longer and the hook behind it may come with the same messages.
+  const inTurn = createTurns();
+  const takeIn: Intake["now"] = async (sessionId, lessons, signal) => {
+    const fresh = await taken.fresh(sessionId, lessons);
     if (fresh.length === 0) return "unchanged";
     const result = await consolidate(fresh, context, signal);
     await taken.add(sessionId, fresh);
     if (result === "written") lane.keepTrying("the upkeep of the memory", (stop) => upkeep(context, stop));
     return result;
+  };
+  const now: Intake["now"] = async (sessionId, messages, signal) => {
+    const lessons = lessonsOf(messages);
+    if (lessons.length === 0) return "unchanged";
+    return inTurn("intake", () => takeIn(sessionId, lessons, signal));
   };
   const take = (range: PendingRange): void => {
     lane.keepTrying(`taking messages in (${range.id.slice(0, 8)})`, async (signal) => {

@@ -8,7 +8,7 @@ import { SESSION_SECTIONS, type SessionList, type SessionMemoryState } from "../
 import type { SidecarTask } from "../sidecar/task.ts";
 
 /** Characters of the conversation that a model reads, and the share of them from its beginning. */
-export const MOST_CHARACTERS = 20_000;
+const MOST_CHARACTERS = 20_000;
 const HEAD_SHARE = 0.4;
 
 export const RULES_OF_RECORDS = `1. Write what the records say and nothing else. Copy names, paths, numbers, URLs and commands letter for letter. What the records do not say, you do not know.

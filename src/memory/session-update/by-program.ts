@@ -1,6 +1,7 @@
 import { type Message, messageText } from "../../messages/message.ts";
 import type { ErrorEntry, FileEntry } from "../../summarizers/ledger.ts";
 import { readState, type TaskState } from "../../summarizers/state.ts";
+import { readSurroundings } from "../../summarizers/surroundings.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/text.ts";
 import { heldBy, likeness, SAME_STATEMENT, sayTheSame } from "../likeness.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
@@ -25,7 +26,7 @@ const MOST_ERRORS = 6;
  */
 export function sessionStateOf(messages: readonly Message[], last: SessionMemoryState): SessionMemoryState {
   const read = messages.slice(-MOST_MESSAGES);
-  const task = readState(read, undefined);
+  const task = readState(readSurroundings(read, undefined), undefined);
   const { requests } = task.conversation;
   if (requests.length === 0 && task.conversation.calls.length === 0) return last;
   const log = worklogOf(task.conversation);
