@@ -65,9 +65,20 @@ export function windowContent(
     row(index) {
       if (index < head.length) return head[index];
       const found = message(start + index - head.length);
-      return found === undefined ? undefined : { ...found, message: found.index };
+      return found === undefined ? undefined : rowOf(found);
     },
   };
+}
+
+const rowsOfMessages = new WeakMap<MessageView, ContentRow>();
+
+/** The same row for the same message, so that a list sees that nothing changed. */
+function rowOf(message: MessageView): ContentRow {
+  const known = rowsOfMessages.get(message);
+  if (known !== undefined) return known;
+  const row = { ...message, message: message.index };
+  rowsOfMessages.set(message, row);
+  return row;
 }
 
 const left = new WeakMap<CompactionView, ContentRow[]>();

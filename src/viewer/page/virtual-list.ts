@@ -6,6 +6,8 @@ export interface VirtualListOptions {
   readonly label: string;
   /** Fills a row element; it may hold what another row showed before. */
   readonly render: (row: HTMLElement, index: number) => void;
+  /** What a row shows, where the same value shows the same: such a row is not drawn again. */
+  readonly content?: (index: number) => unknown;
   /** A row was double-clicked, or Enter was pressed on it. */
   readonly open: (index: number) => void;
   /** Another row was marked: by arrow keys or by a click. */
@@ -36,7 +38,7 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
   const empty = element("p", { class: "empty", hidden: true }, options.empty);
   const attributes = { class: "list", role: "listbox", tabindex: 0, "aria-label": options.label };
   const node = element("div", attributes, sizer, empty);
-  const rows = createRows(sizer, options.render);
+  const rows = createRows(sizer, options);
   let length = 0;
   let marked = -1;
   let height = 0;
@@ -44,7 +46,6 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
 
   const measure = (): void => {
     height = Number.parseFloat(getComputedStyle(node).getPropertyValue("--row")) || 32;
-    sizer.style.height = `${length * height}px`;
   };
   const draw = (): void => {
     queued = false;
@@ -54,7 +55,8 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
     rows.keep(first, last, { length, marked, height });
   };
   const redraw = (): void => {
-    measure();
+    if (height === 0) measure();
+    sizer.style.height = `${length * height}px`;
     rows.forget();
     draw();
   };
@@ -81,7 +83,10 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
     },
     { passive: true },
   );
-  new ResizeObserver(redraw).observe(node);
+  new ResizeObserver(() => {
+    measure();
+    redraw();
+  }).observe(node);
 
   return {
     node,
@@ -92,10 +97,9 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
       length = now;
       empty.hidden = length > 0;
       if (marked >= length || top) unmark();
-      measure();
       if (top) node.scrollTop = 0;
-      else if (atEnd) node.scrollTop = length * height;
       redraw();
+      if (atEnd && !top) node.scrollTop = length * height;
     },
     reveal(index) {
       if (height === 0) measure();
@@ -115,46 +119,64 @@ interface Shape {
 interface Rows {
   /** Sees to it that just these rows are in the document. */
   keep(first: number, last: number, shape: Shape): void;
-  /** What the rows show is out of date. */
+  /** What the rows show may be out of date. */
   forget(): void;
   /** Shows a row as the marked one; gives its id. */
   select(index: number): string;
 }
 
-function createRows(sizer: HTMLElement, render: VirtualListOptions["render"]): Rows {
+interface Row {
+  readonly node: HTMLElement;
+  readonly content: unknown;
+}
+
+function createRows(sizer: HTMLElement, { render, content }: VirtualListOptions): Rows {
   lists += 1;
   const prefix = `list-${lists}-row-`;
-  const shown = new Map<number, HTMLElement>();
+  const shown = new Map<number, Row>();
+  /** Rows in the document that may be drawn again, by the place that they had. */
+  const stale = new Map<number, Row>();
   const free: HTMLElement[] = [];
-  const release = (index: number, row: HTMLElement): void => {
-    shown.delete(index);
-    free.push(row);
-  };
+
   const place = (index: number, { length, marked, height }: Shape): void => {
-    const row = free.pop() ?? element("div", { role: "option" });
-    row.id = `${prefix}${index}`;
-    row.className = "row";
-    row.dataset.index = String(index);
-    row.setAttribute("aria-setsize", String(length));
-    row.setAttribute("aria-posinset", String(index + 1));
-    row.setAttribute("aria-selected", String(index === marked));
-    row.style.transform = `translateY(${index * height}px)`;
-    render(row, index);
-    shown.set(index, row);
-    if (row.parentNode === null) sizer.append(row);
+    const before = stale.get(index);
+    const now = content?.(index);
+    const node = before?.node ?? free.pop() ?? element("div", { role: "option" });
+    stale.delete(index);
+    node.id = `${prefix}${index}`;
+    node.dataset.index = String(index);
+    node.setAttribute("aria-setsize", String(length));
+    node.setAttribute("aria-posinset", String(index + 1));
+    node.setAttribute("aria-selected", String(index === marked));
+    node.style.transform = `translateY(${index * height}px)`;
+    if (now === undefined || now !== before?.content) {
+      node.className = "row";
+      render(node, index);
+    }
+    shown.set(index, { node, content: now });
+    if (node.parentNode === null) sizer.append(node);
+  };
+  /** Frees the rows of a map that are outside. */
+  const release = (rows: Map<number, Row>, first: number, last: number): void => {
+    for (const [index, { node }] of [...rows]) {
+      if (index >= first && index < last) continue;
+      rows.delete(index);
+      free.push(node);
+    }
   };
   return {
     keep(first, last, shape) {
-      const gone = [...shown].filter(([index]) => index < first || index >= last);
-      for (const [index, row] of gone) release(index, row);
+      release(shown, first, last);
+      release(stale, first, last);
       for (let index = first; index < last; index += 1) if (!shown.has(index)) place(index, shape);
-      for (const row of free.splice(0)) row.remove();
+      for (const node of free.splice(0)) node.remove();
     },
     forget() {
-      for (const [index, row] of shown) release(index, row);
+      for (const [index, row] of shown) stale.set(index, row);
+      shown.clear();
     },
     select(marked) {
-      for (const [index, row] of shown) row.setAttribute("aria-selected", String(index === marked));
+      for (const [index, { node }] of shown) node.setAttribute("aria-selected", String(index === marked));
       return `${prefix}${marked}`;
     },
   };

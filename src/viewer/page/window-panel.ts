@@ -22,6 +22,7 @@ export function createWindowPanel({ store, originals, showMessage }: Shared): HT
     label: "Messages in the window",
     empty: "Nothing is in the window yet.",
     render: (node, index) => drawRow(node, plain(content.row(index))),
+    content: (index) => content.row(index),
     open,
     mark: (index) => detail.show(content.row(index)),
   });
