@@ -85,6 +85,7 @@ describe("tool results over their limit", () => {
     );
     const own = await manager.preflight("s", [...first.messages, ...next.slice(list.length)] as Chat[]);
     expect(JSON.stringify(own.messages)).toBe(JSON.stringify(second.messages));
+    await manager.flush();
     expect(events.filter((event) => event.name === "compact.archival")).toHaveLength(1);
   });
 
@@ -218,6 +219,7 @@ describe("repeated attempts", () => {
     await manager.preflight("s", list, { system });
     expect(broken.tried()).toBe(0);
     expect(warnings.filter((warning) => warning.includes("over the trigger"))).toHaveLength(1);
+    await manager.flush();
     const told = events.filter((event) => event.properties.code === "fixed_over_trigger");
     expect(told).toHaveLength(1);
   });

@@ -79,8 +79,8 @@ export function createLane(exporter: Exporter, options: LaneOptions): Lane {
     if (!(await deliver(async () => exporter.export(event, await place)))) lose();
   };
   const drain = async (): Promise<void> => {
-    // Leaves the caller's stack before any exporter runs.
-    await Promise.resolve();
+    // Redaction and exporters run once the caller has its answer, not before it.
+    await new Promise((resolve) => setTimeout(resolve, 0));
     for (let next = take(); next !== undefined; next = take()) await send(next);
     running = undefined;
   };

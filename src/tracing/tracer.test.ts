@@ -93,8 +93,7 @@ describe("createTracer", () => {
     expect(await tracer.flush(10)).toBe(false);
     for (let n = 1; n <= 10; n++) {
       tracer.emit(note(String(n)));
-      await Promise.resolve();
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
     expect(tracer.dropped).toBe(7);
     expect(quick.events.length).toBe(11);

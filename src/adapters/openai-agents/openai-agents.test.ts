@@ -143,6 +143,18 @@ describe("createSpanExporter", () => {
     expect(made[0]?.calls).toEqual(["start", "no answer", `end ${event.endedAt}`]);
   });
 
+  it("OBS-4 belongs to the span that is current when the event happens, whose ids the event carries", () => {
+    const current = { traceId: "t", spanId: "u" };
+    const { made, functions } = tracing(current);
+    const exporter = createSpanExporter(functions);
+    const place = exporter.here?.();
+    expect(place).toMatchObject({ host: { traceId: "t", spanId: "u" } });
+    const { functions: elsewhere } = tracing(null);
+    expect(createSpanExporter(elsewhere).here?.()).toBeUndefined();
+    void exporter.export(event, place as never);
+    expect(made[0]).toMatchObject({ parent: current });
+  });
+
   it("makes none where no trace is open", () => {
     const { made, functions } = tracing(null);
     const exporter = createSpanExporter(functions);

@@ -1,4 +1,4 @@
-import type { CompactEvent, Exporter } from "../../tracing/event.ts";
+import type { CompactEvent, Exporter, HostSpan, Place } from "../../tracing/event.ts";
 import type { SpanLike, TracingFunctions } from "./sdk.ts";
 
 /** Turns events into custom spans of the SDK's own trace. */
@@ -28,12 +28,24 @@ export function createSpanExporter<Span extends SpanLike, Trace>(
       const oldest = places.keys().next();
       if (places.size > MAX_PLACES && oldest.done !== true) places.delete(oldest.value);
     },
-    export(event) {
-      const parent = places.get(event.sessionId) ?? here();
+    here() {
+      const at = here();
+      return at === null ? undefined : { at, ...idsOf(at) };
+    },
+    export(event, place) {
+      const { at } = (place ?? {}) as { readonly at?: Span | Trace };
+      const parent = places.get(event.sessionId) ?? at ?? here();
       if (parent === null) return;
       write(tracing.createCustomSpan({ data: { name: event.name, data: dataOf(event) } }, parent), event);
     },
   };
+}
+
+/** A trace has one id, a span has two. */
+function idsOf(at: unknown): Place {
+  const { traceId, spanId } = at as Partial<HostSpan>;
+  if (typeof traceId !== "string") return {};
+  return { host: { traceId, ...(typeof spanId === "string" ? { spanId } : {}) } };
 }
 
 function dataOf(event: CompactEvent): Record<string, unknown> {
