@@ -1,5 +1,6 @@
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
 export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./changes/change-log.ts";
+export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
 export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
 export type {
   AddItem,
@@ -21,6 +22,7 @@ export type {
   RewriteSection,
   SupersedeItem,
 } from "./changes/operation.ts";
+export { type MemoryOverviewFile, readMemory } from "./changes/overview.ts";
 export type { UndoLeft, UndoResult } from "./changes/undo.ts";
 export type { LockSettings } from "./changes/with-channel.ts";
 export { createMemoryWriter, type MemoryWriter, type MemoryWriterOptions } from "./changes/writer.ts";

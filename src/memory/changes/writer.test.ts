@@ -197,9 +197,9 @@ it("MEM-11 what a process left half-way is finished by the next, around what a p
   await writer.apply([], note);
   expect(await memory()).toBe("## Facts\n\n- one, by hand\n- two\n- three\n");
   expect(await text("HISTORY.md")).toBe("- by hand\n");
-  const [{ files } = { files: {} }] = (await writer.log()).changes;
-  expect(files["MEMORY.md"]?.gaveWay).toBeUndefined();
-  expect(files["HISTORY.md"]?.gaveWay).toBe(true);
+  const [finished] = (await writer.log()).changes;
+  expect(finished?.files["MEMORY.md"]?.gaveWay).toBeUndefined();
+  expect(finished?.files["HISTORY.md"]?.gaveWay).toBe(true);
   expect((await readdir(join(channelDir, ".memory"))).toSorted()).toEqual(["backups"]);
 });
 
