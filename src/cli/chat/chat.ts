@@ -1,61 +1,10 @@
-import type { Agent } from "../../agents/agent.ts";
-import type { AgentModel } from "../../agents/agent-model.ts";
 import { diagnosticOf, diagnosticText } from "../../agents/diagnostic.ts";
-import type { Skill } from "../../agents/skills/skill.ts";
 import { safeLines } from "../render/safe.ts";
+import type { Chat } from "./chat-parts.ts";
 import { createCommands } from "./commands.ts";
 import { showEvent } from "./events.ts";
-import type { ChatInput } from "./input.ts";
-import type { ChatScreen } from "./screen.ts";
+import type { Interrupts } from "./interrupts.ts";
 import { statusText } from "./status.ts";
-
-/** What one chat is made of. */
-export interface Chat {
-  readonly agent: Agent;
-  readonly screen: ChatScreen;
-  readonly input: ChatInput;
-  readonly interrupts: Interrupts;
-  readonly skills: readonly Skill[];
-  /** The working folder, which paths are named from. */
-  readonly folder: string;
-  /** The model of a name such as `openai/gpt-5.4`. */
-  modelNamed(name: string): Promise<AgentModel>;
-  /** Milliseconds of a steady clock. */
-  clock(): number;
-}
-
-/** Ctrl-C, from wherever it comes. */
-export interface Interrupts {
-  /** Aborted by the next Ctrl-C until `stop` is called. */
-  begin(): { readonly signal: AbortSignal; stop(): void };
-  /** A Ctrl-C that interrupts no turn; true when it is the second one, and the chat should end. */
-  onIdle: (typed: string) => void;
-  /** To be called at each Ctrl-C. */
-  hit(typed: string): void;
-}
-
-export function createInterrupts(leave: () => void): Interrupts {
-  let current: AbortController | undefined;
-  const interrupts: Interrupts = {
-    begin() {
-      const controller = new AbortController();
-      current = controller;
-      return {
-        signal: controller.signal,
-        stop: () => {
-          if (current === controller) current = undefined;
-        },
-      };
-    },
-    onIdle: () => undefined,
-    hit(typed) {
-      if (current === undefined) interrupts.onIdle(typed);
-      else if (current.signal.aborted) leave();
-      else current.abort(new Error("interrupted"));
-    },
-  };
-  return interrupts;
-}
 
 const PROMPT = "› ";
 const TICK_MS = 500;

@@ -3,7 +3,7 @@ import { closest } from "../../config/names.ts";
 import { formatCount } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
 import { padEnd } from "../render/width.ts";
-import type { Chat } from "./chat.ts";
+import type { Chat } from "./chat-parts.ts";
 import { compactionWords } from "./compaction-words.ts";
 import { contextLines } from "./context-lines.ts";
 import { memoryLines } from "./memory-lines.ts";

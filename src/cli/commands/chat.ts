@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { createRedactor } from "../../redaction/redactor.ts";
 import { bannerLines } from "../chat/banner.ts";
-import { createInterrupts, runChat } from "../chat/chat.ts";
+import { runChat } from "../chat/chat.ts";
 import { COMMAND_WORDS } from "../chat/commands.ts";
 import { createModels } from "../chat/find-model.ts";
 import { openHistory } from "../chat/history.ts";
 import { type ChatInput, createChatInput } from "../chat/input.ts";
+import { createInterrupts } from "../chat/interrupts.ts";
 import { chatFolders, openChat } from "../chat/open-chat.ts";
 import { createPermissions } from "../chat/permissions.ts";
 import { problemText } from "../chat/problem-text.ts";
