@@ -4,6 +4,7 @@ import { sentences } from "../../summarizers/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
 import { heldBy, likeness } from "../likeness.ts";
+import type { SessionMemoryState } from "../session-sections.ts";
 import { type DurableStatement, durableStatements } from "./durable.ts";
 import { type HistoryEntry, historyEntry } from "./history-entry.ts";
 
@@ -14,6 +15,14 @@ export interface Consolidation {
   readonly history: HistoryEntry | undefined;
 }
 
+/** What is known already. */
+export interface Known {
+  readonly memory: MemoryDocument;
+  readonly session: SessionMemoryState;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
 const FORGET =
   /^(?:please\s+|and\s+)*(?:forget|don['’]?t remember|delete (?:from|out of) (?:your )?memory|vergiss|oublie|olvida|esqueça|dimentica|забудь|忘记|忘掉|忘れて|잊어)\s*(?:that|about|what i said about|dass|que)?\s*/iu;
 /** Share of the words after "forget" that an item must hold to be meant. */
@@ -21,17 +30,17 @@ const MEANT = 0.8;
 const FEWEST_WORDS = 2;
 
 /** The durable of the messages as operations on MEMORY.md, and the rest as an entry of the history; no model. */
-export function consolidationOf(
-  messages: readonly Message[],
-  memory: MemoryDocument,
-  at: number,
-): Consolidation {
+export function consolidationOf(messages: readonly Message[], { memory, session, at }: Known): Consolidation {
   const conversation = readConversation(messages);
   const items = itemsOf(memory);
   const forgotten = conversation.requests.flatMap(({ text }) =>
     sentences(text).flatMap((said) => meantBy(said, items)),
   );
-  const statements = newestOfEach(durableStatements(conversation));
+  // What SESSION.md holds as the work at hand is no lasting fact, however it is worded.
+  const atHand = [...session.currentState, ...session.nextSteps, ...session.activeFiles];
+  const statements = newestOfEach(durableStatements(conversation)).filter(
+    ({ text }) => !atHand.some((item) => likeness(item, text) >= REWORDED),
+  );
   const operations = statements.flatMap((statement) => operationFor(statement, items));
   const forget = [...new Set(forgotten)].map(
     (target) => ({ op: "forget", target, why: "the user asked for it" }) as const,

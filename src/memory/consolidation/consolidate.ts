@@ -2,6 +2,7 @@ import type { Message } from "../../messages/message.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
 import { lessonsOf } from "../lessons.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
+import { parseSessionMemory } from "../session-memory.ts";
 import { consolidationTask } from "./by-model.ts";
 import { type Consolidation, consolidationOf } from "./by-program.ts";
 
@@ -20,7 +21,7 @@ export async function consolidate(
     {
       name: "consolidation",
       byModel: () => consolidationTask({ messages: lessons, memory, session: session.text, at }),
-      byProgram: () => consolidationOf(lessons, memory, at),
+      byProgram: () => consolidationOf(lessons, { memory, session: parseSessionMemory(session.text), at }),
     },
     (decided, by) => write(decided, by, { lessons, context }),
     context,

@@ -10,7 +10,7 @@ import type { SidecarTask } from "../sidecar/task.ts";
 import { isTransient } from "./durable.ts";
 
 /** What the channel's notes say at one time. */
-export interface Notes {
+interface Notes {
   readonly session: SessionMemoryState;
   readonly history: MemoryDocument;
   readonly memory: MemoryDocument;
