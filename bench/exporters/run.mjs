@@ -9,7 +9,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CompactManager } from "../../dist/index.js";
 import { createMemoryDriver } from "../../dist/storage/drivers/memory.js";
-import { createAriadneExporter, createCallbackExporter, createOpenTelemetryExporter } from "../../dist/tracing/index.js";
+import {
+  createAriadneExporter,
+  createCallbackExporter,
+  createOpenTelemetryExporter,
+} from "../../dist/tracing/index.js";
 import { fill } from "../../scripts/events-page.mjs";
 
 const CALLS = 600;
@@ -22,7 +26,9 @@ const folder = mkdtempSync(join(tmpdir(), "compact-exporters-"));
 const collectors = spawn(process.execPath, [fileURLToPath(new URL("collectors.mjs", import.meta.url))], {
   stdio: ["pipe", "pipe", "inherit"],
 });
-const urls = await new Promise((resolve) => collectors.stdout.once("data", (line) => resolve(JSON.parse(line))));
+const urls = await new Promise((resolve) =>
+  collectors.stdout.once("data", (line) => resolve(JSON.parse(line))),
+);
 
 const ariadne = (url) => createAriadneExporter({ url: `${url}/ingest` });
 
@@ -69,8 +75,14 @@ const scenarios = Object.entries({
   });
 
 const turn = (number) => [
-  { role: "user", content: `step ${number}: ${"read the ledger of the quay and tell what is missing ".repeat(4)}` },
-  { role: "assistant", content: `done ${number}: ${"the cargo of the third ship is not in it, see src/ledger.ts ".repeat(6)}` },
+  {
+    role: "user",
+    content: `step ${number}: ${"read the ledger of the quay and tell what is missing ".repeat(4)}`,
+  },
+  {
+    role: "assistant",
+    content: `done ${number}: ${"the cargo of the third ship is not in it, see src/ledger.ts ".repeat(6)}`,
+  },
 ];
 
 /** A seeded shuffle: nobody always follows the same one, whose delivery may still be on its way. */
@@ -97,7 +109,8 @@ for (let call = 0; call < CALLS; call += 1) {
   }
 }
 
-const quantile = (times, share) => [...times].sort((one, other) => one - other)[Math.floor(times.length * share)];
+const quantile = (times, share) =>
+  [...times].sort((one, other) => one - other)[Math.floor(times.length * share)];
 const ms = (value) => value.toFixed(2);
 const [none] = scenarios;
 const rows = scenarios.map(({ name, times }) => {

@@ -3,13 +3,11 @@ export interface OpenTelemetryApi {
   readonly context: { active(): OpenTelemetryContext };
   readonly trace: {
     getTracer(name: string, version?: string): OpenTelemetryTracer;
-    getTracerProvider(): object;
     setSpan(context: OpenTelemetryContext, span: OpenTelemetrySpan): OpenTelemetryContext;
     getSpanContext(context: OpenTelemetryContext): OpenTelemetryIds | undefined;
   };
   readonly metrics: {
     getMeter(name: string, version?: string): OpenTelemetryMeter;
-    getMeterProvider(): object;
   };
 }
 
@@ -26,6 +24,7 @@ export interface OpenTelemetryIds {
 export type OpenTelemetryAttributes = Record<string, string | number | boolean | string[]>;
 
 export interface OpenTelemetrySpan {
+  spanContext(): OpenTelemetryIds;
   setAttributes(attributes: OpenTelemetryAttributes): unknown;
   setStatus(status: { readonly code: number; readonly message?: string }): unknown;
   end(time?: Date): void;

@@ -4,6 +4,7 @@ import {
   type OpenTelemetryApi,
   type OpenTelemetryContext,
   type OpenTelemetrySpan,
+  type OpenTelemetryTracer,
   STATUS_ERROR,
 } from "./opentelemetry-api.ts";
 import { eventAttributes } from "./opentelemetry-attributes.ts";
@@ -22,6 +23,8 @@ interface ContextPlace extends Place {
 
 /** Compactions under way whose spans are open; the oldest is ended first. */
 const MOST_ROUNDS = 256;
+/** The trace of spans that no SDK made. */
+const NOBODY = /^0+$/;
 const SCOPE = "compact-context";
 
 /**
@@ -79,6 +82,13 @@ function createSender(
   payload: boolean,
 ): (event: CompactEvent, place: ContextPlace | undefined) => void {
   const tracer = api.trace.getTracer(SCOPE);
+  const startSpan: OpenTelemetryTracer["startSpan"] = (...args) => {
+    const span = tracer.startSpan(...args);
+    if (NOBODY.test(span.spanContext().traceId)) {
+      throw new Error("no OpenTelemetry SDK is registered; register one before the first call");
+    }
+    return span;
+  };
   const measure = createMeasures(api.metrics.getMeter(SCOPE));
   // What was given up without a word ends with its last step.
   const rounds = createNewestMap<OpenRound>(MOST_ROUNDS, (round) => endRound({ ...round, failed: true }));
@@ -87,7 +97,7 @@ function createSender(
     const known = rounds.get(key);
     if (known !== undefined) return known;
     const attributes = { "gen_ai.conversation.id": event.sessionId };
-    const span = tracer.startSpan("compact", { startTime: new Date(event.startedAt), attributes }, place);
+    const span = startSpan("compact", { startTime: new Date(event.startedAt), attributes }, place);
     const context = api.trace.setSpan(place, span);
     const round = { span, context, startedAt: event.startedAt, endedAt: event.endedAt, failed: false };
     rounds.set(key, round);
@@ -100,17 +110,14 @@ function createSender(
     const part = roundStep(event);
     const attributes = eventAttributes(event, payload);
     if (part === undefined) {
-      writeSpan(
-        tracer.startSpan(event.name, { startTime: new Date(event.startedAt), attributes }, context),
-        event,
-      );
+      writeSpan(startSpan(event.name, { startTime: new Date(event.startedAt), attributes }, context), event);
       return;
     }
     const key = `${part.step} ${event.sessionId}`;
     const round = roundFor(key, event, context);
     // Without an archive, the first that is heard of a round may be younger than its decision.
     const startedAt = notBefore(event.startedAt, round.startedAt);
-    writeSpan(tracer.startSpan(event.name, { startTime: new Date(startedAt), attributes }, round.context), {
+    writeSpan(startSpan(event.name, { startTime: new Date(startedAt), attributes }, round.context), {
       ...event,
       startedAt,
     });

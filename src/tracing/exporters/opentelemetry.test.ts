@@ -1,0 +1,135 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type EventDescription, warning } from "../events.ts";
+import { createTracer } from "../tracer.ts";
+import { createOpenTelemetryExporter } from "./opentelemetry.ts";
+import type { OpenTelemetryApi, OpenTelemetryContext } from "./opentelemetry-api.ts";
+
+interface Written {
+  readonly name: string;
+  readonly parent: string;
+  status: number;
+  ended: boolean;
+}
+
+/** As much of OpenTelemetry's API as is used, with contexts that are names. */
+function fakeApi(registered = true) {
+  const current = new AsyncLocalStorage<string>();
+  const spans: Written[] = [];
+  const context = (name: string): OpenTelemetryContext => ({ getValue: () => name });
+  const nameOf = (one: OpenTelemetryContext | undefined): string => String(one?.getValue(Symbol("name")));
+  const api: OpenTelemetryApi = {
+    context: { active: () => context(current.getStore() ?? "root") },
+    trace: {
+      getSpanContext: (one) => ({ traceId: `trace of ${nameOf(one)}`, spanId: "1" }),
+      setSpan: (_parent, span) => context((span as unknown as { readonly name: string }).name),
+      getTracer: () => ({
+        startSpan(name, _options, parent) {
+          const span: Written = { name, parent: nameOf(parent), status: 0, ended: false };
+          spans.push(span);
+          return Object.assign(span, {
+            setAttributes: () => undefined,
+            spanContext: () => ({ traceId: (registered ? "1" : "0").repeat(32), spanId: "1" }),
+            setStatus: ({ code }: { readonly code: number }) => {
+              span.status = code;
+            },
+            end: () => {
+              span.ended = true;
+            },
+          });
+        },
+      }),
+    },
+    metrics: {
+      getMeter: () => ({
+        createCounter: () => ({ add: () => undefined }),
+        createHistogram: () => ({ record: () => undefined }),
+      }),
+    },
+  };
+  return { api, spans, inside: <T>(name: string, act: () => T): T => current.run(name, act) };
+}
+
+const note = { ...warning({ severity: "low", code: "x", message: "m" }), sessionId: "s" };
+
+function trace(options: { readonly api?: OpenTelemetryApi } = {}) {
+  const lines: string[] = [];
+  const exporters = [createOpenTelemetryExporter(options)];
+  const tracer = createTracer({ exporters, now: () => 0, onError: (line) => lines.push(line) });
+  return { tracer, lines };
+}
+
+afterEach(() => {
+  vi.doUnmock("@opentelemetry/api");
+});
+
+describe("OpenTelemetry exporter", () => {
+  it("OBS-4 knows the place of events that come before the package is loaded", async () => {
+    const { api, spans, inside } = fakeApi();
+    vi.doMock("@opentelemetry/api", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { ...api };
+    });
+    const { tracer, lines } = trace();
+    for (const name of ["a", "b"]) inside(name, () => tracer.emit(note));
+    await tracer.flush(2_000);
+    const late = inside("c", () => tracer.emit(note));
+    await tracer.flush(2_000);
+    expect(lines).toEqual([]);
+    expect(spans.map(({ parent }) => parent)).toEqual(["a", "b", "c"]);
+    expect(late.host).toEqual({ traceId: "trace of c", spanId: "1" });
+  });
+
+  it("OBS-6 says what to install where the package is missing, and disturbs nobody", async () => {
+    const { tracer, lines } = trace();
+    tracer.emit(note);
+    tracer.emit(note);
+    expect(await tracer.flush(5_000)).toBe(true);
+    expect(lines).toEqual([
+      "[OpenTelemetry] an exporter fails: the package @opentelemetry/api is not installed: npm install @opentelemetry/api",
+      "[OpenTelemetry] 2 events were not delivered",
+    ]);
+  });
+
+  it("OBS-6 says that no SDK is registered", async () => {
+    const { api } = fakeApi(false);
+    const { tracer, lines } = trace({ api });
+    tracer.emit(note);
+    await tracer.flush(2_000);
+    expect(lines[0]).toBe(
+      "[OpenTelemetry] an exporter fails: no OpenTelemetry SDK is registered; register one before the first call",
+    );
+  });
+
+  it("OBS-4 ends the span of a compaction that came to nothing with an error, and of those that were forgotten", async () => {
+    const { api, spans } = fakeApi();
+    const { tracer } = trace({ api });
+    const emit = (
+      name: EventDescription["name"],
+      properties: Record<string, unknown>,
+      sessionId: string,
+    ): void => {
+      const status = name === "compact.error" ? "error" : "ok";
+      tracer.emit({ name, status, properties, sessionId });
+    };
+    emit("compact.archival", { step: 1 }, "lost");
+    emit("compact.error", { step: 1, fallback: "the session is read again" }, "lost");
+    emit("compact.archival", { step: 1 }, "made");
+    emit("compact.error", { step: 1, fallback: "builtin" }, "made");
+    emit("compact.pruned_messages", { step: 1 }, "made");
+    for (let count = 0; count < 257; count += 1) emit("compact.archival", { step: 1 }, `open ${count}`);
+    await tracer.flush(5_000);
+    const rounds = spans.filter(({ name }) => name === "compact");
+    expect(rounds.slice(0, 4).map(({ status, ended }) => [status, ended])).toEqual([
+      [2, true],
+      [0, true],
+      [2, true],
+      [0, false],
+    ]);
+    expect(
+      spans
+        .filter(({ name }) => name !== "compact")
+        .every(({ parent, ended }) => parent === "compact" && ended),
+    ).toBe(true);
+  });
+});
