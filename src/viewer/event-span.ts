@@ -31,7 +31,7 @@ export function spanView({ id, parent, name, start, end, status, data }: SpanDra
 }
 
 /** Names and values, those of an object inside by `outer.inner`. */
-export function attributesOf(data: Readonly<Record<string, unknown>>): SpanView["attributes"] {
+function attributesOf(data: Readonly<Record<string, unknown>>): SpanView["attributes"] {
   const attributes: { name: string; value: string }[] = [];
   const add = (name: string, value: unknown): void => {
     if (attributes.length < MOST_ATTRIBUTES && value !== undefined) {
