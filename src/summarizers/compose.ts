@@ -38,6 +38,7 @@ const LITTLE_SHARE = 0.15;
 const WIDER = [1, 0.7];
 /** Least room of the sections that a short summary has too. */
 const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, constraints: 30 };
+/** In less room a section is a heading and a stub. */
 const LEAST_SECTION = 24;
 const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifiers"]);
 /** `brief` stays short whatever it is given. */
@@ -139,9 +140,9 @@ function sectionTexts(
   let left = Math.floor(maxTokens * plan.sectionsShare);
   for (const [heading, share] of plan.sections) {
     const section = buildSection(heading, share, state, identifiers);
-    const least = LEAST[heading] ?? LEAST_SECTION * part;
-    const room = Math.floor(Math.min(left, Math.max(least, part * share * maxTokens)));
-    const lines = section.blocks.length === 0 ? [] : sectionLines(section, room, countText);
+    const room = Math.floor(Math.min(left, Math.max(LEAST[heading] ?? 0, part * share * maxTokens)));
+    const empty = section.blocks.length === 0 || room < LEAST_SECTION;
+    const lines = empty ? [] : sectionLines(section, room, countText);
     if (lines.length > 0) left -= countText(`${lines.join("\n")}\n`);
     texts.push(...lines);
     if (!LISTS.has(heading)) prose.push(...lines);

@@ -19,6 +19,8 @@ export interface Section {
 type Count = (text: string) => number;
 
 const MISSES = 8;
+/** An item clipped to fewer tokens says nothing. */
+const LEAST_CLIPPED = 24;
 
 /** The lines of a section in at most `room` tokens; none when not even one block fits under the heading. */
 export function sectionLines(section: Section, room: number, countText: Count): string[] {
@@ -77,7 +79,7 @@ function listLines(label: string, items: readonly string[], room: number, countT
 }
 
 function clippedItem(block: Block, room: number, countText: Count): string[] {
-  if (block.kind !== "item" || room < 12) return [];
+  if (block.kind !== "item" || room < LEAST_CLIPPED) return [];
   for (let characters = room * 4; characters > 16; characters = Math.floor(characters * 0.8)) {
     const line = `- ${clipEnd(block.text, characters)}`;
     if (countText(`${line}\n`) <= room) return [line];

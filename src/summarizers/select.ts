@@ -3,6 +3,7 @@ import type { Evidence, EvidenceIndex } from "./evidence.ts";
 import { createMaxHeap } from "./heap.ts";
 import type { Line, LineSource } from "./lines.ts";
 import { type LineMeasure, measureLine } from "./text.ts";
+import { WEIGHTS } from "./weights.ts";
 
 export interface Selection {
   readonly lines: readonly Line[];
@@ -34,19 +35,7 @@ export function createPurse(tokens: number): Purse {
   };
 }
 
-const SOURCE_WEIGHT: Readonly<Record<LineSource, number>> = {
-  assistant: 3,
-  user: 2,
-  summary: 3,
-  call: 0.7,
-  read: 0.6,
-  output: 1,
-  note: 1,
-};
-const MENTIONS = [1, 0.6, 0.4];
 const SPEECH: ReadonlySet<LineSource> = new Set(["assistant", "user", "summary"]);
-const SPEECH_WORTH = 0.02;
-const WISH_WORTH = 1.5;
 const MISFITS = 60;
 const GROUP_COST = 4;
 
@@ -81,7 +70,7 @@ export function keepLine(position: number, selection: Selection, kept: Kept, pur
 /** Fills the purse with the lines that tell most for their tokens: greedy, values looked at again when they may have sunk. */
 export function selectLines(selection: Selection, kept: Kept, purse: Purse): void {
   const measures = selection.lines.map((line) => measureLine(line.text));
-  const telling = measures.map(({ words }) => Math.min(1, words / 8));
+  const telling = measures.map(({ words }) => Math.min(1, words / WEIGHTS.tellingWords));
   const weights = selection.lines.map((line, position) => lineWeight(line, measures[position]));
   const wishes = selection.lines.map((line) => wishWorth(line, selection.wished));
   const heap = createMaxHeap();
@@ -109,18 +98,19 @@ export function selectLines(selection: Selection, kept: Kept, purse: Purse): voi
 function worth(position: number, telling: number, selection: Selection, kept: Kept): number {
   const line = selection.lines[position];
   if (line === undefined) return 0;
-  let value = SPEECH.has(line.source) ? SPEECH_WORTH * telling : 0;
+  let value = SPEECH.has(line.source) ? WEIGHTS.speech * telling : 0;
   for (const fact of selection.index.ofLine[position] ?? []) {
     const { likely } = fact;
     const mentions = kept.mentions.get(fact) ?? 0;
-    if (mentions === 0 && !selection.shown.has(fact.key)) value += likely - 0.05 * (1 - likely);
-    value += 2.5 * likely * telling * (MENTIONS[mentions] ?? 0);
+    if (mentions === 0 && !selection.shown.has(fact.key))
+      value += likely - WEIGHTS.distraction * (1 - likely);
+    value += WEIGHTS.telling * likely * telling * (WEIGHTS.tellings[mentions] ?? 0);
   }
   return value;
 }
 
 function lineWeight(line: Line, measure: LineMeasure | undefined): number {
-  return SOURCE_WEIGHT[line.source] / ((measure?.tokens ?? 1) + GROUP_COST) ** 0.7;
+  return WEIGHTS.source[line.source] / ((measure?.tokens ?? 1) + GROUP_COST) ** WEIGHTS.price;
 }
 
 // What a person asked for counts whoever said it.
@@ -129,5 +119,5 @@ function wishWorth(line: Line, wished: ReadonlySet<string>): number {
   const text = line.text.toLowerCase();
   let shared = 0;
   for (const word of wished) if (text.includes(word)) shared += 1;
-  return (WISH_WORTH * Math.min(3, shared)) / SOURCE_WEIGHT[line.source];
+  return (WEIGHTS.wish * Math.min(3, shared)) / WEIGHTS.source[line.source];
 }
