@@ -18,8 +18,8 @@ export interface Acknowledged {
 export interface Running {
   readonly process: ChildProcess;
   readonly closed: Promise<Acknowledged>;
-  /** Resolves when it begins to write. */
-  readonly ready: Promise<void>;
+  /** Resolves when it says a word: `ready` when it begins to write, `added` when it has written. */
+  said(word: string): Promise<void>;
 }
 
 export function startWorker(channel: string, name: string, first: number, rounds: number): Running {
@@ -27,18 +27,20 @@ export function startWorker(channel: string, name: string, first: number, rounds
     stdio: ["ignore", "pipe", "inherit"],
   });
   let printed = "";
-  let begun: () => void = () => {};
-  const ready = new Promise<void>((resolve) => {
-    begun = resolve;
-  });
+  const waiting: { readonly word: string; readonly resolve: () => void }[] = [];
   process_.stdout.on("data", (data) => {
     printed += data;
-    begun();
+    for (const { word, resolve } of waiting) if (printed.includes(word)) resolve();
   });
   const closed = new Promise<Acknowledged>((resolve) => {
     process_.on("close", () => resolve(acknowledged(printed)));
   });
-  return { process: process_, closed, ready };
+  const said = (word: string): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.push({ word, resolve });
+      if (printed.includes(word)) resolve();
+    });
+  return { process: process_, closed, said };
 }
 
 function acknowledged(printed: string): Acknowledged {

@@ -32,7 +32,7 @@ describe.skipIf(!possible)("processes that change one memory", () => {
     let halfWay = 0;
     for (let kill = 0; kill < KILLS; kill++) {
       const worker = startWorker(channel, "k", first, 10_000);
-      await worker.ready;
+      await worker.said(kill % 2 === 0 ? "ready" : "added");
       await new Promise((done) => setTimeout(done, 10 + ((kill * 53) % 170)));
       worker.process.kill("SIGKILL");
       const said = await worker.closed;
