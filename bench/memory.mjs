@@ -1,6 +1,7 @@
 // What a channel's memory adds to the check before each model call: two sessions of the same turns go side by side, one
 // with a memory (its ports in the manager, `afterTurn` after each turn) and one without, on disk, many compactions
-// among them. Wall clock of `preflight` alone; between turns both wait as for a model.
+// among them. Wall clock and processor time of `preflight` alone; between turns both wait, as for a model, until the work
+// beside the run is done.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { createChannelMemory } from "../dist/memory/index.js";
 import { decode } from "../dist/messages/codecs.js";
 
 const TURNS = Number(process.env.BENCH_TURNS ?? 400);
-const THINKING_MS = 25;
+const THINKING_MS = 5;
 
 function words(seed, count) {
   let state = seed * 2654435761 + 1;
@@ -79,8 +80,10 @@ function side(withMemory) {
 async function step(one, number) {
   one.list.push(...turn(number));
   const started = performance.now();
+  const before = process.cpuUsage();
   const { report } = await one.manager.preflight("session", one.list);
-  const spent = performance.now() - started;
+  const { user, system } = process.cpuUsage(before);
+  const spent = { wall: performance.now() - started, cpu: (user + system) / 1000 };
   if (number > 40) (report.compacted ? one.compacted : one.passed).push(spent);
   one.memory?.afterTurn(decode(one.list, "openai-chat"));
 }
@@ -91,17 +94,18 @@ for (let number = 0; number < TURNS; number += 1) {
   for (const one of number % 2 === 0 ? sides : sides.toReversed()) {
     await step(one, number);
     await pause(THINKING_MS);
+    await one.memory?.settled();
   }
 }
-const figures = (values) => ({ count: values.length, p50: share(values, 0.5), p99: share(values, 0.99) });
+const figures = (spent) => {
+  const of = (kind, part) => share(spent.map((one) => one[kind]), part);
+  return { count: spent.length, p50: of("wall", 0.5), p99: of("wall", 0.99), cpu: of("cpu", 0.5) };
+};
 const report = {};
 for (const kind of ["passed", "compacted"]) {
   const [without, with_] = sides.map((one) => figures(one[kind]));
-  report[kind] = {
-    without,
-    with: with_,
-    ratio: { p50: with_.p50 / without.p50, p99: with_.p99 / without.p99 },
-  };
+  const ratio = Object.fromEntries(["p50", "p99", "cpu"].map((name) => [name, with_[name] / without[name]]));
+  report[kind] = { without, with: with_, ratio };
 }
 for (const one of sides) {
   await one.manager.flush();
@@ -110,16 +114,16 @@ for (const one of sides) {
 }
 const table = (kind, label) => {
   const { without, with: with_, ratio } = report[kind];
-  const row = (name, figure) =>
-    `| ${name} | ${figure.count} | ${figure.p50.toFixed(2)} | ${figure.p99.toFixed(2)} |`;
+  const row = (name, { count = "", p50, p99, cpu }) =>
+    `| ${name} | ${count} | ${p50.toFixed(2)} | ${p99.toFixed(2)} | ${cpu.toFixed(2)} |`;
   return [
-    `${label}, ms\n`,
-    "| | checks | p50 | p99 |",
-    "|---|---|---|---|",
+    `| ${label}, ms | checks | p50 | p99 | processor, p50 |`,
+    "|---|---|---|---|---|",
     row("without a memory", without),
     row("with a memory", with_),
-    `| ratio | | ${ratio.p50.toFixed(2)} | ${ratio.p99.toFixed(2)} |\n`,
+    row("ratio", ratio),
+    "",
   ].join("\n");
 };
-console.log(`${table("passed", "Checks that pass")}\n${table("compacted", "Checks that compact")}`);
+console.log(`${table("passed", "checks that pass")}\n${table("compacted", "checks that compact")}`);
 if (process.argv[2] !== undefined) writeFileSync(process.argv[2], `${JSON.stringify(report, null, 2)}\n`);
