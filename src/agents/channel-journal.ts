@@ -26,12 +26,6 @@ export interface ChannelJournal extends Journal {
   settled(): Promise<void>;
 }
 
-/** A message as it is stored. */
-interface MessageLine {
-  readonly context: string;
-  readonly log: string;
-}
-
 export interface ChannelJournalOptions {
   readonly channelDir: string;
   /** Where the files go instead of the folder. */
@@ -56,22 +50,24 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
   const files = options.driver ?? createFsDriver({ root: channelDir, warn: tell });
   let header: Omit<StoredSession, "messages"> = { id: "", related: [] };
 
-  const lines = new WeakMap<AgentMessage, MessageLine>();
-  const lineFor = (message: AgentMessage): MessageLine => {
-    const known = lines.get(message);
+  // A list is stored as a whole again and again: its messages are looked through once.
+  const safe = new WeakMap<AgentMessage, string>();
+  const safeText = (message: AgentMessage): string => {
+    const known = safe.get(message);
     if (known !== undefined) return known;
-    const safe = withoutSecrets(message, redactor);
-    const timestamp = now().toISOString();
-    const made = {
-      context: lineOf({ type: "message", timestamp, message: safe }),
-      log: lineOf({ timestamp, session: header.id, message: safe }),
-    };
-    lines.set(message, made);
-    return made;
+    const text = JSON.stringify(withoutSecrets(message, redactor));
+    safe.set(message, text);
+    return text;
+  };
+  const contextLine = (message: AgentMessage): string =>
+    `{"type":"message","message":${safeText(message)}}\n`;
+  const logLine = (message: AgentMessage): string => {
+    const about = JSON.stringify({ timestamp: now().toISOString(), session: header.id });
+    return `${about.slice(0, -1)},"message":${safeText(message)}}\n`;
   };
   const rewrite = async (messages: readonly AgentMessage[]): Promise<void> => {
     const first = lineOf({ type: "session", format: 1, ...header });
-    const rest = messages.map((message) => lineFor(message).context);
+    const rest = messages.map(contextLine);
     await files.put(CHANNEL_FILES.context, [first, ...rest].join(""));
   };
   // The log follows beside the run; what it could not take is told with the next message.
@@ -108,9 +104,8 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       await rewrite(messages);
     },
     async add(message) {
-      const line = lineFor(message);
-      log(line.log);
-      await files.append(CHANNEL_FILES.context, line.context);
+      log(logLine(message));
+      await files.append(CHANNEL_FILES.context, contextLine(message));
       const failure = logFailure;
       logFailure = undefined;
       if (failure !== undefined) warn({ ...diagnosticOf(failure), code: "log-not-written" });

@@ -104,7 +104,11 @@ export function look(
   list: readonly unknown[],
   { known, ports }: { readonly known: Source | undefined; readonly ports: SessionPorts },
 ): void {
-  if (known !== undefined && grow(session, list, { known, ports })) return;
+  if (known !== undefined && grow(session, list, { known, ports })) {
+    // Who goes on from our output does not come back to the raw list: that one would grow for nothing.
+    if (known.isView) session.sources = [known];
+    return;
+  }
   const messages = markSummaries(ports.codec.decode(list));
   const projection = project(messages, session.state, ports);
   show(session, projection, ports);
