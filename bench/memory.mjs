@@ -98,7 +98,11 @@ for (let number = 0; number < TURNS; number += 1) {
   }
 }
 const figures = (spent) => {
-  const of = (kind, part) => share(spent.map((one) => one[kind]), part);
+  const of = (kind, part) =>
+    share(
+      spent.map((one) => one[kind]),
+      part,
+    );
   return { count: spent.length, p50: of("wall", 0.5), p99: of("wall", 0.99), cpu: of("cpu", 0.5) };
 };
 const report = {};

@@ -11,16 +11,34 @@ const list = (turns: number): Message[] =>
     { id: `a${turn}`, role: "assistant", parts: [{ type: "text", text: `Answer ${turn}` }] },
   ]).flat();
 
-function manager(beforeCompaction: BeforeCompaction, beforeCompactionWaitMs?: number): { manager: CompactManager; warnings: string[] } {
+function manager(
+  beforeCompaction: BeforeCompaction,
+  beforeCompactionWaitMs?: number,
+): { manager: CompactManager; warnings: string[] } {
   const warnings: string[] = [];
   const wait = beforeCompactionWaitMs === undefined ? {} : { beforeCompactionWaitMs };
-  const ports = { storage: createMemoryDriver(), onWarning: (message: string) => warnings.push(message), beforeCompaction, ...wait };
-  return { manager: new CompactManager({ maxContextTokens: 12_000, policy: { keepRecentTurns: 2, hardCapBuffer: 500 } }, ports), warnings };
+  const ports = {
+    storage: createMemoryDriver(),
+    onWarning: (message: string) => warnings.push(message),
+    beforeCompaction,
+    ...wait,
+  };
+  return {
+    manager: new CompactManager(
+      { maxContextTokens: 12_000, policy: { keepRecentTurns: 2, hardCapBuffer: 500 } },
+      ports,
+    ),
+    warnings,
+  };
 }
 
 describe("before a compaction", () => {
   it("MEM-9 the whole list is shown, with what leaves it, before the state is committed, by threshold and by hand", async () => {
-    const seen: { readonly ids: readonly string[]; readonly moment: CompactionMoment; readonly steps: number }[] = [];
+    const seen: {
+      readonly ids: readonly string[];
+      readonly moment: CompactionMoment;
+      readonly steps: number;
+    }[] = [];
     const { manager: one } = manager((messages, moment) => {
       seen.push({ ids: messages.map(({ id }) => id), moment, steps: one.getState("s").archiveSteps });
     });

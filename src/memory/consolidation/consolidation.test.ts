@@ -86,7 +86,9 @@ describe("what lasts", () => {
 });
 
 it("MEM-8 what SESSION.md holds as the work at hand is not kept as a lasting fact", async () => {
-  const list = talk().user("Remember to ask Ann about the billing code. Remember that Ann owns the billing code.").reply("Noted.");
+  const list = talk()
+    .user("Remember to ask Ann about the billing code. Remember that Ann owns the billing code.")
+    .reply("Noted.");
   await writeFile(join(channelDir, "SESSION.md"), "# Next Steps\n\n- To ask Ann about the billing code\n");
   await consolidate(list.messages, context());
   expect(await read("MEMORY.md")).toContain("Ann owns the billing code.");

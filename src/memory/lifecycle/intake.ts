@@ -1,6 +1,6 @@
 import type { Message } from "../../messages/message.ts";
-import { consolidate } from "../consolidation/consolidate.ts";
 import { createTurns } from "../../storage/turns.ts";
+import { consolidate } from "../consolidation/consolidate.ts";
 import { lessonsOf } from "../lessons.ts";
 import type { TaskContext } from "../memory-task.ts";
 import type { Lane } from "./lane.ts";
