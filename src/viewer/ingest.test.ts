@@ -44,7 +44,7 @@ describe("Ariadne's protocol", () => {
     expect(store.list().sessions).toEqual([]);
   });
 
-  it("OBS-7 keeps spans below their parents with durations and attributes, by session", () => {
+  it("keeps spans below their parents with durations and attributes, by session", () => {
     const store = createViewStore();
     ingest(
       { batch: [span({ parent_id: "p", data: { session_id: "mine", policy: { a: 1 }, output: "text" } })] },
