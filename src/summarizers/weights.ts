@@ -1,5 +1,3 @@
-import type { LineSource } from "./lines.ts";
-
 /**
  * Every number that decides which lines a summary tells. Set by hand, once, from what a study of real agent sessions
  * found to come back later; fitting them to sessions made other sessions worse.
@@ -47,7 +45,7 @@ export const WEIGHTS = {
     read: 0.6,
     output: 1,
     note: 1,
-  } satisfies Readonly<Record<LineSource, number>>,
+  },
   /** Worth is divided by tokens to this power: long lines are a little better than their price. */
   price: 0.7,
 } as const;
