@@ -33,7 +33,7 @@ export function createCompactionPanel(shared: Shared): HTMLElement {
     if (view === opened) return;
     opened = view;
     list.show(view);
-    if (view !== undefined) summary.show(view);
+    summary.show(view);
   });
   return node;
 }

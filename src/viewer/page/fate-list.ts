@@ -63,6 +63,7 @@ export function createFateList(
   return {
     node: element("div", { class: "column" }, filters.node, list.node, detail.node),
     show(compaction) {
+      list.wait(compaction === undefined);
       opened = compaction;
       sources = new Set();
       filter(new Set(), true);

@@ -5,7 +5,8 @@ import { visibleText } from "./visible-text.ts";
 
 export interface SummaryView {
   readonly node: HTMLElement;
-  show(compaction: CompactionView): void;
+  /** `undefined`: it is on its way. */
+  show(compaction: CompactionView | undefined): void;
   /** Marks the lines that come from a message, and brings the first into sight; says how many there are. */
   markFrom(message: number | undefined): number;
   /** Takes all marks away. */
@@ -20,6 +21,8 @@ export interface SummaryPorts {
 
 /** Most sources that are offered one by one; a line that gathers more says how many. */
 const MOST_CHIPS = 12;
+
+const NONE = "No summary was written: nothing but old tool output left.";
 
 interface Line {
   readonly node: HTMLButtonElement;
@@ -65,16 +68,13 @@ export function createSummaryView(ports: SummaryPorts): SummaryView {
 
   return {
     node,
-    show({ summary }) {
+    show(compaction) {
       lines = [];
-      const none = element(
-        "p",
-        { class: "empty" },
-        "No summary was written: nothing but old tool output left.",
-      );
+      const pieces = compaction?.summary ?? [];
+      const none = element("p", { class: "empty" }, compaction === undefined ? "…" : NONE);
       fill(
         node,
-        ...(summary.length === 0 ? [none] : summary.map((piece) => headingOf(piece) ?? lineOf(piece))),
+        ...(pieces.length === 0 ? [none] : pieces.map((piece) => headingOf(piece) ?? lineOf(piece))),
       );
       node.scrollTop = 0;
     },

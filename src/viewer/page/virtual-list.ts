@@ -22,6 +22,8 @@ export interface VirtualList {
   show(length: number, top?: boolean): void;
   /** Draws the rows in sight again. */
   redraw(): void;
+  /** While there are no rows because they are on their way, nothing else is said. */
+  wait(on: boolean): void;
   /** Marks a row and brings it into the middle of the sight. */
   reveal(index: number): void;
   /** The marked row, -1 for none. */
@@ -42,13 +44,11 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
   let length = 0;
   let marked = -1;
   let height = 0;
-  let queued = false;
 
   const measure = (): void => {
     height = Number.parseFloat(getComputedStyle(node).getPropertyValue("--row")) || 32;
   };
   const draw = (): void => {
-    queued = false;
     if (height === 0) measure();
     const first = Math.max(0, Math.floor(node.scrollTop / height) - SPARE);
     const last = Math.min(length, Math.ceil((node.scrollTop + node.clientHeight) / height) + SPARE);
@@ -75,14 +75,7 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
   };
 
   listen(node, options, { mark, marked: () => marked, length: () => length, height: () => height });
-  node.addEventListener(
-    "scroll",
-    () => {
-      if (!queued) requestAnimationFrame(draw);
-      queued = true;
-    },
-    { passive: true },
-  );
+  node.addEventListener("scroll", oncePerFrame(draw), { passive: true });
   new ResizeObserver(() => {
     measure();
     redraw();
@@ -91,6 +84,10 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
   return {
     node,
     redraw,
+    wait: (on) => {
+      empty.textContent = on ? "…" : options.empty;
+      node.setAttribute("aria-busy", String(on));
+    },
     marked: () => marked,
     show(now, top = false) {
       const atEnd = node.scrollTop > 0 && node.scrollTop + node.clientHeight >= length * height - 2;
@@ -106,6 +103,18 @@ export function createVirtualList(options: VirtualListOptions): VirtualList {
       node.scrollTop = Math.max(0, (index + 0.5) * height - node.clientHeight / 2);
       mark(index);
     },
+  };
+}
+
+function oncePerFrame(run: () => void): () => void {
+  let queued = false;
+  return () => {
+    if (queued) return;
+    queued = true;
+    requestAnimationFrame(() => {
+      queued = false;
+      run();
+    });
   };
 }
 

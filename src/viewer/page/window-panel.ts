@@ -43,6 +43,7 @@ export function createWindowPanel({ store, originals, showMessage }: Shared): HT
     });
     const top = shown !== undefined && shown !== session.id;
     shown = session.id;
+    list.wait(waiting);
     list.show(content.length, top);
     if (list.marked() < 0) detail.show(undefined);
   });
