@@ -66,8 +66,11 @@ export async function openChat(options: OpenChatOptions): Promise<OpenChat> {
       agent,
       skills: definitions.skills,
       close: async () => {
-        await agent.close();
-        await unlock();
+        try {
+          await agent.close();
+        } finally {
+          await unlock();
+        }
       },
     };
   } catch (error) {
