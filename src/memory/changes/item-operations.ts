@@ -149,7 +149,7 @@ function retiring(
 }
 
 /** The line of a list that holds a new item, with its mark. */
-export function itemLine(text: string, origin: MemoryOrigin, { author, time }: OperationContext): string {
+function itemLine(text: string, origin: MemoryOrigin, { author, time }: OperationContext): string {
   return `- ${text} ${renderMark({ id: itemIdOf(text), time, author, trust: trustOf(origin, author), source: origin.source })}`;
 }
 

@@ -22,7 +22,7 @@ const ENTRY = /<!-- (m-[a-z0-9-]+) (w-[a-z0-9]+) (superseded|invalidated|forgott
 const NEGATIONS = /\b(?:not?|never|none|without|cannot|\w+n['’]t|isnt|dont|doesnt|wont)\b/giu;
 
 /** The entries of the file's text. */
-export function readRetired(text: string): readonly Retired[] {
+function readRetired(text: string): readonly Retired[] {
   return [...text.matchAll(ENTRY)].map(([, id = "", words = "", as = ""]) => ({
     id,
     words,
