@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { tempFolder } from "./harness.ts";
 
 /** `AGENT_SOAK_TURNS=1000 npx vitest run test/agents/soak.test.ts` plays the whole; its figures are in docs/agents.md. */
-const TURNS = Number(process.env.AGENT_SOAK_TURNS ?? 120);
+const TURNS = Number(process.env.AGENT_SOAK_TURNS ?? 100);
 const FULL = TURNS >= 1000;
-const WINDOW = FULL ? 60_000 : 20_000;
+const WINDOW = FULL ? 60_000 : 14_000;
 
 /** Bytes of heap, collected, that turn 1,000 may have over turn 200. */
 const MOST_GROWTH = 5_000_000;
