@@ -9,6 +9,8 @@ export interface MemoryToolOptions {
   /** The channel's folder, with SESSION.md and MEMORY.md. */
   readonly channelDir: string;
   readonly workspaceDir: string;
+  /** Who asks; a channel that names its users answers nobody else. */
+  readonly user?: string | undefined;
   /** Takes secrets out of what is answered: memory files may have been written by hand. */
   redact(text: string): string;
   /** Most tokens of one answer; 2,000 when left out. */
@@ -27,7 +29,7 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 /** A tool that answers a question from the memory files of a channel and its workspace. */
 export function memoryTool(options: MemoryToolOptions): RecallTool {
-  const { channelDir, workspaceDir, redact, maxTokens = RECALL_TOKENS, now, warn } = options;
+  const { channelDir, workspaceDir, user, redact, maxTokens = RECALL_TOKENS, now, warn } = options;
   return {
     name: "compact_recall",
     description:
@@ -42,7 +44,7 @@ export function memoryTool(options: MemoryToolOptions): RecallTool {
     execute: (args) =>
       safely(args, async (given) => {
         const { items, renderedText, candidates } = await recallRelevantMemory({
-          ...{ query: textIn(given, "query"), channelDir, workspaceDir },
+          ...{ query: textIn(given, "query"), channelDir, workspaceDir, user },
           ...{ maxTokens, maxChars: maxTokens * CHARACTERS, countText: o200kBase.count },
           sources: given.logs === true ? [...SOURCES, ...LOGS] : SOURCES,
           ...(now === undefined ? {} : { now: now().getTime() }),

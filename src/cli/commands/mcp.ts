@@ -14,7 +14,7 @@ import { oneLine } from "../render/safe.ts";
 export const mcpCommand: Command = {
   usage: "",
   summary: "archive search, expand and memory recall as MCP tools over stdio, for agents of other programs",
-  flags: ["config", "archive", "session", "channel", "workspace"],
+  flags: ["config", "archive", "session", "channel", "workspace", "user"],
   notes: [
     "For an MCP client to start: stdout carries the protocol and nothing else; everything for people goes to stderr.",
     "--session bounds every tool to one session of the archive. --channel adds compact_recall, which reads its memory files.",
@@ -51,5 +51,5 @@ async function memoryTools(
   if (flags.channel === undefined) return [];
   const folders = await channelFolders(flags.channel, flags, ports);
   const { redactText } = createRedactor({ ...redaction, onWarning: warn });
-  return [memoryTool({ ...folders, redact: redactText, now: ports.now, warn })];
+  return [memoryTool({ ...folders, user: flags.user, redact: redactText, now: ports.now, warn })];
 }
