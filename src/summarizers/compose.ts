@@ -1,3 +1,4 @@
+import { isRule } from "./directives.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { factsIn } from "./facts.ts";
 import { fitLines } from "./fit.ts";
@@ -6,7 +7,7 @@ import { workedWith } from "./identifiers.ts";
 import { addLines, type Line, readLines } from "./lines.ts";
 import { markPrinted, markStaying } from "./printed.ts";
 import { neededLater } from "./score.ts";
-import { sectionLines } from "./section.ts";
+import { type Section, sectionLines } from "./section.ts";
 import { buildSection } from "./sections.ts";
 import { createKept, createPurse, type Selection, selectLines } from "./select.ts";
 import { keepSkeleton } from "./skeleton.ts";
@@ -38,6 +39,8 @@ const LITTLE_SHARE = 0.15;
 const WIDER = [1, 0.7];
 /** Least room of the sections that a short summary has too. */
 const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, constraints: 30 };
+/** Most of the budget that the user's rules may take. */
+const RULES_SHARE = 0.2;
 /** In less room a section is a heading and a stub. */
 const LEAST_SECTION = 24;
 const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifiers"]);
@@ -126,9 +129,10 @@ interface SectionTexts {
 function sectionTexts(
   state: TaskState,
   selection: Selection,
-  { strategy, maxTokens, countText }: ComposeOptions,
+  options: ComposeOptions,
   part: number,
 ): SectionTexts {
+  const { strategy, maxTokens, countText } = options;
   if (maxTokens < LITTLE) {
     const lines = littleRequest(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
     return { lines, prose: lines };
@@ -139,15 +143,34 @@ function sectionTexts(
   const prose: string[] = [];
   let left = Math.floor(maxTokens * plan.sectionsShare);
   for (const [heading, share] of plan.sections) {
-    const section = buildSection(heading, share, state, identifiers);
-    const room = Math.floor(Math.min(left, Math.max(LEAST[heading] ?? 0, part * share * maxTokens)));
-    const empty = section.blocks.length === 0 || room < LEAST_SECTION;
-    const lines = empty ? [] : sectionLines(section, room, countText);
+    const usual = Math.max(LEAST[heading] ?? 0, part * share * maxTokens);
+    const rules = heading === "constraints" ? rulesFirst(state.constraints, usual, options) : undefined;
+    const told = rules === undefined ? state : { ...state, constraints: rules.texts };
+    const section = buildSection(heading, share, told, identifiers);
+    const lines = linesWithin(section, Math.floor(Math.min(left, rules?.room ?? usual)), countText);
     if (lines.length > 0) left -= countText(`${lines.join("\n")}\n`);
     texts.push(...lines);
     if (!LISTS.has(heading)) prose.push(...lines);
   }
   return { lines: texts, prose };
+}
+
+function linesWithin(section: Section, room: number, countText: (text: string) => number): string[] {
+  return section.blocks.length === 0 || room < LEAST_SECTION ? [] : sectionLines(section, room, countText);
+}
+
+/** Constraints have their usual room, or as much as their rules take up to `RULES_SHARE`; without room for all, wishes go first. */
+function rulesFirst(
+  constraints: readonly string[],
+  usual: number,
+  { maxTokens, countText }: ComposeOptions,
+): { readonly texts: readonly string[]; readonly room: number } {
+  const cost = (texts: readonly string[]): number =>
+    countText(`## ${HEADINGS.constraints}\n`) +
+    texts.reduce((total, text) => total + countText(`- ${oneLine(text)}\n>`), 0);
+  const rules = constraints.filter(isRule);
+  const room = Math.max(usual, Math.min(cost(rules), maxTokens * RULES_SHARE));
+  return { texts: cost(constraints) <= room ? constraints : rules, room };
 }
 
 // Where a newer request stands beside the summary, an older one is a line like others.

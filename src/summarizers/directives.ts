@@ -24,6 +24,18 @@ const SPACED = new RegExp(
 const USE_NOT = /\buse\b.{1,80}\b(?:not|over|instead)\b/i;
 const UNSPACED =
   /不要|必须|必須|绝不|永远|只能|禁止|务必|总是|不能|不得|请勿|仅|絶対|必ず|しない|のみ|だけ|常に|べき|いけない|절대|반드시|항상|하지 ?마|금지|마세요|만 사용/;
+const RULE = new RegExp(
+  `(?<![\\p{L}\\p{N}_-])(?:${[
+    "never|don['’]?t|do not|must|mustn['’]?t|shall not|always|only|forbidden|under no circumstances",
+    "nie|niemals|immer|muss|müssen|darf|dürfen|nur|auf keinen fall|keinesfalls",
+    "jamais|toujours|doit|doivent|seulement|uniquement|n['’]utilise[zr]?|interdit",
+    "nunca|siempre|debes?|deben|solo|sólo|solamente|prohibido",
+    "sempre|deve|devem|somente|apenas|proibido",
+    "mai|devono|soltanto|vietato",
+    "никогда|всегда|должен|должна|должно|должны|только|нельзя",
+  ].join("|")})(?![\\p{L}\\p{N}_-])`,
+  "iu",
+);
 const FENCE = /^\s{0,8}(?:```|~~~)/;
 const LONGEST = 300;
 const SAME_WISH = 0.6;
@@ -59,6 +71,12 @@ function directivesIn(text: string): string[] {
 export function isDirective(sentence: string): boolean {
   const read = sentence.slice(0, 1000);
   return SPACED.test(read) || USE_NOT.test(read) || UNSPACED.test(read);
+}
+
+/** True for a directive that leaves no choice: never, must, only and their like, not a preference. */
+export function isRule(sentence: string): boolean {
+  const read = sentence.slice(0, 1000);
+  return RULE.test(read) || UNSPACED.test(read);
 }
 
 function contentWords(text: string): Set<string> {
