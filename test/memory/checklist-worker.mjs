@@ -50,6 +50,8 @@ const agent = await createAgent({
 for (const step of steps) {
   answers = step.answers ?? [];
   if (step.send !== undefined) for await (const _ of agent.send(step.send));
+  // A person reads and types: what goes on beside the run has its time.
+  await memory.settled();
   if (step.compact !== undefined) await agent.compact(step.compact);
   if (step.startNew) await agent.startNew();
   said.sessions.push(agent.sessionId);

@@ -5,6 +5,7 @@ import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/docume
 import type { MemoryOperation } from "../changes/operation.ts";
 import { heldBy, likeness } from "../likeness.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
+import { FINISH } from "../session-update/by-program.ts";
 import { type DurableStatement, durableStatements } from "./durable.ts";
 import { type HistoryEntry, historyEntry } from "./history-entry.ts";
 
@@ -36,8 +37,8 @@ export function consolidationOf(messages: readonly Message[], { memory, session,
   const forgotten = conversation.requests.flatMap(({ text }) =>
     sentences(text).flatMap((said) => meantBy(said, items)),
   );
-  // What SESSION.md holds as the work at hand is no lasting fact, however it is worded.
-  const atHand = [...session.currentState, ...session.nextSteps, ...session.activeFiles];
+  // A step that SESSION.md holds as still to be done is no lasting fact, however it is worded.
+  const atHand = session.nextSteps.filter((step) => !step.startsWith(FINISH));
   const statements = newestOfEach(durableStatements(conversation)).filter(
     ({ text }) => !atHand.some((item) => likeness(item, text) >= REWORDED),
   );

@@ -174,7 +174,8 @@ function nextSteps(task: TaskState, last: readonly string[], log: readonly Workl
   return [...open, ...kept].slice(0, MOST);
 }
 
-const FINISH = "Finish: ";
+/** Stands before a request that waits for its answer, among the next steps. */
+export const FINISH = "Finish: ";
 /** Share of a step's words that the newest turns say when it was done. */
 const DONE = 0.8;
 
