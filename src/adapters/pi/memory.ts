@@ -27,21 +27,38 @@ export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, new
     },
   });
   if (memory === undefined) return;
-  pi.on("before_agent_start", async ({ prompt }: PiBeforeAgentEvent) => {
-    const { renderedText } = await memory.recall(prompt);
-    if (renderedText === "") return undefined;
-    return { message: { customType: "compact-memory", content: renderedText, display: false } };
-  });
-  pi.on("agent_end", ({ messages }: PiAgentEndEvent) => {
-    const { sessionId, messages: before = [] } = newest() ?? {};
-    memory.afterTurn(decode(joined(before, messages), "pi"), { sessionId });
-  });
-  pi.on("session_before_switch", async ({ reason }: PiSwitchEvent) => {
-    const list = newest();
-    if (reason !== "new" || list === undefined) return;
-    await memory.beforeNewSession(decode(list.messages, "pi"), { sessionId: list.sessionId });
-  });
+  pi.on("before_agent_start", ({ prompt }: PiBeforeAgentEvent, context: PiContext) =>
+    shielded(context, async () => {
+      const { renderedText } = await memory.recall(prompt);
+      if (renderedText === "") return undefined;
+      return { message: { customType: "compact-memory", content: renderedText, display: false } };
+    }),
+  );
+  pi.on("agent_end", ({ messages }: PiAgentEndEvent, context: PiContext) =>
+    shielded(context, async () => {
+      const { sessionId, messages: before = [] } = newest() ?? {};
+      memory.afterTurn(decode(joined(before, messages), "pi"), { sessionId });
+    }),
+  );
+  pi.on("session_before_switch", ({ reason }: PiSwitchEvent, context: PiContext) =>
+    shielded(context, async () => {
+      const list = newest();
+      if (reason !== "new" || list === undefined) return;
+      await memory.beforeNewSession(decode(list.messages, "pi"), { sessionId: list.sessionId });
+    }),
+  );
   pi.on("session_shutdown", () => memory.close());
+}
+
+/** A handler that throws would end pi's turn: what goes wrong is a notice. */
+async function shielded<T>(context: PiContext, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    context.ui.notify(`compact: memory: ${words}`, "warning");
+    return undefined;
+  }
 }
 
 /** What pi sent last, and what of its newest messages stands behind it. */
