@@ -64,8 +64,8 @@ function triggerWords({ trigger, untilTrigger }: ContextView): string {
 function pastWords({ compactions, lastCompaction, archiveSteps }: ContextView): string {
   if (compactions === 0) return "nothing was compacted";
   const when =
-    lastCompaction === undefined ? "" : `, the last ${lastCompaction.slice(0, 16).replace("T", " ")}`;
-  return `${plural(compactions, "compaction")}${when}; originals in ${plural(archiveSteps, "archive step")}`;
+    lastCompaction === undefined ? "" : `, the last ${lastCompaction.slice(0, 16).replace("T", " ")} UTC`;
+  return `${plural(compactions, "compaction")}${when}; ${plural(archiveSteps, "archive step")}`;
 }
 
 function pinnedWords({ pinned }: ContextView): string {

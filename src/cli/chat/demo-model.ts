@@ -14,7 +14,7 @@ const ABILITIES = `I am a script, not a language model: I know a few commands an
   write FILE TEXT         run COMMAND
   search WORDS            expand ID
   agent NAME TASK         skill NAME
-  fill 3000               I talk for some 3,000 tokens, so that the context fills up
+  fill 3000               I talk for some 3,000 tokens; the context fills up
   slow                    I talk slowly, to be interrupted
   fail                    my answer breaks off in the middle
 
