@@ -321,7 +321,12 @@ describe("with a manager", () => {
     const memory = open();
     const manager = new CompactManager(
       { maxContextTokens: 16_000, policy: { keepRecentTurns: 2, hardCapBuffer: 1_000 } },
-      { storage: createMemoryDriver(), onWarning: () => undefined, beforeCompactionWaitMs: 20_000, ...memory.ports },
+      {
+        storage: createMemoryDriver(),
+        onWarning: () => undefined,
+        beforeCompactionWaitMs: 20_000,
+        ...memory.ports,
+      },
     );
     let atCommit = "";
     manager.onCompaction(() => {
@@ -352,7 +357,12 @@ describe("with a manager", () => {
     const memory = open({ model });
     const manager = new CompactManager(
       { maxContextTokens: 16_000, policy: { keepRecentTurns: 2, hardCapBuffer: 1_000 } },
-      { storage: createMemoryDriver(), onWarning: () => undefined, beforeCompactionWaitMs: 20_000, ...memory.ports },
+      {
+        storage: createMemoryDriver(),
+        onWarning: () => undefined,
+        beforeCompactionWaitMs: 20_000,
+        ...memory.ports,
+      },
     );
     const started = performance.now();
     const { report } = await manager.preflight("one", chat(14).messages);
