@@ -1,5 +1,5 @@
 import { CompactError } from "../errors.ts";
-import { decode, detectListFormat, encode } from "../messages/codecs.ts";
+import { decode, detectList, encode } from "../messages/codecs.ts";
 import type { Format, Message, Part } from "../messages/message.ts";
 
 /** Reads and writes one caller's lists. */
@@ -8,6 +8,8 @@ export interface ListCodec {
   readonly format: Format | undefined;
   /** True where the caller's messages are neutral already, so that nothing is translated. */
   readonly neutral: boolean;
+  /** False where the list may turn out to be in another format once it says more. */
+  readonly certain: boolean;
   decode(list: readonly unknown[], previous?: readonly Message[]): Message[];
   encode(messages: readonly Message[]): unknown[];
 }
@@ -15,6 +17,7 @@ export interface ListCodec {
 const neutralCodec = (format: Format | undefined): ListCodec => ({
   format,
   neutral: true,
+  certain: true,
   decode: (list) => [...(list as readonly Message[])],
   encode: (messages) => [...messages],
 });
@@ -22,19 +25,24 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
 /** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
 export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
   if (isNeutralList(list, format)) return neutralCodec(format);
-  const known = format ?? detectListFormat(list);
-  if (known === undefined) {
+  const found = format === undefined ? detectList(list) : { format, certain: true };
+  if (found === undefined) {
     throw new CompactError("UnknownFormat", "the messages are in no format that is known here", {
       place: "messages",
       hint: 'Pass `format`, such as "openai-chat" or "anthropic".',
     });
   }
   return {
-    format: known,
+    ...found,
     neutral: false,
-    decode: (entries, previous) => decode(entries, known, previous),
-    encode: (messages) => encode(messages, known),
+    decode: (entries, previous) => decode(entries, found.format, previous),
+    encode: (messages) => encode(messages, found.format),
   };
+}
+
+/** Whether entries show which format they are in; bare texts do not. */
+export function tellsFormat(entries: readonly unknown[]): boolean {
+  return detectList(entries)?.certain === true;
 }
 
 const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([

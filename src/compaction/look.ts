@@ -7,7 +7,7 @@ import type { RequestCount, TokenBreakdown } from "../tokens/counter.ts";
 import type { RequestCounter } from "../tokens/token-counter.ts";
 import { normalizeUsage } from "../tokens/usage.ts";
 import type { CompactConfig } from "./config.ts";
-import { type ListCodec, listCodec } from "./list-codec.ts";
+import { type ListCodec, listCodec, tellsFormat } from "./list-codec.ts";
 import type { PreflightRequest } from "./ports.ts";
 import { knownSource, type LiveSession, look, type SessionPorts } from "./session.ts";
 
@@ -42,8 +42,10 @@ export function lookAt(
   context: LookContext,
 ): Look {
   const { config } = context;
-  const known = session.codec === undefined ? undefined : knownSource(session, messages);
-  const codec = (known && session.codec) ?? listCodec(messages, request.format);
+  const before = session.codec;
+  const known = before === undefined ? undefined : knownSource(session, messages);
+  const stays = known && (before?.certain || !tellsFormat(messages.slice(known.natives.length)));
+  const codec = (stays ? before : undefined) ?? listCodec(messages, request.format);
   session.codec = codec;
   const counter = context.counterFor(codec.format);
   const ports: SessionPorts = {
@@ -56,7 +58,8 @@ export function lookAt(
     edit: { countText: (text) => counter.countText(text), archiveId },
   };
   session.counterId = ports.counterId;
-  look(session, messages, { known, ports });
+  // What was read as another format is read anew: the first words of a conversation look the same in several.
+  look(session, messages, { known: codec.format === before?.format ? known : undefined, ports });
   const breakdown = breakdownOf(session, request, counter);
   const tokens = breakdown.system + breakdown.developer + breakdown.tools_schema + breakdown.messages;
   learn(session, request.usage, counter);

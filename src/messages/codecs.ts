@@ -42,11 +42,21 @@ export function encode(messages: readonly Message[], format: Format): unknown[] 
   return codecFor(format).encode(messages);
 }
 
+/** What a look at a list says about its format. */
+export interface Detection {
+  readonly format: Format;
+  /** False while nothing was seen that no other format has: bare texts look the same in several. */
+  readonly certain: boolean;
+}
+
+/** Votes up to here are for what several formats have. */
+const BARE = 0.6;
+
 /**
  * The format that a list is most likely in, by a bounded look; undefined when none fits or the list is empty.
- * A list of nothing but `{role, content: string}` is `openai-chat`.
+ * A list of nothing but `{role, content: string}` is `openai-chat`, and not certainly.
  */
-export function detectListFormat(list: readonly unknown[]): Format | undefined {
+export function detectList(list: readonly unknown[]): Detection | undefined {
   let best: Format | undefined;
   let bestScore = 0;
   for (const format of FORMATS) {
@@ -55,5 +65,10 @@ export function detectListFormat(list: readonly unknown[]): Format | undefined {
     best = format;
     bestScore = score;
   }
-  return best;
+  return best && { format: best, certain: bestScore > BARE };
+}
+
+/** The same without its certainty. */
+export function detectListFormat(list: readonly unknown[]): Format | undefined {
+  return detectList(list)?.format;
 }

@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { CompactManager } from "./manager.ts";
+
+const demo = JSON.parse(readFileSync(new URL("../../demo/session.json", import.meta.url), "utf8")) as {
+  readonly messages: unknown[];
+};
+const settings = { maxContextTokens: 200_000, storage: { kind: "memory" } } as const;
+
+const question = { role: "user", content: "What is in there?" };
+const grown: Readonly<Record<string, readonly unknown[]>> = {
+  anthropic: [
+    { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "read", input: { path: "a.ts" } }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "export const a = 1;" }] },
+  ],
+  "openai-responses": [
+    { type: "function_call", call_id: "c1", name: "read", arguments: '{"path":"a.ts"}' },
+    { type: "function_call_output", call_id: "c1", output: "export const a = 1;" },
+  ],
+  "openai-chat": [
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c1", type: "function", function: { name: "read", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "c1", content: "export const a = 1;" },
+  ],
+};
+
+it.each(Object.entries(grown))(
+  "recognises %s once the list tells more than a first plain message",
+  async (_, more) => {
+    const manager = new CompactManager(settings);
+    await manager.preflight("s", [question]);
+    const { report } = await manager.preflight("s", [question, ...more]);
+    const fresh = await new CompactManager(settings).preflight("s", [question, ...more]);
+    expect(report.tokensBefore).toBe(fresh.report.tokensBefore);
+  },
+);
+
+it("counts a session that grew from one message as one that is seen whole", async () => {
+  const manager = new CompactManager(settings);
+  for (let length = 1; length <= 15; length++) await manager.preflight("s", demo.messages.slice(0, length));
+  const list = demo.messages.slice(0, 16);
+  const { report } = await manager.preflight("s", list);
+  const fresh = await new CompactManager(settings).preflight("s", list);
+  expect(report.tokensBefore).toBe(fresh.report.tokensBefore);
+});
