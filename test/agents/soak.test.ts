@@ -52,7 +52,7 @@ function definitions(folder: string): void {
 
 describe("a long session", () => {
   it(
-    `plays ${TURNS} turns with tools, sub-agents and a skill through compactions, two kills and a new session: every fact is within reach, no request breaks a rule, heap and overhead stay small`,
+    `plays ${TURNS} turns with tools, sub-agents and a skill through compactions, two kills and a new session: every fact is within reach, no request breaks a rule, ${FULL ? "heap and overhead stay" : "overhead stays"} small`,
     async () => {
       const folder = tempFolder();
       definitions(folder);
