@@ -108,12 +108,12 @@ function longestLine(maxTokens: number): number {
 
 function readSelection(state: TaskState, maxTokens: number, options: ComposeOptions): Selection {
   const longest = longestLine(maxTokens);
-  const lines: Line[] = [];
+  const earlier: Line[] = [];
   for (const text of state.earlier.prose) {
     const origin = { source: "summary", message: -1, part: -1, superseded: false } as const;
-    addLines(lines, { ...origin, text: text.replace(/^\s{0,8}(?:- |\[earlier\] )/, "") }, longest);
+    addLines(earlier, { ...origin, text: text.replace(/^\s{0,8}(?:- |\[earlier\] )/, "") }, longest);
   }
-  lines.push(...readLines(state.conversation, longest));
+  const lines = [...earlier, ...readLines(state.conversation, longest)];
   const index = gatherEvidence(state.conversation, lines);
   for (const fact of index.facts) fact.likely = neededLater(fact, state.conversation.messages.length);
   const wished = new Set(plainWords(options.instruction ?? ""));
