@@ -46,3 +46,12 @@ it("counts a session that grew from one message as one that is seen whole", asyn
   const fresh = await new CompactManager(settings).preflight("s", list);
   expect(report.tokensBefore).toBe(fresh.report.tokensBefore);
 });
+
+it("takes a list that grew by 200,000 messages at once", { timeout: 60_000 }, async () => {
+  const manager = new CompactManager({ ...settings, maxContextTokens: 50_000_000 });
+  const list: unknown[] = Array.from({ length: 10 }, (_, n) => ({ role: "user", content: `a${n}` }));
+  await manager.preflight("s", list);
+  for (let n = 0; n < 200_000; n++) list.push({ role: n % 2 === 0 ? "assistant" : "user", content: "ok" });
+  const { messages } = await manager.preflight("s", list);
+  expect(messages).toBe(list);
+});

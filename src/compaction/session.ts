@@ -143,8 +143,9 @@ function grow(
     addTokens(session, message.role, entry.tokens);
   }
   for (const source of session.sources) {
-    source.natives.push(...added);
-    source.messages.push(...messages);
+    // One by one: as arguments of one call very many of them would not fit on the stack.
+    for (const native of added) source.natives.push(native);
+    for (const message of messages) source.messages.push(message);
   }
   return true;
 }
