@@ -97,10 +97,14 @@ function drawn(values, most) {
   return left.slice(0, most);
 }
 
+/** First the tests beside the source, which are quick; what passes them meets every test that loads the file. */
 function testsNotice(file) {
+  return fails("run", `src/${area}`) || fails("related", file, "--run");
+}
+
+function fails(...args) {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const args = [vitest, "related", file, "--run", "--reporter=dot"];
-  const { status, signal } = spawnSync(process.execPath, args, {
+  const { status, signal } = spawnSync(process.execPath, [vitest, ...args, "--reporter=dot"], {
     cwd: copy,
     stdio: "ignore",
     timeout: 300_000,
