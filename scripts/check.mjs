@@ -36,6 +36,7 @@ const steps = [
     "layers",
     () => tool("dependency-cruiser/bin/dependency-cruise.mjs", "src", "--config", ".dependency-cruiser.cjs"),
   ],
+  ["api", () => [...script("api.mjs"), "--check"]],
   ["tests", () => tool("vitest/vitest.mjs", "run", "--coverage")],
   ["knip", () => tool("knip/bin/knip.js", "--no-config-hints")],
   ["publint", () => tool("publint/src/cli.js", "run", tarball(), "--strict")],

@@ -4,6 +4,7 @@ export {
   type CompactConfig,
   type CompactConfigInput,
   type CompactPolicy,
+  type ConfigOverrides,
   defaultConfig,
   type ModelOverride,
 } from "./compaction/config.ts";
@@ -55,7 +56,9 @@ export {
   type Severity,
   type Violation,
 } from "./lint/index.ts";
+export type { Codec } from "./messages/codec.ts";
 export { decode, encode } from "./messages/codecs.ts";
+export type { Unit } from "./messages/exchanges.ts";
 export type {
   Format,
   MediaPart,
@@ -78,8 +81,12 @@ export type {
 export type { KeepCounts, Layer, Partition } from "./policy/partition.ts";
 export type { Policy } from "./policy/policy.ts";
 export type { TriggerReason } from "./policy/trigger.ts";
-export type { SearchHit } from "./storage/archive-search.ts";
+export type { ArchiveProblem } from "./storage/archive-reader.ts";
+export type { FoundMessage, SearchHit } from "./storage/archive-search.ts";
+export type { ChunkedStorageDriver } from "./storage/chunked.ts";
 export type { StorageDriver, StoredValue } from "./storage/driver.ts";
+export type { Claim, ClaimedItem, ItemName, Outbox, OutboxItem } from "./storage/outbox.ts";
+export type { Fence, Leases, SharedStorageDriver } from "./storage/shared.ts";
 export type { AttemptFailure, SummaryAttempt } from "./summarizers/attempt.ts";
 export { builtinSummarizer } from "./summarizers/builtin.ts";
 export type { ClaimKind, SummaryCheck, UnfoundClaim } from "./summarizers/check.ts";
@@ -92,11 +99,28 @@ export type {
   Summarizer,
   Summary,
   SummaryStrategy,
+  Surroundings,
 } from "./summarizers/summarizer.ts";
-export { availableTokens, countText, estimateResponseTokens } from "./tokens/count-tokens.ts";
+export {
+  availableTokens,
+  type CountTextOptions,
+  countText,
+  estimateResponseTokens,
+} from "./tokens/count-tokens.ts";
 export type { RequestCount, TokenBreakdown, TokenCount } from "./tokens/counter.ts";
-export type { ModelFacts } from "./tokens/model-facts.ts";
-export { lookUpModel, type ModelLookup, type ModelOverrides } from "./tokens/models.ts";
-export { contextTokens, normalizeUsage, type Usage } from "./tokens/usage.ts";
+export type { EncodingName } from "./tokens/encoding.ts";
+export type { Encoding } from "./tokens/encodings/encoding.ts";
+export type {
+  CacheRules,
+  CountingStyle,
+  ImageFormula,
+  ModelFacts,
+  ModelTraits,
+  Prices,
+  WireLimits,
+} from "./tokens/model-facts.ts";
+export { lookUpModel, type ModelLookup, type ModelMatch, type ModelOverrides } from "./tokens/models.ts";
+export { contextTokens, normalizeUsage, type Usage, type UsageSource } from "./tokens/usage.ts";
 export type { CompactEvent, CompactEventName, Exporter } from "./tracing/event.ts";
 export { detectFormat } from "./transcripts/detect.ts";
+export type { TranscriptFormat } from "./transcripts/transcript.ts";

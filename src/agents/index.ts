@@ -1,6 +1,13 @@
 export { type Agent, createAgent, type SendOptions } from "./agent.ts";
 export type { NewSession } from "./agent-commands.ts";
-export { type AgentMessage, agentMessageText } from "./agent-message.ts";
+export {
+  type AgentMessage,
+  type AgentReasoningPart,
+  type AgentTextPart,
+  type AgentToolCallPart,
+  type AgentToolResultPart,
+  agentMessageText,
+} from "./agent-message.ts";
 export type {
   AgentModel,
   AgentModelPart,

@@ -133,16 +133,17 @@ export const defaultConfig: CompactConfig = Object.freeze({
   models: Object.freeze({}),
 });
 
-type Overrides<T> = {
+/** Any part of a configuration; lists are given whole. */
+export type ConfigOverrides<T> = {
   readonly [K in keyof T]?: T[K] extends readonly unknown[]
     ? T[K]
     : T[K] extends object
-      ? Overrides<T[K]>
+      ? ConfigOverrides<T[K]>
       : T[K];
 };
 
 /** What callers pass: any part of the configuration. */
-export type CompactConfigInput = Overrides<CompactConfig>;
+export type CompactConfigInput = ConfigOverrides<CompactConfig>;
 
 /** The defaults with the given values laid over them, section by section. */
 export function mergeConfig(input: CompactConfigInput): CompactConfig {

@@ -13,7 +13,7 @@ export type ClientManager = HostManager & Pick<CompactManager, "getState">;
 export interface ClientOptions extends HostOptions {
   readonly manager: ClientManager;
   /** The conversation that a request belongs to; a function of the request where one client serves several. */
-  readonly sessionId: string | ((body: Json) => string | Promise<string>);
+  readonly sessionId: string | ((body: Readonly<Record<string, unknown>>) => string | Promise<string>);
 }
 
 /** One method of a client: where its list is, and what travels beside it. */

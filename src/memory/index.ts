@@ -1,5 +1,6 @@
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
 export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./changes/change-log.ts";
+export type { ChannelFolder } from "./changes/channel-files.ts";
 export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
 export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
 export type {
@@ -23,6 +24,7 @@ export type {
   SupersedeItem,
 } from "./changes/operation.ts";
 export { type MemoryOverviewFile, readMemory } from "./changes/overview.ts";
+export type { ChangedFile } from "./changes/plan.ts";
 export type { UndoLeft, UndoResult } from "./changes/undo.ts";
 export type { LockSettings } from "./changes/with-channel.ts";
 export { createMemoryWriter, type MemoryWriter, type MemoryWriterOptions } from "./changes/writer.ts";
@@ -48,7 +50,7 @@ export { getChannelSessionPath } from "./files/names.ts";
 export { type MemoryFile, readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
 export type { MemoryCandidate, MemorySource, SectionKind } from "./memory-candidate.ts";
 export type { MemoryTaskRecord } from "./memory-task.ts";
-export { type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
+export { type Packable, type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
 export type { Precedence } from "./precedence.ts";
 export type { CandidateSource, RecallCandidate, RecallHit } from "./ranking/candidate.ts";
 export { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./ranking/recall-index.ts";
@@ -78,5 +80,6 @@ export {
 } from "./session-memory.ts";
 export type { SessionMemoryState } from "./session-sections.ts";
 export { type SessionMemoryUpdateOptions, updateChannelSessionMemory } from "./session-update/update.ts";
+export type { JsonShape } from "./sidecar/answer-json.ts";
 export { createSidecar, runSidecarTask } from "./sidecar/sidecar.ts";
 export type { Sidecar, SidecarOutcome, SidecarPorts, SidecarRecord, SidecarTask } from "./sidecar/task.ts";

@@ -31,7 +31,8 @@ export interface Packed<T> {
   readonly left: readonly { readonly item: T; readonly why: "folded" | "no-room" }[];
 }
 
-type Packable = Pick<
+/** What of a memory is put into a block. */
+export type Packable = Pick<
   MemoryCandidate,
   "source" | "title" | "path" | "content" | "timestamp" | "trust" | "from"
 >;

@@ -6,6 +6,15 @@ export { createCallbackExporter } from "./exporters/callback.ts";
 export { createConsoleExporter } from "./exporters/console.ts";
 export { createJsonlExporter } from "./exporters/jsonl.ts";
 export { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./exporters/opentelemetry.ts";
-export type { OpenTelemetryApi } from "./exporters/opentelemetry-api.ts";
+export type {
+  InstrumentOptions,
+  OpenTelemetryApi,
+  OpenTelemetryAttributes,
+  OpenTelemetryContext,
+  OpenTelemetryIds,
+  OpenTelemetryMeter,
+  OpenTelemetrySpan,
+  OpenTelemetryTracer,
+} from "./exporters/opentelemetry-api.ts";
 export type { Properties, PropertySchema, PropertyType } from "./property-schema.ts";
 export { type EventSchema, eventSchema, recordSchema } from "./schema.ts";

@@ -1,3 +1,4 @@
+export type { HostManager } from "../../compaction/host.ts";
 export type { ClientManager, ClientOptions } from "../../compaction/host-client.ts";
 export { compactAnthropic } from "./client.ts";
 export {

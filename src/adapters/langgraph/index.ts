@@ -6,4 +6,4 @@ export {
   type SummarizationNodeOptions,
 } from "./node.ts";
 export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";
-export type { RunnableNode } from "./runnable.ts";
+export type { PipedTo, RunnableNode } from "./runnable.ts";

@@ -20,12 +20,15 @@ export interface RunnableNode {
     config?: unknown,
   ): AsyncGenerator<Partial<State>>;
   /** What the other makes of this one's update. */
-  pipe(next: Next): RunnableNode;
+  pipe(next: PipedTo): RunnableNode;
   withConfig(config: object): RunnableNode;
   getName(suffix?: string): string;
 }
 
-type Next = ((input: never, config?: never) => unknown) | { invoke(input: never, config?: never): unknown };
+/** What may follow a node: a function, or anything that is invoked. */
+export type PipedTo =
+  | ((input: never, config?: never) => unknown)
+  | { invoke(input: never, config?: never): unknown };
 
 /** Gives work the outside of a Runnable. */
 export function createRunnable(name: string, work: Work): RunnableNode {
@@ -53,7 +56,7 @@ export function createRunnable(name: string, work: Work): RunnableNode {
       for await (const state of states) whole = { ...whole, ...state };
       yield await invoke(whole, config);
     },
-    pipe: (next: Next): RunnableNode => createRunnable(name, after(invoke, next)),
+    pipe: (next: PipedTo): RunnableNode => createRunnable(name, after(invoke, next)),
     withConfig: (bound: object): RunnableNode =>
       createRunnable(name, (state, config) =>
         invoke(state, { ...bound, ...(typeof config === "object" ? config : {}) }),
@@ -64,7 +67,7 @@ export function createRunnable(name: string, work: Work): RunnableNode {
   return node as unknown as RunnableNode;
 }
 
-function after(invoke: Work, next: Next): Work {
+function after(invoke: Work, next: PipedTo): Work {
   const run = (typeof next === "function" ? next : next.invoke.bind(next)) as unknown as Work;
   return async (state, config) => run(await invoke(state, config), config);
 }

@@ -2,8 +2,7 @@ import { isDefinitionName, type Loaded, loadDefinitions, type Read } from "../de
 import { type FieldReader, readFields } from "../fields.ts";
 import { type FrontmatterFile, readFrontmatter } from "../frontmatter.ts";
 
-export const HOOK_EVENTS = ["before_prompt", "after_response", "before_compact", "after_subagent"] as const;
-export type HookEvent = (typeof HOOK_EVENTS)[number];
+export type HookEvent = "before_prompt" | "after_response" | "before_compact" | "after_subagent";
 
 /** What a skill has run at an event: a command, asked for leave like any other, or a function that the host registered. */
 export type Hook = ({ readonly run: string } | { readonly call: string }) & {
@@ -31,6 +30,12 @@ export interface Skill {
   readonly place: string;
 }
 
+const HOOK_EVENTS: readonly HookEvent[] = [
+  "before_prompt",
+  "after_response",
+  "before_compact",
+  "after_subagent",
+];
 const FIELDS = ["name", "description", "when_to_use", "allowed_tools", "paths", "hooks", "memory_scope"];
 /** Fields that other programs' skills have and that change nothing here. */
 const FOREIGN = ["license", "metadata", "version", "compatibility", "author", "tags"];

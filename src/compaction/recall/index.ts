@@ -1,3 +1,7 @@
+export type { Archive, SavedTranscript } from "../../storage/archive.ts";
+export type { ArchivedMessage } from "../../storage/archive-line.ts";
+export type { ArchivedTranscript, ArchiveEntry } from "../../storage/archive-reader.ts";
+export type { SearchOptions, SearchProblem, SearchResult } from "../../storage/archive-search.ts";
 export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
 export type { Difference, Restored, RestoreOptions } from "./restore.ts";
 export {

@@ -17,7 +17,7 @@ export interface OperationContext {
 export const ARCHIVE_FILE = "HISTORY.archive.md";
 
 /** Every file that a change may touch. */
-export type ChangedFile = MemoryFileName | typeof RETIRED_FILE | typeof ARCHIVE_FILE;
+export type ChangedFile = MemoryFileName | "RETIRED.md" | "HISTORY.archive.md";
 export const CHANGED_FILES: readonly ChangedFile[] = [
   "MEMORY.md",
   "SESSION.md",

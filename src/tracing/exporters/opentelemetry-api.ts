@@ -38,7 +38,7 @@ export interface OpenTelemetryTracer {
   ): OpenTelemetrySpan;
 }
 
-interface InstrumentOptions {
+export interface InstrumentOptions {
   readonly description?: string;
   readonly unit?: string;
 }

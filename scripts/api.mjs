@@ -1,0 +1,41 @@
+// The API reference of every public entry point, written into docs/api (not committed). A type that is used in public
+// and not exported, and a link that leads nowhere, are errors. `--check` writes nothing.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Application } from "typedoc";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { exports: subpaths } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** By the name that typedoc gives a module, its entry point and the name that people import it by. */
+const modules = new Map(
+  Object.entries(subpaths).flatMap(([subpath, target]) => {
+    if (typeof target === "string") return [];
+    const path = target.default.replace(/^\.\/dist\/(.*)\.js$/, "$1");
+    return [[path.replace(/\/index$/, ""), { path, name: join("compact-context", subpath) }]];
+  }),
+);
+
+const app = await Application.bootstrap({
+  name: "compact-context",
+  entryPoints: [...modules.values()].map(({ path }) => join(root, "src", `${path}.ts`)),
+  tsconfig: join(root, "tsconfig.json"),
+  // `npm run types` says what is wrong with types.
+  skipErrorChecking: true,
+  basePath: join(root, "src"),
+  displayBasePath: join(root, "src"),
+  out: join(root, "docs/api"),
+  readme: "none",
+  disableSources: true,
+  excludeExternals: true,
+  validation: { notExported: true, invalidLink: true, invalidPath: true, notDocumented: false },
+  treatValidationWarningsAsErrors: true,
+});
+
+const project = await app.convert();
+if (project === undefined) process.exit(1);
+for (const module of project.children ?? []) module.name = modules.get(module.name)?.name ?? module.name;
+app.validate(project);
+if (!process.argv.includes("--check")) await app.generateOutputs(project);
+if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1);
+if (!process.argv.includes("--check")) console.log("docs/api/index.html");
