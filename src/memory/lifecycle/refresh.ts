@@ -46,10 +46,10 @@ export function createRefresh({ program, context, lane, thresholds }: RefreshPor
   const begin = (sessionId: string, ready: () => Promise<void>): void => {
     running.add(sessionId);
     lane.keepTrying(`the update of SESSION.md (${sessionId})`, async (signal) => {
-      const messages = due.get(sessionId);
-      if (messages === undefined) return;
       running.add(sessionId);
       try {
+        const messages = due.get(sessionId);
+        if (messages === undefined) return;
         await ready();
         await refreshSession(messages, context, signal);
         note(sessionId, messages);
