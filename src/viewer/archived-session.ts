@@ -9,8 +9,10 @@ import { readEventLine } from "./event-line.ts";
 import { createEventReader } from "./event-reader.ts";
 import { EVENT_LAYERS, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
 import { kindOf, shortPreview, toolOf } from "./message-view.ts";
+import { rememberOpened } from "./opened-compactions.ts";
 import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
 import type { CompactionHead, CompactionView, Fate, FateView, MessageView } from "./session-view.ts";
+import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
 import { summaryPieces } from "./summary-sources.ts";
 import { expandedPiece } from "./text-piece.ts";
 import { textIn } from "./untrusted.ts";
@@ -45,6 +47,7 @@ export function createArchivedRecord(
     summaries: new Map(),
   };
   let loading: Promise<void> | undefined;
+  let indexing: Promise<SourceIndex> | undefined;
   const stepOf = (head: CompactionHead): ArchivedStep | undefined =>
     loaded.steps.find(({ step }) => step === head.archive?.step);
   const originals: Originals = {
@@ -57,7 +60,12 @@ export function createArchivedRecord(
     },
     count: () => loaded.messages.length,
     message: (index) => messageView(loaded, index),
-    open: async (head) => opened(stepOf(head), loaded),
+    open: rememberOpened(async (head) => {
+      const step = stepOf(head);
+      if (step === undefined) return { messages: [], summary: [] };
+      indexing ??= indexSources(sourceTexts(loaded.messages));
+      return opened(step, loaded, await indexing);
+    }),
     expand: (what) => expand(what, { loaded, sessionId, archive: source.archive }),
     async search(text, limit) {
       const { hits, problems } = await source.archive.search(text, { sessionId, limit });
@@ -217,27 +225,25 @@ function messageView({ messages, counter }: Loaded, index: number): MessageView 
 }
 
 function opened(
-  step: ArchivedStep | undefined,
-  { messages, steps, summaries }: Loaded,
+  step: ArchivedStep,
+  { steps, summaries }: Loaded,
+  index: SourceIndex,
 ): Pick<CompactionView, "messages" | "summary"> {
-  if (step === undefined) return { messages: [], summary: [] };
-  const upTo = steps.filter(({ step: one }) => one <= step.step);
   const replaced = new Set<number>();
-  for (const { entries } of upTo) {
+  for (const { step: one, entries } of steps) {
+    if (one > step.step) break;
     for (const { place, fate } of entries) if (place !== undefined && fate !== "kept") replaced.add(place);
   }
-  const sources = [...replaced]
-    .toSorted((one, other) => one - other)
-    .flatMap((place) => {
-      const found = messages[place];
-      if (found === undefined) return [];
-      const { message, archiveId } = found;
-      return [{ message: place, archiveId, role: message.role, text: readableMessage(message) }];
-    });
   return {
     messages: step.entries.map((entry) => fateView(entry, steps.indexOf(step))),
-    summary: summaryPieces(summaries.get(step.step) ?? "", sources),
+    summary: summaryPieces(summaries.get(step.step) ?? "", { index, has: (place) => replaced.has(place) }),
   };
+}
+
+function* sourceTexts(messages: Loaded["messages"]): Generator<SourceText> {
+  for (const [place, { message, archiveId }] of messages.entries()) {
+    yield { message: place, archiveId, role: message.role, text: readableMessage(message) };
+  }
 }
 
 function fateView(

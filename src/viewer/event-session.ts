@@ -2,6 +2,7 @@ import { createEventReader, type EventReader, type ToldEvent } from "./event-rea
 import { EVENT_LAYERS } from "./layer-tokens.ts";
 import { createRecord, type SessionRecord } from "./session-record.ts";
 import type { SpanView } from "./session-view.ts";
+import { NO_SOURCES } from "./source-index.ts";
 import { summaryPieces } from "./summary-sources.ts";
 
 /** A session that is told by events alone: no messages, no texts but the summaries. */
@@ -42,7 +43,7 @@ export function createEventSession(id: string, changed: () => void): EventSessio
       message: () => undefined,
       open: async ({ index }) => ({
         messages: [],
-        summary: summaryPieces(reader?.summaryOf(index) ?? "", []),
+        summary: summaryPieces(reader?.summaryOf(index) ?? "", { index: NO_SOURCES, has: () => false }),
       }),
       expand: async () => undefined,
       search: async () => ({ hits: [], problems: 0 }),

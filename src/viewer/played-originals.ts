@@ -6,9 +6,11 @@ import { archiveId } from "../storage/archive-line.ts";
 import type { RequestCounter } from "../tokens/token-counter.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
 import { kindOf, previewOf, shortPreview, toolOf } from "./message-view.ts";
+import { rememberOpened } from "./opened-compactions.ts";
 import type { Originals } from "./session-record.ts";
 import type { CompactionHead, Fate, FateView, MessageView } from "./session-view.ts";
-import { type SourceText, summaryPieces } from "./summary-sources.ts";
+import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
+import { summaryPieces } from "./summary-sources.ts";
 import { expandedPiece } from "./text-piece.ts";
 
 /** What a compaction did, as the manager told it. */
@@ -76,6 +78,7 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
   const { history, redactText } = session;
   const byArchiveId = new Map<string, number>();
   let hashed = 0;
+  let indexing: Promise<SourceIndex> | undefined;
   const placeOf = (id: string): number | undefined => {
     for (; hashed < history.length && !byArchiveId.has(id); hashed += 1) {
       const message = history[hashed];
@@ -87,20 +90,23 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
   return {
     count: () => history.length,
     message: (index) => messageView(history[index], index, session),
-    async open(head) {
+    open: rememberOpened(async (head) => {
       const compaction = known[head.index];
       if (compaction === undefined) return { messages: [], summary: [] };
       const shown = { history, known, redactText };
+      indexing ??= indexSources(sourceTexts(history));
+      const index = await indexing;
+      const replaced = replacedBy(known.slice(0, head.index + 1));
       return {
-        messages: compaction.entries.map((entry, index) =>
-          fateView(entry, compaction.places[index], { ...shown, head }),
+        messages: compaction.entries.map((entry, place) =>
+          fateView(entry, compaction.places[place], { ...shown, head }),
         ),
-        summary: summaryPieces(
-          redactText(compaction.summary ?? ""),
-          summarySources(known.slice(0, head.index + 1), shown),
-        ),
+        summary: summaryPieces(redactText(compaction.summary ?? ""), {
+          index,
+          has: (place) => replaced.has(place),
+        }),
       };
-    },
+    }),
     async expand({ archiveId: id, message, offset }) {
       const index = message ?? (id === undefined ? undefined : placeOf(id));
       const original = index === undefined ? undefined : history[index];
@@ -191,10 +197,7 @@ function earlierSummary(
 }
 
 /** What this summary or those folded into it replaced, wholly or in part. */
-function summarySources(
-  known: readonly KnownCompaction[],
-  { history }: Pick<Shown, "history">,
-): SourceText[] {
+function replacedBy(known: readonly KnownCompaction[]): ReadonlySet<number> {
   const replaced = new Set<number>();
   for (const { entries, places } of known) {
     entries.forEach(({ action }, index) => {
@@ -202,18 +205,16 @@ function summarySources(
       if (place !== undefined && action !== "keep") replaced.add(place);
     });
   }
-  return [...replaced]
-    .toSorted((one, other) => one - other)
-    .flatMap((place) => {
-      const message = history[place];
-      if (message === undefined) return [];
-      return [
-        {
-          message: place,
-          archiveId: archiveId(message),
-          role: message.role,
-          text: readableMessage(message),
-        },
-      ];
-    });
+  return replaced;
+}
+
+function* sourceTexts(history: readonly Message[]): Generator<SourceText> {
+  for (const [place, message] of history.entries()) {
+    yield {
+      message: place,
+      archiveId: archiveId(message),
+      role: message.role,
+      text: readableMessage(message),
+    };
+  }
 }

@@ -1,5 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { SummaryPiece } from "./session-view.ts";
+import { indexSources, NO_SOURCES, type SourceIndex } from "./source-index.ts";
 import { summaryPieces } from "./summary-sources.ts";
 
 const sources = [
@@ -13,8 +15,15 @@ const sources = [
   { message: 3, role: "assistant", text: "As you said: never touch the lockfile." },
 ];
 
+let index: SourceIndex = NO_SOURCES;
+beforeAll(async () => {
+  index = await indexSources(sources);
+});
+const pieces = (text: string, has = (_: number) => true): SummaryPiece[] =>
+  summaryPieces(text, { index, has });
+
 const found = (line: string): (number | undefined)[] =>
-  summaryPieces(line, sources)[0]?.sources.map(({ message }) => message) ?? [];
+  pieces(line)[0]?.sources.map(({ message }) => message) ?? [];
 
 describe("the sources of a summary", () => {
   it("a line leads to the message whose words it repeats, first of all to who is named", () => {
@@ -26,19 +35,38 @@ describe("the sources of a summary", () => {
   });
 
   it("says whether all of its words stand there, and finds what comes from several messages", () => {
-    const [exact] = summaryPieces("- the trigger compares … fires at 85 percent", sources);
+    const [exact] = pieces("- the trigger compares … fires at 85 percent");
     expect(exact?.sources).toEqual([{ message: 1, match: "exact" }]);
-    const [mixed] = summaryPieces("always run the linter first; fires at 85 percent", sources);
+    const [mixed] = pieces("always run the linter first; fires at 85 percent");
     expect(mixed?.sources).toEqual([
       { message: 0, match: "likely" },
       { message: 1, match: "likely" },
     ]);
   });
 
+  it("leads to nothing that is still there, and to whoever else said the same", () => {
+    const [line] = pieces("- never touch the lockfile", (place) => place !== 0);
+    expect(line?.sources).toEqual([{ message: 3, match: "exact" }]);
+  });
+
+  it("finds messages in every part of a long session, one of a few words among them", async () => {
+    const texts = Array.from({ length: 400 }, (_, message) => ({
+      ...{ message, role: "tool" },
+      text: `number${message} stands here, ${"and many other words follow it ".repeat(60)}`,
+    }));
+    const long = await indexSources([...texts, { message: 400, role: "user", text: "Ja." }]);
+    for (const message of [0, 137, 399]) {
+      const [line] = summaryPieces(`- number${message} stands here`, { index: long, has: () => true });
+      expect(line?.sources).toEqual([{ message, match: "exact" }]);
+    }
+    const [line] = summaryPieces("> ja", { index: long, has: () => true });
+    expect(line?.sources).toEqual([{ message: 400, match: "exact" }]);
+  });
+
   it("headings and blank lines have none", () => {
-    const pieces = summaryPieces("## The trigger compares tokens\n\nThe trigger compares tokens\n", sources);
-    expect(pieces.map(({ kind }) => kind)).toEqual(["heading", "blank", "line"]);
-    expect(pieces.map((piece) => piece.sources.length)).toEqual([0, 0, 1]);
+    const found = pieces("## The trigger compares tokens\n\nThe trigger compares tokens\n");
+    expect(found.map(({ kind }) => kind)).toEqual(["heading", "blank", "line"]);
+    expect(found.map((piece) => piece.sources.length)).toEqual([0, 0, 1]);
   });
 
   it("the pieces put together are the summary again", () => {
@@ -48,7 +76,7 @@ describe("the sources of a summary", () => {
         (parts) => {
           const text = parts.join("");
           expect(
-            summaryPieces(text, sources)
+            pieces(text)
               .map((piece) => piece.text)
               .join(""),
           ).toBe(text);

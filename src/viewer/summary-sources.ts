@@ -1,16 +1,6 @@
 import type { SourceView, SummaryPiece } from "./session-view.ts";
+import { rowsOf, type Source, type SourceIndex } from "./source-index.ts";
 
-/** A message that a summary may speak of. */
-export interface SourceText {
-  readonly message?: number;
-  readonly archiveId?: string;
-  readonly role: string;
-  /** Its readable text. */
-  readonly text: string;
-}
-
-/** Words in a row that are looked up together: three tell most sentences apart. */
-const ROW = 3;
 /** Shares of a piece's rows that one message must hold. */
 const EXACT = 0.9;
 const LIKELY = 0.3;
@@ -18,20 +8,22 @@ const MOST_SOURCES = 4;
 /** Rows that a further message must add: four words of its own in a row. */
 const LEAST_GAIN = 2;
 
+/** What a summary may speak of. */
+export interface Speakable {
+  readonly index: SourceIndex;
+  /** False for what stands in the index and was never replaced by this summary. */
+  has(place: number): boolean;
+}
+
 /** The summary cut into sentences and lines, each with the messages whose words it repeats. */
-export function summaryPieces(summary: string, sources: readonly SourceText[]): SummaryPiece[] {
-  const pieces = cut(summary).map((text) => ({ text, kind: kindOf(text), rows: rowsOf(text) }));
-  const wanted = new Map<number, number[]>();
-  pieces.forEach(({ kind, rows }, index) => {
-    if (kind !== "line") return;
-    for (const row of rows) wanted.set(row, [...(wanted.get(row) ?? []), index]);
+export function summaryPieces(summary: string, speakable: Speakable): SummaryPiece[] {
+  return cut(summary).map((text) => {
+    const kind = kindOf(text);
+    if (kind !== "line") return { text, kind, sources: [] };
+    const rows = rowsOf(text.replace(OPENING, ""));
+    const { sources } = speakable.index;
+    return { text, kind, sources: chosen(lookUp(rows, speakable), { rows, text, sources }) };
   });
-  const found = lookUp(sources, wanted, pieces.length);
-  return pieces.map(({ text, kind, rows }, index) => ({
-    text,
-    kind,
-    sources: kind === "line" ? chosen(found[index] ?? new Map(), { rows, text, sources }) : [],
-  }));
 }
 
 /** Lines, and the sentences in long ones; all together they are the text again. */
@@ -50,67 +42,23 @@ function kindOf(text: string): SummaryPiece["kind"] {
 /** Who the summary says spoke, and the marks of a quotation: no words of the message itself. */
 const OPENING = /^\s*(?:>\s?|[-*]\s|\d+\.\s|\[[^\]]{1,120}\]\s?)*/;
 
-/** Hashes of the words in a row; an ellipsis ends a row, for something was left out there. */
-function rowsOf(text: string): ReadonlySet<number> {
-  const rows = new Set<number>();
-  for (const stretch of text.replace(OPENING, "").split("…")) {
-    const words = hashedWords(stretch);
-    const length = Math.min(ROW, words.length);
-    for (let at = 0; length > 0 && at + length <= words.length; at += 1) {
-      rows.add(combined(words, at, length));
-    }
-  }
-  return rows;
-}
-
-function hashedWords(text: string): number[] {
-  const hashes: number[] = [];
-  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) hashes.push(hashOf(word));
-  return hashes;
-}
-
-/** FNV-1a, 32 bits: a row that is taken for another by chance weighs little among many. */
-function hashOf(word: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < word.length; at += 1) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
-}
-
-function combined(words: readonly number[], at: number, length: number): number {
-  let hash = length;
-  for (let step = 0; step < length; step += 1) hash = Math.imul(hash ^ (words[at + step] ?? 0), 0x01000193);
-  return hash >>> 0;
-}
-
-/** For each piece, the rows that each message holds. */
+/** For each message, by its place, the rows that it holds. */
 type Found = Map<number, Set<number>>;
 
-function lookUp(
-  sources: readonly SourceText[],
-  wanted: ReadonlyMap<number, number[]>,
-  pieces: number,
-): Found[] {
-  const found: Found[] = Array.from({ length: pieces }, () => new Map());
-  if (wanted.size === 0) return found;
-  sources.forEach(({ text }, source) => {
-    const words = hashedWords(text);
-    for (let at = 0; at < words.length; at += 1) {
-      for (let length = 1; length <= ROW && at + length <= words.length; length += 1) {
-        const row = combined(words, at, length);
-        for (const piece of wanted.get(row) ?? []) {
-          const held = found[piece]?.get(source) ?? new Set();
-          found[piece]?.set(source, held.add(row));
-        }
-      }
+function lookUp(rows: ReadonlySet<number>, { index, has }: Speakable): Found {
+  const found: Found = new Map();
+  for (const row of rows) {
+    for (const place of index.holders(row)) {
+      if (has(place)) found.set(place, (found.get(place) ?? new Set()).add(row));
     }
-  });
+  }
   return found;
 }
 
 interface Piece {
   readonly rows: ReadonlySet<number>;
   readonly text: string;
-  readonly sources: readonly SourceText[];
+  readonly sources: readonly Source[];
 }
 
 /** The message that holds most of it, then those that hold what is missing: a list may come from several. */
@@ -133,7 +81,7 @@ function chosen(found: Found, piece: Piece): SourceView[] {
   return views;
 }
 
-function sourceView(source: SourceText | undefined, match: SourceView["match"]): SourceView {
+function sourceView(source: Source | undefined, match: SourceView["match"]): SourceView {
   const { message, archiveId } = source ?? {};
   return {
     ...(message === undefined ? {} : { message }),
