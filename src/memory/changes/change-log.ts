@@ -112,7 +112,13 @@ async function readTail(handle: FileHandle): Promise<string> {
   return bytes.toString("utf8");
 }
 
-/** The log's text after every text in its lines went through `edit`, each line following the one before again. */
+/** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
+const NO_WORDS: ReadonlySet<string> = new Set([
+  ...["id", "previous", "time", "author", "undoes", "before", "after"],
+  ...["op", "file", "target", "trust", "ifVersion"],
+]);
+
+/** The log's text after every text in the words of its lines went through `edit`, each line following the one before again. */
 export function editLog(text: string, edit: (text: string) => string): string {
   let hash = FIRST;
   return text
@@ -120,8 +126,8 @@ export function editLog(text: string, edit: (text: string) => string): string {
     .flatMap((raw) => {
       const line = parseLine(raw);
       if (line === undefined) return [];
-      const edited = JSON.stringify({ ...line, previous: hash }, (_, value: unknown) =>
-        typeof value === "string" ? edit(value) : value,
+      const edited = JSON.stringify({ ...line, previous: hash }, (name, value: unknown) =>
+        typeof value === "string" && !NO_WORDS.has(name) ? edit(value) : value,
       );
       hash = hashOf(edited);
       return [`${edited}\n`];
@@ -146,20 +152,26 @@ function hashOf(raw: string): string {
 
 const LONGEST_LOGGED = 1_000;
 
-/** An operation for the log: the text of an item as it is, that of sections and files by its length. */
+/** Fields of operations that callers word as they like. */
+const WORDED: ReadonlySet<string> = new Set(["section", "heading", "why", "source"]);
+
+/** An operation for the log, secrets taken out: the text of an item as it is, that of sections and files by its length. */
 export function loggedOperation(
   operation: MemoryOperation,
+  { redactText }: Pick<Redactor, "redactText">,
   id?: string,
-  redactor?: Pick<Redactor, "redactText">,
 ): LoggedOperation {
   const { op, text, ...rest } = { text: undefined, ...operation };
+  const others = Object.entries(rest).map(([name, value]) => [
+    name,
+    WORDED.has(name) && typeof value === "string" ? redactText(value) : value,
+  ]);
   const isItem = op === "add" || op === "supersede";
-  const safe = text === undefined || !isItem ? undefined : (redactor?.redactText(text) ?? text);
   return {
     op,
     ...(id === undefined ? {} : { id }),
-    ...rest,
-    ...(safe === undefined ? {} : { text: safe.slice(0, LONGEST_LOGGED) }),
+    ...Object.fromEntries(others),
+    ...(text !== undefined && isItem ? { text: redactText(text).slice(0, LONGEST_LOGGED) } : {}),
     ...(text === undefined || isItem ? {} : { characters: text.length }),
   };
 }

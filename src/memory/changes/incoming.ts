@@ -33,6 +33,15 @@ export function incomingItem(text: string, { redactor, limits }: Ports): Incomin
   return checked(safe, redactor.redactText(safe), limits.maxItemChars);
 }
 
+/** One line for a heading, without the marks of one; empty where nothing is left. */
+export function incomingHeading(text: string, { redactor }: Pick<Ports, "redactor">): string {
+  const line = text
+    .replace(/^[#\s]+/, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return redactor.redactText(line).replaceAll("<!--", "&lt;!--").slice(0, 200);
+}
+
 /** Text of several lines for a section or a file. */
 export function incomingBlock(text: string, { redactor, limits }: Ports): Incoming {
   const plain = text.replace(RECALLED, "").replace(/^\n+|\s+$/g, "");

@@ -1,5 +1,5 @@
 import type { MemoryItem } from "./document.ts";
-import { incomingItem } from "./incoming.ts";
+import { incomingHeading, incomingItem } from "./incoming.ts";
 import { itemIdOf, renderMark } from "./mark.ts";
 import type {
   AddItem,
@@ -35,7 +35,8 @@ export function addItem(texts: Texts, operation: AddItem, context: OperationCont
   if (retired !== undefined && context.author !== "person") {
     return refuse("retired", `${retired.id} said that and was ${retired.as}; ${RETIRED_FILE} has its line.`);
   }
-  const changed = withItem(texts, { file, section: operation.section }, itemLine(text, operation, context));
+  const place = { file, section: operation.section, context };
+  const changed = withItem(texts, place, itemLine(text, operation, context));
   if (typeof changed !== "string") return changed;
   const lifted = retired === undefined ? {} : { [RETIRED_FILE]: withoutRetired(list, text) };
   return {
@@ -49,14 +50,18 @@ export function addItem(texts: Texts, operation: AddItem, context: OperationCont
 /** The file's text with a line at the end of a section's items; a section that is missing comes last. */
 function withItem(
   texts: Texts,
-  { file, section: name }: { readonly file: MemoryFileName; readonly section: string },
+  {
+    file,
+    section: name,
+    context,
+  }: { readonly file: MemoryFileName; readonly section: string; readonly context: OperationContext },
   line: string,
 ): string | Refusal {
   const before = texts[file] ?? "";
   const section = findSection(documentOf(texts, file), name);
   if (section === "ambiguous") return refuse("ambiguous", `${file} has several sections of that name.`);
   if (section === "not-found") {
-    const heading = name.replace(/[#\s]+/g, " ").trim();
+    const heading = incomingHeading(name, context);
     if (!/[\p{L}\p{N}]/u.test(heading)) return refuse("not-found", "The section has no name.");
     return appendLines(before, [`${file === "SESSION.md" ? "#" : "##"} ${heading}`, "", line]);
   }
@@ -99,6 +104,9 @@ export function retireItem(
   const found = mayChange(texts, operation.target, context);
   if ("reason" in found) return found;
   const { file, item } = found;
+  if (operation.op === "forget" && operation.forGood === true && context.author !== "person") {
+    return refuse("kept-by-people", "Only a person has something forgotten for good.");
+  }
   const as = operation.op === "forget" ? "forgotten" : "invalidated";
   const why = context.redactor.redactText((operation.why ?? "").replace(/\s+/g, " ").trim());
   const note = [why, context.author]

@@ -1,5 +1,5 @@
 import { readDocument } from "./document.ts";
-import { incomingBlock } from "./incoming.ts";
+import { incomingBlock, incomingHeading } from "./incoming.ts";
 import { trustOf } from "./item-operations.ts";
 import { itemIdOf, readMark, renderMark } from "./mark.ts";
 import type {
@@ -75,7 +75,7 @@ export function addSection(texts: Texts, operation: AddSection, context: Operati
   const { file } = operation;
   const incoming = incomingBlock(operation.text, context);
   if ("reason" in incoming) return incoming;
-  const heading = headingOf(operation.heading, context);
+  const heading = incomingHeading(operation.heading, context);
   if (heading === "") return refuse("empty", "The section has no heading.");
   const before = texts[file] ?? "";
   const marked = keeping(file, "", incoming.text, { origin: operation, context });
@@ -98,13 +98,13 @@ export function foldSections(texts: Texts, operation: FoldSections, context: Ope
   const { file } = operation;
   const incoming = incomingBlock(operation.text, context);
   if ("reason" in incoming) return incoming;
-  const heading = headingOf(operation.heading, context);
+  const heading = incomingHeading(operation.heading, context);
   if (heading === "" || operation.sections.length === 0) return refuse("empty", "Nothing is folded.");
   const document = documentOf(texts, file);
   const found = operation.sections.map((name) => findSection(document, name));
   const missing = found.findIndex((section) => typeof section === "string");
   if (missing >= 0) return refuse("not-found", `${file} has no one section ${operation.sections[missing]}.`);
-  const sections = found.flatMap((section) => (typeof section === "string" ? [] : [section]));
+  const sections = [...new Set(found.flatMap((section) => (typeof section === "string" ? [] : [section])))];
   if (file === "MEMORY.md" && sections.some(({ items }) => items.some((one) => one.writtenBy === "person"))) {
     return refuse("kept-by-people", "A person wrote or edited lines of these sections.");
   }
@@ -189,14 +189,4 @@ function tooLittle(): Refusal {
     "shrinks",
     "More than half of the text would be lost: ask for it with mayShrink, or take out items.",
   );
-}
-
-function headingOf(text: string, { redactor }: OperationContext): string {
-  const line = redactor.redactText(
-    text
-      .replace(/^[#\s]+/, "")
-      .replace(/\s+/g, " ")
-      .trim(),
-  );
-  return line.replaceAll("<!--", "&lt;!--").slice(0, 200);
 }

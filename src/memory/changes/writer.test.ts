@@ -68,6 +68,19 @@ it("MEM-8 forgotten for good: neither log nor backups hold the text, and the log
   expect(await readdir(join(channelDir, ".memory", "backups"))).toEqual([]);
 });
 
+it("MEM-8 forgotten for good: words that are also names in the log leave those, and only people ask for it", async () => {
+  const { done } = await writer.apply([fact("add"), fact("The printer is on floor 2.")], note);
+  const forget = { op: "forget", target: done[0]?.id ?? "", forGood: true } as const;
+  expect(await reasons([forget])).toEqual(["kept-by-people"]);
+  await writer.apply([forget], person);
+  const { changes, problems } = await writer.log();
+  expect(problems).toEqual([]);
+  expect(changes[0]?.operations).toMatchObject([
+    { op: "add", text: "[forgotten]" },
+    { op: "add", text: "The printer is on floor 2." },
+  ]);
+});
+
 it("MEM-1 a line that a person wrote or edited is changed by a person only", async () => {
   await writeFile(join(channelDir, "MEMORY.md"), "## Facts\r\n- mine\r\n- also mine");
   const [mine] = (await writer.read("MEMORY.md")).sections[0]?.items ?? [];
@@ -128,6 +141,22 @@ it("MEM-8 folded sections are one in the file, and whole in the archive of the h
   expect(await text("HISTORY.archive.md")).toContain("- work of day 1\n\n## 2026-11-02");
 });
 
+it("MEM-8 a section that is named twice is folded once, and what follows it stays", async () => {
+  await writeFile(
+    join(channelDir, "HISTORY.md"),
+    "## one\n\n- first\n\n## two\n\n- second\n\n## three\n\n- third\n",
+  );
+  const fold = {
+    op: "foldSections",
+    file: "HISTORY.md",
+    heading: "both",
+    text: "- first and second",
+  } as const;
+  expect(await reasons([{ ...fold, sections: ["one", "two", "## One"] }])).toEqual([]);
+  const { sections } = await writer.read("HISTORY.md");
+  expect(sections.map(({ heading }) => heading)).toEqual(["both", "three"]);
+});
+
 it("MEM-8 a file that was changed since it was read is not replaced", async () => {
   const { version } = await writer.read("SESSION.md");
   await writeFile(join(channelDir, "SESSION.md"), "# Current State\n\n- by hand\n");
@@ -159,6 +188,25 @@ it("RED-1 secrets, recalled blocks and forged marks do not get into memory or lo
     ["agent", undefined, false],
   ]);
   expect(items[1]?.text).toContain("&lt;!-- m-abcdefgh");
+});
+
+it("RED-1 secrets in headings, reasons and names of sources do not get into memory or log either", async () => {
+  const key = ["sk", "ant", "api03", "A".repeat(24)].join("-");
+  const { done } = await writer.apply([fact("The port is 8080."), fact("The host is db1.")], note);
+  const [target = ""] = done.map(({ id }) => id);
+  const { refused } = await writer.apply(
+    [
+      { op: "add", section: `Keys <!-- ${key}`, text: "The user is root." },
+      { op: "invalidate", target, why: `it named ${key}` },
+      { op: "addSection", file: "HISTORY.md", heading: `Changed ${key}`, text: "- done" },
+    ],
+    { ...note, sources: [`turn with ${key}`] },
+  );
+  expect(refused).toEqual([]);
+  const files = ["MEMORY.md", "RETIRED.md", "HISTORY.md", "memory-log.jsonl"];
+  const written = (await Promise.all(files.map(text))).join("");
+  expect(written).toContain("## Keys &lt;!--");
+  expect(written).not.toContain(key);
 });
 
 it("MEM-1 a channel or file outside the workspace is refused, whatever leads there", async () => {

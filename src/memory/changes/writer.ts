@@ -103,10 +103,10 @@ async function applyAll(
     time,
     author: note.author,
     reason: redactor.redactText(note.reason),
-    sources: note.sources ?? [],
-    operations: done.map(({ operation, id }) => loggedOperation(operation, id)),
+    sources: (note.sources ?? []).map((source) => redactor.redactText(source)),
+    operations: done.map(({ operation, id }) => loggedOperation(operation, redactor, id)),
     refused: refused.map(({ operation, reason, message }) => ({
-      operation: loggedOperation(operation, undefined, redactor),
+      operation: loggedOperation(operation, redactor),
       reason,
       message,
     })),
