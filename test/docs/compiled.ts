@@ -1,0 +1,130 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { type Fence, root } from "./fences.ts";
+import { PRESUMED } from "./presumed.ts";
+
+/** A snippet as a file: what its page presumes, declared on the lines before it. */
+export interface Source {
+  readonly fence: Fence;
+  /** Where it stands as if: beside the packages that it imports. Undefined where they are not installed. */
+  readonly path: string | undefined;
+  readonly text: string;
+  /** Lines before the snippet's own. */
+  readonly before: number;
+  /** The packages that it imports and that no folder of the tests has together. */
+  readonly missing: readonly string[];
+}
+
+/** Folders that have packages to compile against. */
+const places = [
+  "test/docs",
+  ...readdirSync(join(root, "test/compat"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => `test/compat/${entry.name}`),
+];
+
+export function sourceOf(fence: Fence): Source {
+  const used = new Set(fence.text.match(/\b[a-zA-Z_]\w*\b/g));
+  const own = declaredNames(fence.text);
+  const presumed = Object.entries(PRESUMED[fence.file] ?? {})
+    .filter(([name]) => used.has(name) && !own.has(name))
+    .map(([name, type]) => `declare const ${name}: ${type};`);
+  const text = [...presumed, fence.text, "export {};"].join("\n");
+  const packages = packagesIn(text);
+  const place = places.find((one) => packages.every((name) => installed(one, name)));
+  const name = `${fence.file.replaceAll(/\W/g, "-")}-${fence.line}.ts`;
+  return {
+    fence,
+    path: place === undefined ? undefined : join(root, place, name),
+    text,
+    before: presumed.length,
+    missing:
+      place === undefined ? packages.filter((one) => !places.some((folder) => installed(folder, one))) : [],
+  };
+}
+
+/** Names that the snippet imports or declares at its top. */
+function declaredNames(text: string): Set<string> {
+  const names = new Set<string>();
+  const take = (node: ts.Node): void => {
+    if (ts.isImportSpecifier(node) || ts.isBindingElement(node) || ts.isVariableDeclaration(node)) {
+      if (ts.isIdentifier(node.name)) names.add(node.name.text);
+    }
+    if (ts.isImportClause(node) && node.name !== undefined) names.add(node.name.text);
+    if (!ts.isFunctionLike(node)) ts.forEachChild(node, take);
+  };
+  take(ts.createSourceFile("snippet.ts", text, ts.ScriptTarget.ES2022, true));
+  return names;
+}
+
+/** The packages of others that a text imports. */
+function packagesIn(text: string): readonly string[] {
+  const names = [...text.matchAll(/(?:from |import\()"([^"]+)"/g)].map(([, name = ""]) => name);
+  return names
+    .filter((name) => !/^(?:node:|compact-context(?:\/|$))/.test(name))
+    .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"));
+}
+
+function installed(place: string, name: string): boolean {
+  return existsSync(join(root, place, "node_modules", name, "package.json"));
+}
+
+/** What the compiler says of each snippet: `page:line: message`. */
+export function problemsOf(sources: readonly Source[]): ReadonlyMap<Source, readonly string[]> {
+  const byPath = new Map(sources.flatMap((one) => (one.path === undefined ? [] : [[one.path, one] as const])));
+  const options = compilerOptions();
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (path) => byPath.has(path) || fileExists(path);
+  host.readFile = (path) => byPath.get(path)?.text ?? readFile(path);
+  host.getSourceFile = (path, version, ...rest) => {
+    const own = byPath.get(path);
+    return own === undefined
+      ? getSourceFile(path, version, ...rest)
+      : ts.createSourceFile(path, own.text, version, true);
+  };
+  const program = ts.createProgram([...byPath.keys()], options, host);
+  return new Map(
+    [...byPath].map(([path, source]) => {
+      const file = program.getSourceFile(path);
+      const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
+      return [source, found.map((one) => told(one, source))];
+    }),
+  );
+}
+
+function told(problem: ts.Diagnostic, { fence, before }: Source): string {
+  const at = problem.file?.getLineAndCharacterOfPosition(problem.start ?? 0).line ?? 0;
+  return `${fence.file}:${fence.line + at - before}: ${ts.flattenDiagnosticMessageText(problem.messageText, "\n")}`;
+}
+
+/** Strict, as a project of today, with every public subpath led to its source. */
+function compilerOptions(): ts.CompilerOptions {
+  const { exports: subpaths } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  const paths = Object.entries(subpaths).flatMap(([subpath, target]): [string, string[]][] =>
+    typeof target === "string"
+      ? []
+      : [
+          [
+            join("compact-context", subpath),
+            [target.default.replace(/^\.\/dist\/(.*)\.js$/, `${root}/src/$1.ts`)],
+          ],
+        ],
+  );
+  return {
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    allowImportingTsExtensions: true,
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+    types: ["node"],
+    typeRoots: [join(root, "node_modules/@types")],
+    paths: Object.fromEntries(paths),
+  };
+}

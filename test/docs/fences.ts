@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const root: string = join(import.meta.dirname, "../..");
+
+/** A fenced block of a page. */
+export interface Fence {
+  /** The page, relative to the root. */
+  readonly file: string;
+  /** Line of the page that the text begins on, from 1. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** What people read first and the guides behind it. */
+export const PAGES: readonly string[] = [
+  ...["README.md", "OBSERVABILITY.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md"],
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+
+export function pageText(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+/** The blocks of a page in one language. */
+export function fencesOf(file: string, language: string): readonly Fence[] {
+  const lines = pageText(file).split("\n");
+  const fences: Fence[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const opened = /^```(\w*)/.exec(lines[at] ?? "");
+    if (opened === null) continue;
+    const end = lines.indexOf("```", at + 1);
+    if (opened[1] === language)
+      fences.push({ file, line: at + 2, language, text: lines.slice(at + 1, end).join("\n") });
+    at = end;
+  }
+  return fences;
+}
