@@ -25,6 +25,7 @@ export type {
 } from "./changes/operation.ts";
 export { type MemoryOverviewFile, readMemory } from "./changes/overview.ts";
 export type { ChangedFile } from "./changes/plan.ts";
+export { rewriteChannelSession } from "./changes/rewrite-session.ts";
 export type { UndoLeft, UndoResult } from "./changes/undo.ts";
 export type { LockSettings } from "./changes/with-channel.ts";
 export { createMemoryWriter, type MemoryWriter, type MemoryWriterOptions } from "./changes/writer.ts";
@@ -44,10 +45,9 @@ export {
   ensureChannelSessionFileSync,
   ensureWorkspace,
   readChannelSession,
-  rewriteChannelSession,
 } from "./files/ensure.ts";
 export { getChannelSessionPath } from "./files/names.ts";
-export { type MemoryFile, readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
+export { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 export type { MemoryCandidate, MemorySource, SectionKind } from "./memory-candidate.ts";
 export type { MemoryTaskRecord } from "./memory-task.ts";
 export { type Packable, type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";

@@ -2,13 +2,14 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { rewriteChannelSession } from "./changes/rewrite-session.ts";
+import { createMemoryWriter } from "./changes/writer.ts";
 import {
   ensureChannel,
   ensureChannelSessionFile,
   ensureChannelSessionFileSync,
   ensureWorkspace,
   readChannelSession,
-  rewriteChannelSession,
 } from "./files/ensure.ts";
 import { getChannelSessionPath } from "./files/names.ts";
 import { readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
@@ -68,6 +69,23 @@ it("MEM-1 SESSION.md is made, read and rewritten by its helpers", async () => {
   ensureChannelSessionFileSync(channel);
   expect(await readChannelSession(channel)).toBe("# Current State\n\n- mine\n");
   expect(await readChannelSession(join(root, "c"))).toBe(template);
+});
+
+it("MEM-1 SESSION.md is rewritten as everything else is: logged, without secrets, over the text that was read", async () => {
+  const key = ["sk", "ant", "api03", "A".repeat(24)].join("-");
+  await readChannelSession(root);
+  const { version } = (await readMemoryFile(getChannelSessionPath(root))) ?? {};
+  await rewriteChannelSession(root, `# Current State\n\n- the key is ${key}\n`, { ifVersion: version });
+  expect(await readChannelSession(root)).toMatch(/^# Current State\n\n- the key is /);
+  expect(await readChannelSession(root)).not.toContain(key);
+  const { changes } = await createMemoryWriter({ channelDir: root }).log();
+  expect(changes.map(({ operations }) => operations[0]?.op)).toEqual(["replaceFile"]);
+  const again = rewriteChannelSession(root, "# Current State\n\n- late\n", { ifVersion: version });
+  await expect(again).rejects.toMatchObject({ code: "Conflict" });
+  await expect(rewriteChannelSession(root, " \n")).rejects.toMatchObject({ code: "InvalidArgument" });
+  const texts = ["one", "two", "three"].map((word) => `# Current State\n\n- ${word}\n`);
+  await Promise.all(texts.map((text) => rewriteChannelSession(root, text)));
+  expect(texts).toContain(await readChannelSession(root));
 });
 
 it("MEM-11 writers at once leave one whole text and no temporary file", async () => {

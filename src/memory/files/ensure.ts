@@ -3,7 +3,7 @@ import { lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { CHANNEL_FOLDERS, getChannelSessionPath, WORKSPACE_FOLDERS } from "./names.ts";
 import { CHANNEL_TEMPLATES, WORKSPACE_TEMPLATES } from "./templates.ts";
-import { createFile, createFileSync, readMemoryFile, writeMemoryFile } from "./write-file.ts";
+import { createFile, createFileSync, readMemoryFile } from "./write-file.ts";
 
 /** Makes what is missing of a workspace; files that are there, even empty ones, stay as they are. */
 export function ensureWorkspace(workspaceDir: string): Promise<readonly string[]> {
@@ -31,16 +31,6 @@ export function ensureChannelSessionFileSync(channelDir: string): void {
 export async function readChannelSession(channelDir: string): Promise<string> {
   await ensureChannelSessionFile(channelDir);
   return (await readMemoryFile(getChannelSessionPath(channelDir)))?.text ?? "";
-}
-
-/** Replaces SESSION.md; `ifVersion` as `readMemoryFile` gave it keeps a change by somebody else. */
-export async function rewriteChannelSession(
-  channelDir: string,
-  content: string,
-  options: { readonly ifVersion?: string | undefined } = {},
-): Promise<void> {
-  const text = content.endsWith("\n") ? content : `${content}\n`;
-  await writeMemoryFile(getChannelSessionPath(channelDir), text, options);
 }
 
 async function ensureAll(
