@@ -173,6 +173,12 @@ describe("the source", () => {
     expect(places.map(([, second = ""]) => second).filter((name) => !known.has(name))).toEqual([]);
   });
 
+  it("loads no vocabulary with the memory: its model's provider says what a request used", () => {
+    const { files } = closure(modules, "src/memory/index.ts");
+    expect(files.size).toBeGreaterThan(50);
+    expect([...files].filter((source) => source.endsWith(".vocabulary.generated.ts"))).toEqual([]);
+  });
+
   it("reaches Node from its root only where it is named, and only lazily", () => {
     const walk = closure(modules, "src/index.ts");
     expect([...walk.files].filter((source) => source !== "src/index.ts").length).toBeGreaterThan(50);

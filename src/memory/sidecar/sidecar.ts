@@ -4,7 +4,7 @@ import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
 import { ask } from "../../summarizers/model/ask.ts";
 import { type Breaker, createBreaker } from "../../summarizers/model/breaker.ts";
 import { platformTime, type TimePorts } from "../../summarizers/model/ports.ts";
-import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
+import { fallbackTokens } from "../../tokens/text-counter.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson } from "./answer-json.ts";
 import type { Sidecar, SidecarOutcome, SidecarPorts, SidecarRecord, SidecarTask } from "./task.ts";
@@ -23,7 +23,7 @@ export function createSidecar(ports: SidecarPorts): Sidecar {
     ports,
     time: { ...platformTime, ...ports.time },
     redact: ports.redact ?? redactBuiltIn,
-    countText: ports.countText ?? ((text) => o200kBase.count(text)),
+    counter: async () => ports.countText ?? countDefault(),
     breaker: createBreaker(BREAKER),
   };
   return {
@@ -59,8 +59,17 @@ interface Context {
   readonly ports: SidecarPorts;
   readonly time: TimePorts;
   readonly redact: (text: string) => string;
-  readonly countText: (text: string) => number;
+  readonly counter: () => Promise<(text: string) => number>;
   readonly breaker: Breaker;
+}
+
+/** o200k_base, whose vocabulary is loaded for providers that report no usage only. */
+async function countDefault(): Promise<(text: string) => number> {
+  const loaded = import("../../tokens/encodings/o200k-base.ts");
+  return loaded.then(
+    ({ o200kBase }) => o200kBase.count,
+    () => fallbackTokens,
+  );
 }
 
 /** What a task used up so far. */
@@ -124,7 +133,7 @@ async function request<T>(
   },
 ): Promise<Reply> {
   const { messages, signal, spent, context } = at;
-  const { breaker, time, countText } = context;
+  const { breaker, time, counter } = context;
   const deadline = task.deadlineMs ?? DEADLINE_MS;
   const milliseconds = deadline - (time.clock() - spent.startedAt);
   if (signal?.aborted === true) return { outcome: "aborted", detail: "its caller gave it up" };
@@ -143,24 +152,37 @@ async function request<T>(
   }
   if (asked.kind === "answer") {
     breaker.succeeded();
-    return { answer: counted(asked.answer, messages, spent, countText) };
+    return { answer: await counted(asked.answer, messages, spent, counter) };
   }
   breaker.failed(time.clock());
   if (asked.kind === "timeout") return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
   return { outcome: "failed", detail: wordsOf(asked.error) };
 }
 
-function counted(
+async function counted(
   answer: TextModelAnswer,
   messages: readonly TextModelMessage[],
   spent: Spent,
-  countText: (text: string) => number,
-): TextModelAnswer {
+  counter: Context["counter"],
+): Promise<TextModelAnswer> {
   const text = typeof answer.text === "string" ? answer.text : "";
   const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
-  spent.inputTokens += usage?.input ?? messages.reduce((sum, { content }) => sum + countText(content), 0);
-  spent.outputTokens += usage?.output ?? countText(text);
+  const { input, output } = usage ?? (await countedUsage(messages, text, counter));
+  spent.inputTokens += input;
+  spent.outputTokens += output;
   return { ...answer, text };
+}
+
+async function countedUsage(
+  messages: readonly TextModelMessage[],
+  text: string,
+  counter: Context["counter"],
+): Promise<{ readonly input: number; readonly output: number }> {
+  const countText = await counter();
+  return {
+    input: messages.reduce((sum, { content }) => sum + countText(content), 0),
+    output: countText(text),
+  };
 }
 
 function readAnswer<T>(
