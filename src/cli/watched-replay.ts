@@ -15,6 +15,7 @@ import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 import type { Settings } from "./settings.ts";
+import { unhurried } from "./unhurried-driver.ts";
 
 /** Plays a session as `replaySession` does, for the page to look on. */
 export async function replayWatched(
@@ -36,7 +37,7 @@ export async function replayWatched(
         ...{ model: settings.model, window: settings.window, budget: settings.budget },
         ...{ policy: config.policy, counter: settings.counter },
         redactText: (text) => redactor.redactText(text),
-        search: searchOf(createArchive(storage, { redact: redactor }), history, id),
+        search: searchOf(createArchive(unhurried(storage), { redact: redactor }), history, id),
       },
       changed,
     ),

@@ -40,7 +40,7 @@ async function archived(): Promise<{ source: ArchiveSource; messages: readonly o
   const messages = [
     { role: "system", content: "be brief" },
     { role: "user", content: "api_key=sk-abc123abc123abc123" },
-    ...chat(30),
+    ...chat(40),
   ];
   for (let end = 4; end <= messages.length; end += 4) await manager.preflight("s/1", messages.slice(0, end));
   await manager.flush();

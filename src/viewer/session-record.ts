@@ -87,6 +87,9 @@ export interface RecordOptions {
 /** Most steps, compactions and spans of one session: what comes later is counted, not kept. */
 const MOST_STEPS = 20_000;
 const MOST_SPANS = 20_000;
+/** Most steps and compactions of one answer, and most characters of its spans. */
+const MOST_AT_ONCE = 2000;
+const MOST_CHARACTERS = 1_000_000;
 
 /** A session without steps yet. */
 export function createRecord(options: RecordOptions): SessionRecord {
@@ -152,12 +155,23 @@ export function createRecord(options: RecordOptions): SessionRecord {
       version: VIEW_VERSION,
       layers: facts.layers,
       from,
-      steps: steps.slice(from.steps),
-      compactions: compactions.slice(from.compactions),
-      spans: spans.slice(from.spans),
+      steps: steps.slice(from.steps, from.steps + MOST_AT_ONCE),
+      compactions: compactions.slice(from.compactions, from.compactions + MOST_AT_ONCE),
+      spans: spans.slice(from.spans, endOf(spans, from.spans)),
       ...(facts.cost === undefined ? {} : { cost: facts.cost }),
     }),
   };
+}
+
+/** Where the spans of one answer end: at least one goes along. */
+function endOf(spans: readonly SpanView[], from: number): number {
+  let characters = 0;
+  let end = from;
+  for (; end < spans.length && characters < MOST_CHARACTERS; end += 1) {
+    characters += 200;
+    for (const { name, value } of spans[end]?.attributes ?? []) characters += name.length + value.length;
+  }
+  return end;
 }
 
 function summed(step: Omit<StepView, "total">): StepView {

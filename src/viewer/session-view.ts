@@ -5,6 +5,7 @@
  * - `GET /api/sessions` → `SessionList`
  * - `GET /api/sessions/:id?steps=N&compactions=N&spans=N` → `SessionView`, its arrays from those places on (0 when left out)
  *   The newest step and compaction may still change: ask for them again from the last one that is known.
+ *   A long session comes in pieces: ask again while there is less of anything than `counts` says.
  * - `GET /api/sessions/:id/messages?from=N&to=N` → `MessagePage`, at most `MOST_MESSAGES` of them
  * - `GET /api/sessions/:id/compactions/:n` → `CompactionView`
  * - `GET /api/search?q=TEXT&session=ID` → `SearchView`; all sessions where `session` is left out

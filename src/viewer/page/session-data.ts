@@ -16,6 +16,28 @@ function joined<T>(known: readonly T[], more: readonly T[], from: number): reado
   return more.length === 0 && from >= known.length ? known : [...known.slice(0, from), ...more];
 }
 
+/** From where on to ask: the newest step and compaction may have been amended, they are asked for again. */
+export function placesOf(known: SessionView | undefined): SessionView["from"] {
+  const { steps = [], compactions = [], spans = [] } = known ?? {};
+  return {
+    steps: Math.max(0, steps.length - 1),
+    compactions: Math.max(0, compactions.length - 1),
+    spans: spans.length,
+  };
+}
+
+/** True for a session that came in part, unless the last answer brought nothing. */
+export function moreWaits(known: SessionView | undefined, session: SessionView): boolean {
+  const { counts, steps, compactions, spans } = session;
+  const lacks =
+    steps.length < counts.steps || compactions.length < counts.compactions || spans.length < counts.spans;
+  return lacks && (known === undefined || lengthOf(session) > lengthOf(known));
+}
+
+function lengthOf({ steps, compactions, spans }: SessionView): number {
+  return steps.length + compactions.length + spans.length;
+}
+
 /** One line of the window's content: a message as it came, or as a compaction left it. */
 export interface ContentRow {
   /** Place in the session; absent for a summary. */

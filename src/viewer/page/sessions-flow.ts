@@ -8,7 +8,7 @@ import {
 import type { Known } from "./api.ts";
 import { sentence } from "./cliffs.ts";
 import { reasonOf } from "./message-dialog.ts";
-import { grown } from "./session-data.ts";
+import { grown, moreWaits, placesOf } from "./session-data.ts";
 import type { Store } from "./store.ts";
 
 export interface FlowPorts {
@@ -25,8 +25,6 @@ export interface Flow {
   hear(notice: LiveNotice): void;
 }
 
-const NOTHING: Known = { steps: 0, compactions: 0, spans: 0 };
-
 /** Fetches sessions and lets them grow: one request at a time, and one more where news came meanwhile. */
 export function createFlow(store: Store, ports: FlowPorts): Flow {
   let chosen: string | undefined;
@@ -34,13 +32,16 @@ export function createFlow(store: Store, ports: FlowPorts): Flow {
   let again = false;
 
   const fail = (error: unknown): void => store.set({ problem: reasonOf(error) });
-  const fetchOnce = async (id: string): Promise<void> => {
+  /** True where more of it waits. */
+  const fetchOnce = async (id: string): Promise<boolean> => {
     const { session: shown } = store.get();
     const known = shown?.id === id ? shown : undefined;
-    const view = await ports.session(id, known === undefined ? NOTHING : knownOf(known));
-    if (id !== chosen) return;
+    const view = await ports.session(id, placesOf(known));
+    if (id !== chosen) return true;
     if (known === undefined) ports.changed(id);
-    take(store, { known, session: grown(known, view) }, ports);
+    const session = grown(known, view);
+    take(store, { known, session }, ports);
+    return moreWaits(known, session);
   };
   const fetch = async (): Promise<void> => {
     again = fetching;
@@ -48,7 +49,8 @@ export function createFlow(store: Store, ports: FlowPorts): Flow {
     fetching = true;
     do {
       again = false;
-      if (chosen !== undefined) await fetchOnce(chosen).catch(fail);
+      const more = chosen !== undefined && (await fetchOnce(chosen).catch(fail));
+      again ||= more === true;
     } while (again);
     fetching = false;
   };
@@ -119,13 +121,4 @@ function take(store: Store, { known, session }: Taken, { announce }: FlowPorts):
     ...(known === undefined ? { compaction: 0 } : {}),
     ...(following ? { step: Math.max(0, session.steps.length - 1) } : {}),
   });
-}
-
-/** The newest of each may have been amended since: they are asked for again. */
-function knownOf({ steps, compactions, spans }: SessionView): Known {
-  return {
-    steps: Math.max(0, steps.length - 1),
-    compactions: Math.max(0, compactions.length - 1),
-    spans: spans.length,
-  };
 }

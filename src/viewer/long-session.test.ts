@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { grown, moreWaits, placesOf } from "./page/session-data.ts";
+import { createRecord } from "./session-record.ts";
+import type { SessionView } from "./session-view.ts";
+
+/** A session whose spans come to 35 million characters. */
+function longRecord() {
+  const record = createRecord({
+    ...{ id: "long", source: "events", changed: () => undefined },
+    facts: {
+      ...{ layers: ["messages"], title: "long", live: false, searchable: false },
+      ...{ window: 1000, trigger: 850, budget: 900 },
+    },
+    originals: {
+      ...{ count: () => 0, message: () => undefined },
+      open: async () => ({ messages: [], summary: [] }),
+      expand: async () => undefined,
+      search: async () => ({ hits: [], problems: 0 }),
+    },
+  });
+  for (let index = 0; index < 5000; index += 1) record.addStep({ messages: index, tokens: [index] });
+  for (let index = 0; index < 20_000; index += 1) {
+    const attributes = [{ name: "payload", value: `${index} `.repeat(300) }];
+    record.addSpan({ id: `${index}`, name: "compact.token_estimate", status: "ok", attributes });
+  }
+  return record;
+}
+
+it("a long session comes in pieces, none of them large, until the page has all of it", () => {
+  const record = longRecord();
+  const sizes: number[] = [];
+  let known: SessionView | undefined;
+  for (let more = true; more; ) {
+    const text = JSON.stringify(record.view(placesOf(known)));
+    sizes.push(text.length);
+    const session = grown(known, JSON.parse(text) as SessionView);
+    more = moreWaits(known, session);
+    known = session;
+  }
+  expect(known?.spans.map(({ id }) => Number(id))).toEqual(Array.from({ length: 20_000 }, (_, id) => id));
+  expect(known?.steps.map(({ index }) => index)).toEqual(Array.from({ length: 5000 }, (_, index) => index));
+  expect(Math.max(...sizes)).toBeLessThan(2_000_000);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(30_000_000);
+});
+
+it("nothing more is asked for where an answer brought nothing", () => {
+  const known = longRecord().view({ steps: 0, compactions: 0, spans: 0 });
+  expect(moreWaits(undefined, known)).toBe(true);
+  expect(moreWaits(known, grown(known, { ...known, from: placesOf(known), steps: [], spans: [] }))).toBe(
+    false,
+  );
+});
