@@ -41,8 +41,9 @@ async function decide(
   const { tool, arguments: args, signal } = request;
   const [key, words] = always(request);
   const what = `${whoAsks(request)}${callWords(tool, args)}`;
-  // The tool itself refuses a path outside: nobody needs to be asked.
-  if (allowed.has(key) || !(await isInside(workplace, args))) {
+  // The tools for files refuse a path outside by themselves: nobody needs to be asked. A command is bound by no path.
+  const refusesItself = tool !== "run" && !(await isInside(workplace, args));
+  if (allowed.has(key) || refusesItself) {
     screen.tell("tool", what, 4);
     return "allow";
   }
