@@ -42,6 +42,13 @@ const rules = [
   ...downhill,
   ...strangers,
   {
+    name: "page-knows-its-data",
+    severity: "error",
+    comment: "The page runs in a browser: it knows what the server tells it and nothing else of the source.",
+    from: { path: "^src/viewer/page/" },
+    to: { pathNot: "^src/viewer/(?:page/|session-view\\.ts$)" },
+  },
+  {
     name: "ports-not-media",
     severity: "error",
     comment: "What is kept does not know where; only the list of all codecs knows the codecs.",
