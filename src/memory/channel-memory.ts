@@ -15,6 +15,7 @@ import { rerankBy } from "./lifecycle/rerank.ts";
 import { createTaken } from "./lifecycle/taken.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
+import { checkUser } from "./scope.ts";
 import { createSidecar } from "./sidecar/sidecar.ts";
 import type { Sidecar } from "./sidecar/task.ts";
 
@@ -27,6 +28,8 @@ export type MemorySettingsInput = Pick<
 export interface ChannelMemoryOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
+  /** Who the run is for; of a channel that names its users nobody else recalls or writes anything. */
+  readonly user?: string | undefined;
   /** Writes better notes than the program does; asked beside the run only, and never needed. */
   readonly model?: TextModel | undefined;
   readonly settings?: MemorySettingsInput | undefined;
@@ -139,23 +142,17 @@ interface Parts {
 function partsOf(options: ChannelMemoryOptions): Parts {
   const settings = mergeConfig(options.settings ?? {});
   checkConfigObject(settings);
-  const {
-    channelDir,
-    workspaceDir,
-    model,
-    onTask,
-    now = Date.now,
-    clock = () => performance.now(),
-  } = options;
+  const { channelDir, workspaceDir, user, model, now = Date.now, clock = () => performance.now() } = options;
   const redactor = createRedactor(settings.redaction);
-  const warn = (message: string): void => options.onWarning?.(`memory: ${message}`);
+  const tell = harmless(options.onWarning);
+  const warn = (message: string): void => tell(`memory: ${message}`);
   const redact = (text: string): string => redactor.redactText(text);
   const sidecar = model === undefined ? undefined : createSidecar({ model, redact });
   const program: TaskContext = {
-    writer: createMemoryWriter({ channelDir, workspaceDir, redactor, now }),
+    writer: createMemoryWriter({ channelDir, workspaceDir, user, redactor, now }),
     now,
     clock,
-    onTask: (record) => onTask?.(record),
+    onTask: harmless(options.onTask),
   };
   const context = { ...program, sidecar };
   const lane = createLane(warn);
@@ -179,11 +176,24 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   };
 }
 
+/** A listener that cannot break what it listens to. */
+function harmless<T>(listener: ((value: T) => void) | undefined): (value: T) => void {
+  return (value) => {
+    try {
+      listener?.(value);
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
+}
+
 /** Files and what an earlier process left; once, and again only when it failed. */
 function begun(parts: Parts): Promise<void> {
   const begin = async (): Promise<void> => {
-    await ensureWorkspace(parts.options.workspaceDir);
-    await ensureChannel(parts.options.channelDir);
+    const { workspaceDir, channelDir, user } = parts.options;
+    await checkUser(channelDir, user);
+    await ensureWorkspace(workspaceDir);
+    await ensureChannel(channelDir);
     await parts.intake.resume();
   };
   parts.begun ??= begin().catch((error: unknown) => {
@@ -212,13 +222,14 @@ async function recallFrom(
   try {
     if (parts.writes) await begun(parts);
     const rerank = rerankWithModel && sidecar !== undefined ? { rerank: rerankBy(sidecar) } : {};
-    const { workspaceDir, channelDir } = options;
+    const { workspaceDir, channelDir, user } = options;
     const limits = { maxCandidates, maxInjected, maxChars };
     return await recallRelevantMemory({
       ...limits,
       ...rerank,
       warn,
       now: now(),
+      user,
       ...given,
       query,
       workspaceDir,
