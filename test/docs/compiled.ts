@@ -27,7 +27,7 @@ const places = [
 export function sourceOf(fence: Fence): Source {
   const used = new Set(fence.text.match(/\b[a-zA-Z_]\w*\b/g));
   const own = declaredNames(fence.text);
-  const presumed = Object.entries(PRESUMED[fence.file] ?? {})
+  const presumed = Object.entries({ ...PRESUMED[fence.file], ...PRESUMED[`${fence.file}#${fence.heading}`] })
     .filter(([name]) => used.has(name) && !own.has(name))
     .map(([name, type]) => `declare const ${name}: ${type};`);
   const text = [...presumed, fence.text, "export {};"].join("\n");
@@ -72,7 +72,9 @@ function installed(place: string, name: string): boolean {
 
 /** What the compiler says of each snippet: `page:line: message`. */
 export function problemsOf(sources: readonly Source[]): ReadonlyMap<Source, readonly string[]> {
-  const byPath = new Map(sources.flatMap((one) => (one.path === undefined ? [] : [[one.path, one] as const])));
+  const byPath = new Map(
+    sources.flatMap((one) => (one.path === undefined ? [] : [[one.path, one] as const])),
+  );
   const options = compilerOptions();
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile, getSourceFile } = host;

@@ -9,7 +9,8 @@ export interface Fence {
   readonly file: string;
   /** Line of the page that the text begins on, from 1. */
   readonly line: number;
-  readonly language: string;
+  /** The heading it stands under. */
+  readonly heading: string;
   readonly text: string;
 }
 
@@ -29,12 +30,14 @@ export function pageText(file: string): string {
 export function fencesOf(file: string, language: string): readonly Fence[] {
   const lines = pageText(file).split("\n");
   const fences: Fence[] = [];
+  let heading = "";
   for (let at = 0; at < lines.length; at += 1) {
+    heading = /^#+ (.*)/.exec(lines[at] ?? "")?.[1] ?? heading;
     const opened = /^```(\w*)/.exec(lines[at] ?? "");
     if (opened === null) continue;
     const end = lines.indexOf("```", at + 1);
-    if (opened[1] === language)
-      fences.push({ file, line: at + 2, language, text: lines.slice(at + 1, end).join("\n") });
+    const text = lines.slice(at + 1, end).join("\n");
+    if (opened[1] === language) fences.push({ file, line: at + 2, heading, text });
     at = end;
   }
   return fences;

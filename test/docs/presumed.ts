@@ -1,4 +1,4 @@
-/** By page, the names that its snippets use without saying where they come from, each with its type. */
+/** By page or `page#heading`, the names that its snippets use without saying where they come from, each with its type. */
 export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "README.md": {
     sessionId: "string",
@@ -7,13 +7,22 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     messages: "{ role: string; content: string }[]",
     list: "{ role: string; content: string }[]",
   },
-  "docs/adapters.md": {
+  "docs/adapters.md#LangGraph": {
     graph: 'import("@langchain/langgraph").StateGraph<object>',
-    // Two SDKs call different things `model` and `tools`.
-    model: "never",
-    tools: "never",
-    messages: "{ role: 'user'; content: string }[]",
+    model: 'import("compact-context/adapters/langgraph").GraphModel',
+  },
+  "docs/adapters.md#LangChain agents": {
+    model: "string",
+    tools: 'import("langchain").Tool[]',
+  },
+  "docs/adapters.md#Vercel AI SDK": {
+    model: 'import("ai").LanguageModel',
+    messages: 'import("ai").ModelMessage[]',
+    tools: 'import("ai").ToolSet',
     system: "string",
+  },
+  "docs/adapters.md#OpenAI's and Anthropic's own clients": {
+    messages: 'import("openai").OpenAI.ChatCompletionMessageParam[]',
   },
   "docs/lint.md": { messages: "object[]" },
   "docs/mcp.md": { manager: 'import("compact-context").CompactManager', sessionId: "string" },

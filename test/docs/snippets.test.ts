@@ -2,13 +2,23 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { problemsOf, sourceOf } from "./compiled.ts";
 import { fencesOf, PAGES } from "./fences.ts";
 
+const planted = sourceOf({
+  file: "planted.md",
+  line: 7,
+  heading: "",
+  text: 'import { compact } from "compact-context";\nawait compact([], { maxTokenz: 1 });',
+});
 const sources = PAGES.flatMap((page) => fencesOf(page, "ts")).map(sourceOf);
 
 describe("the snippets of the pages", () => {
   let problems: ReturnType<typeof problemsOf>;
   beforeAll(() => {
-    problems = problemsOf(sources);
+    problems = problemsOf([...sources, planted]);
   }, 120_000);
+
+  it("a wrong one is found, with its place", () => {
+    expect(problems.get(planted)).toEqual([expect.stringMatching(/^planted\.md:8: .*maxTokenz/)]);
+  });
 
   for (const source of sources) {
     const { file, line } = source.fence;

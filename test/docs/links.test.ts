@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { PAGES, pageText, root } from "./fences.ts";
+
+/** How GitHub names a heading in a link. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+}
+
+function anchorsOf(page: string): readonly string[] {
+  return [...pageText(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+}
+
+/** Links of a page that lead nowhere inside the project. */
+function broken(page: string): readonly string[] {
+  const links = [...pageText(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  return links.filter((link) => {
+    if (/^[a-z]+:/.test(link)) return false;
+    const [path = "", anchor] = link.split("#");
+    const target = path === "" ? page : join(dirname(page), path);
+    if (!existsSync(join(root, target))) return true;
+    return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).includes(anchor);
+  });
+}
+
+it.each([...PAGES, "CHANGELOG.md"])("the links of %s lead somewhere", (page) => {
+  expect(broken(page)).toEqual([]);
+});
+
+it("DOC-1 the README leads to the pages about architecture, security and observability", () => {
+  const readme = pageText("README.md");
+  for (const page of ["ARCHITECTURE.md", "SECURITY.md", "OBSERVABILITY.md"])
+    expect(readme).toContain(`](${page})`);
+});
