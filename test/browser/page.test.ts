@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Fixture, fixture } from "./fixture.ts";
-import { canDrive, openProfile, type Profile } from "./profile.ts";
+import { canDrive, openProfile, type Profile, START_MS } from "./profile.ts";
 import { openStage, type Stage } from "./stage.ts";
 import type { Tab } from "./tab.ts";
 
-let profile: Profile;
+let profile: Profile | undefined;
 const medium = fixture({ id: "medium", title: "A piece of work", messages: 240 });
 const large = fixture({ id: "large", title: "Two thousand messages", messages: 2000 });
 
@@ -32,7 +32,7 @@ async function open(
   { hash = "" } = {},
 ): Promise<{ stage: Stage; tab: Tab; problems: string[] }> {
   const stage = await openStage(sessions);
-  const tab = (await profile.newPage()) as unknown as Tab;
+  const tab = (await profile?.newPage()) as unknown as Tab;
   await tab.setViewportSize({ width: 1280, height: 800 });
   await tab.emulateMedia({ reducedMotion: "reduce" });
   const problems: string[] = [];
@@ -63,14 +63,14 @@ const ready = (tab: Tab): Promise<unknown> => tab.waitForSelector(".panel:not([h
 describe.skipIf(!canDrive)("the page", () => {
   beforeAll(async () => {
     profile = await openProfile();
-  });
+  }, START_MS);
   afterEach(async () => {
     for (const { stage, tab } of opened.splice(0)) {
       await tab.close();
       await stage.close();
     }
   });
-  afterAll(() => profile.close());
+  afterAll(() => profile?.close());
 
   it("draws the window over the session with each compaction, and asks for nothing elsewhere", async () => {
     const { tab, problems } = await open([medium]);

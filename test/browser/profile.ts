@@ -60,6 +60,9 @@ export interface Profile {
   close(): Promise<void>;
 }
 
+/** How long a browser may take to start while others do. */
+export const START_MS = 60_000;
+
 /** Starts a browser with an empty profile. */
 export async function openProfile(flags: readonly string[] = []): Promise<Profile> {
   const { chromium } = require("playwright-core") as {

@@ -14,7 +14,7 @@ import { readPageFiles } from "../../src/viewer/page-files.ts";
 import { createPlayedRecord } from "../../src/viewer/played-session.ts";
 import { startViewServer, type ViewServer } from "../../src/viewer/server.ts";
 import { createViewStore, type ViewStore } from "../../src/viewer/view-store.ts";
-import { canDrive, openProfile, type Page, type Profile } from "./profile.ts";
+import { canDrive, openProfile, type Page, type Profile, START_MS } from "./profile.ts";
 
 const page = resolve("dist/viewer/page");
 const built = existsSync(`${page}/main.js`);
@@ -134,7 +134,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
     await new Promise<void>((done) => other.listen(0, "127.0.0.1", done));
     elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
     browser = await openProfile(["--host-resolver-rules=MAP evil.example 127.0.0.1"]);
-  }, 60_000);
+  }, START_MS);
   afterAll(async () => {
     await browser?.close();
     await server?.close();

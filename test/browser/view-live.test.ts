@@ -7,7 +7,7 @@ import { CompactManager } from "../../src/compaction/manager.ts";
 import { readPageFiles } from "../../src/viewer/page-files.ts";
 import { startViewServer } from "../../src/viewer/server.ts";
 import { createViewStore } from "../../src/viewer/view-store.ts";
-import { canDrive, openProfile } from "./profile.ts";
+import { canDrive, openProfile, START_MS } from "./profile.ts";
 
 const page = resolve("dist/viewer/page");
 
@@ -43,5 +43,5 @@ describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an 
       await browser.close();
       await server.close();
     }
-  });
+  }, START_MS);
 });
