@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { CompactError } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../files/names.ts";
@@ -107,17 +108,16 @@ async function readChecked(
 }
 
 async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
-  const pending = await pendingChange(place);
-  if (pending === undefined) return [];
-  return [
-    {
-      kind: "unfinished",
-      severity: "warning",
-      place: ".memory/pending.json",
-      message: `the change ${pending} is not finished`,
-      hint: "The next change finishes it; nothing is lost.",
-    },
-  ];
+  const where = { kind: "unfinished", place: ".memory/pending.json" } as const;
+  try {
+    const pending = await pendingChange(place);
+    if (pending === undefined) return [];
+    const hint = "The next change finishes it; nothing is lost.";
+    return [{ ...where, severity: "warning", message: `the change ${pending} is not finished`, hint }];
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+    return [{ ...where, severity: "error", message: error.message, hint: error.hint }];
+  }
 }
 
 function malformed({ name, file, read, document }: CheckedFile): readonly MemoryProblem[] {

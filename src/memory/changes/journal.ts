@@ -1,5 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { CompactError } from "../../errors.ts";
 import { readMemoryFile, syncFolder, versionOf } from "../files/write-file.ts";
 import { appendChange, type FileChange, type MemoryChange, readLog } from "./change-log.ts";
 import type { ChannelPlace } from "./channel-files.ts";
@@ -38,17 +39,35 @@ export async function recoverChange(
   place: ChannelPlace,
   lock: ChannelLock,
 ): Promise<MemoryChange | undefined> {
-  const text = (await readMemoryFile(join(place.work, PENDING)))?.text;
-  if (text === undefined) return undefined;
-  const pending = JSON.parse(text) as Pending;
+  const pending = await readPending(place);
+  if (pending === undefined) return undefined;
   const { changes } = await readLog(place.channelDir);
   return finish(place, lock, { ...pending, logged: changes.some(({ id }) => id === pending.change.id) });
 }
 
-/** The id of a change that is on its way, or was when its process ended. */
+/** The id of a change that is on its way, or was when its process ended. Rejects as `recoverChange` does. */
 export async function pendingChange(place: ChannelPlace): Promise<string | undefined> {
-  const text = (await readMemoryFile(join(place.work, PENDING)))?.text;
-  return text === undefined ? undefined : (JSON.parse(text) as Pending).change.id;
+  return (await readPending(place))?.change.id;
+}
+
+/** It is put in its place whole: one that cannot be read was damaged later, and what it would have done is not known. */
+async function readPending(place: ChannelPlace): Promise<Pending | undefined> {
+  const path = join(place.work, PENDING);
+  const text = (await readMemoryFile(path))?.text;
+  if (text === undefined) return undefined;
+  const damaged = (cause?: unknown): CompactError =>
+    new CompactError("StorageFailed", "a change that was not finished cannot be read", {
+      place: path,
+      hint: "Delete that file: the change in it is lost, the files stay as they are.",
+      cause,
+    });
+  try {
+    const pending = JSON.parse(text) as Partial<Pending> | null;
+    if (typeof pending?.change?.id === "string" && Array.isArray(pending.edits)) return pending as Pending;
+  } catch (cause) {
+    throw damaged(cause);
+  }
+  throw damaged();
 }
 
 async function finish(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ensureChannel, ensureWorkspace } from "../files/ensure.ts";
+import { checkMemory } from "./check.ts";
 import { LOCK_LOST, takeLock } from "./lock.ts";
 import type { MemoryOperation } from "./operation.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
@@ -249,6 +250,21 @@ it("MEM-11 what a process left half-way is finished by the next, around what a p
   expect(finished?.files["MEMORY.md"]?.gaveWay).toBeUndefined();
   expect(finished?.files["HISTORY.md"]?.gaveWay).toBe(true);
   expect((await readdir(join(channelDir, ".memory"))).toSorted()).toEqual(["backups"]);
+});
+
+it("MEM-11 an unfinished change that was damaged stops changes with words, and is found by a check", async () => {
+  await mkdir(join(channelDir, ".memory"));
+  for (const damaged of ['{"change":', "null", '{"change":{},"edits":[]}']) {
+    await writeFile(join(channelDir, ".memory", "pending.json"), damaged);
+    await expect(writer.apply([fact("The port is 8080.")], note)).rejects.toMatchObject({
+      code: "StorageFailed",
+      place: join(channelDir, ".memory", "pending.json"),
+    });
+    const problems = await checkMemory({ channelDir, workspaceDir, now: Date.UTC(2026, 10, 22) });
+    expect(problems.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(["error unfinished"]);
+  }
+  await rm(join(channelDir, ".memory", "pending.json"));
+  expect((await writer.apply([fact("The port is 8080.")], note)).done.length).toBe(1);
 });
 
 it("MEM-11 an owner that slept past its lease writes nothing once another took over", async () => {
