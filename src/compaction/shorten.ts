@@ -5,6 +5,7 @@ import { mediaBytes, wireBytes } from "../messages/wire-size.ts";
 import { partition } from "../policy/partition.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import { type Draft, editContext, type PlanInput } from "./fit.ts";
+import { recallAnswers } from "./recalled.ts";
 
 /** Media are taken down to this share of the byte budget at once, so that the next image does not ask again. */
 const MEDIA_SHARE = 0.5;
@@ -50,7 +51,7 @@ function sizeAfter(input: PlanInput, index: number, edit: Edit | undefined): num
   return message === undefined ? 0 : wireBytes(applyEdit(message, edit, editContext(input)));
 }
 
-/** Tool results that no model has seen yet and that are longer than `limit` tokens keep head and tail. */
+/** Tool results that no model has seen yet and that are longer than `limit` tokens keep head and tail; what was recalled stays whole. */
 export function shortenResults(input: PlanInput, limit: number): Draft {
   const found = new Map<number, Edit>();
   for (const index of unsentResults(input.messages, limit, editContext(input)))
@@ -71,11 +72,13 @@ export function unsentResults(
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index];
     if (message === undefined || message.role === "assistant") break;
-    const long = toolResults(message).some((part) => {
+    const long = toolResults(message).filter((part) => {
       const text = resultText(part);
       return text.length > limit && countText(text) > limit;
     });
-    if (long && message.meta?.protected !== true) found.push(index);
+    if (long.length === 0 || message.meta?.protected === true) continue;
+    const answersRecall = recallAnswers(messages);
+    if (!long.every(({ id }) => answersRecall(id))) found.push(index);
   }
   return found.reverse();
 }

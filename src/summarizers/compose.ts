@@ -43,6 +43,8 @@ const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, cons
 const RULES_SHARE = 0.2;
 /** In less room a section is a heading and a stub. */
 const LEAST_SECTION = 24;
+/** What is said where there is nothing to tell: that something left is to be seen all the same. */
+const REPEATED = "What left this list repeats what stands beside this summary.";
 const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifiers"]);
 /** `brief` stays short whatever it is given. */
 const BRIEF_MOST = 600;
@@ -64,7 +66,10 @@ export function composeSummary(scene: Scene, options: ComposeOptions): string {
   const shown = new Set(factsIn(lean.prose.join("\n")).map((fact) => fact.key));
   const spent = countText(`${[...head, ...lean.lines].join("\n")}\n`);
   const timeline = timelineLines({ ...selection, shown }, lean, maxTokens - spent, maxTokens);
-  if (lean.lines.join("") === "" && timeline.lines.length === 0) return "";
+  if (lean.lines.join("") === "" && timeline.lines.length === 0) {
+    const repeated = [...head, REPEATED].join("\n");
+    return scene.repeats && countText(repeated) <= maxTokens ? repeated : "";
+  }
   const whole = (sections: SectionTexts): string[] =>
     [...head, ...sections.lines, ...timeline.lines].map(escapeSummaryTags);
   const wider = WIDER.filter((more) => more > part).map((more) => whole(build(more)));

@@ -8,13 +8,15 @@ export interface Scene {
   readonly conversation: Conversation;
   /** What stays of messages that are told all the same: those that were cut. */
   readonly cut: readonly Message[];
+  /** Something is told beside messages that stay: where it says nothing new, it repeats them. */
+  readonly repeats: boolean;
 }
 
 /** Reads the messages to tell within their list; without a list they are the whole conversation. */
 export function readSurroundings(messages: readonly Message[], within: Surroundings | undefined): Scene {
   const list = new Set(within?.list);
   if (within === undefined || !messages.every((message) => list.has(message))) {
-    return { conversation: readConversation(messages), cut: [] };
+    return { conversation: readConversation(messages), cut: [], repeats: false };
   }
   const told = new Set(messages);
   const ids = new Set(messages.map((message) => message.id));
@@ -26,5 +28,6 @@ export function readSurroundings(messages: readonly Message[], within: Surroundi
       cut: new Set(cut.map((message) => message.id)),
     }),
     cut,
+    repeats: told.size > 0 && told.size < shown.length,
   };
 }
