@@ -19,7 +19,7 @@ const words = (): ReturnType<typeof talk> =>
     .user("Always run npm test before you commit.")
     .reply("I will.");
 
-it("MEM-9 listeners that throw break no step of the memory", async () => {
+it("listeners that throw break no step of the memory", async () => {
   const thrown: string[] = [];
   const fail = (what: string): never => {
     thrown.push(what);
@@ -41,7 +41,7 @@ it("MEM-9 listeners that throw break no step of the memory", async () => {
   expect(readFileSync(join(channelDir, "MEMORY.md"), "utf8")).toContain("Thursdays");
 });
 
-it("MEM-9 in a channel that names its users, the run of one of them is kept, of nobody else anything", async () => {
+it("in a channel that names its users, the run of one of them is kept, of nobody else anything", async () => {
   const { channelDir } = await openMemoryScope({
     workspaceDir,
     channel: "team",

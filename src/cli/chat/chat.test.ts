@@ -112,7 +112,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("AGT-3 asks before each call; always holds for the same command alone", async () => {
+  it("asks before each call; always holds for the same command alone", async () => {
     const chat = await start();
     chat.type("run echo first\n");
     await chat.shows(/allow\? {3}run {2}echo first[\s\S]+always this command[\s\S]+› $/);

@@ -43,7 +43,7 @@ describe("a terminal", () => {
     expect(await second).toBe("three\nfour");
   });
 
-  it("AGT-3 what was typed before a question does not answer it", async () => {
+  it("what was typed before a question does not answer it", async () => {
     const message = input.next("› ");
     stdin.write("run it\r");
     await message;

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(channelDir, { recursive: true }));
 
-it("MEM-8 a change is taken back exactly, and so is the taking back", async () => {
+it("a change is taken back exactly, and so is the taking back", async () => {
   await add("The queue is called orders.");
   const before = await Promise.all(["MEMORY.md", "RETIRED.md"].map(text));
   const [item] = (await writer.read("MEMORY.md")).sections.flatMap(({ items }) => items);
@@ -40,7 +40,7 @@ it("MEM-8 a change is taken back exactly, and so is the taking back", async () =
   expect(await Promise.all(["MEMORY.md", "RETIRED.md"].map(text))).toEqual(after);
 });
 
-it("MEM-8 later changes elsewhere stay; what was added and taken back is not learned again", async () => {
+it("later changes elsewhere stay; what was added and taken back is not learned again", async () => {
   const first = await add("The office is in Lyon.");
   await add("The parking is behind it.");
   expect((await writer.undo(first.changeId)).left).toEqual([]);
@@ -49,7 +49,7 @@ it("MEM-8 later changes elsewhere stay; what was added and taken back is not lea
   expect((await add("The office is in Lyon.")).changeId).toBe("");
 });
 
-it("MEM-8 where a later change touched the same lines, it is named and nothing is done, unless in part", async () => {
+it("where a later change touched the same lines, it is named and nothing is done, unless in part", async () => {
   const { id } = await add("The cache holds ten minutes.");
   const first = await writer.apply(
     [
@@ -71,7 +71,7 @@ it("MEM-8 where a later change touched the same lines, it is named and nothing i
   expect(await text("MEMORY.md")).toContain("a day");
 });
 
-it("MEM-8 a line that a person edited since is not taken back", async () => {
+it("a line that a person edited since is not taken back", async () => {
   const { changeId } = await add("The build takes four minutes.");
   const path = join(channelDir, "MEMORY.md");
   await writeFile(path, (await text("MEMORY.md")).replace("four", "five"));
@@ -79,7 +79,7 @@ it("MEM-8 a line that a person edited since is not taken back", async () => {
   expect(await text("MEMORY.md")).toContain("five minutes");
 });
 
-it("MEM-8 backups are bounded; a change without one says so", async () => {
+it("backups are bounded; a change without one says so", async () => {
   const { changeId } = await add("Fact zero stands here.");
   for (const word of ["one", "two", "three", "four"]) await add(`Fact ${word} stands here.`);
   expect((await readdir(join(channelDir, ".memory", "backups"))).length).toBe(4);

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(workspaceDir, { recursive: true }));
 
-it("MEM-8 an item is added once, superseded, and what was retired is not learned again", async () => {
+it("an item is added once, superseded, and what was retired is not learned again", async () => {
   const add = { op: "add", section: "Decisions", text: "Deploys go out on Thursdays." } as const;
   const { done } = await writer.apply([add, add], note);
   const id = done[0]?.id ?? "";
@@ -49,7 +49,7 @@ it("MEM-8 an item is added once, superseded, and what was retired is not learned
   expect(await reasons([back])).toEqual([]);
 });
 
-it("MEM-8 what was forgotten leaves no text in the list, and comes back by a person only", async () => {
+it("what was forgotten leaves no text in the list, and comes back by a person only", async () => {
   const { done } = await writer.apply([fact("Ana's cat is called Mizzi.")], note);
   await writer.apply([{ op: "forget", target: done[0]?.id ?? "" }], note);
   expect(await text("RETIRED.md")).not.toContain("Mizzi");
@@ -57,7 +57,7 @@ it("MEM-8 what was forgotten leaves no text in the list, and comes back by a per
   expect((await writer.apply([fact("Ana's cat is called Mizzi.")], person)).done.length).toBe(1);
 });
 
-it("MEM-8 forgotten for good: neither log nor backups hold the text, and the log still follows", async () => {
+it("forgotten for good: neither log nor backups hold the text, and the log still follows", async () => {
   const secretive = "Bo is getting married in June.";
   const { done } = await writer.apply([fact(secretive), fact("The printer is on floor 2.")], note);
   await writer.apply([{ op: "forget", target: done[0]?.id ?? "", forGood: true }], person);
@@ -69,7 +69,7 @@ it("MEM-8 forgotten for good: neither log nor backups hold the text, and the log
   expect(await readdir(join(channelDir, ".memory", "backups"))).toEqual([]);
 });
 
-it("MEM-8 forgotten for good: words that are also names in the log leave those, and only people ask for it", async () => {
+it("forgotten for good: words that are also names in the log leave those, and only people ask for it", async () => {
   const { done } = await writer.apply([fact("add"), fact("The printer is on floor 2.")], note);
   const forget = { op: "forget", target: done[0]?.id ?? "", forGood: true } as const;
   expect(await reasons([forget])).toEqual(["kept-by-people"]);
@@ -82,7 +82,7 @@ it("MEM-8 forgotten for good: words that are also names in the log leave those, 
   ]);
 });
 
-it("MEM-1 a line that a person wrote or edited is changed by a person only", async () => {
+it("a line that a person wrote or edited is changed by a person only", async () => {
   await writeFile(join(channelDir, "MEMORY.md"), "## Facts\r\n- mine\r\n- also mine");
   const [mine] = (await writer.read("MEMORY.md")).sections[0]?.items ?? [];
   const forget = { op: "forget", target: mine?.id ?? "" } as const;
@@ -104,7 +104,7 @@ it("MEM-1 a line that a person wrote or edited is changed by a person only", asy
   expect(items).toEqual(["person", "person", "consolidation"]);
 });
 
-it("MEM-8 rewrites that lose most of a text, or leave a placeholder for it, are refused unless asked for", async () => {
+it("rewrites that lose most of a text, or leave a placeholder for it, are refused unless asked for", async () => {
   const long = Array.from({ length: 60 }, (_, n) => `- entry ${n} of the history of this channel`).join("\n");
   await writer.apply([{ op: "addSection", file: "HISTORY.md", heading: "2026-11-01", text: long }], note);
   const rewrite = { op: "rewriteSection", file: "HISTORY.md", section: "2026-11-01" } as const;
@@ -118,7 +118,7 @@ it("MEM-8 rewrites that lose most of a text, or leave a placeholder for it, are 
   expect(await reasons(all)).toEqual(Array(10).fill("shrinks"));
 });
 
-it("MEM-8 folded sections are one in the file, and whole in the archive of the history", async () => {
+it("folded sections are one in the file, and whole in the archive of the history", async () => {
   for (const day of [1, 2, 3])
     await writer.apply(
       [{ op: "addSection", file: "HISTORY.md", heading: `2026-11-0${day}`, text: `- work of day ${day}` }],
@@ -142,7 +142,7 @@ it("MEM-8 folded sections are one in the file, and whole in the archive of the h
   expect(await text("HISTORY.archive.md")).toContain("- work of day 1\n\n## 2026-11-02");
 });
 
-it("MEM-8 a section that is named twice is folded once, and what follows it stays", async () => {
+it("a section that is named twice is folded once, and what follows it stays", async () => {
   await writeFile(
     join(channelDir, "HISTORY.md"),
     "## one\n\n- first\n\n## two\n\n- second\n\n## three\n\n- third\n",
@@ -158,7 +158,7 @@ it("MEM-8 a section that is named twice is folded once, and what follows it stay
   expect(sections.map(({ heading }) => heading)).toEqual(["both", "three"]);
 });
 
-it("MEM-8 a file that was changed since it was read is not replaced", async () => {
+it("a file that was changed since it was read is not replaced", async () => {
   const { version } = await writer.read("SESSION.md");
   await writeFile(join(channelDir, "SESSION.md"), "# Current State\n\n- by hand\n");
   const replace = { op: "replaceFile", file: "SESSION.md", text: "# Current State\n\n- ours\n" } as const;
@@ -210,7 +210,7 @@ it("RED-1 secrets in headings, reasons and names of sources do not get into memo
   expect(written).not.toContain(key);
 });
 
-it("MEM-1 a channel or file outside the workspace is refused, whatever leads there", async () => {
+it("a channel or file outside the workspace is refused, whatever leads there", async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), "compact-elsewhere-"));
   await symlink(elsewhere, join(workspaceDir, "linked"));
   for (const dir of [elsewhere, join(workspaceDir, "linked"), join(workspaceDir, "..")]) {

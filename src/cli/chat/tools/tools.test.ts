@@ -45,7 +45,7 @@ describe("the working folder", () => {
     "linked/secret.txt",
     "linked/new.txt",
     "a/../../secret.txt",
-  ])("AGT-3 %s is outside of it, for reading and writing", async (path) => {
+  ])("%s is outside of it, for reading and writing", async (path) => {
     symlinkSync(join(folder, "secret.txt"), join(root, "link.txt"));
     symlinkSync(folder, join(root, "linked"));
     await expect(call(readTool(workplace), { path })).rejects.toThrow("outside of the working folder");
@@ -117,14 +117,14 @@ describe.skipIf(process.platform === "win32")("run", () => {
     );
   });
 
-  it("AGT-3 a flood is cut in the middle, with bounded memory", async () => {
+  it("a flood is cut in the middle, with bounded memory", async () => {
     const text = String(await call(tool(), { command: "head -c 3000000 /dev/zero | tr '\\0' x; echo END" }));
     expect(text.length).toBeLessThan(130_000);
     expect(text).toMatch(/\[2,880,\d{3} bytes of output were left out\]/);
     expect(text).toContain("END");
   });
 
-  it("AGT-3 a command that never returns is ended with what it started", async () => {
+  it("a command that never returns is ended with what it started", async () => {
     const started = performance.now();
     const text = await call(tool(), { command: "sleep 60 & echo $!; sleep 60", timeout_seconds: 1 });
     expect(text).toMatch(/^\d+\n\n\[given up, 1\.\d s\]$/);
