@@ -33,6 +33,7 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
     ...{ store, files: await readPageFiles(), port: portOf(flags.port) },
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,
+    renewed: (link) => terminal.print(["", "  A new link, for one browser more:", `  ${link}`, ""]),
   });
   const link = server.newLink();
   terminal.print([

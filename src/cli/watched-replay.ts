@@ -4,6 +4,7 @@ import { isUserSpeech } from "../messages/turns.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createArchive } from "../storage/archive.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
+import { typedText } from "../summarizers/typed-text.ts";
 import { createCallbackExporter } from "../tracing/exporters/callback.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { createPlayedRecord } from "../viewer/played-session.ts";
@@ -56,11 +57,13 @@ export async function replayWatched(
   return replay;
 }
 
-/** The session's own title, or the first words of its user. */
+/** The session's own title, or the first words that its user typed. */
 function titleOf(transcript: Transcript): string {
-  const ask = transcript.segments.flatMap((segment) => segment.messages).find(isUserSpeech);
-  const words = transcript.title ?? (ask === undefined ? undefined : messageText(ask));
-  return firstWords(words ?? sessionIdOf(transcript)).slice(0, 200);
+  const asks = transcript.segments.flatMap((segment) => segment.messages).filter(isUserSpeech);
+  const typed = asks
+    .map((ask) => typedText(messageText(ask)))
+    .find((text) => /^(?!# AGENTS\.md )\S/.test(text));
+  return firstWords(transcript.title ?? typed ?? sessionIdOf(transcript)).slice(0, 200);
 }
 
 /** Searches all messages: those that never left the prompt are archived for the first search. */

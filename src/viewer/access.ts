@@ -30,19 +30,22 @@ export interface AccessOptions {
   newSecret(): string;
   /** Milliseconds of any clock. */
   now(): number;
+  /** Told when somebody comes with a link that was used up and no other link is waiting. */
+  spent?(): void;
 }
 
 const ALLOWED: Verdict = { allowed: true };
 const WRONG_TOKENS = 10;
 const PAUSE_MS = 60_000;
 
-export function createAccess({ port, newSecret, now }: AccessOptions): Access {
+export function createAccess({ port, newSecret, now, spent }: AccessOptions): Access {
   const hosts = new Set(
     ["127.0.0.1", "localhost"].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),
   );
   const cookieName = `compact_view_${port}`;
   const tokens: Buffer[] = [];
   const cookies: Buffer[] = [];
+  const used: Buffer[] = [];
   let wrong: number[] = [];
 
   return {
@@ -57,12 +60,11 @@ export function createAccess({ port, newSecret, now }: AccessOptions): Access {
       const place = placeOf(tokens, token);
       if (place < 0) {
         wrong.push(now());
-        return denial(
-          403,
-          "This link was used already or is not of this server. Start compact view again for a new one.",
-        );
+        if (placeOf(used, token) < 0) return denial(403, "This link is not of this server.");
+        if (tokens.length === 0) spent?.();
+        return denial(403, "This link was used already. A new one is printed where compact view runs.");
       }
-      tokens.splice(place, 1);
+      used.push(...tokens.splice(place, 1));
       const secret = newSecret();
       cookies.push(digest(secret));
       return { cookie: `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict` };

@@ -19,6 +19,8 @@ export interface ViewServerOptions {
   newSecret(): string;
   /** Milliseconds of any clock. */
   now(): number;
+  /** Told a new link when somebody comes with one that was used up: only who sees it where it is printed gets in. */
+  renewed?(link: string): void;
 }
 
 /** The page of `compact view`, served on this computer alone. */
@@ -44,7 +46,9 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
   const server = createServer({ requestTimeout: 20_000, headersTimeout: 10_000, maxHeaderSize: 16_384 });
   server.maxConnections = MOST_CONNECTIONS;
   const port = await listen(server, options.port);
-  const access = createAccess({ port, newSecret, now });
+  const origin = `http://127.0.0.1:${port}`;
+  const newLink = (): string => `${origin}/open?token=${access.newToken()}`;
+  const access = createAccess({ port, newSecret, now, spent: () => options.renewed?.(newLink()) });
   let seen = (): void => undefined;
   const watched = new Promise<void>((resolve) => {
     seen = resolve;
@@ -53,11 +57,10 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
   server.on("request", (request, response) => {
     answer(request, response, context).catch(() => fail(response));
   });
-  const origin = `http://127.0.0.1:${port}`;
   return {
     port,
     ingestUrl: `${origin}/ingest`,
-    newLink: () => `${origin}/open?token=${access.newToken()}`,
+    newLink,
     watched,
     async close() {
       live.close();

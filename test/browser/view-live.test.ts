@@ -12,36 +12,40 @@ import { canDrive, openProfile, START_MS } from "./profile.ts";
 const page = resolve("dist/viewer/page");
 
 describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an agent runs", () => {
-  it("shows what the exporter sends without being asked again, with spans and their durations", async () => {
-    const server = await startViewServer({
-      ...{ store: createViewStore(), port: 0, now: () => performance.now() },
-      files: await readPageFiles(pathToFileURL(`${page}/`)),
-      newSecret: () => randomBytes(32).toString("base64url"),
-    });
-    const browser = await openProfile();
-    try {
-      const opened = await browser.newPage();
-      await opened.goto(server.newLink());
-      await server.watched;
-      const manager = new CompactManager({
-        ...{ maxContextTokens: 4000, model: "gpt-4o", storage: { kind: "memory" as const } },
-        tracing: { ariadne: server.ingestUrl },
+  it(
+    "shows what the exporter sends without being asked again, with spans and their durations",
+    async () => {
+      const server = await startViewServer({
+        ...{ store: createViewStore(), port: 0, now: () => performance.now() },
+        files: await readPageFiles(pathToFileURL(`${page}/`)),
+        newSecret: () => randomBytes(32).toString("base64url"),
       });
-      const messages = Array.from({ length: 60 }, (_, index) => ({
-        role: index % 2 === 0 ? "user" : "assistant",
-        content: `${index}: ${"words ".repeat(80)}`,
-      }));
-      await manager.preflight("a running agent", messages);
-      await manager.flush();
-      await opened.getByText("a running agent").first().waitFor();
-      await opened.locator('[role=tab]:has-text("Timeline")').first().click();
-      await opened.getByText("compact.summary_created").first().waitFor();
-      expect(await opened.evaluate<string>("document.querySelector('#main').innerText")).toMatch(
-        /\d+ ms|\d s/,
-      );
-    } finally {
-      await browser.close();
-      await server.close();
-    }
-  }, START_MS);
+      const browser = await openProfile();
+      try {
+        const opened = await browser.newPage();
+        await opened.goto(server.newLink());
+        await server.watched;
+        const manager = new CompactManager({
+          ...{ maxContextTokens: 4000, model: "gpt-4o", storage: { kind: "memory" as const } },
+          tracing: { ariadne: server.ingestUrl },
+        });
+        const messages = Array.from({ length: 60 }, (_, index) => ({
+          role: index % 2 === 0 ? "user" : "assistant",
+          content: `${index}: ${"words ".repeat(80)}`,
+        }));
+        await manager.preflight("a running agent", messages);
+        await manager.flush();
+        await opened.getByText("a running agent").first().waitFor();
+        await opened.locator('[role=tab]:has-text("Timeline")').first().click();
+        await opened.getByText("compact.summary_created").first().waitFor();
+        expect(await opened.evaluate<string>("document.querySelector('#main').innerText")).toMatch(
+          /\d+ ms|\d s/,
+        );
+      } finally {
+        await browser.close();
+        await server.close();
+      }
+    },
+    START_MS,
+  );
 });

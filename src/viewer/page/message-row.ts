@@ -51,7 +51,9 @@ function gist({ kind, tool, preview }: RowShape): HTMLElement {
   return element(
     "span",
     { class: "gist", dir: "auto" },
-    word === "" ? undefined : element("span", { class: "kind" }, `${word} `),
+    word === ""
+      ? undefined
+      : element("span", { class: preview.trim() === "" ? "kind alone" : "kind" }, `${word} `),
     tool === undefined ? undefined : element("span", { class: "tool" }, `${firstLine(tool, 60)} `),
     firstLine(preview),
   );
