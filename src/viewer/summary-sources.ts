@@ -9,7 +9,7 @@ const MOST_SOURCES = 4;
 const LEAST_GAIN = 2;
 
 /** What a summary may speak of. */
-export interface Speakable {
+interface Speakable {
   readonly index: SourceIndex;
   /** False for what stands in the index and was never replaced by this summary. */
   has(place: number): boolean;
