@@ -2,7 +2,7 @@ import { isRule } from "./directives.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { factsIn } from "./facts.ts";
 import { fitLines } from "./fit.ts";
-import { HEADINGS, type HeadingKey, INTRODUCTION, SHORT_INTRODUCTION, WISH } from "./headings.ts";
+import { HEADINGS, type HeadingKey, INTRODUCTION, REPEATED, SHORT_INTRODUCTION, WISH } from "./headings.ts";
 import { workedWith } from "./identifiers.ts";
 import { addLines, type Line, readLines } from "./lines.ts";
 import { markPrinted, markStaying } from "./printed.ts";
@@ -43,8 +43,6 @@ const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, cons
 const RULES_SHARE = 0.2;
 /** In less room a section is a heading and a stub. */
 const LEAST_SECTION = 24;
-/** What is said where there is nothing to tell: that something left is to be seen all the same. */
-const REPEATED = "What left this list repeats what stands beside this summary.";
 const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifiers"]);
 /** `brief` stays short whatever it is given. */
 const BRIEF_MOST = 600;

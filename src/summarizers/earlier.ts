@@ -4,6 +4,7 @@ import {
   type HeadingKey,
   INTRODUCTION,
   LEDGER_HEADINGS,
+  REPEATED,
   SHORT_INTRODUCTION,
   WISH,
   WRITTEN_INTRODUCTION,
@@ -64,7 +65,7 @@ function readOwn(text: string): Earlier {
   }
   return ownSections(
     sections,
-    prose.filter((line) => !line.startsWith(WISH)),
+    prose.filter((line) => !line.startsWith(WISH) && line !== REPEATED),
   );
 }
 

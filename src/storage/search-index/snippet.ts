@@ -3,7 +3,7 @@ import type { WeighedTerm } from "./rank.ts";
 
 const BEFORE = 24;
 const AFTER = 170;
-const PLACES_PER_WORD = 20;
+const PLACES_PER_WORD = 200;
 
 interface Place {
   readonly at: number;
@@ -41,21 +41,22 @@ function wordPlaces(lower: string, terms: readonly WeighedTerm[]): Place[] {
   });
 }
 
-/** The place from which most of the words, each counted once, stand within the length of a snippet. */
+/** The place from which most of the words, each counted once, stand within the length of a snippet, the closest together. */
 function densest(places: readonly Place[]): Place | undefined {
   let found: Place | undefined;
-  let most = 0;
+  let [most, closest] = [0, 0];
   places.forEach((place, index) => {
-    const weights = new Map<string, number>();
-    for (const next of places.slice(index)) {
-      if (next.at > place.at + AFTER) break;
-      weights.set(next.word, next.weight);
+    const words = new Set<string>();
+    let [sum, span] = [0, 0];
+    for (let next = index; next < places.length; next++) {
+      const { at, word, weight } = places[next] as Place;
+      if (at > place.at + AFTER) break;
+      if (words.has(word)) continue;
+      words.add(word);
+      sum += weight;
+      span = at - place.at;
     }
-    const sum = [...weights.values()].reduce((total, weight) => total + weight, 0);
-    if (sum > most) {
-      most = sum;
-      found = place;
-    }
+    if (sum > most || (sum === most && span < closest)) [found, most, closest] = [place, sum, span];
   });
   return found;
 }
