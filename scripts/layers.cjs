@@ -33,12 +33,12 @@ const portable = [
 ];
 
 /** The one place that loads Node code into portable code, and only when it is first needed. */
-const lazyEdge = { from: "src/compaction/store.ts", to: "src/storage/drivers/fs.ts" };
-
-/** Whatever else loads Node code when it is first needed, out of what the root entry loads. */
-const otherLazyEdges = [
-  { from: "src/tracing/exporters/create-post.ts", to: "src/tracing/exporters/node-post.ts" },
-];
+const lazyEdge = {
+  from: "src/compaction/store.ts",
+  to: "src/storage/drivers/fs.ts",
+  /** Outside the portable folders: what else of the root entry loads Node code when it is first needed. */
+  others: [{ from: "src/tracing/exporters/create-post.ts", to: "src/tracing/exporters/node-post.ts" }],
+};
 
 /** Packages that code may import, by folder. */
 const packages = { agents: ["yaml"], config: ["yaml", "zod"] };
@@ -46,4 +46,4 @@ const packages = { agents: ["yaml"], config: ["yaml", "zod"] };
 /** Folders that may load an optional peer when it is first used. */
 const peerEdges = ["storage/drivers", "tracing/exporters", "adapters", "cli"];
 
-module.exports = { layers, portable, lazyEdge, otherLazyEdges, packages, peerEdges };
+module.exports = { layers, portable, lazyEdge, packages, peerEdges };

@@ -23,7 +23,7 @@ function newest(turns: readonly Turn[], budget: number): string {
 }
 
 /** A quarter for the beginning, the rest for the end. */
-export const headAndTail: Method = (turns, budget) => {
+const headAndTail: Method = (turns, budget) => {
   let room = budget * 0.25;
   const head: string[] = [];
   let next = 0;
@@ -110,7 +110,7 @@ function inOrder(turns: readonly Turn[], kept: readonly Line[], lines: readonly 
 }
 
 /** Lines by chance; `seed` makes a replicate. */
-export function randomLines(seed: number): Method {
+function randomLines(seed: number): Method {
   return (turns, budget) => {
     const random = createRandom(seed);
     const lines = linesOf(turns);
@@ -119,7 +119,7 @@ export function randomLines(seed: number): Method {
 }
 
 /** Lines by how rare their words are. */
-export const rareLines: Method = (turns, budget) => {
+const rareLines: Method = (turns, budget) => {
   const lines = linesOf(turns);
   const words = lines.map(({ text }) => text.toLowerCase().match(/[a-z0-9_][a-z0-9_.-]{2,}/g) ?? []);
   const frequency = new Map<string, number>();

@@ -8,11 +8,11 @@ import { render, turnsOf } from "./turns.ts";
 export type ProductMethod = (messages: readonly Message[], budget: number) => Promise<string>;
 
 /** The built-in summarizer alone. */
-export const summaryAlone: ProductMethod = async (messages, maxTokens) =>
+const summaryAlone: ProductMethod = async (messages, maxTokens) =>
   (await builtinSummarizer.summarize(messages, { maxTokens })).text;
 
 /** What `compact()` leaves of the list: the summary and what is kept beside it. */
-export const oneShot: ProductMethod = async (messages, maxTokens) => {
+const oneShot: ProductMethod = async (messages, maxTokens) => {
   const list = encode(messages, "openai-chat");
   const options = { format: "openai-chat", maxTokens, onOverflow: "elide" } as const;
   const { messages: left } = await compact(list, options);

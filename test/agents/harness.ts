@@ -43,7 +43,7 @@ export async function agentWith(
   return { agent, requests };
 }
 
-export function recording(
+function recording(
   answer: (request: AgentModelRequest, number: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   requests: AgentModelRequest[],
 ): AgentModel {

@@ -49,7 +49,7 @@ export function loadSkills(folders: readonly string[]): Promise<Loaded<Skill>> {
 }
 
 /** Reads one skill. A hook that is wrong is left out and told; a bound that is wrong makes the skill unusable. */
-export function readSkill(text: string, path: string): Read<Skill> {
+function readSkill(text: string, path: string): Read<Skill> {
   const file = readFrontmatter(text, path);
   const fields = readFields(file);
   const name = fields.text("name") ?? "";

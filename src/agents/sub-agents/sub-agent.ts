@@ -53,7 +53,7 @@ export function loadSubAgents(folders: readonly string[]): Promise<Loaded<SubAge
 }
 
 /** Reads one definition; a field that is wrong makes it unusable: what was meant to bound it would not. */
-export function readSubAgent(text: string, path: string): Read<SubAgent> {
+function readSubAgent(text: string, path: string): Read<SubAgent> {
   const file = readFrontmatter(text, path);
   const fields = readFields(file);
   const name = fields.text("name") ?? "";
