@@ -2,7 +2,7 @@ import type { Permission, PermissionRequest, Permissions } from "../../agents/to
 import { objectOf } from "../../providers/json.ts";
 import type { ChatInput } from "./input.ts";
 import type { ChatScreen } from "./screen.ts";
-import { callWords, changeLines, isInside } from "./tool-words.ts";
+import { callWords, changeLines, FIRST_LINES, isInside } from "./tool-words.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface PermissionPorts {
@@ -20,6 +20,9 @@ function always({ tool, arguments: args }: PermissionRequest): readonly [key: st
   if (tool === "read") return ["read", "always read here"];
   return ["change", "always change files here"];
 }
+
+/** Longer lines may be cut where they are shown at first. */
+const LONGEST_LINE = 150;
 
 /** Asks before anything is read, changed or run; one question at a time. `always` ends with the program. */
 export function createPermissions(ports: PermissionPorts): Permissions {
@@ -52,10 +55,9 @@ async function decide(
     return { deny: "Nobody can be asked: the input is no terminal." };
   }
   if (signal.aborted) return "deny";
-  screen.tell("allow?", what, 40);
-  for (const line of changeLines(tool, args)) screen.tell("", line, 3);
-  screen.tell("", `y once · a ${words} · n no · or say why not`);
-  const answer = ((await input.ask("           › ")) ?? "").trim();
+  // A command is shown whole: whoever allows it has seen its end.
+  screen.tell("allow?", what, tool === "run" ? Number.POSITIVE_INFINITY : 40);
+  const answer = await answerTo(request, words, { input, screen });
   if (signal.aborted || answer === "") return "deny";
   if (/^(?:y|yes)$/i.test(answer)) return "allow";
   if (/^(?:a|always)$/i.test(answer)) {
@@ -63,6 +65,25 @@ async function decide(
     return "allow";
   }
   return /^(?:n|no)$/i.test(answer) ? "deny" : { deny: `They said: ${answer}` };
+}
+
+/** Shows what would change, first its beginning, and what can be answered; whoever asks for it sees all. */
+async function answerTo(
+  { tool, arguments: args }: PermissionRequest,
+  words: string,
+  { input, screen }: Pick<PermissionPorts, "input" | "screen">,
+): Promise<string> {
+  const ask = async (lines: readonly string[], most: number, more: string): Promise<string> => {
+    for (const line of lines) screen.tell("", line, most);
+    screen.tell("", `y once · a ${words} · n no · ${more}or say why not`);
+    return ((await input.ask("           › ")) ?? "").trim();
+  };
+  const whole = changeLines(tool, args, Number.POSITIVE_INFINITY);
+  const first = changeLines(tool, args, FIRST_LINES);
+  const isCut = whole.length > first.length || first.some((line) => line.length > LONGEST_LINE);
+  if (!isCut) return ask(first, Number.POSITIVE_INFINITY, "");
+  const answer = await ask(first, 3, "s show all · ");
+  return /^(?:s|show all)$/i.test(answer) ? ask(whole, Number.POSITIVE_INFINITY, "") : answer;
 }
 
 function whoAsks({ subAgent, skill }: PermissionRequest): string {

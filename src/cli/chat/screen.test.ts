@@ -6,7 +6,7 @@ import { createTerminal } from "../terminal.ts";
 import { type ChatScreen, createChatScreen } from "./screen.ts";
 import { costText, statusText } from "./status.ts";
 import { createTextFlow } from "./text-flow.ts";
-import { callWords, changeLines, resultWords } from "./tool-words.ts";
+import { callWords, changeLines, FIRST_LINES, resultWords } from "./tool-words.ts";
 
 function screen(isTerminal = false): { screen: ChatScreen; shown: () => string } {
   let out = "";
@@ -88,8 +88,8 @@ describe("words for people", () => {
   it("calls, changes and results are short and safe", () => {
     expect(callWords("read", { path: "a" })).toBe("read  a");
     expect(callWords("search", { q: "x\u001b[1m" })).toContain("\\u001b");
-    expect(changeLines("edit", { old: "a\nb\n", new: "c" })).toEqual(["- a", "- b", "+ c"]);
-    expect(changeLines("write", { content: "l\n".repeat(20) })).toHaveLength(10);
+    expect(changeLines("edit", { old: "a\nb\n", new: "c" }, FIRST_LINES)).toEqual(["- a", "- b", "+ c"]);
+    expect(changeLines("write", { content: "l\n".repeat(20) }, FIRST_LINES)).toHaveLength(10);
     expect(resultWords("read", "1\n2\n")).toBe("2 lines");
     const run = resultWords("run", `${"line\n".repeat(20)}[exit code 0]`).split("\n");
     expect(run).toEqual(["(14 lines before)", ...Array(6).fill("line"), "[exit code 0]"]);

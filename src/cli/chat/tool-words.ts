@@ -15,23 +15,24 @@ export function callWords(name: string, args: unknown): string {
   return given === "{}" ? name : `${name}  ${firstWords(given, 200)}`;
 }
 
-/** What would change, for whoever is asked: lines with - and + in front. */
-export function changeLines(name: string, args: unknown): string[] {
+/** Lines of a change that whoever is asked sees at first. */
+export const FIRST_LINES = 8;
+
+/** What would change, for whoever is asked: lines with - and + in front, of each side at most so many. */
+export function changeLines(name: string, args: unknown, most: number): string[] {
   const { content, old, new: next } = objectOf(args);
   if (name === "write") {
     const count = plural(lineCount(text(content)), "line");
-    return [`writes ${count}:`, ...marked("+", text(content))];
+    return [`writes ${count}:`, ...marked("+", text(content), most)];
   }
-  return name === "edit" ? [...marked("-", text(old)), ...marked("+", text(next))] : [];
+  return name === "edit" ? [...marked("-", text(old), most), ...marked("+", text(next), most)] : [];
 }
 
-const MOST_LINES = 8;
-
-function marked(mark: string, passage: string): string[] {
-  const lines = safeLines(passage.replace(/\n$/, "").slice(0, 4_000));
-  const left = lineCount(passage) - MOST_LINES;
+function marked(mark: string, passage: string, most: number): string[] {
+  const lines = safeLines(passage.replace(/\n$/, ""));
+  const left = lines.length - most;
   const more = left > 0 ? [`${mark} (${plural(left, "more line")})`] : [];
-  return [...lines.slice(0, MOST_LINES).map((line) => `${mark} ${line}`), ...more];
+  return [...lines.slice(0, most).map((line) => `${mark} ${line}`), ...more];
 }
 
 const TAIL = 6;
