@@ -51,7 +51,8 @@ export function hasEnded(where: string | undefined, pid: number): boolean {
   if (where !== machine()) return false;
   try {
     process.kill(pid, 0);
-    return false;
+    // Killed, but its parent has not asked yet: it has a number and runs no more.
+    return /\) [ZX] /.test(part(() => readFileSync(`/proc/${pid}/stat`, "utf8")));
   } catch (error) {
     return systemCode(error) === "ESRCH";
   }
