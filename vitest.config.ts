@@ -1,9 +1,12 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     testTimeout: 30_000,
+    // One more than there are cores: many tests wait for processes, servers and a browser.
+    maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./test/plain-reporter.ts"],
     coverage: {
       provider: "v8",
