@@ -45,7 +45,9 @@ afterEach(() => {
 
 /** `compact mcp` in the project, spoken to line by line. */
 function server(...flags: string[]) {
-  const child = spawn(process.execPath, [bin, "mcp", ...flags], { cwd: project });
+  // Not the tests' own variables: what is no setting is told.
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [bin, "mcp", ...flags], { cwd: project, env: { PATH, HOME } });
   started.push(child);
   const lines: string[] = [];
   let errors = "";
