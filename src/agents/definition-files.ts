@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode } from "../storage/drivers/fs-errors.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
+import type { FieldReader } from "./fields.ts";
 
 /** What was read from folders of definitions; of two with one name the later folder's is taken. */
 export interface Loaded<T> {
@@ -59,4 +60,19 @@ async function filesIn(folder: string, index: string | undefined): Promise<strin
 /** True for a name that can be called by: a letter or digit, then letters, digits, `_`, `.` and `-`. */
 export function isDefinitionName(name: string): boolean {
   return NAME.test(name);
+}
+
+/** Name and description, which every definition has; `hint` says what to write where the description lacks. */
+export function readIdentity(
+  fields: FieldReader,
+  hint: string,
+): { readonly name: string; readonly description: string } {
+  const name = fields.text("name") ?? "";
+  const description = fields.text("description") ?? "";
+  if (!isDefinitionName(name)) {
+    const problem = name === "" ? "is missing" : `"${name}" is no name`;
+    fields.wrong("name", problem, "Use letters, digits, - and _.");
+  }
+  if (description === "") fields.wrong("description", "is missing", hint);
+  return { name, description };
 }

@@ -1,4 +1,10 @@
-import { isDefinitionName, type Loaded, loadDefinitions, type Read } from "../definition-files.ts";
+import {
+  isDefinitionName,
+  type Loaded,
+  loadDefinitions,
+  type Read,
+  readIdentity,
+} from "../definition-files.ts";
 import { type FieldReader, readFields } from "../fields.ts";
 import { type FrontmatterFile, readFrontmatter } from "../frontmatter.ts";
 
@@ -52,16 +58,7 @@ export function loadSkills(folders: readonly string[]): Promise<Loaded<Skill>> {
 function readSkill(text: string, path: string): Read<Skill> {
   const file = readFrontmatter(text, path);
   const fields = readFields(file);
-  const name = fields.text("name") ?? "";
-  const description = fields.text("description") ?? "";
-  if (!isDefinitionName(name)) {
-    fields.wrong(
-      "name",
-      name === "" ? "is missing" : `"${name}" is no name`,
-      "Use letters, digits, - and _.",
-    );
-  }
-  if (description === "") fields.wrong("description", "is missing", "Say in a sentence what the skill does.");
+  const { name, description } = readIdentity(fields, "Say in a sentence what the skill does.");
   if (file.body === "")
     fields.wrong("name", "the skill has no text", "Write the instructions behind the frontmatter.");
   const bounds = readBounds(file, fields);

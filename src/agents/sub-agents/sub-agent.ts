@@ -1,5 +1,5 @@
 import type { ThinkingLevel } from "../agent-model.ts";
-import { isDefinitionName, type Loaded, loadDefinitions, type Read } from "../definition-files.ts";
+import { type Loaded, loadDefinitions, type Read, readIdentity } from "../definition-files.ts";
 import { type FieldReader, readFields } from "../fields.ts";
 import { readFrontmatter } from "../frontmatter.ts";
 import type { AgentLimits } from "../limits.ts";
@@ -56,16 +56,7 @@ export function loadSubAgents(folders: readonly string[]): Promise<Loaded<SubAge
 function readSubAgent(text: string, path: string): Read<SubAgent> {
   const file = readFrontmatter(text, path);
   const fields = readFields(file);
-  const name = fields.text("name") ?? "";
-  const description = fields.text("description") ?? "";
-  if (!isDefinitionName(name)) {
-    fields.wrong(
-      "name",
-      name === "" ? "is missing" : `"${name}" is no name`,
-      "Use letters, digits, - and _.",
-    );
-  }
-  if (description === "") fields.wrong("description", "is missing", "Say in a sentence what to call it for.");
+  const { name, description } = readIdentity(fields, "Say in a sentence what to call it for.");
   const contextMode = fields.choice("contextMode", MODES) ?? "isolated";
   const memory = fields.choice("memory", MEMORIES);
   fields.tellOthers(FIELDS);
