@@ -1,4 +1,4 @@
-import { isNumericPassword } from "./json-values.ts";
+import { isNumericPassword, PRIVATE_PARTS_OF_JWK } from "./json-values.ts";
 import { flagName, redactByName } from "./named-string.ts";
 import { REDACTED } from "./secret-names.ts";
 
@@ -12,6 +12,24 @@ interface Frame {
   awaitsKey: boolean;
   /** The string before, in an array; what `name` says, in an object. */
   before: string | undefined;
+  /** The object is a JSON Web Key. */
+  isKey: boolean;
+  /** Strings that stay unless another field of the object says what they are. */
+  held: Held[] | undefined;
+}
+
+interface Held {
+  readonly start: number;
+  readonly end: number;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What is to stand in place of a part of the text. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly shown: string;
 }
 
 const LONGEST_LINE_START = 200;
@@ -30,20 +48,38 @@ export interface JsonReading {
  */
 export function redactJsonText(text: string, reading: JsonReading): string | undefined {
   if (!isJson(text)) return undefined;
-  const pieces: string[] = [];
+  const edits: Edit[] = [];
   const frames: Frame[] = [];
-  let copied = 0;
   for (let at = 0; at < text.length; at++) {
     const scalar = scalarAt(text, at, frames.at(-1), reading);
     if (scalar === undefined) {
-      moveOn(text[at], frames);
+      const closed = moveOn(text[at], frames);
+      if (closed?.held !== undefined) for (const edit of lateEdits(closed, reading)) edits.push(edit);
       continue;
     }
-    if (scalar.shown !== undefined) {
-      pieces.push(text.slice(copied, at), scalar.shown);
-      copied = scalar.end;
-    }
+    if (scalar.shown !== undefined) edits.push({ start: at, end: scalar.end, shown: scalar.shown });
     at = scalar.end - 1;
+  }
+  return edited(text, edits);
+}
+
+/** What stands before the field that names it is found when its object ends. */
+function lateEdits({ isKey, before, held = [] }: Frame, { onNamed }: JsonReading): Edit[] {
+  return held.flatMap(({ start, end, key, value }) => {
+    const isPart = isKey && PRIVATE_PARTS_OF_JWK.has(key) && value !== REDACTED;
+    const shown = isPart ? REDACTED : key === "value" ? redactByName({ value, name: before }) : undefined;
+    if (shown === undefined || shown === value) return [];
+    onNamed?.();
+    return [{ start, end, shown: JSON.stringify(shown) }];
+  });
+}
+
+function edited(text: string, edits: readonly Edit[]): string {
+  const pieces: string[] = [];
+  let copied = 0;
+  for (const { start, end, shown } of edits.toSorted((one, other) => one.start - other.start)) {
+    pieces.push(text.slice(copied, start), shown);
+    copied = end;
   }
   return copied === 0 ? text : pieces.join("") + text.slice(copied);
 }
@@ -58,7 +94,12 @@ function scalarAt(
   const code = text.charCodeAt(at);
   if (code === QUOTE) {
     const end = endOfString(text, at);
-    return { end, shown: redactLiteral(text.slice(at, end), frame, reading) };
+    const value = JSON.parse(text.slice(at, end)) as string;
+    const isName = frame?.awaitsKey === true;
+    const shown = redactString(value, frame, reading);
+    if (shown !== value) return { end, shown: JSON.stringify(shown) };
+    if (frame !== undefined && !frame.array && !isName) note(frame, { start: at, end, value });
+    return { end, shown: undefined };
   }
   if (code !== MINUS && !(code >= ZERO && code <= NINE)) return undefined;
   const end = endOfScalar(text, at);
@@ -83,13 +124,27 @@ function isJson(text: string): boolean {
   }
 }
 
-function moveOn(char: string | undefined, frames: Frame[]): void {
+/** Enters and leaves objects and arrays; the one that ends here. */
+function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
   const top = frames.at(-1);
   if (char === "{" || char === "[") {
     const array = char === "[";
-    frames.push({ array, name: nameOf(top), key: undefined, awaitsKey: !array, before: undefined });
-  } else if (char === "}" || char === "]") frames.pop();
+    const name = nameOf(top);
+    const fresh = { key: undefined, before: undefined, isKey: false, held: undefined };
+    frames.push({ array, name, awaitsKey: !array, ...fresh });
+  } else if (char === "}" || char === "]") return frames.pop();
   else if (char === "," && top !== undefined && !top.array) top.awaitsKey = true;
+  return undefined;
+}
+
+/** Remembers a string of an object as long as it may still turn out to be a secret. */
+function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
+  const { key } = frame;
+  if (key === "kty") frame.isKey = true;
+  else if (key === "value" || (key !== undefined && PRIVATE_PARTS_OF_JWK.has(key))) {
+    frame.held ??= [];
+    frame.held.push({ start, end, key, value });
+  }
 }
 
 function nameOf(frame: Frame | undefined): string | undefined {
@@ -98,25 +153,22 @@ function nameOf(frame: Frame | undefined): string | undefined {
   return frame.key === "value" ? (frame.before ?? frame.key) : frame.key;
 }
 
-/** The literal as it is to be shown; undefined when it stays. */
-function redactLiteral(
-  literal: string,
+/** The string as it is to be shown. */
+function redactString(
+  value: string,
   frame: Frame | undefined,
   { redactText, onNamed }: JsonReading,
-): string | undefined {
-  const value = JSON.parse(literal) as string;
+): string {
   if (frame?.awaitsKey === true) {
     frame.awaitsKey = false;
     frame.key = value;
-    const shown = redactText(value);
-    return shown === value ? undefined : JSON.stringify(shown);
+    return redactText(value);
   }
   const named = redactByName({ value, name: nameOf(frame) });
   if (named !== undefined && named !== value) onNamed?.();
-  const shown = named ?? redactText(value);
   if (frame !== undefined && (frame.array || frame.key === "name" || frame.key === "key"))
     frame.before = value;
-  return shown === value ? undefined : JSON.stringify(shown);
+  return named ?? redactText(value);
 }
 
 function endOfString(text: string, start: number): number {

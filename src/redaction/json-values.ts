@@ -6,7 +6,8 @@ import { isPasswordName, isSecretName, REDACTED } from "./secret-names.ts";
 /** What stands in place of a value nested too deep, which is not looked into. */
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
-const PRIVATE_PARTS_OF_JWK = new Set(["d", "p", "q", "dp", "dq", "qi", "k"]);
+/** Fields of a JSON Web Key (RFC 7518) that hold its secret. */
+export const PRIVATE_PARTS_OF_JWK: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq", "qi", "k"]);
 
 interface Walk {
   readonly redactText: (text: string) => string;

@@ -58,7 +58,25 @@ describe("structure", () => {
       `[{"name":"DB_PASSWORD","value":"${R}"}]`,
     );
     expect(redact('{"argv":["x","--password","hunter2"]}')).toBe(`{"argv":["x","--password","${R}"]}`);
-    expect(redact('{"kty":"OKP","d":"abcdefgh"}')).not.toBe("");
+    expect(redact('{"name":"x","value":"kept"}')).toBe('{"name":"x","value":"kept"}');
+  });
+
+  it("RED-2 takes a value whose name stands behind it, and the private parts of a web key", () => {
+    expect(redact('[{"value":"hunter2","name":"DB_PASSWORD"},{"value":"kept","name":"x"}]')).toBe(
+      `[{"value":"${R}","name":"DB_PASSWORD"},{"value":"kept","name":"x"}]`,
+    );
+    const { redactValue } = createRedactor();
+    for (const key of [
+      { kty: "OKP", crv: "Ed25519", d: "abcdefgh", x: "public-x" },
+      { d: "abcdefgh", n: "public-n", kty: "RSA", q: "ijklmnop" },
+      { keys: [{ k: "abcdefgh", kty: "oct" }], d: "kept" },
+    ]) {
+      const shown = redact(JSON.stringify(key));
+      expect(shown).not.toMatch(/abcdefgh|ijklmnop/);
+      expect(JSON.parse(shown)).toEqual(redactValue(key));
+      expect(redact(shown)).toBe(shown);
+    }
+    expect(redact('{"d":"abcdefgh","k":{"kty":"oct"}}')).toBe('{"d":"abcdefgh","k":{"kty":"oct"}}');
   });
 
   it("RED-2 reads JSON inside JSON strings and JSON lines", () => {

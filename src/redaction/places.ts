@@ -94,26 +94,26 @@ const PLACES: readonly Place[] = [
     kind: "command-line",
     needs: "chpasswd",
     pattern:
-      /(\becho[ \t]+["']?[\w.-]{1,32}:)([^\s'"|]{3,128})(?=["']?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd)/g,
+      /(\becho[ \t]{1,8}["']?[\w.-]{1,32}:)([^\s'"|]{3,128})(?=["']?[ \t]{0,8}\|[ \t]{0,8}(?:sudo[ \t]{1,8})?chpasswd)/g,
     isSecret: isFilledIn,
   },
   {
     kind: "command-line",
     needs: "htpasswd",
     pattern:
-      /(\bhtpasswd[ \t]+-\w{0,6}b\w{0,6}[ \t]+[^\s]{1,128}[ \t]+[^\s]{1,64}[ \t]+["']?)([^\s'"]{3,128})/g,
+      /(\bhtpasswd[ \t]{1,8}-\w{0,6}b\w{0,6}[ \t]{1,8}[^\s]{1,128}[ \t]{1,8}[^\s]{1,64}[ \t]{1,8}["']?)([^\s'"]{3,128})/g,
     isSecret: isFilledIn,
   },
   {
     kind: "command-line",
     needs: "pass:",
-    pattern: /(\s-pass(?:in|out)?[ \t]+pass:)([^\s'"]{3,128})/g,
+    pattern: /(\s-pass(?:in|out)?[ \t]{1,8}pass:)([^\s'"]{3,128})/g,
     isSecret: isFilledIn,
   },
   {
     kind: "command-line",
     needs: "net use",
-    pattern: /(\bnet use[^\n]{0,120}?\/user:\S{1,64}[ \t]+)([^\s'"/]{3,128})/g,
+    pattern: /(\bnet use[^\n]{0,120}?\/user:\S{1,64}[ \t]{1,8})([^\s'"/]{3,128})/g,
     isSecret: isFilledIn,
   },
   // Files
@@ -161,7 +161,7 @@ const PLACES: readonly Place[] = [
   {
     kind: "prose",
     pattern:
-      /(\b(?:passw(?:or)?d|passphrase|passcode|pin|api[ -]?key|access[ -]?key|(?:secret|signing|private|my)[ -]?(?:access[ -]?)?key|secret|token|credentials?)(?:[ \t]+(?:for|of|on|to)[ \t]+[^\n:=]{1,48}?)?[ \t]+(?:is|was|will be|should be|are|set to|changed to|to)(?:[ \t]+(?:now|currently|still))?:?[ \t]+["'`*]{0,3})([^\s"'`<>]{4,256})/gi,
+      /(\b(?:passw(?:or)?d|passphrase|passcode|pin|api[ -]?key|access[ -]?key|(?:secret|signing|private|my)[ -]?(?:access[ -]?)?key|secret|token|credentials?)(?:[ \t]{1,8}(?:for|of|on|to)[ \t]{1,8}[^\n:=]{1,48}?)?[ \t]{1,8}(?:is|was|will be|should be|are|set to|changed to|to)(?:[ \t]{1,8}(?:now|currently|still))?:?[ \t]{1,8}["'`*]{0,3})([^\s"'`<>]{4,256})/gi,
     isSecret: isSpoken,
   },
 ];

@@ -257,6 +257,10 @@ describe("time", () => {
     );
     expect(grows).toBe(false);
   });
+
+  it.each(["password for", "the token to"])("RED-4 is not held up by blanks behind %j", (words) => {
+    expect(best(words + " ".repeat(12_000))).toBeLessThan(1000);
+  });
 });
 
 describe("createRedactor", () => {
