@@ -20,7 +20,7 @@ export interface FieldReader {
   tellOthers(known: readonly string[]): void;
 }
 
-export function readFields({ fields, placeOf, problems: found }: FrontmatterFile): FieldReader {
+export function readFields({ fields, placeOf, problems: found, lenient }: FrontmatterFile): FieldReader {
   const problems: Diagnostic[] = [...found];
   const telling =
     (code: string) =>
@@ -29,7 +29,13 @@ export function readFields({ fields, placeOf, problems: found }: FrontmatterFile
     };
   const wrong = telling("bad-frontmatter");
   const remark = telling("remark");
-  const isSet = (field: string): boolean => fields[field] !== undefined && fields[field] !== null;
+  /** A field that is there and could not be read is no field that was left out: what it says is not known. */
+  const isSet = (field: string): boolean => {
+    const value = fields[field];
+    if (lenient && field in fields && value === undefined)
+      wrong(field, "cannot be read", "Write it on one line, a list in brackets.");
+    return value !== undefined && value !== null;
+  };
   return {
     problems,
     raw: fields,
@@ -69,7 +75,7 @@ export function readFields({ fields, placeOf, problems: found }: FrontmatterFile
       if (Number.isFinite(value) && value > 0 && value <= most) return value;
       wrong(
         field,
-        `"${String(fields[field])}" is no number from 0 to ${most}`,
+        `"${String(fields[field])}" is no number over 0, up to ${most}`,
         `Leave ${field} out for its default.`,
       );
       return undefined;

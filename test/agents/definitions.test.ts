@@ -74,6 +74,7 @@ describe("sub-agent definitions", () => {
       "none.md": "Just text.",
       "open.md": "---\nname: x\n",
       "name.md": file(["name: ../up", "description: x"]),
+      "seconds.md": file(["name: seconds", "description: x", "maxSeconds: 0"]),
     });
     const { found, problems } = await loadSubAgents([folder]);
     expect(found.map(({ name }) => name)).toEqual(["color"]);
@@ -88,8 +89,28 @@ describe("sub-agent definitions", () => {
       expect.stringMatching(/^open.md:1 the frontmatter is not closed/),
       expect.stringMatching(/^open.md:1 name: is missing/),
       expect.stringMatching(/^open.md:1 description/),
+      'seconds.md:4 maxSeconds: "0" is no number over 0, up to 86400',
     ]);
     expect(problems.every(({ hint }) => (hint ?? "") !== "")).toBe(true);
+  });
+
+  it("AGT-1 leaves out what declares bounds that broken YAML hides: it would have none", async () => {
+    const folder = folderWith({
+      "reader.md": file([
+        "name: reader",
+        "description: Reads: all of it",
+        "paths:",
+        "  [src/**]",
+        "tools:",
+        "  [read]",
+      ]),
+    });
+    const { found, problems } = await loadSubAgents([folder]);
+    expect(found).toEqual([]);
+    expect(placed(folder, problems).slice(1)).toEqual([
+      "reader.md:6 tools: cannot be read",
+      "reader.md:4 paths: cannot be read",
+    ]);
   });
 });
 

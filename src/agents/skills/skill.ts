@@ -61,7 +61,7 @@ function readSkill(text: string, path: string): Read<Skill> {
   const { name, description } = readIdentity(fields, "Say in a sentence what the skill does.");
   if (file.body === "")
     fields.wrong("name", "the skill has no text", "Write the instructions behind the frontmatter.");
-  const bounds = readBounds(file, fields);
+  const bounds = readBounds(fields);
   const isUsable = !fields.problems.some(
     ({ code }) => code === "bad-frontmatter" || code === "no-frontmatter",
   );
@@ -73,14 +73,7 @@ function readSkill(text: string, path: string): Read<Skill> {
 }
 
 /** A bound that was declared holds, or the skill is not used: also where YAML is broken and the line cannot be read. */
-function readBounds(
-  { lenient, fields: values }: FrontmatterFile,
-  fields: FieldReader,
-): Pick<Skill, "allowedTools" | "paths" | "memoryScope"> {
-  for (const bound of ["allowed_tools", "paths", "memory_scope"]) {
-    if (lenient && bound in values && values[bound] === undefined)
-      fields.wrong(bound, "cannot be read", "Write it on one line, a list in brackets.");
-  }
+function readBounds(fields: FieldReader): Pick<Skill, "allowedTools" | "paths" | "memoryScope"> {
   const allowedTools = fields.list("allowed_tools");
   const paths = fields.list("paths");
   const memoryScope = fields.choice("memory_scope", SCOPES);
