@@ -9,7 +9,7 @@ import { normalizeUsage } from "../tokens/usage.ts";
 import type { CompactConfig } from "./config.ts";
 import { type ListCodec, listCodec, tellsFormat } from "./list-codec.ts";
 import type { PreflightRequest } from "./ports.ts";
-import { knownSource, type LiveSession, look, type SessionPorts } from "./session.ts";
+import { knownSource, type LiveSession, look, type SessionPorts, standingState } from "./session.ts";
 
 /** What every look at a list needs and does not change. */
 export interface LookContext {
@@ -125,8 +125,9 @@ export function decide(seen: Look, manual: boolean, context: LookContext): Trigg
 
 /** Whether another compaction is far enough from the last one to gain anything. */
 export function hasGrown({ session, usage }: Look, { maxContextTokens }: LookContext): boolean {
-  const grown = usage.tokens - session.state.tokensAfter;
-  return session.state.step === 0 || grown < 0 || grown >= MIN_GROWTH * maxContextTokens;
+  const { step, tokensAfter } = standingState(session);
+  const grown = usage.tokens - tokensAfter;
+  return step === 0 || grown < 0 || grown >= MIN_GROWTH * maxContextTokens;
 }
 
 /** Why a list that is over a threshold, but fits, is sent as it is. */

@@ -26,7 +26,7 @@ import { createRecall, type Recall } from "./recall/recall.ts";
 import { type CompactionReport, type CompactionResult, untouched } from "./report.ts";
 import { compactSession, type PreparedRound, prepareRound, type RoundPorts } from "./round.ts";
 import { roundInputOf } from "./round-input.ts";
-import type { LiveSession } from "./session.ts";
+import { type LiveSession, standingState } from "./session.ts";
 import { managerStateOf, runningSummaryOf } from "./session-facts.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import { unsentResults } from "./shorten.ts";
@@ -142,7 +142,7 @@ export class CompactManager {
     return managerStateOf(this.#sessions.peek(sessionId), this.maxContextTokens);
   }
 
-  /** The session's summary and which messages it stands for; undefined before the first one. */
+  /** The session's summary and which messages it stands for; undefined while none is in its list. */
   getRunningSummary(sessionId: string): RunningSummary | undefined {
     return runningSummaryOf(this.#sessions.peek(sessionId));
   }
@@ -360,7 +360,7 @@ export class CompactManager {
   #passed<T>(call: Call<T>, { session, codec, usage }: Look, decision: TriggerDecision): CompactionResult<T> {
     return {
       messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
-      summary: session.state.summary?.text,
+      summary: standingState(session).summary?.text,
       report: untouched({
         reason: decision.reason,
         format: codec.format,

@@ -5,7 +5,7 @@ import type { LiveSummary } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 import type { ViewEntry } from "./project.ts";
-import type { LiveSession } from "./session.ts";
+import { type LiveSession, standingState } from "./session.ts";
 import {
   fingerprintOf,
   type KeptMessage,
@@ -57,7 +57,7 @@ export function nextState(input: NextStateInput): {
     }
     entries.push(keptEntry(entry, fate, input.edit));
   }
-  const previous = session.state;
+  const previous = standingState(session);
   const summary = summaryAfter(input);
   const state: SessionState = {
     format: 1,
@@ -78,12 +78,12 @@ export function nextState(input: NextStateInput): {
 /** The new summary, or the one that the plan left in the view. */
 function summaryAfter({ session, plan, applied, at, step }: NextStateInput): StoredSummary | undefined {
   if (applied.summary !== undefined) return { ...stored(applied.summary, applied.summaryTokens, at), step };
+  const { summary } = standingState(session);
   const carried = session.view.some(
     (message, index) =>
-      message.meta?.summaryVersion === session.state.summary?.version &&
-      plan.entries[index]?.action === "keep",
+      message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
   );
-  return carried ? session.state.summary : undefined;
+  return carried ? summary : undefined;
 }
 
 function stored(summary: LiveSummary, tokens: number, at: string): StoredSummary {

@@ -1,6 +1,6 @@
 import { type Message, toolCalls, toolResults } from "../messages/message.ts";
 import { RECALL_TOOL_NAMES } from "./recall/names.ts";
-import type { LiveSession } from "./session.ts";
+import { type LiveSession, standingState } from "./session.ts";
 
 /** Says of a call's id whether one of the recall tools was called by it: their answers are bounded by themselves. */
 export function recallAnswers(messages: readonly Message[]): (id: string) => boolean {
@@ -13,8 +13,9 @@ export function recallAnswers(messages: readonly Message[]): (id: string) => boo
  * The answers of the recall tools since the newest compaction: what the model just brought back is not emptied again
  * by the compaction that follows.
  */
-export function recalledIn({ entries, view, state }: LiveSession): ReadonlySet<Message> {
-  const since = state.epochStart ?? 0;
+export function recalledIn(session: LiveSession): ReadonlySet<Message> {
+  const { entries, view } = session;
+  const since = standingState(session).epochStart ?? 0;
   const answersRecall = recallAnswers(view);
   const isAnswer = (message: Message): boolean => toolResults(message).some(({ id }) => answersRecall(id));
   return new Set(

@@ -1,5 +1,5 @@
 import type { ManagerState, RunningSummary } from "./ports.ts";
-import type { LiveSession } from "./session.ts";
+import { type LiveSession, standingState } from "./session.ts";
 
 /** What is known of a session; zeros for one that was never seen. */
 export function managerStateOf(session: LiveSession | undefined, maxContextTokens: number): ManagerState {
@@ -14,13 +14,11 @@ export function managerStateOf(session: LiveSession | undefined, maxContextToken
   };
 }
 
-/** A session's summary and which messages it stands for; undefined before the first one. */
+/** A session's summary and which messages it stands for; undefined while none is in its list. */
 export function runningSummaryOf(session: LiveSession | undefined): RunningSummary | undefined {
-  const state = session?.state;
-  if (state?.summary === undefined) return undefined;
-  return {
-    summary: state.summary.text,
-    summarizedMessageIds: state.summarizedMessageIds,
-    lastSummarizedMessageId: state.summarizedMessageIds.at(-1),
-  };
+  if (session === undefined) return undefined;
+  const { summary, summarizedMessageIds } = standingState(session);
+  if (summary === undefined) return undefined;
+  const lastSummarizedMessageId = summarizedMessageIds.at(-1);
+  return { summary: summary.text, summarizedMessageIds, lastSummarizedMessageId };
 }

@@ -55,8 +55,10 @@ export interface LiveSession {
   fixedPartTold: boolean;
   /** Milliseconds since 1970 at which a list of this session was last looked at; undefined when nobody knows. */
   seenAt: number | undefined;
-  /** True when the last look at a list found a history that the state does not belong to. */
+  /** True when the last look at a list found a history that the state does not belong to, and nobody was told yet. */
   reset: boolean;
+  /** The view is of a history that the state does not belong to: nothing was compacted in it so far. */
+  leftBehind: boolean;
 }
 
 /** A session that has seen nothing yet. */
@@ -81,7 +83,15 @@ export function newSession(id: string): LiveSession {
     fixedPartTold: false,
     seenAt: undefined,
     reset: false,
+    leftBehind: false,
   };
+}
+
+/** What of the state holds for the view: of a history that was left behind only what counts on. */
+export function standingState({ state, leftBehind }: LiveSession): SessionState {
+  if (!leftBehind) return state;
+  const { summaryCount, step, calibration } = state;
+  return { ...emptyState(), summaryCount, step, calibration };
 }
 
 export interface SessionPorts extends ProjectionPorts {
@@ -178,6 +188,7 @@ function show(session: LiveSession, projection: Projection, ports: SessionPorts)
   session.log = [...projection.log];
   session.asGiven = projection.asGiven;
   session.reset = projection.reset;
+  session.leftBehind = projection.reset;
   setView(session, assemble(projection.kept, projection.summary, ports.shape), {
     entries: projection.kept,
     count: ports.count,
@@ -202,6 +213,7 @@ export function settle(
     count: (message) => counter.countMessage(message),
   });
   session.asGiven = false;
+  session.leftBehind = false;
   session.sources = [
     ...session.sources.slice(0, 1).map((source) => ({ ...source, isView: false })),
     { natives: [...outcome.natives], messages: [...outcome.view], isView: true },

@@ -72,7 +72,9 @@ export function createSessions(ports: SessionsPorts): Sessions {
     },
     async keep(sessionId) {
       const session = live.get(sessionId);
-      if (session === undefined || session.log.length === session.state.log.length) return;
+      // The state of a history that was left behind is still good for it, and dear: the list may come back to it.
+      if (session === undefined || session.leftBehind) return;
+      if (session.log.length === session.state.log.length) return;
       const state = currentState(session, session.counterId);
       try {
         session.storedVersion = await save(session, state);
