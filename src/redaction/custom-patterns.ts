@@ -1,6 +1,6 @@
 import { CompactError } from "../errors.ts";
 import type { Finding } from "./finding.ts";
-import { parsePattern } from "./patterns/parse.ts";
+import { parsePattern, readsCodePoints } from "./patterns/parse.ts";
 import { compileProgram } from "./patterns/program.ts";
 import { createMachine, findMatch, type Machine } from "./patterns/search.ts";
 import { REDACTED } from "./secret-names.ts";
@@ -30,11 +30,17 @@ function* matchesOf(machine: Machine, piece: string, offset: number): Generator<
     const match = findMatch(machine, piece, from);
     if (match === undefined) return;
     from = Math.max(match.end, from + 1, match.start + 1);
-    const matched = piece.slice(match.start, match.end);
-    if (matched !== "" && !REDACTED.includes(matched)) {
+    if (match.end > match.start && !isRedacted(piece, match)) {
       yield { start: offset + match.start, end: offset + match.end, kind: "custom" };
     }
   }
+}
+
+/** True within what an earlier round, or another redactor, put in place of a secret. */
+function isRedacted(text: string, { start, end }: { readonly start: number; readonly end: number }): boolean {
+  const from = Math.max(0, start - REDACTED.length);
+  const at = text.slice(from, start + REDACTED.length).lastIndexOf(REDACTED, start - from);
+  return at !== -1 && end <= from + at + REDACTED.length;
 }
 
 function compilePattern(pattern: string | RegExp, index: number): Machine {
@@ -57,7 +63,7 @@ function compilePattern(pattern: string | RegExp, index: number): Machine {
     });
   }
   try {
-    return createMachine(compileProgram(parsePattern(source, flags)));
+    return createMachine(compileProgram(parsePattern(source, flags)), readsCodePoints(flags));
   } catch (cause) {
     throw new CompactError("InvalidConfig", `${place} cannot be matched in linear time`, {
       place,

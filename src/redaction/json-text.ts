@@ -54,7 +54,7 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
     const scalar = scalarAt(text, at, frames.at(-1), reading);
     if (scalar === undefined) {
       const closed = moveOn(text[at], frames);
-      if (closed?.held !== undefined) for (const edit of lateEdits(closed, reading)) edits.push(edit);
+      if (closed?.held !== undefined) addLateEdits(edits, closed, reading);
       continue;
     }
     if (scalar.shown !== undefined) edits.push({ start: at, end: scalar.end, shown: scalar.shown });
@@ -64,14 +64,14 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
 }
 
 /** What stands before the field that names it is found when its object ends. */
-function lateEdits({ isKey, before, held = [] }: Frame, { onNamed }: JsonReading): Edit[] {
-  return held.flatMap(({ start, end, key, value }) => {
+function addLateEdits(edits: Edit[], { isKey, before, held = [] }: Frame, { onNamed }: JsonReading): void {
+  for (const { start, end, key, value } of held) {
     const isPart = isKey && PRIVATE_PARTS_OF_JWK.has(key) && value !== REDACTED;
     const shown = isPart ? REDACTED : key === "value" ? redactByName({ value, name: before }) : undefined;
-    if (shown === undefined || shown === value) return [];
+    if (shown === undefined || shown === value) continue;
     onNamed?.();
-    return [{ start, end, shown: JSON.stringify(shown) }];
-  });
+    edits.push({ start, end, shown: JSON.stringify(shown) });
+  }
 }
 
 function edited(text: string, edits: readonly Edit[]): string {
@@ -154,11 +154,7 @@ function nameOf(frame: Frame | undefined): string | undefined {
 }
 
 /** The string as it is to be shown. */
-function redactString(
-  value: string,
-  frame: Frame | undefined,
-  { redactText, onNamed }: JsonReading,
-): string {
+function redactString(value: string, frame: Frame | undefined, { redactText, onNamed }: JsonReading): string {
   if (frame?.awaitsKey === true) {
     frame.awaitsKey = false;
     frame.key = value;

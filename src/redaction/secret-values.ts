@@ -95,7 +95,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LEAST_ENTROPY = 3.2;
 
 /**
- * True for what a machine drew: letters and digits mixed, no words, a UUID among them. Twelve characters at
+ * True for what a machine drew: letters and digits mixed, no words, a UUID among them. Fifteen characters at
  * least; `user-service-2024` and `sha256` are names.
  */
 export function looksGenerated(value: string): boolean {

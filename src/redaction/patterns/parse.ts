@@ -9,9 +9,14 @@ interface Reader {
 const ASSERTIONS = /\^|\$|\\b|\\B/y;
 const CLASS = /\[(?:\\[\s\S]|[^\]\\])*\]/y;
 const ESCAPE = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|[\s\S])/y;
-const COUNT = /\{(\d{1,4})(?:(,)(\d{1,4})?)?\}/y;
+const COUNT = /\{(\d+)(?:(,)(\d+)?)?\}/y;
 const GROUP = /\((?:\?:|\?<(?![=!])[^>]*>)?/y;
 const UNLIMITED = Number.POSITIVE_INFINITY;
+
+/** True for flags by which a character outside the first plane is one character and not two halves. */
+export function readsCodePoints(flags: string): boolean {
+  return /[uv]/.test(flags);
+}
 
 /**
  * A JavaScript pattern that V8 accepts, as a tree. Throws `RangeError` for what cannot be matched in linear time:
@@ -69,10 +74,18 @@ function readItem(reader: Reader): PatternNode {
   const assertion = take(reader, ASSERTIONS)?.[0];
   if (assertion !== undefined) return { type: "assert", holds: assertionOf(assertion, reader.flags) };
   if (reader.source[reader.at] === "(") return readGroup(reader);
-  const atom = (take(reader, CLASS) ?? take(reader, ESCAPE))?.[0] ?? reader.source.charAt(reader.at++);
+  const atom = (take(reader, CLASS) ?? take(reader, ESCAPE))?.[0] ?? takeCharacter(reader);
   if (/^\\(?:[1-9]|k<)/.test(atom) || (atom === "\\k" && reader.source[reader.at] === "<"))
     throw new RangeError("it refers to a group (\\1)");
   return { type: "char", test: testOf(atom, reader.flags) };
+}
+
+function takeCharacter(reader: Reader): string {
+  const character = readsCodePoints(reader.flags)
+    ? String.fromCodePoint(reader.source.codePointAt(reader.at) ?? 0)
+    : reader.source.charAt(reader.at);
+  reader.at += character.length;
+  return character;
 }
 
 function readGroup(reader: Reader): PatternNode {
@@ -92,7 +105,7 @@ function testOf(atom: string, flags: string): CharacterTest {
   return (code) => {
     let fits = known.get(code);
     if (fits === undefined) {
-      fits = pattern.test(String.fromCharCode(code));
+      fits = pattern.test(String.fromCodePoint(code));
       known.set(code, fits);
     }
     return fits;

@@ -7,7 +7,7 @@ export type Step =
   | { readonly op: "jump"; to: number }
   | { readonly op: "match" };
 
-/** True for a character, given by its code unit. */
+/** True for a character, given by its code unit, or its code point where the pattern reads code points. */
 export type CharacterTest = (code: number) => boolean;
 
 /** A part of a pattern as it was written. */
@@ -63,6 +63,7 @@ function emitEither(branches: readonly PatternNode[], steps: Step[]): void {
 
 function emitRepeat(node: PatternNode & { type: "repeat" }, steps: Step[]): void {
   const { item, least, most, lazy } = node;
+  if (least > LONGEST_PROGRAM) throw new RangeError("it repeats too much to be searched for");
   for (let count = 0; count < least; count++) emit(item, steps);
   if (most === Number.POSITIVE_INFINITY) {
     const loop = steps.length;

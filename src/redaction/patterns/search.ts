@@ -10,6 +10,8 @@ interface Threads {
 /** A compiled pattern and what its search works with; one search at a time. */
 export interface Machine {
   readonly program: readonly Step[];
+  /** Reads code points; code units otherwise. */
+  readonly codePoints: boolean;
   /** Codes below 128 that a match can begin with; undefined where a match can be empty or begin with a condition. */
   readonly beginnings: Uint8Array | undefined;
   /** By step: the stamp of the place where it was reached last. */
@@ -21,10 +23,11 @@ export interface Machine {
 
 const ASCII = 128;
 
-export function createMachine(program: readonly Step[]): Machine {
+export function createMachine(program: readonly Step[], codePoints = false): Machine {
   const size = program.length;
   return {
     program,
+    codePoints,
     beginnings: beginningsOf(program),
     seen: new Float64Array(size),
     stamp: 1,
@@ -45,7 +48,8 @@ export function findMatch(
   now.length = 0;
   machine.stamp += text.length + 2;
   let found: { start: number; end: number } | undefined;
-  for (let at = from; at <= text.length; at++) {
+  const begin = machine.codePoints && isSecondHalf(text, from) ? from + 1 : from;
+  for (let at = begin; at <= text.length; at += widthAt(machine, text, at)) {
     if (now.length === 0 && found !== undefined) return found;
     if (now.length === 0) at = nextBeginning(machine, text, at);
     if (found === undefined) follow(machine, now, { step: 0, start: at, text, at });
@@ -66,16 +70,32 @@ interface Stride {
 
 /** Every way reads the character at `at`; where the best one ends here, the start of its match, the rest given up. */
 function advance(machine: Machine, { now, next, text, at }: Stride): number | undefined {
-  const code = at < text.length ? text.charCodeAt(at) : -1;
+  const code = codeAt(machine, text, at);
+  const behind = at + widthAt(machine, text, at);
   for (let index = 0; index < now.length; index++) {
     const step = now.steps[index] ?? 0;
     const start = now.starts[index] ?? 0;
     const instruction = machine.program[step];
     if (instruction?.op === "match") return start;
     if (code >= 0 && instruction?.op === "char" && instruction.test(code))
-      follow(machine, next, { step: step + 1, start, text, at: at + 1 });
+      follow(machine, next, { step: step + 1, start, text, at: behind });
   }
   return undefined;
+}
+
+/** The character at `at`; -1 at the end. */
+function codeAt({ codePoints }: Machine, text: string, at: number): number {
+  if (at >= text.length) return -1;
+  return codePoints ? (text.codePointAt(at) ?? -1) : text.charCodeAt(at);
+}
+
+function widthAt(machine: Machine, text: string, at: number): number {
+  return machine.codePoints && codeAt(machine, text, at) > 0xffff ? 2 : 1;
+}
+
+/** True between the two halves of one character. */
+function isSecondHalf(text: string, at: number): boolean {
+  return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
 function nextBeginning({ beginnings }: Machine, text: string, from: number): number {
