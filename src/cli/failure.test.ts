@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../errors.ts";
 import { reportFailure } from "./failure.ts";
@@ -37,6 +38,14 @@ describe("failures", () => {
     expect(code).toBe(1);
     expect(text).toContain("unexpected: x is not a function");
     expect(text).not.toContain("failure.test");
+  });
+
+  it("of the system are no defects of ours", async () => {
+    const refused = await readdir("/nowhere/at all").catch((error: unknown) => error);
+    const { code, text } = report(refused);
+    expect(code).toBe(1);
+    expect(text).toMatch(/^error {3}the system refused: ENOENT.*\ntry {5}Check that/);
+    expect(text).not.toContain("defect");
   });
 
   it("cannot forge lines of ours or move the cursor", () => {

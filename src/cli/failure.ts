@@ -11,9 +11,9 @@ export function reportFailure(error: unknown, ports: CliPorts): number {
     ports.stderr.write(`${label}${first}\n${rest.map((line) => `        ${line}\n`).join("")}`);
   };
   if (!CompactError.isInstance(error)) {
-    const reason = error instanceof Error ? error.message : String(error);
-    say(paint("bad", "error   "), `unexpected: ${reason}`);
-    say("try     ", "This is a defect of compact: please report it with the command that led to it.");
+    const [problem, advice] = unforeseen(error);
+    say(paint("bad", "error   "), problem);
+    say("try     ", advice);
     if (ports.env.DEBUG === "compact" && error instanceof Error) say("", error.stack ?? "");
     return 1;
   }
@@ -21,4 +21,18 @@ export function reportFailure(error: unknown, ports: CliPorts): number {
   if (error.place !== undefined && !error.message.includes(error.place)) say("at      ", error.place);
   if (error.hint !== "") say("try     ", error.hint);
   return error.code === "InvalidUsage" ? 2 : 1;
+}
+
+/** What the operating system said no to, such as `EACCES` or `EROFS`, is no defect of ours. */
+function unforeseen(error: unknown): readonly [problem: string, advice: string] {
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof Error && "syscall" in error
+    ? [
+        `the system refused: ${reason}`,
+        "Check that what it names is there, that this user may use it, and that the disk has room.",
+      ]
+    : [
+        `unexpected: ${reason}`,
+        "This is a defect of compact: please report it with the command that led to it.",
+      ];
 }

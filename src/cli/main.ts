@@ -12,7 +12,9 @@ import { createTerminal, type Terminal } from "./terminal.ts";
 /** Runs one command line, without `node` and the script; resolves to the exit code and never throws. */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {
   try {
-    return await run(argv, ports);
+    const code = await run(argv, ports);
+    await ports.stdout.flushed?.();
+    return code;
   } catch (error) {
     return reportFailure(error, ports);
   }

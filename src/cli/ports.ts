@@ -1,10 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { createInterface } from "node:readline/promises";
+import { CompactError } from "../errors.ts";
 
 /** Where text goes, and how much of it fits on a line. */
 export interface Screen {
   write(text: string): void;
+  /** True once nobody reads any more (`compact … | head`): what is still written is dropped. */
+  readonly isLeft?: boolean;
+  /** Resolves when everything was written; rejects with `StorageFailed` where it could not be. */
+  flushed?(): Promise<void>;
   readonly isTerminal: boolean;
   /** Cells of a line; undefined where it is no terminal. */
   readonly columns: number | undefined;
@@ -19,7 +24,9 @@ export interface CliPorts {
   /** What is piped in, for commands that take `-` in place of a file. */
   readonly stdin?: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The working folder; reading it throws `NotFound` where it was deleted meanwhile. */
   readonly cwd: string;
+  /** The user's folder; reading it throws `NotFound` where the system knows none. */
   readonly home: string;
   now(): Date;
   /** Milliseconds of a steady clock. */
@@ -39,8 +46,12 @@ export function processPorts(): CliPorts {
     stderr: screenOf(process.stderr),
     stdin: process.stdin,
     env: process.env,
-    cwd: process.cwd(),
-    home: process.env.HOME ?? process.env.USERPROFILE ?? homedir(),
+    get cwd() {
+      return workingFolder();
+    },
+    get home() {
+      return homeFolder();
+    },
     now: () => new Date(),
     clock: () => performance.now(),
     newId: () => randomUUID(),
@@ -49,16 +60,54 @@ export function processPorts(): CliPorts {
   };
 }
 
-/** A reader that leaves (`compact … | head`) is no error: what it does not take is dropped. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new CompactError("NotFound", "the folder this runs in is not there any more", {
+      hint: "Change to a folder that is there.",
+      cause,
+    });
+  }
+}
+
+function homeFolder(): string {
+  const named = process.env.HOME || process.env.USERPROFILE;
+  if (named) return named;
+  try {
+    return homedir();
+  } catch (cause) {
+    throw new CompactError("NotFound", "this user has no home folder to look for sessions in", {
+      hint: "Set HOME, or name a file.",
+      cause,
+    });
+  }
+}
+
+/** A reader that leaves (`compact … | head`) is no error; a full disk is. */
 function screenOf(stream: NodeJS.WriteStream): Screen {
-  let open = true;
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    open = false;
+  let failure: NodeJS.ErrnoException | undefined;
+  stream.on("error", (error) => {
+    failure ??= error;
   });
   return {
     write: (text) => {
-      if (open) stream.write(text);
+      if (failure === undefined) stream.write(text);
+    },
+    get isLeft() {
+      return failure !== undefined;
+    },
+    async flushed() {
+      if (failure === undefined) await new Promise<void>((resolve) => stream.write("", () => resolve()));
+      if (failure === undefined || failure.code === "EPIPE") return;
+      throw new CompactError(
+        "StorageFailed",
+        `the output could not be written: ${failure.code ?? failure.message}`,
+        {
+          hint: "Check the disk that it goes to.",
+          cause: failure,
+        },
+      );
     },
     isTerminal: stream.isTTY === true,
     get columns() {

@@ -58,13 +58,17 @@ interface Result {
 }
 
 function compact(...argv: string[]): Promise<Result> {
+  return run(process.execPath, [program, ...argv]);
+}
+
+function shell(line: string): Promise<Result> {
+  return run("bash", ["-c", line]);
+}
+
+function run(command: string, words: readonly string[]): Promise<Result> {
   const env = { PATH: process.env.PATH, HOME: folder, COLUMNS: "80" };
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [program, ...argv], {
-      cwd: folder,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(command, words, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
     let out = "";
     let err = "";
     child.stdout.on("data", (data: Buffer) => {
@@ -155,17 +159,26 @@ describe.skipIf(!built)("the command at work", () => {
   });
 
   it("is silent when the reader of its output leaves", async () => {
-    const env = { PATH: process.env.PATH, HOME: folder };
-    const line = `"${process.execPath}" "${program}" plan session.json --all --json | head -c 10`;
-    const result = await new Promise<Result>((done) => {
-      const child = spawn("bash", ["-o", "pipefail", "-c", line], { cwd: folder, env });
-      let err = "";
-      child.stderr.on("data", (data: Buffer) => {
-        err += data.toString();
-      });
-      child.on("close", (code) => done({ code, out: "", err }));
-    });
-    expect([result.code, result.err]).toEqual([0, ""]);
+    const line = `set -o pipefail; "${process.execPath}" "${program}" plan session.json --all --json | head -c 10`;
+    const { code, err } = await shell(line);
+    expect([code, err]).toEqual([0, ""]);
+  });
+
+  it("reads no further when the reader of its output leaves", async () => {
+    const line = `yes | "${process.execPath}" "${program}" redact - | head -n 1`;
+    expect(await shell(line)).toEqual({ code: 0, out: "y\n", err: "" });
+  });
+
+  it.runIf(existsSync("/dev/full"))("says that its output could not be written, and fails", async () => {
+    const { code, err } = await shell(`"${process.execPath}" "${program}" help > /dev/full`);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error {3}StorageFailed: .*ENOSPC\ntry /)]);
+  });
+
+  it("needs no working folder for its help, and says where one is missing", async () => {
+    const gone = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${program}"`;
+    expect((await shell(`${gone} --version`)).code).toBe(0);
+    const { code, err } = await shell(`${gone} session.json`);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error {3}NotFound: .*not there any more\ntry /)]);
   });
 
   it.skipIf(!demo)("shows the demo with no argument, no key and no network", async () => {

@@ -32,7 +32,8 @@ export const redactCommand: Command = {
       found.withheld += 1;
     });
     await write(pieces, source, invocation);
-    report(found, invocation);
+    // Counts of a part would be taken for those of the whole.
+    if (ports.stdout.isLeft !== true) report(found, invocation);
     return found.withheld > 0 ? 1 : 0;
   },
 };
@@ -78,7 +79,9 @@ async function write(
     return;
   }
   for await (const piece of pieces) {
-    if (flags.json !== true) ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
+    if (flags.json === true) continue;
+    ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
+    if (ports.stdout.isLeft === true) return;
   }
 }
 
