@@ -1,5 +1,5 @@
 import type { Diagnostic } from "./diagnostic.ts";
-import type { FrontmatterFile } from "./frontmatter.ts";
+import { type FrontmatterFile, splitList } from "./frontmatter.ts";
 
 /** Reads fields of a frontmatter; what is wrong with them is collected. */
 export interface FieldReader {
@@ -52,7 +52,7 @@ export function readFields({ fields, placeOf, problems: found, lenient }: Frontm
     list(field) {
       const value = fields[field];
       if (!isSet(field)) return undefined;
-      if (typeof value === "string") return split(value);
+      if (typeof value === "string") return splitList(value);
       if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value as string[];
       wrong(field, "a list of texts is expected", `Write ${field}: [one, two].`);
       return undefined;
@@ -87,11 +87,4 @@ export function readFields({ fields, placeOf, problems: found, lenient }: Frontm
       }
     },
   };
-}
-
-function split(text: string): string[] {
-  return text
-    .split(",")
-    .map((one) => one.trim())
-    .filter((one) => one !== "");
 }

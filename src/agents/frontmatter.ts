@@ -118,10 +118,14 @@ function readLines(source: readonly string[]): ReadLines {
 
 function listOrPlain(value: string): unknown {
   const inner = /^\[(.*)\]$/.exec(value.trim())?.[1];
-  if (inner === undefined) return plain(value);
-  return inner
-    .split(",")
-    .map(plain)
+  return inner === undefined ? plain(value) : splitList(inner).map(plain);
+}
+
+/** The parts of a text with commas; commas in braces belong to a glob. */
+export function splitList(text: string): string[] {
+  return text
+    .split(/,(?![^{}]*\})/)
+    .map((one) => one.trim())
     .filter((one) => one !== "");
 }
 

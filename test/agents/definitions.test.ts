@@ -94,6 +94,18 @@ describe("sub-agent definitions", () => {
     expect(problems.every(({ hint }) => (hint ?? "") !== "")).toBe(true);
   });
 
+  it("AGT-1 reads paths with braces, as a text and in broken YAML too", async () => {
+    const folder = folderWith({
+      "text.md": file(["name: text", "description: x", 'paths: "src/{a,b}/**, docs"']),
+      "list.md": file(["name: list", "description: x", "paths: [src/{a,b}/**, docs]"]),
+    });
+    const { found } = await loadSubAgents([folder]);
+    expect(found.map(({ paths }) => paths)).toEqual([
+      ["src/{a,b}/**", "docs"],
+      ["src/{a,b}/**", "docs"],
+    ]);
+  });
+
   it("AGT-1 leaves out what declares bounds that broken YAML hides: it would have none", async () => {
     const folder = folderWith({
       "reader.md": file([
