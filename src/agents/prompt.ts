@@ -7,7 +7,7 @@ import { diagnosticOf } from "./diagnostic.ts";
 export async function promptOf(state: AgentState, text: string, signal: AbortSignal): Promise<AgentMessage> {
   const said = await state.skills.run("before_prompt", text, signal);
   const recalled = await recall(state, text);
-  const added = [...state.pending, escapeRuntimeTags(said)].filter((block) => block !== "");
+  const added = [...state.pending, said].filter((block) => block !== "").map(escapeRuntimeTags);
   state.pending = [];
   const blocks = [recalled, ...added.map(renderRuntimeContext)].filter((block) => block !== "");
   return { role: "user", content: [{ type: "text", text: injectRuntimeContext(text, blocks.join("\n")) }] };

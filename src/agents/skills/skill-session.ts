@@ -1,4 +1,4 @@
-import { orAborted, startDeadline } from "../deadline.ts";
+import { type Deadline, orAborted, startDeadline } from "../deadline.ts";
 import { type Diagnostic, wordsOf } from "../diagnostic.ts";
 import type { AgentEvent } from "../event.ts";
 import type { PathBound } from "../path-bounds.ts";
@@ -119,47 +119,46 @@ interface HookRun {
 }
 
 async function runHook(run: HookRun, options: SkillSessionOptions, signal: AbortSignal): Promise<string> {
-  const { hook, skill, event } = run;
+  const { hook, skill, event, text } = run;
   const { emit, clock, sessionId, ports } = options;
-  const started = clock();
-  const deadline = startDeadline(hook.seconds * 1000, signal);
-  const context: HookContext = {
-    event,
-    skill: skill.name,
-    sessionId,
-    text: run.text,
-    signal: deadline.signal,
-  };
+  let deadline: Deadline | undefined;
   try {
-    const output = (await orAborted(start(hook, context, ports), deadline.signal)) ?? "";
-    const text = output.trim().slice(0, MOST_TEXT);
-    emit({ type: "hookRan", skill: skill.name, event, output: text, elapsedMs: clock() - started });
-    return text;
+    const start = await orAborted(ready(run, ports, signal), signal);
+    // The hook has its seconds once it runs: a person who is asked takes as long as it takes.
+    deadline = startDeadline(hook.seconds * 1000, signal);
+    const started = clock();
+    const context = { event, skill: skill.name, sessionId, text, signal: deadline.signal };
+    const output = ((await orAborted(start(context), deadline.signal)) ?? "").trim().slice(0, MOST_TEXT);
+    emit({ type: "hookRan", skill: skill.name, event, output, elapsedMs: clock() - started });
+    return output;
   } catch (error) {
-    const why = deadline.passed() ? `took longer than ${hook.seconds} s` : `failed: ${wordsOf(error)}`;
+    const late = deadline?.passed() === true;
+    const why = late ? `took longer than ${hook.seconds} s` : `failed: ${wordsOf(error)}`;
     const message = `the ${event} hook of the skill ${skill.name} ${why}`;
     emit({ type: "warning", diagnostic: { code: "hook-failed", message, place: hook.place } });
     return "";
   } finally {
-    deadline.stop();
+    deadline?.stop();
   }
 }
 
-async function start(hook: Hook, context: HookContext, ports: HookPorts): Promise<string | undefined> {
+/** What starts the hook, once leave was given for a command. */
+async function ready(
+  { hook, skill }: HookRun,
+  { hookFunctions = {}, runCommand, permissions }: HookPorts,
+  signal: AbortSignal,
+): Promise<(context: HookContext) => Promise<string | undefined>> {
   if ("call" in hook) {
-    const known = Object.hasOwn(ports.hookFunctions ?? {}, hook.call)
-      ? ports.hookFunctions?.[hook.call]
-      : undefined;
+    const known = Object.hasOwn(hookFunctions, hook.call) ? hookFunctions[hook.call] : undefined;
     if (known === undefined) throw new Error(`no function is registered as "${hook.call}"`);
-    return known(context);
+    return async (context) => known(context);
   }
-  if (ports.runCommand === undefined || ports.permissions === undefined)
+  if (runCommand === undefined || permissions === undefined)
     throw new Error("commands of skills are not run here");
-  const { signal, skill } = context;
-  const asked = { tool: "run", arguments: { command: hook.run }, skill, signal };
-  const refused = refusalOf(await ports.permissions(asked));
+  const asked = { tool: "run", arguments: { command: hook.run }, skill: skill.name, signal };
+  const refused = refusalOf(await permissions(asked));
   if (refused !== undefined) throw new Error("the user did not allow the command");
-  return ports.runCommand(hook.run, context);
+  return (context) => runCommand(hook.run, context);
 }
 
 function unrunnable(skill: Skill, { hookFunctions = {}, runCommand, permissions }: HookPorts): Diagnostic[] {
