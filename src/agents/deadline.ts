@@ -8,14 +8,20 @@ export interface Deadline {
   stop(): void;
 }
 
+/** What a timer takes, 24.8 days; with more it would go off at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export function startDeadline(milliseconds: number, outer?: AbortSignal): Deadline {
   const controller = listenedTo(new AbortController());
   let late = false;
   const abort = (): void => controller.abort(outer?.reason);
-  const timer = setTimeout(() => {
-    late = true;
-    controller.abort(new Error(`took longer than ${milliseconds} ms`));
-  }, milliseconds);
+  const timer = setTimeout(
+    () => {
+      late = true;
+      controller.abort(new Error(`took longer than ${milliseconds} ms`));
+    },
+    Math.min(milliseconds, LONGEST_MS),
+  );
   if (outer?.aborted === true) abort();
   outer?.addEventListener("abort", abort, { once: true });
   return {

@@ -32,8 +32,9 @@ export async function callModel(
   const gathered = createGathering();
   const stop = new AbortController();
   const signal = AbortSignal.any([request.signal, stop.signal]);
+  let parts: AsyncIterator<AgentModelPart> | undefined;
   try {
-    const parts = model.stream({ ...request, signal })[Symbol.asyncIterator]();
+    parts = model.stream({ ...request, signal })[Symbol.asyncIterator]();
     for (;;) {
       const next = await timely(parts, signal, silenceMs);
       if (next.done === true) throw new Error("the model's answer broke off before its end");
@@ -44,8 +45,14 @@ export async function callModel(
   } catch (error) {
     return { error: request.signal.aborted ? request.signal.reason : error, text: gathered.text() };
   } finally {
+    leave(parts).catch(() => undefined);
     stop.abort();
   }
+}
+
+/** Lets the stream give back what it holds; one that hangs is not waited for. */
+async function leave(parts: AsyncIterator<AgentModelPart> | undefined): Promise<void> {
+  await parts?.return?.();
 }
 
 function tell(part: AgentModelPart, emit: (event: AgentEvent) => void): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAgent, createScriptedModel } from "../../src/agents/index.ts";
+import { type AgentModel, createAgent, createScriptedModel } from "../../src/agents/index.ts";
 import { CompactManager } from "../../src/compaction/manager.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tool } from "./harness.ts";
 
@@ -255,6 +255,39 @@ describe("models that go wrong", () => {
     expect(endOf(events)?.end).toBe("interrupted");
     expect(JSON.stringify(agent.messages.at(-1))).toContain("[The answer was cut off: the user interrupted]");
     expect(endOf(await play(agent, "and now"))?.end).toBe("answered");
+  });
+
+  it("takes any number of milliseconds for a limit, also one without an end", async () => {
+    const { agent } = await agentWith(callOnce("slow"), {
+      tools: [tool("slow", () => new Promise((done) => setTimeout(done, 30)))],
+      limits: { wallMs: Number.POSITIVE_INFINITY, toolMs: 1e12, modelSilenceMs: 2 ** 40 },
+    });
+    const events = await play(agent, "go");
+    expect(endOf(events)).toMatchObject({ end: "answered", text: "Done." });
+    expect(eventsOf(events, "toolFinished")[0]?.isError).toBe(false);
+  });
+
+  it("closes the model's stream, whether the answer ended, broke off or was not waited for", async () => {
+    const closed: string[] = [];
+    const model: AgentModel = {
+      name: "demo:stream",
+      async *stream({ messages }) {
+        const [asked] = messages.flatMap(({ role, content }) => (role === "user" ? [content] : [])).slice(-1);
+        const text = JSON.stringify(asked);
+        try {
+          yield { type: "text", text: "Here." };
+          if (text.includes("break")) throw new Error("denied");
+          yield { type: "end", stop: "end" };
+        } finally {
+          closed.push(text.includes("break") ? "broken" : text.includes("leave") ? "left" : "ended");
+        }
+      },
+    };
+    const { agent } = await agentWith(() => ({}), { model });
+    await play(agent, "end");
+    await play(agent, "break");
+    for await (const event of agent.send("leave")) if (event.type === "text") break;
+    expect(closed).toEqual(["ended", "broken", "left"]);
   });
 
   it("ends when its wall time is over", async () => {
