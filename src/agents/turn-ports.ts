@@ -113,12 +113,18 @@ function subAgentHost(state: AgentState): SubAgentHost {
     emit: (event) => state.emit(event),
     newSessionId: ({ name }) => subSessionId(state.session.id, name, state.newId()),
     portsFor: (subAgent, session) => subAgentPorts(state, subAgent, session),
-    async ended(_subAgent, sessionId, text, signal) {
-      const { archiveSteps } = state.managers.managerFor(state.model).getState(sessionId);
+    async ended(subAgent, sessionId, text, signal) {
+      const model = modelOf(subAgent, state) ?? state.model;
+      const { archiveSteps } = state.managers.managerFor(model).getState(sessionId);
       if (archiveSteps > 0) await relate(state, sessionId);
       await state.skills.run("after_subagent", text, signal);
     },
   };
+}
+
+/** Undefined where it names one that is not known. */
+function modelOf({ model }: SubAgent, state: AgentState): AgentModel | undefined {
+  return model === undefined ? state.model : state.options.models?.(model);
 }
 
 /** Its tools are the parent's that it names; it reads its own session, and starts no sub-agents and no skills. */
@@ -128,7 +134,7 @@ function subAgentPorts(
   session: AgentSession,
 ): { readonly ports: TurnPorts; spent(): Spent } {
   const { options } = state;
-  const model = subAgent.model === undefined ? state.model : options.models?.(subAgent.model);
+  const model = modelOf(subAgent, state);
   if (model === undefined)
     throw new Error(
       `the model "${subAgent.model}" of the sub-agent ${subAgent.name} is not known (${subAgent.place})`,

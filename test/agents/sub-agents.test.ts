@@ -1,7 +1,12 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { AgentModelRequest, AgentOptions, SubAgent } from "../../src/agents/index.ts";
+import {
+  type AgentModelRequest,
+  type AgentOptions,
+  createScriptedModel,
+  type SubAgent,
+} from "../../src/agents/index.ts";
 import { ensureChannel } from "../../src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../src/memory/index.ts";
@@ -184,6 +189,37 @@ describe("sub-agents", () => {
     ).toBe(true);
     await play(agent, "Search for the colour.");
     expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toContain("teal-77");
+  });
+
+  it("with a model of its own leaves its archive within the parent's reach as well", async () => {
+    const page = Array.from({ length: 150 }, (_, line) => `line ${line} of a page`).join("\n");
+    let read = 0;
+    const own = createScriptedModel(
+      () => (read++ < 14 ? { calls: [{ name: "read" }] } : { text: "Read it all." }),
+      { name: "demo:small", window: 9000 },
+    );
+    const { agent, requests } = await handing(() => ({ text: "never asked" }), {
+      tools: [tool("read", () => `${page}\nThe colour of page is teal-77.`)],
+      models: () => own,
+      subAgent: { model: "demo:small" },
+    });
+    const events = await play(agent, "Please review.");
+    expect(eventsOf(events, "compacted").length).toBeGreaterThan(0);
+    await play(agent, "Search for the colour.");
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toContain("teal-77");
+  });
+
+  it("reads a SESSION.md of odd headings in no time", async () => {
+    const folders = await channelWithMemory();
+    const odd = `# ${"#".repeat(60)}\n\nThe parser waits.\n`;
+    await writeMemoryFile(join(folders.channelDir, "SESSION.md"), odd);
+    const { agent, requests } = await handing(() => ({ text: "Fine." }), {
+      ...folders,
+      memory: createChannelMemory(folders),
+      subAgent: { contextMode: "contextual", memory: "session" },
+    });
+    await play(agent, "Please review.");
+    expect(JSON.stringify(requests.find(isSub)?.messages)).toContain("The parser waits.");
   });
 
   it("ends at its own bounds, and the parent hears of it", async () => {

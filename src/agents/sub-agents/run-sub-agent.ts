@@ -139,5 +139,6 @@ async function sessionText(channelDir: string | undefined, most: number): Promis
   const frame = renderRuntimeContext("x").length - 1;
   const room = Math.floor(most) - frame;
   const cut = text.length <= room ? text : `${text.slice(0, room - 2)} …`;
-  return /^(?:#.*\s*)*$/.test(cut) ? "" : renderRuntimeContext(cut);
+  const isTemplate = cut.split("\n").every((line) => line.trim() === "" || line.startsWith("#"));
+  return isTemplate ? "" : renderRuntimeContext(cut);
 }
