@@ -6,7 +6,7 @@ import { readTranscriptText } from "../storage/archive-reader.ts";
 import type { OutboxItem } from "../storage/outbox.ts";
 import { sessionKey } from "../storage/session-key.ts";
 import { sha256Hex } from "../storage/sha256.ts";
-import type { CompactionPlan } from "./plan.ts";
+import { type CompactionPlan, fatesOf } from "./plan.ts";
 import type { LiveSession } from "./session.ts";
 
 /** Messages that a compaction discards, as they wait to be handed on. */
@@ -28,9 +28,9 @@ type Header = Omit<FlushItem, "messages">;
  * cut before has left already, and an earlier summary was never a message of the session.
  */
 export function discardedMessages(session: LiveSession, plan: CompactionPlan): Message[] {
-  const fates = new Map(plan.entries.map(({ id, action }) => [id, action]));
-  return session.entries.flatMap(({ message, edit }) => {
-    const leaves = (fates.get(message.id) ?? "keep") !== "keep";
+  const fates = fatesOf(plan, session.entries);
+  return session.entries.flatMap(({ message, edit }, index) => {
+    const leaves = (fates[index]?.action ?? "keep") !== "keep";
     const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
     return leaves && !left && message.meta?.summaryVersion === undefined ? [message] : [];
   });

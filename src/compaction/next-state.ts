@@ -3,7 +3,7 @@ import { afterCompaction } from "../tokens/calibration.ts";
 import type { Applied } from "./apply.ts";
 import type { LiveSummary } from "./assemble.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
-import type { CompactionPlan, PlannedMessage } from "./plan.ts";
+import { type CompactionPlan, fatesOf, type PlannedMessage } from "./plan.ts";
 import type { ViewEntry } from "./project.ts";
 import { type LiveSession, standingState } from "./session.ts";
 import {
@@ -45,12 +45,12 @@ export function nextState(input: NextStateInput): {
   readonly entries: readonly ViewEntry[];
 } {
   const { session, plan, applied } = input;
-  const planned = new Map(plan.entries.map((entry) => [entry.id, entry]));
+  const fates = fatesOf(plan, session.entries);
   const log: LoggedMessage[] = [...session.log];
   const entries: ViewEntry[] = [];
   const summarized: string[] = [];
-  for (const entry of session.entries) {
-    const fate = planned.get(entry.message.id);
+  for (const [index, entry] of session.entries.entries()) {
+    const fate = fates[index];
     if (fate?.action === "summarize") {
       if (entry.message.meta?.summaryVersion === undefined) summarized.push(entry.message.id);
       continue;

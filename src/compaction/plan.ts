@@ -51,6 +51,23 @@ export interface CompactionPlan {
   readonly counts: Partition["counts"];
 }
 
+/**
+ * What a plan does with each entry of the view that it was made for, one for one; beside the entries only a summary
+ * of ours stands in a view. Ids alone would not do: a caller may use one twice.
+ */
+export function fatesOf(
+  plan: CompactionPlan,
+  entries: readonly { readonly message: Message }[],
+): readonly (PlannedMessage | undefined)[] {
+  let at = 0;
+  return entries.map(({ message }) => {
+    if (plan.entries[at]?.id !== message.id) at += 1;
+    const fate = plan.entries[at];
+    at += 1;
+    return fate;
+  });
+}
+
 /** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function planView(input: PlanInput): CompactionPlan {
   const limit = Math.min(input.budget, input.target ?? input.budget);
