@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decode } from "./codecs.ts";
-import { contentHash, hashesOf } from "./content-hash.ts";
+import { contentHash, hashesOf, textHash } from "./content-hash.ts";
 import type { Part } from "./message.ts";
 
 const hashOf = (...parts: Part[]) => contentHash({ role: "assistant", parts });
@@ -48,6 +48,19 @@ describe("contentHash", () => {
         /^[0-9a-z]{12}$/.test(hashOf({ type: "text", text })),
       ),
     );
+  });
+});
+
+describe("textHash", () => {
+  it("is a safe integer, the same for equal texts and another for any other of many", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(Number.isSafeInteger(textHash(text))).toBe(true);
+        expect(textHash([...text].join(""))).toBe(textHash(text));
+      }),
+    );
+    const texts = Array.from({ length: 200_000 }, (_, index) => `step ${index}`);
+    expect(new Set(texts.map(textHash)).size).toBe(texts.length);
   });
 });
 

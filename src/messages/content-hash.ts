@@ -12,6 +12,14 @@ export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): s
   return finish(state);
 }
 
+/** A 53-bit fingerprint of a text; equal texts have equal ones. */
+export function textHash(text: string): number {
+  const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
+  mix(state, text);
+  const { first, second } = finished(state);
+  return (second >>> 11) * 2 ** 32 + (first >>> 0);
+}
+
 /** Hashes by list and not by message: thousands of entries in a WeakMap take longer than the hashing. */
 const hashesByList = new WeakMap<readonly Message[], readonly (string | undefined)[]>();
 
@@ -83,12 +91,17 @@ function mixCodes(state: HashState, text: string): void {
   state.low = low;
 }
 
-function finish({ high, low }: HashState): string {
+function finish(state: HashState): string {
+  const { first, second } = finished(state);
+  return base36(second >>> 1) + base36(first >>> 1);
+}
+
+function finished({ high, low }: HashState): { readonly first: number; readonly second: number } {
   let first = Math.imul(high ^ (high >>> 16), 2246822507);
   first ^= Math.imul(low ^ (low >>> 13), 3266489909);
   let second = Math.imul(low ^ (low >>> 16), 2246822507);
   second ^= Math.imul(first ^ (first >>> 13), 3266489909);
-  return base36(second >>> 1) + base36(first >>> 1);
+  return { first, second };
 }
 
 /** All pairs of digits: text is put together from three of them per number. */

@@ -20,11 +20,12 @@ describe("createTextMemo", () => {
     expect(compute).toHaveBeenCalledTimes(1);
   });
 
-  it("is bounded by characters too", () => {
-    const memo = createTextMemo(1_000, 10);
+  it("knows a text by its content, and tells long texts apart that differ in one character", () => {
+    const memo = createTextMemo();
     const compute = vi.fn((text: string) => text.length);
-    for (const text of ["a".repeat(20), "b".repeat(20), "c".repeat(20)]) memo.get(text, compute);
-    memo.get("a".repeat(20), compute);
+    const long = "a".repeat(10_000);
+    for (const text of [long, `${long}b`, `${long}c`, `b${long}`, ["a".repeat(9_999), "a"].join("")])
+      memo.get(text, compute);
     expect(compute).toHaveBeenCalledTimes(4);
   });
 

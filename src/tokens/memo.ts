@@ -1,37 +1,36 @@
-/** Remembers one number per text; at most two generations of `limit` texts or `characters` characters are kept alive. */
+import { textHash } from "../messages/content-hash.ts";
+
+/** Remembers one number per text, by the text's hash and length: no text is kept alive. */
 export interface TextMemo {
   get(text: string, compute: (text: string) => number): number;
   clear(): void;
 }
 
-/** A memo that forgets what was not asked for lately. */
-export function createTextMemo(limit = 4_096, characters = 4_000_000): TextMemo {
-  let recent = new Map<string, number>();
-  let older = new Map<string, number>();
-  let held = 0;
+/** A memo that forgets what was not asked for lately; two generations of `limit` texts are kept, of about 100 bytes each. */
+export function createTextMemo(limit = 4_096): TextMemo {
+  let recent = new Map<number, number>();
+  let older = new Map<number, number>();
 
-  function keep(text: string, value: number): void {
-    if (recent.size >= limit || held >= characters) {
+  function keep(key: number, value: number): void {
+    if (recent.size >= limit) {
       older = recent;
       recent = new Map();
-      held = 0;
     }
-    recent.set(text, value);
-    held += text.length;
+    recent.set(key, value);
   }
 
   return {
     get(text, compute) {
-      const known = recent.get(text);
+      const key = textHash(text);
+      const known = recent.get(key);
       if (known !== undefined) return known;
-      const value = older.get(text) ?? compute(text);
-      keep(text, value);
+      const value = older.get(key) ?? compute(text);
+      keep(key, value);
       return value;
     },
     clear() {
       recent = new Map();
       older = new Map();
-      held = 0;
     },
   };
 }

@@ -11,6 +11,8 @@ const COMPOUNDS = /[\p{L}\p{N}]+(?:[._/:#-]+[\p{L}\p{N}]+)*[._/:#][\p{L}\p{N}]+(
 
 const stems = new Map<string, string>();
 const MOST_STEMS = 50_000;
+/** V8 copies a piece of up to 12 characters out of its text. */
+const LONGEST_KEPT = 12;
 
 /**
  * The index terms of a text in any script, in order and with repetition: stems of its words without stop words,
@@ -48,6 +50,8 @@ function stemOf(word: string): string {
   if (known !== undefined) return known;
   const bare = withoutAccents(word);
   const stem = englishStem(IRREGULAR_FORMS.get(bare) ?? bare);
+  // A longer word is a view of its text to the engine, and would keep all of it in memory.
+  if (word.length > LONGEST_KEPT) return stem;
   if (stems.size >= MOST_STEMS) stems.clear();
   stems.set(word, stem);
   return stem;
