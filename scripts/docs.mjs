@@ -1,12 +1,15 @@
-// Writes what the documents take from the code: the configuration table of the README, and the events and metrics of
-// OBSERVABILITY.md. `--check` changes nothing and fails when a document is behind.
-import { readFileSync, writeFileSync } from "node:fs";
+// Writes what the documents take from the code: the settings of the README and of docs/configuration.md, the README's
+// picture, and the events and metrics of OBSERVABILITY.md. `--check` changes nothing and fails when one is behind.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { configTable } from "../dist/config/index.js";
 import { CompactManager } from "../dist/index.js";
 import { createMemoryDriver } from "../dist/storage/drivers/memory.js";
 import { METRICS } from "../dist/tracing/exporters/opentelemetry-metrics.js";
 import * as tracing from "../dist/tracing/index.js";
+import { drawCompaction, figuresOf, pictureOf, THEMES } from "./compaction-picture.mjs";
+import { commonSettings } from "./configuration-page.mjs";
 import { eventsSection, fill, metricsTable } from "./events-page.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -14,18 +17,31 @@ const check = process.argv.includes("--check");
 const session = JSON.parse(readFileSync(`${root}demo/session.json`, "utf8"));
 
 const events = await eventsSection({ tracing, CompactManager, createMemoryDriver }, session);
+const screen = execFileSync(process.execPath, [`${root}bin/compact.js`, "demo"], { encoding: "utf8" });
+const figures = figuresOf(screen);
 /** By document, the parts that the code has a say in. */
 const documents = {
-  "README.md": { configuration: configTable() },
+  "README.md": { picture: pictureOf(figures), configuration: commonSettings(configTable()) },
+  "docs/configuration.md": { settings: configTable() },
   "OBSERVABILITY.md": { events, metrics: metricsTable(METRICS) },
 };
 
-for (const [name, parts] of Object.entries(documents)) {
+function write(name, content) {
   const path = `${root}${name}`;
-  const before = readFileSync(path, "utf8");
-  const after = Object.entries(parts).reduce((text, [part, content]) => fill(text, part, content), before);
-  if (check && after !== before) {
+  const before = existsSync(path) ? readFileSync(path, "utf8") : "";
+  if (check && content !== before) {
     console.error(`${name} is behind the code: npm run docs`);
     process.exitCode = 1;
-  } else if (!check) writeFileSync(path, after);
+  } else if (!check) writeFileSync(path, content);
+}
+
+for (const [name, parts] of Object.entries(documents)) {
+  const text = readFileSync(`${root}${name}`, "utf8");
+  write(
+    name,
+    Object.entries(parts).reduce((filled, [part, content]) => fill(filled, part, content), text),
+  );
+}
+for (const [theme, colours] of Object.entries(THEMES)) {
+  write(`docs/pictures/compaction-${theme}.svg`, drawCompaction(figures, colours));
 }

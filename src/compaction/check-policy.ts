@@ -46,6 +46,6 @@ function whole(path: string, value: number | undefined, least: number): void {
 function invalid(path: string, problem: string): CompactError {
   return new CompactError("InvalidConfig", `${path} ${problem}`, {
     place: path,
-    hint: "The settings and their ranges are listed in the README under Configuration.",
+    hint: "docs/configuration.md lists the settings and their ranges.",
   });
 }

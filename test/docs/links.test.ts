@@ -18,7 +18,8 @@ function anchorsOf(page: string): readonly string[] {
 
 /** Links of a page that lead nowhere inside the project. */
 function broken(page: string): readonly string[] {
-  const links = [...pageText(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  const found = pageText(page).matchAll(/(?:\]\(|\bsrc(?:set)?=")([^)"\s]+)[)"]/g);
+  const links = [...found].map(([, link = ""]) => link);
   return links.filter((link) => {
     if (/^[a-z]+:/.test(link)) return false;
     const [path = "", anchor] = link.split("#");

@@ -35,21 +35,32 @@ const SESSION = `
     ({ role: n % 2 === 0 ? "user" : "assistant", content: n + " " + "some words of it ".repeat(100) }));
 `;
 
-/** The tokens before and after that a text shows, `before ██ 1,234 tokens`. */
+/** The tokens before and after that a text shows, `before ██ 1,234 tokens` or `before: 1,234 tokens`. */
 function pictured(text: string): readonly number[] {
   return ["before", "after"].map((name) => {
-    const shown = new RegExp(`^ *${name} .*?([\\d,]+) tokens$`, "m").exec(text)?.[1] ?? "";
+    const shown = new RegExp(`\\b${name}\\b[^\\n,]*?([\\d,]+) tokens`).exec(text)?.[1] ?? "";
     return Number(shown.replaceAll(",", ""));
   });
 }
 
 it.skipIf(!built)("the picture of the README is what the demo shows, within a tenth", async () => {
   const { stdout } = await run(process.execPath, [join(root, "bin/compact.js"), "demo"], { cwd: project });
-  const [before, after] = pictured(stdout);
-  const [drawnBefore, drawnAfter] = pictured(pageText("README.md"));
-  expect(drawnBefore).toBe(before);
-  expect(Math.abs((drawnAfter ?? 0) / (after ?? 1) - 1)).toBeLessThan(0.1);
+  const bars = /^ *before [\s\S]*?after .*/m.exec(stdout)?.[0] ?? "";
+  const [before, after] = pictured(bars);
+  expect(before).toBeGreaterThan(100_000);
+  for (const picture of picturesOf(pageText("README.md"))) {
+    const [drawnBefore, drawnAfter] = pictured(pageText(picture));
+    expect(drawnBefore).toBe(before);
+    expect(Math.abs((drawnAfter ?? 0) / (after ?? 1) - 1)).toBeLessThan(0.1);
+  }
 });
+
+/** The pictures that a page shows, light and dark. */
+function picturesOf(page: string): readonly string[] {
+  const paths = [...page.matchAll(/(?:src|srcset)="([^"]+\.svg)"/g)].map(([, path = ""]) => path);
+  expect(paths).toHaveLength(2);
+  return paths;
+}
 
 describe("the quick start of the README", () => {
   it("DOC-1 has ten lines at most", () => {

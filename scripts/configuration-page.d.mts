@@ -1,0 +1,1 @@
+export function commonSettings(table: string): string;
