@@ -128,7 +128,7 @@ export function rewriteModelMessage(native: NativeObject, parts: readonly Part[]
 
 function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part, "");
-  if (part.type === "text") return { ...block, text: part.text };
+  if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
   if (part.type === "toolCall")
     return copyWith(block, { toolName: part.name, input: argumentsValue(part), args: undefined });
   if (part.type === "toolResult") return copyWith(block, { output: writeOutput(part), result: undefined });

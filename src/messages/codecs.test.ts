@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { codecFor, decode, detectListFormat } from "./codecs.ts";
-import type { Format } from "./message.ts";
+import { codecFor, decode, detectListFormat, encode, FORMATS } from "./codecs.ts";
+import type { Format, Message } from "./message.ts";
+
+function ownText(format: Format): object {
+  const type = format.startsWith("openai-") && format !== "openai-chat" ? "input_text" : "text";
+  return { type, text: "kept" };
+}
 
 describe("the registry", () => {
   it.each<[Format, unknown[]]>([
@@ -36,11 +41,44 @@ describe("the registry", () => {
     expect(detectListFormat([1, "two"])).toBeUndefined();
     expect(detectListFormat([{ name: "no message" }])).toBeUndefined();
     expect(detectListFormat([{ role: "constructor", content: "x" }])).toBeUndefined();
+    for (const type of ["__proto__", "constructor", "toString"])
+      expect(detectListFormat([{ role: "user", content: [{ type }] }])).toBeUndefined();
   });
 
   it("refuses what is no list", () => {
     const text = "[]" as unknown as unknown[];
     expect(() => decode(text, "pi")).toThrow(/messages must be an array, not a string/);
+  });
+
+  it.each(FORMATS)("%s puts a shortened text in the place of a block that nobody knows", (format) => {
+    const payload = "x".repeat(99);
+    const native =
+      format === "gemini"
+        ? { role: "user", parts: [{ hologram: payload }, { text: "kept" }] }
+        : { role: "user", content: [{ type: "hologram", payload }, ownText(format)] };
+    const [message] = decode([native], format);
+    const [opaque, ...others] = message?.parts ?? [];
+    expect(opaque).toMatchObject({ type: "text", text: expect.stringContaining(payload) });
+    const parts = [{ type: "text" as const, text: "short" }, ...others];
+    const list = encode([{ ...message!, parts, edited: true }], format);
+    expect(JSON.stringify(list)).not.toContain(payload);
+    expect(decode(list, format)[0]?.parts).toEqual(parts);
+  });
+
+  it("keeps a field called __proto__ when an entry is copied", () => {
+    const native = JSON.parse('{"role":"user","content":"long","__proto__":{"a":1}}') as object;
+    const [message] = decode([native], "anthropic");
+    const [copy] = encode(
+      [{ ...message!, parts: [{ type: "text", text: "so" }], edited: true }],
+      "anthropic",
+    );
+    expect(JSON.stringify(copy)).toBe('{"role":"user","content":"so","__proto__":{"a":1}}');
+    expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+  });
+
+  it("writes lists of any length", () => {
+    const message: Message = { id: "1", role: "user", parts: [{ type: "text", text: "go" }] };
+    expect(encode(new Array<Message>(200_000).fill(message), "gemini")).toHaveLength(200_000);
   });
 
   it("names the formats when asked for another", () => {

@@ -104,7 +104,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   const list: unknown[] = [];
   let run: Message[] = [];
   const flush = (): void => {
-    if (run.length > 0) list.push(...spec.build(run, context));
+    if (run.length > 0) for (const entry of spec.build(run, context)) list.push(entry);
     run = [];
   };
   for (const message of messages) {

@@ -110,10 +110,10 @@ export function metaBags(entry: NativeObject): readonly unknown[] {
 
 /** A copy of `native` with `changes`, its prototype kept; a change to undefined removes the field. */
 export function copyWith(native: NativeObject, changes: NativeObject): Record<string, unknown> {
-  const copy = Object.assign(Object.create(Object.getPrototypeOf(native) as object | null), native) as Record<
-    string,
-    unknown
-  >;
+  // Assigned to, a field called `__proto__` would become the prototype.
+  const copy: Record<string, unknown> = { ...native };
+  const prototype = Object.getPrototypeOf(native) as object | null;
+  if (prototype !== Object.prototype) Object.setPrototypeOf(copy, prototype);
   for (const [key, value] of Object.entries(changes)) {
     if (value === undefined) delete copy[key];
     else copy[key] = value;

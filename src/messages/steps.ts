@@ -46,8 +46,8 @@ function splitMessage(message: Message): Step[] {
     inResults = isResult;
     groups.at(-1)?.push(part);
   }
-  const spoken = message.parts.some((part) => part.type === "reasoning");
-  if (groups.length === 0 && !spoken) groups.push([]);
+  const thinks = message.parts.some((part) => part.type === "reasoning");
+  if (groups.length === 0 && !thinks) groups.push([]);
   return groups.map((group) => toStep(message, group));
 }
 

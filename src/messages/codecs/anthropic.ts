@@ -231,7 +231,7 @@ const BLOCK_VOTES: Readonly<Record<string, (block: NativeObject) => Vote>> = {
 
 function blockVote(block: NativeObject, type: string): Vote {
   if (/tool_(use|result)$/.test(type)) return 1;
-  return BLOCK_VOTES[type]?.(block) ?? -1;
+  return Object.hasOwn(BLOCK_VOTES, type) ? (BLOCK_VOTES[type]?.(block) ?? -1) : -1;
 }
 
 const FOREIGN_FIELDS = ["tool_calls", "parts", "getType", "_getType"];

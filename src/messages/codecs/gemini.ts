@@ -154,7 +154,7 @@ function responseKey(response: NativeObject): string | undefined {
 
 function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part);
-  if (part.type === "text") return { ...block, text: part.text };
+  if (part.type === "text") return "text" in block ? { ...block, text: part.text } : build(part);
   if (part.type === "toolCall") return patchField(block, "functionCall", callFields(part));
   if (part.type !== "toolResult") return build(part);
   if (field(block, "codeExecutionResult") !== undefined)

@@ -101,6 +101,20 @@ describe("langchain", () => {
     ]);
   });
 
+  it("keeps the blocks of a message whose calls have no id", () => {
+    const seen = { type: "image", source_type: "base64", mime_type: "image/png", data: "AAAA" };
+    const native = {
+      type: "ai",
+      content: [{ type: "text", text: "long", annotations: [1] }, seen],
+      tool_calls: [{ name: "a", args: {} }],
+    };
+    const [message] = codec.decode([native]);
+    const parts = message!.parts.map((part) => (part.type === "text" ? { ...part, text: "short" } : part));
+    expect(codec.encode([{ ...message!, parts, edited: true }])).toEqual([
+      { ...native, content: [{ ...native.content[0], text: "short" }, seen] },
+    ]);
+  });
+
   it("builds serialised messages among serialised ones and plain ones elsewhere", () => {
     const summary = { id: "s1", role: "assistant", parts: [{ type: "text", text: "So far" }] } as const;
     const serialised = { lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: "go" } };

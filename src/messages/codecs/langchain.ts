@@ -189,7 +189,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
     return write({ content: writeContent(result.content), status });
   }
   const calls = parts.filter((part) => part.type === "toolCall");
-  const gone = [...callIds(fields)].filter((id) => !calls.some((call) => call.id === id));
+  const gone = [...callIds(fields)].filter((id) => id !== "" && !calls.some((call) => call.id === id));
   const slots = contentSlots(fields.content, callIds(fields), "content").filter(
     (one) => !(isObject(one.block) && gone.includes(jsonText(one.block.id))),
   );

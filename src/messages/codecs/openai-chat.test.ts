@@ -110,6 +110,18 @@ describe("openai-chat", () => {
     ]);
   });
 
+  it("keeps the pictures of a result whose text is shortened", () => {
+    const picture = { type: "image_url", image_url: { url: "https://example.org/a.png" } };
+    const native = { role: "tool", tool_call_id: "c", content: [{ type: "text", text: "long" }, picture] };
+    const [message] = codec.decode([native]);
+    const [result] = toolResults(message!);
+    const [, media] = result?.content ?? [];
+    expect(media).toMatchObject({ type: "media" });
+    const content = [{ type: "text", text: "short" }, media] as NonNullable<typeof result>["content"];
+    const [copy] = codec.encode([{ ...message!, parts: [{ ...result!, content }], edited: true }]);
+    expect(copy).toEqual({ ...native, content: [{ type: "text", text: "short" }, picture] });
+  });
+
   it("PRT-7 names the place of what it cannot read", () => {
     const place = (entry: object) => {
       try {

@@ -16,6 +16,7 @@ import {
   type Role,
   type TextPart,
   type ToolCallPart,
+  type ToolResultPart,
 } from "../message.ts";
 import {
   arrayAt,
@@ -196,7 +197,8 @@ function resultContent(content: unknown, place: string): string | (TextPart | Me
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const result = parts.find((part) => part.type === "toolResult");
-  if (result !== undefined) return copyWith(native, { content: writeResult(result.content) });
+  if (result !== undefined)
+    return copyWith(native, { content: rewriteResult(native.content, result.content) });
   const changes: Record<string, unknown> = {};
   if (!parts.some((part) => part.type === "reasoning"))
     for (const field of REASONING_FIELDS) changes[field] = undefined;
@@ -209,6 +211,12 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const content = blocks.filter((block) => !names.includes(block));
   if (content.length > 0 || slots.length > fields.length) changes.content = joined(content);
   return copyWith(native, { ...changes, ...rewriteCalls(native, parts) });
+}
+
+/** What a server takes in its results, pictures among them, it takes back. */
+function rewriteResult(native: unknown, content: ToolResultPart["content"]): unknown {
+  if (typeof content === "string" || !isBlockList(native)) return writeResult(content);
+  return rewriteBlocks(contentSlots(native, "content"), content, { patch: patchContent, build: buildPiece });
 }
 
 function patchContent(block: unknown, part: Part): unknown {
@@ -286,11 +294,13 @@ function buildResults(step: Step & { type: "results" }): unknown[] {
   return messages;
 }
 
-function writeResult(content: string | readonly (TextPart | MediaPart)[]): unknown {
-  if (typeof content === "string") return content;
-  return content.map((piece) => {
-    return { type: "text", text: piece.type === "text" ? piece.text : mediaWords(piece) };
-  });
+function writeResult(content: ToolResultPart["content"]): unknown {
+  return typeof content === "string" ? content : content.map(buildPiece);
+}
+
+function buildPiece(piece: Part): unknown {
+  if (piece.type === "media") return { type: "text", text: mediaWords(piece) };
+  return piece.type === "text" ? { type: "text", text: piece.text } : piece;
 }
 
 const OWN_BLOCKS = new Set(["image_url", "input_audio", "refusal", "video_url"]);

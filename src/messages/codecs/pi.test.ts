@@ -42,6 +42,14 @@ describe("pi", () => {
     ]);
   });
 
+  it("writes what became of an application's own entry, whatever its content was", () => {
+    const native = { role: "artifact", content: null, payload: 1 };
+    const [message] = codec.decode([native]);
+    expect(message?.parts).toEqual([{ type: "text", text: JSON.stringify(native) }]);
+    const parts = [{ type: "text", text: "gone" }] as const;
+    expect(codec.encode([{ ...message!, parts, edited: true }])).toEqual([{ ...native, content: "gone" }]);
+  });
+
   it("builds messages that the agent accepts", () => {
     const list = codec.encode([
       {

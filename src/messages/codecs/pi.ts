@@ -127,9 +127,13 @@ function customSlots(entry: NativeObject, place: string): Slot[] {
     return [slot("output", { type: "text", text })];
   }
   const { content } = entry;
-  if (typeof content === "string" || Array.isArray(content)) return contentSlots(content, `${place}.content`);
+  if (isContent(content)) return contentSlots(content, `${place}.content`);
   if (typeof entry.summary === "string") return [slot("summary", { type: "text", text: entry.summary })];
   return [opaqueSlot(entry)];
+}
+
+function isContent(value: unknown): boolean {
+  return typeof value === "string" || Array.isArray(value);
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
@@ -139,7 +143,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
       content: writeResult(result.content),
       isError: result.isError ?? native.isError,
     });
-  if (!Object.hasOwn(ROLES, String(native.role)) && native.content === undefined)
+  if (!Object.hasOwn(ROLES, String(native.role)) && !isContent(native.content))
     return rewriteCustom(native, parts);
   const blocks = rewriteBlocks(contentSlots(native.content, "content"), parts, { patch, build });
   const only = blocks.length === 1 ? blocks[0] : undefined;
@@ -162,7 +166,7 @@ function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
 
 function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part);
-  if (part.type === "text") return { ...block, text: part.text };
+  if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
   if (part.type === "toolCall")
     return { ...block, name: part.name, arguments: asObject(argumentsValue(part)) };
   return build(part);
