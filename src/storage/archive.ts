@@ -1,4 +1,3 @@
-import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { CompactEvent } from "../tracing/event.ts";
@@ -19,6 +18,7 @@ import {
   type SearchResult,
 } from "./archive-search.ts";
 import { putInChunks, versionOf } from "./chunked.ts";
+import { unlessOvertaken } from "./conflict.ts";
 import type { StorageDriver } from "./driver.ts";
 import { linesOf } from "./search-index/transcript-lines.ts";
 import { sessionKey } from "./session-key.ts";
@@ -142,23 +142,12 @@ async function saveTranscript(
     const stored = readTranscriptPieces(driver.stream(key));
     const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
     const write = () => putInChunks(driver, key, lines(messages, redact), { ifVersion });
-    if (overlap === "extends" && !(await succeeded(write))) {
+    if (overlap === "extends" && !(await unlessOvertaken(write))) {
       // Another worker saved this step meanwhile: look at what it saved.
       free -= 1;
     } else if (overlap !== "differs") {
       return { location: `${driver.location}/${key}`, step: free, ids };
     }
-  }
-}
-
-/** False for a conflict; any other failure goes on. */
-async function succeeded(write: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await write();
-    return true;
-  } catch (error) {
-    if (CompactError.isInstance(error) && error.code === "Conflict") return false;
-    throw error;
   }
 }
 
@@ -207,7 +196,7 @@ async function begun(
 
 async function saveName(driver: StorageDriver, session: string, sessionId: string): Promise<void> {
   const text = `${JSON.stringify({ session_id: sessionId })}\n`;
-  await succeeded(() => driver.put(archiveFiles.name(session), text, { ifVersion: null }));
+  await unlessOvertaken(() => driver.put(archiveFiles.name(session), text, { ifVersion: null }));
 }
 
 async function sessions(driver: StorageDriver): Promise<string[]> {

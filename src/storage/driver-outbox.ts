@@ -1,4 +1,4 @@
-import { CompactError } from "../errors.ts";
+import { unlessOvertaken } from "./conflict.ts";
 import type { StorageDriver } from "./driver.ts";
 import type { ClaimedItem, ItemName, Outbox } from "./outbox.ts";
 
@@ -32,7 +32,7 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
     async add(item, { by, ms }) {
       // Claimed before it can be seen: nobody else hands it on meanwhile.
       const mine = await take(item, by, ms);
-      await succeeded(() => driver.put(bodyKey(item), item.body, { ifVersion: null }));
+      await unlessOvertaken(() => driver.put(bodyKey(item), item.body, { ifVersion: null }));
       return mine !== undefined;
     },
     async claim({ by, ms }, limit) {
@@ -102,7 +102,7 @@ function writeControl(
   control: Control,
   ifVersion: string | null,
 ): Promise<boolean> {
-  return succeeded(() => driver.put(controlKey(item), JSON.stringify(control), { ifVersion }));
+  return unlessOvertaken(() => driver.put(controlKey(item), JSON.stringify(control), { ifVersion }));
 }
 
 function bodyKey({ session, id }: ItemName): string {
@@ -111,15 +111,4 @@ function bodyKey({ session, id }: ItemName): string {
 
 function controlKey({ session, id }: ItemName): string {
   return `${ROOT}${session}/${id}${CONTROL}`;
-}
-
-/** False for a conflict; any other failure goes on. */
-async function succeeded(write: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await write();
-    return true;
-  } catch (error) {
-    if (CompactError.isInstance(error) && error.code === "Conflict") return false;
-    throw error;
-  }
 }
