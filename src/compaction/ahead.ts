@@ -1,10 +1,10 @@
-import { CompactError } from "../errors.ts";
 import { contentHash } from "../messages/content-hash.ts";
 import type { Message } from "../messages/message.ts";
 import type { PlannedMessage } from "./plan.ts";
 import type { CompactionReport } from "./report.ts";
 import { commitRound, type PreparedRound, type RoundInput, type RoundPorts } from "./round.ts";
 import type { LiveSession } from "./session.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** A copy of a session that stays as it is while the session goes on. */
 function snapshotOf(session: LiveSession): LiveSession {
@@ -89,20 +89,6 @@ function begun(
     cancel: () => controller.abort(),
   };
   return round;
-}
-
-/** Waits, but no longer than the caller does. Rejects with `Aborted`. */
-async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return done;
-  let stop = (): void => {};
-  const aborted = new Promise<void>((resolve) => {
-    stop = resolve;
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) resolve();
-  });
-  await Promise.race([done, aborted]);
-  signal.removeEventListener("abort", stop);
-  if (signal.aborted) throw new CompactError("Aborted", "the caller gave up", { cause: signal.reason });
 }
 
 /**

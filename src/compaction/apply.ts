@@ -21,6 +21,7 @@ import {
 } from "./assemble.ts";
 import { applyEdit, type EditContext, losesText } from "./edit.ts";
 import type { CompactionPlan } from "./plan.ts";
+import { asAborted, unlessAborted } from "./unless-aborted.ts";
 
 export interface ApplyOptions {
   readonly counter: TokenCounter;
@@ -182,14 +183,6 @@ async function tryWriting(
   }
 }
 
-function asAborted(error: unknown): CompactError {
-  if (CompactError.isInstance(error) && error.code === "Aborted") return error;
-  return new CompactError("Aborted", "The compaction was aborted by its caller.", {
-    hint: "The history is as it was; call again to compact it.",
-    cause: error,
-  });
-}
-
 /** Shorter texts that another's summarizer is asked for; the built-in one keeps to its room. */
 const SHORTER = 2;
 const TRIES = 4;
@@ -210,7 +203,9 @@ async function summarizeWithin(
   const ours = summarizer.byProgram === true;
   let room = frame.plan.summaryTokens;
   for (let attempt = 0; attempt < (ours ? TRIES : 1 + SHORTER) && room > 0; attempt += 1) {
-    const made = await summarizer.summarize(input, { ...request, maxTokens: room });
+    // A summarizer that never ends must not hold the caller who gives up, nor the calls behind this one.
+    const asked = summarizer.summarize(input, { ...request, maxTokens: room });
+    const made = await unlessAborted(asked, options.signal);
     const summary: LiveSummary = { version: options.version, text: normalized(made.text, options.version) };
     const tokens = summaryCost(summary, frame, options);
     const excess = frame.keptTokens + tokens - ceiling;

@@ -3,6 +3,7 @@ import { budgetOf, type TriggerDecision, type TriggerReason } from "../policy/tr
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import { conflict } from "../storage/conflict.ts";
 import type { Fence } from "../storage/shared.ts";
+import { createTurns } from "../storage/turns.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import { tokenEstimate, warning } from "../tracing/events.ts";
@@ -12,6 +13,7 @@ import { checkConfigObject } from "./check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config.ts";
 import { createCounters } from "./counters.ts";
 import { isError, reasonToGoOn } from "./failures.ts";
+import { createListeners } from "./listeners.ts";
 import { decide, fixedPart, hasGrown, type Look, type LookContext, lookAt, noteStall } from "./look.ts";
 import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./memory-flush.ts";
 import type {
@@ -33,7 +35,6 @@ import { unsentResults } from "./shorten.ts";
 import { configuredExporters, openStore, type Store } from "./store.ts";
 import { summarizersOf } from "./summarizers.ts";
 import { createTelling, type Telling } from "./telling.ts";
-import { createTurnQueue } from "./turn-queue.ts";
 
 /** Every conflict means that another worker got on: this many in one call are none of many workers any more. */
 const MOST_CONFLICTS = 20;
@@ -64,8 +65,8 @@ export class CompactManager {
   readonly #summarizers: readonly Summarizer[];
   readonly #telling: Telling;
   readonly #sessions: Sessions;
-  readonly #listeners = new Set<(notice: CompactionNotice) => void>();
-  readonly #inTurn = createTurnQueue();
+  readonly #listeners = createListeners((message) => this.#warn(message));
+  readonly #inTurn = createTurns();
   readonly #worker: string;
   readonly #ahead = createAheadRounds();
   readonly #flushing: MemoryFlushing | undefined;
@@ -160,10 +161,7 @@ export class CompactManager {
 
   /** Calls back after every compaction; the returned function ends that. */
   onCompaction(listener: (notice: CompactionNotice) => void): () => void {
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.add(listener);
   }
 
   /**
@@ -345,13 +343,7 @@ export class CompactManager {
   #compacted<T>(call: Call<T>, seen: Look, report: CompactionReport): CompactionResult<T> {
     seen.session.requestTokens = report.tokensAfter;
     seen.session.estimate = report.tokensAfter;
-    for (const listener of this.#listeners) {
-      try {
-        listener({ sessionId: call.sessionId, report });
-      } catch (error) {
-        this.#warn(`a compaction listener failed: ${String(error)}`);
-      }
-    }
+    this.#listeners.tell({ sessionId: call.sessionId, report });
     const messages = seen.codec.encode(seen.session.view) as T[];
     return { messages, summary: seen.session.state.summary?.text, report };
   }
@@ -386,8 +378,9 @@ export class CompactManager {
   }
 
   #warn(message: string): void {
-    if (this.#ports.onWarning === undefined) console.warn(`[compact] ${message}`);
-    else this.#ports.onWarning(message);
+    const say = this.#ports.onWarning ?? ((text) => console.warn(`[compact] ${text}`));
+    // Who hears of trouble must not make more of it: there is nobody left to tell.
+    (async () => say(message))().catch(() => undefined);
   }
 
   #now(): Date {

@@ -1,14 +1,17 @@
-/** Runs the calls for one key one after the other: racers in this process need no medium to find out who won. */
+/** Lets work under the same key run one after the other, the first at once; what fails does not stop the next. */
 export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
-  return async (key, work) => {
-    const before = last.get(key) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    last.set(key, mine);
-    try {
-      return await mine;
-    } finally {
-      if (last.get(key) === mine) last.delete(key);
-    }
+  const tails = new Map<string, Promise<void>>();
+  return (key, work) => {
+    const before = tails.get(key);
+    const run = before === undefined ? (async () => work())() : before.then(work);
+    const tail = run.then(
+      () => undefined,
+      () => undefined,
+    );
+    tails.set(key, tail);
+    void tail.then(() => {
+      if (tails.get(key) === tail) tails.delete(key);
+    });
+    return run;
   };
 }

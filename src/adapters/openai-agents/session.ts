@@ -1,7 +1,7 @@
 import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
 import type { PreflightRequest } from "../../compaction/ports.ts";
-import { createTurnQueue } from "../../compaction/turn-queue.ts";
 import { CompactError } from "../../errors.ts";
+import { createTurns } from "../../storage/turns.ts";
 import type { SessionLike } from "./sdk.ts";
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
@@ -44,7 +44,7 @@ export const CompactSession: CompactSessionConstructor = function compactSession
 ): CompactingSession<Store> {
   const store = options.underlyingSession;
   refuseForeign(store);
-  const inTurn = createTurnQueue();
+  const inTurn = createTurns();
   const runCompaction = createCompaction(options, (work) => inTurn("store", work));
   return new Proxy(store, {
     has: (target, key) => key === "runCompaction" || Reflect.has(target, key),

@@ -1,5 +1,6 @@
 import { readTranscriptKey } from "../archive-files.ts";
 import type { StorageDriver } from "../driver.ts";
+import { createTurns } from "../turns.ts";
 import type { StoredText } from "./build.ts";
 import type { PlacedSegment } from "./merge.ts";
 import { readPlace } from "./read-step.ts";
@@ -41,19 +42,9 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
   const texts = createLimited<readonly StoredText[]>(options.memory.texts, (block) =>
     block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
   );
-  const turns = new Map<string, Promise<unknown>>();
+  // Two searches at once would otherwise read the same transcripts twice.
+  const inTurn = createTurns();
   let unwritable = false;
-
-  /** Two searches at once would otherwise read the same transcripts twice. */
-  function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
-    const turn = (turns.get(folder) ?? Promise.resolve()).then(work, work);
-    turns.set(folder, turn);
-    const done = (): void => {
-      if (turns.get(folder) === turn) turns.delete(folder);
-    };
-    turn.then(done, done);
-    return turn;
-  }
 
   async function refresh(folder: string, steps: readonly number[]): Promise<SessionIndex> {
     for (let attempt = 1; ; attempt++) {
