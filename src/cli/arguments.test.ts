@@ -10,6 +10,7 @@ describe("arguments", () => {
       flags: { window: "20k", output: "out", json: true },
     });
     expect(parse("--window=20k", "-oout").flags).toEqual({ window: "20k", output: "out" });
+    expect(parse("--output=-dash").flags).toEqual({ output: "-dash" });
     expect(parse("--", "--json").positionals).toEqual(["--json"]);
     expect(parse("-h").flags).toEqual({ help: true });
   });
@@ -19,6 +20,9 @@ describe("arguments", () => {
     [["--all"], "--all is no flag of this command", "Taken here"],
     [["-x"], "-x is no flag", "Taken here"],
     [["--window"], "--window needs a value", "the model's limit"],
+    [["-o", "--json"], "-o needs a value, and --json begins with a dash", "Write -o FILE"],
+    [["-o", "-"], "-o needs a value, and - begins with a dash", "--output=-"],
+    [["--window", "-5"], "--window needs a value", "--window=-5"],
     [["--window="], "--window needs a value", "the model's limit"],
     [["--json=yes"], "--json takes no value", "alone"],
     [["--window", "1", "--window", "2"], "--window is given twice", "once"],

@@ -38,6 +38,8 @@ interface OptionToken {
   readonly name: string;
   readonly rawName: string;
   readonly value: string | undefined;
+  /** Whether the value stands in the same word, as in `--name=value`. */
+  readonly inlineValue: boolean | undefined;
 }
 
 function checked(token: OptionToken, taken: readonly FlagName[]): [FlagName, string | true] {
@@ -50,9 +52,18 @@ function checked(token: OptionToken, taken: readonly FlagName[]): [FlagName, str
       hint: `Write ${token.rawName} alone.`,
     });
   }
-  if (token.value !== undefined && token.value !== "") return [name, token.value];
+  const { value = "" } = token;
+  if (value.startsWith("-") && token.inlineValue !== true) throw flagForValue(token.rawName, name, value);
+  if (value !== "") return [name, value];
   throw new CompactError("InvalidUsage", `${token.rawName} needs a value`, {
     hint: `Write ${token.rawName} ${spec.value}: ${spec.help}.`,
+  });
+}
+
+/** Whoever writes `-o --json` forgot the file: nobody means one of that name. */
+function flagForValue(given: string, name: FlagName, value: string): CompactError {
+  return new CompactError("InvalidUsage", `${given} needs a value, and ${value} begins with a dash`, {
+    hint: `Write ${given} ${FLAGS[name].value ?? "VALUE"}; where the value does begin with a dash, --${name}=${value}.`,
   });
 }
 

@@ -197,11 +197,14 @@ describe("the main job", () => {
       ["diff", "evil.json", "evil.json", "--all"],
       [`nosuch${EVIL}`],
       ["archive", "show", EVIL],
+      ["evil.json", "--target", "900", "--json"],
+      ["archive", "show", "evil", "--json"],
+      ["archive", "search", "fake", "--json"],
     ];
     for (const argv of commands) {
       const { out, err } = await run(argv);
       expect(`${out}${err}`.replaceAll("\n", ""), argv.join(" ")).not.toMatch(CONTROLS);
-      expect(out + err).toContain("\\x");
+      expect(out + err).toMatch(argv.includes("--json") ? /\\u009b/ : /\\x/);
     }
   });
 
@@ -324,6 +327,7 @@ describe("sessions on this computer", () => {
       3,
     );
     await put(".claude/projects/-home-me/agent-1234.jsonl", "{}\n", 0);
+    await put(`.claude/projects/-home-me/evil${EVIL}.jsonl`, "{}\n", 30);
     const meta = { type: "session_meta", payload: { id: "22222222-aaaa-4aaa-8aaa-222222222222" } };
     const ask = {
       type: "response_item",
@@ -364,11 +368,12 @@ describe("sessions on this computer", () => {
     const { code, out } = await run([]);
     expect(code).toBe(0);
     const rows = out.split("\n").filter((line) => /^ +\d+ {2}/.test(line));
-    expect(rows).toHaveLength(4);
+    expect(rows).toHaveLength(5);
     expect(rows[0]).toMatch(/ 1 +24 h ago +\d+ B {2}Codex +Write the release notes/);
     expect(rows[1]).toMatch(/ 2 +2 days ago +.*OpenCode +Harden the worker/);
     expect(rows[2]).toMatch(/ 3 +3 days ago .*Claude Code {2}Fix the \\x1b\]52/);
     expect(rows[3]).toMatch(/ 4 +9 days ago .*Gemini CLI +Colour the docs/);
+    expect(rows[4]).toMatch(/ 5 +30 days ago .*Claude Code {2}evil\\x1b\]52/);
     expect(out).toContain("compact 1");
     expect(out.replaceAll("\n", "")).not.toMatch(CONTROLS);
   });
@@ -387,7 +392,7 @@ describe("sessions on this computer", () => {
     expect(left.code).toBe(0);
     const wrong = await run([], { ask: async () => "77", columns: 80 });
     expect(wrong.code).toBe(2);
-    expect((await run(["9"])).err).toContain("4 were found");
+    expect((await run(["9"])).err).toContain("5 were found");
   });
 
   it("a file of that name comes before a number of the list", async () => {

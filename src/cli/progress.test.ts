@@ -43,6 +43,13 @@ describe("progress", () => {
     expect(written().replace("\r", "").replace("\u001b[K", "").length).toBeLessThan(40);
   });
 
+  it("shows a file's name and lets none of it act on the terminal", () => {
+    const { progress, written, at } = setUp(true);
+    at(2000);
+    progress.show("reading \u001b]0;x\u0007.json");
+    expect(written()).toBe("\rreading \\x1b]0;x\\x07.json\u001b[K");
+  });
+
   it("is silent where stderr is no terminal", () => {
     const { progress, written, at } = setUp(false);
     at(5000);

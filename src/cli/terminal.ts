@@ -1,5 +1,6 @@
 import type { CliPorts } from "./ports.ts";
 import { createPaint, type Paint } from "./render/palette.ts";
+import { oneLine, safeJson } from "./render/safe.ts";
 
 /** Prints lines for a person. */
 export interface Terminal {
@@ -9,7 +10,7 @@ export interface Terminal {
   print(lines: readonly string[]): void;
   /** The machine output: one JSON document. */
   printJson(value: unknown): void;
-  /** To stderr: something the reader should know beside the result. */
+  /** To stderr: something the reader should know beside the result; any text, made safe here. */
   warn(text: string): void;
 }
 
@@ -25,7 +26,7 @@ export function createTerminal(ports: CliPorts): Terminal {
     width: Math.min(WIDEST, Math.max(NARROWEST, columns)),
     paint: createPaint(ports.stdout.isTerminal, ports.env),
     print: (lines) => ports.stdout.write(`${lines.join("\n")}\n`),
-    printJson: (value) => ports.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`),
-    warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${text}\n`),
+    printJson: (value) => ports.stdout.write(`${safeJson(value)}\n`),
+    warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${oneLine(text)}\n`),
   };
 }

@@ -24,7 +24,7 @@ export async function viewedArchive(
   { flags, ports, terminal }: Invocation,
   folder: string | undefined,
 ): Promise<Viewed> {
-  const warn = (text: string): void => terminal.warn(oneLine(text));
+  const warn = (text: string): void => terminal.warn(text);
   const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   const place = { flag: folder ?? flags.archive, cwd: ports.cwd, warn };
   const source = sourceOf(config, place, flags.model);

@@ -4,7 +4,6 @@ import { setTimeout } from "node:timers/promises";
 import { readEventLine } from "../viewer/event-line.ts";
 import { createViewStore, type ViewStore } from "../viewer/view-store.ts";
 import type { Invocation } from "./command.ts";
-import { oneLine } from "./render/safe.ts";
 import type { Viewed } from "./view-page.ts";
 
 const HEAD_BYTES = 64 * 1024;
@@ -42,8 +41,7 @@ export async function viewedEvents({ ports, terminal }: Invocation, name: string
           stopped,
           take: (piece) => reader.take(decoder.decode(piece, { stream: true })),
         });
-        if (reader.leftOut > 0)
-          terminal.warn(`${reader.forget()} of the lines in ${oneLine(name)} are no events`);
+        if (reader.leftOut > 0) terminal.warn(`${reader.forget()} of the lines in ${name} are no events`);
         await setTimeout(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
       }
     },

@@ -4,7 +4,6 @@ import { createViewStore } from "../viewer/view-store.ts";
 import type { Invocation } from "./command.ts";
 import { readSource } from "./files/read.ts";
 import { createProgress } from "./progress.ts";
-import { oneLine } from "./render/safe.ts";
 import { openTranscript } from "./sessions/discover.ts";
 import { earlySettings, settingsFor } from "./settings.ts";
 import type { Viewed } from "./view-page.ts";
@@ -37,7 +36,7 @@ async function viewedTranscript({ flags, ports, terminal }: Invocation, word: st
       await replayWatched(transcript, settings, {
         store,
         clock: ports.clock,
-        onWarning: (text) => terminal.warn(oneLine(text)),
+        onWarning: (text) => terminal.warn(text),
         onProgress: (share) => progress.show("replaying", share),
       }).finally(() => progress.end());
     },

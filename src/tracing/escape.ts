@@ -8,9 +8,14 @@ const UNSEEN =
  * (`\x1b`, `\u202e`); newline and tab stay. Safe to print to a terminal.
  */
 export function escapeControl(text: string): string {
-  return text.replace(UNSEEN, (character) => {
+  return replaceUnseen(text, (character) => {
     const code = character.codePointAt(0) ?? 0;
     if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
     return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
   });
+}
+
+/** The same characters written in another way, such as that of a data format. */
+export function replaceUnseen(text: string, written: (character: string) => string): string {
+  return text.replace(UNSEEN, written);
 }

@@ -24,7 +24,7 @@ export function memoryLines(view: MemoryView, folder: string, terminal: Terminal
   }
   const files = view.files.map(
     ({ path, characters }) =>
-      `  ${padEnd(relative(folder, path) || path, 40)} ${paint("faint", `${formatCount(characters)} characters`)}`,
+      `  ${padEnd(oneLine(relative(folder, path) || path), 40)} ${paint("faint", `${formatCount(characters)} characters`)}`,
   );
   const session = laid(view.session.replace(/<!--[\s\S]*?-->/g, ""));
   const left = session.length - MOST_LINES;

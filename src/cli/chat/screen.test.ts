@@ -106,6 +106,9 @@ describe("words for people", () => {
     expect(statusText({ model: "openai:x", contextTokens: 6_000, window: 200_000, spent })).toBe(
       "context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out · $0.0123 · openai:x",
     );
+    const named = statusText({ model: "x\u001b[2J", contextTokens: 6_000, window: 4_000, spent });
+    expect(named).toContain("(150.0%)");
+    expect(named.endsWith(" · x\\x1b[2J")).toBe(true);
     expect(costText({ ...spent, dollars: undefined })).toBe("cost unknown");
     expect(costText({ ...spent, requests: 0, dollars: undefined })).toBe("$0");
   });

@@ -1,5 +1,6 @@
 import type { Spent } from "../../agents/event.ts";
 import { formatCount, formatPercent, formatShort } from "../render/numbers.ts";
+import { oneLine } from "../render/safe.ts";
 
 export interface Status {
   readonly model: string;
@@ -13,7 +14,7 @@ export function statusText({ model, contextTokens, window, spent }: Status): str
   const context = `context ${formatCount(contextTokens)} of ${formatShort(window)} (${formatPercent(contextTokens, window)})`;
   const cached = spent.cachedTokens === 0 ? "" : `, ${formatShort(spent.cachedTokens)} cached`;
   const used = `${formatShort(spent.inputTokens)} in${cached}, ${formatShort(spent.outputTokens)} out`;
-  return [context, used, model.startsWith("demo:") ? "no cost" : costText(spent), model].join(" · ");
+  return [context, used, model.startsWith("demo:") ? "no cost" : costText(spent), oneLine(model)].join(" · ");
 }
 
 export function costText({ dollars, requests }: Spent): string {

@@ -1,8 +1,8 @@
-import { closest } from "../../config/names.ts";
 import { CompactError } from "../../errors.ts";
 import { argumentsText, type Message, resultText } from "../../messages/message.ts";
 import type { Archive } from "../../storage/archive.ts";
 import type { SearchHit } from "../../storage/archive-search.ts";
+import { actionNamed } from "../actions.ts";
 import { openArchive, sessionOf } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
@@ -28,8 +28,7 @@ export const archiveCommand: Command = {
   run: async (invocation) => {
     const { words, flags, ports, terminal } = invocation;
     const [name = "list", ...rest] = words;
-    const action = ACTIONS[name];
-    if (action === undefined) throw unknownAction(name);
+    const action = actionNamed(ACTIONS, name, "archive");
     const warn = (text: string): void => terminal.warn(text);
     const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
     if (flags.output !== undefined && name !== "restore") throw unusedOutput(name);
@@ -40,13 +39,6 @@ export const archiveCommand: Command = {
 };
 
 const ACTIONS: Readonly<Record<string, Action>> = { list, show, search, restore: restoreSession };
-
-function unknownAction(name: string): CompactError {
-  const near = closest(name, Object.keys(ACTIONS));
-  return new CompactError("InvalidUsage", `compact archive ${name}: there is no such action`, {
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Use list, show, search or restore.`,
-  });
-}
 
 function unusedOutput(name: string): CompactError {
   return new CompactError("InvalidUsage", `compact archive ${name} writes no file`, {
@@ -116,14 +108,16 @@ async function showStep(
   const names = callNames(messages.map((archived) => archived.message));
   const rows = messages.map(({ n, archiveId, message }): (Cell | string)[] => [
     { text: String(n), style: "faint" },
-    archiveId,
-    message.role,
+    oneLine(archiveId),
+    oneLine(message.role),
     messageGist(message, names),
   ]);
   terminal.print([
     "",
     `  ${terminal.paint("strong", oneLine(session))}  step ${step}, ${plural(messages.length, "message")}`,
-    ...problems.map(({ line, problem }) => `  ${terminal.paint("warn", "!")} line ${line}: ${problem}`),
+    ...problems.map(
+      ({ line, problem }) => `  ${terminal.paint("warn", "!")} line ${line}: ${oneLine(problem)}`,
+    ),
     "",
     ...table(rows, {
       columns: [{ align: "right" }, {}, {}, { flexible: true }],
@@ -144,7 +138,7 @@ function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): 
   });
   return [
     "",
-    `  ${terminal.paint("strong", message.role)}  ${terminal.paint("faint", oneLine(message.id))}`,
+    `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(message.id))}`,
     ...(redacted ? [`  ${terminal.paint("warn", "!")} secrets were taken out of it`] : []),
     "",
     ...blocks.flatMap((text) => [...safeLines(text).map((line) => `  ${line}`), ""]),
@@ -175,14 +169,14 @@ async function search(
     ...hits.flatMap((hit) => hitLines(hit, terminal)),
   ]);
   for (const { sessionId: id, step, line, problem } of problems) {
-    terminal.warn(oneLine(`${id} step ${step} line ${line}: ${problem}`));
+    terminal.warn(`${id} step ${step} line ${line}: ${problem}`);
   }
 }
 
 function hitLines(hit: SearchHit, terminal: Terminal): string[] {
-  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${hit.archiveId}`;
+  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`;
   return [
-    `  ${terminal.paint("strong", hit.role)}  ${terminal.paint("faint", where)}`,
+    `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", where)}`,
     `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
     "",
   ];

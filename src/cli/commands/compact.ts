@@ -87,10 +87,10 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
 
 /** A summary that somebody else wrote is told, whatever else is printed. */
 function failureNote({ summarizer, error, fallback }: SummarizerFailure): string {
-  const reason = oneLine(error instanceof Error ? error.message : String(error));
+  const reason = error instanceof Error ? error.message : String(error);
   const instead =
     fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
-  return `${oneLine(summarizer)} gave no summary: ${reason}; ${instead}`;
+  return `${summarizer} gave no summary: ${reason}; ${instead}`;
 }
 
 async function write(

@@ -9,7 +9,6 @@ import { channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";
 import { versionText } from "../help.ts";
 import { importPackage } from "../packages.ts";
-import { oneLine } from "../render/safe.ts";
 
 export const mcpCommand: Command = {
   usage: "",
@@ -28,7 +27,7 @@ export const mcpCommand: Command = {
     const [name = "", version = ""] = (await versionText()).split(" ");
     // A package that prints would break the protocol.
     globalThis.console = new Console(process.stderr, process.stderr);
-    const onError = (error: Error): void => terminal.warn(oneLine(error.message));
+    const onError = (error: Error): void => terminal.warn(error.message);
     await serveMcp({ sdk, tools, info: { name, version }, onError });
     return 0;
   },
@@ -36,7 +35,7 @@ export const mcpCommand: Command = {
 
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const { flags, ports, terminal } = invocation;
-  const warn = (text: string): void => terminal.warn(oneLine(text));
+  const warn = (text: string): void => terminal.warn(text);
   const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
   const options = flags.session === undefined ? {} : { sessionId: flags.session };

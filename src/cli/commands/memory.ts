@@ -1,8 +1,8 @@
-import { closest } from "../../config/names.ts";
 import { CompactError } from "../../errors.ts";
 import { checkMemory } from "../../memory/changes/check.ts";
 import { readMemory } from "../../memory/changes/overview.ts";
 import { createMemoryWriter } from "../../memory/changes/writer.ts";
+import { actionNamed } from "../actions.ts";
 import type { Command, Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
 import { oneLine } from "../render/safe.ts";
@@ -34,20 +34,12 @@ export const memoryCommand: Command = {
   run: async (invocation) => {
     const { words, flags, ports } = invocation;
     const [name = "show", word] = words;
-    const action = ACTIONS[name];
-    if (action === undefined) throw unknownAction(name);
+    const action = actionNamed(ACTIONS, name, "memory");
     if (flags.channel === undefined) throw noChannel(name);
     const folders = await channelFolders(flags.channel, flags, ports);
     return action({ ...folders, user: flags.user }, word, invocation);
   },
 };
-
-function unknownAction(name: string): CompactError {
-  const near = closest(name, Object.keys(ACTIONS));
-  return new CompactError("InvalidUsage", `compact memory ${oneLine(name)}: there is no such action`, {
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Use show, log, undo, forget or check.`,
-  });
-}
 
 async function show(
   folders: Folders,

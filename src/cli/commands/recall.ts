@@ -34,7 +34,7 @@ export const recallCommand: Command = {
       user: flags.user,
       sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
       now: ports.now().getTime(),
-      warn: (text) => terminal.warn(oneLine(text)),
+      warn: (text) => terminal.warn(text),
     });
     if (flags.json === true) terminal.printJson(result);
     else terminal.print(["", ...linesOf(result.items, result.candidates, invocation)]);

@@ -6,6 +6,7 @@ import type { Command, Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import { openText } from "../files/text-file.ts";
+import { oneLine } from "../render/safe.ts";
 import { earlySettings } from "../settings.ts";
 
 export const redactCommand: Command = {
@@ -97,8 +98,8 @@ function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocati
     terminal.printJson({ found: total, kinds: Object.fromEntries(sorted), withheld, output });
     return;
   }
-  const written = flags.output === undefined ? "" : `; written to ${flags.output}`;
-  const lines = sorted.map(([kind, count]) => `  ${String(count).padStart(6)}  ${kind}`);
+  const written = flags.output === undefined ? "" : `; written to ${oneLine(flags.output)}`;
+  const lines = sorted.map(([kind, count]) => `  ${String(count).padStart(6)}  ${oneLine(kind)}`);
   const first = total === 0 ? "no secrets found" : `${total} taken out`;
   ports.stderr.write(`${[`${first}${written}`, ...lines].join("\n")}\n`);
 }

@@ -2,7 +2,6 @@ import { createViewStore, type ViewStore } from "../../viewer/view-store.ts";
 import type { Command, Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { createProgress } from "../progress.ts";
-import { oneLine } from "../render/safe.ts";
 import { type Replay, replaySession } from "../replay.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
@@ -33,7 +32,7 @@ export const replayCommand: Command = {
     const settings = settingsFor(transcript, early, flags);
     const replayPorts = {
       clock: ports.clock,
-      onWarning: (text: string) => terminal.warn(oneLine(text)),
+      onWarning: (text: string) => terminal.warn(text),
       onProgress: (share: number) => progress.show("replaying", share),
     };
     const play = async (store?: ViewStore): Promise<number> => {

@@ -2,7 +2,7 @@ import { CompactError } from "../../errors.ts";
 import type { Invocation } from "../command.ts";
 import type { Source } from "../files/source.ts";
 import { formatAge, formatBytes, plural } from "../render/numbers.ts";
-import { firstWords } from "../render/safe.ts";
+import { firstWords, oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { discoverSessions } from "../sessions/discover.ts";
 import { hasOpencodeDatabase } from "../sessions/opencode.ts";
@@ -56,7 +56,7 @@ async function row(session: FoundSession, number: number, now: number): Promise<
     { text: formatAge(now - session.changed), style: "faint" },
     formatBytes(session.bytes),
     session.tool,
-    title === undefined ? { text: session.id, style: "faint" } : firstWords(title),
+    title === undefined ? { text: oneLine(session.id), style: "faint" } : firstWords(title),
   ];
 }
 

@@ -5,7 +5,6 @@ import type { Environment } from "../../config/environment.ts";
 import { findConfig, readConfigFile } from "../../config/find-config.ts";
 import { valueAt } from "../../config/layer.ts";
 import { loadConfig } from "../../config/load.ts";
-import { escapeControl } from "../../tracing/escape.ts";
 
 export interface CliConfig {
   readonly config: CompactConfig;
@@ -34,7 +33,7 @@ export function readConfig({ file, cwd, env, warn }: ConfigRequest): CliConfig {
     env,
     ...(path === undefined || text === undefined ? {} : { path, text, found: found !== undefined }),
   });
-  for (const warning of warnings) warn(escapeControl(warning));
+  for (const warning of warnings) warn(warning);
   const inFile =
     text === undefined ? undefined : valueAt(readDocument(text, path ?? "").value, ["policy", "on_overflow"]);
   const inEnvironment = OVERFLOW_VARIABLES.some((name) => env[name] !== undefined);

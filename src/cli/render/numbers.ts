@@ -17,7 +17,9 @@ export function formatPercent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return "0%";
   const percent = (part / whole) * 100;
   if (percent === 100) return "100%";
-  return percent < 0.1 ? "<0.1%" : `${Math.min(percent, 99.9).toFixed(1)}%`;
+  if (percent < 0.1) return "<0.1%";
+  // Nearly all is not all.
+  return `${(percent < 100 ? Math.min(percent, 99.9) : percent).toFixed(1)}%`;
 }
 
 /** `1 message`, `12,345 messages`. */

@@ -11,7 +11,7 @@ import {
   plural,
 } from "./numbers.ts";
 import { createPaint } from "./palette.ts";
-import { firstWords, oneLine, safeLines } from "./safe.ts";
+import { firstWords, oneLine, safeJson, safeLines } from "./safe.ts";
 import { table } from "./table.ts";
 import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
 
@@ -85,7 +85,9 @@ describe("numbers", () => {
       formatPercent(5, 5),
       formatPercent(1, 1e6),
       formatPercent(1, 0),
-    ]).toEqual(["33.3%", "0%", "100%", "<0.1%", "0%"]);
+      formatPercent(99_999, 100_000),
+      formatPercent(5, 4),
+    ]).toEqual(["33.3%", "0%", "100%", "<0.1%", "0%", "99.9%", "125.0%"]);
     expect([820, 12_000, 3_400_000, 2_000_000_000].map(formatBytes)).toEqual([
       "820 B",
       "12 kB",
@@ -173,6 +175,14 @@ describe("text of others", () => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
       expect(shown).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]/);
     }
+  });
+
+  it.each(attacks)("%s is written as an escape in JSON, which says the same", (_, text) => {
+    const value = { text, astral: "\u{e0041}", lines: ["a\n\tb", "👩‍💻 é"] };
+    const json = safeJson(value);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(json).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u{e0041}]/u);
+    expect(JSON.parse(json)).toEqual(value);
   });
 
   it("a message cannot forge a line of our own", () => {
