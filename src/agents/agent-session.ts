@@ -3,7 +3,9 @@ import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 
 /** What a session keeps outside of the process. */
 export interface Journal {
-  /** Takes one more message in; durable when it resolves. */
+  /** Takes in what was said, whatever becomes of the list. */
+  log(message: AgentMessage): void;
+  /** Adds a message to the list; durable when it resolves. */
   add(message: AgentMessage): Promise<void>;
   /** The list is this one from now on; what was added before stays in the log. */
   replace(messages: readonly AgentMessage[]): Promise<void>;
@@ -48,6 +50,7 @@ export function createAgentSession({ id, messages = [], journal, warn }: Session
     },
     async add(message) {
       list = [...list, message];
+      journal?.log(message);
       await keep((open) => open.add(message));
     },
     async replace(next) {

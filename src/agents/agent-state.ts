@@ -109,16 +109,10 @@ function sessionParts(
   };
 }
 
-/** Stores which session is the channel's; a disk that is full is told, and the session goes on in memory. */
-export async function beginInJournal(state: AgentState): Promise<void> {
-  const { session, related, journal } = state;
-  try {
-    await journal?.begin({ id: session.id, messages: session.messages, related });
-  } catch (error) {
-    const message = `the session cannot be stored: ${error instanceof Error ? error.message : String(error)}`;
-    const hint = "It goes on in memory; make room and it is stored with the next message.";
-    state.emit({ type: "warning", diagnostic: { code: "session-not-saved", message, hint } });
-  }
+/** Stores which session is the channel's; what cannot be stored now is stored with the next message. */
+export async function beginInJournal({ session, related, journal }: AgentState): Promise<void> {
+  journal?.begin({ id: session.id, related });
+  await session.replace(session.messages);
 }
 
 /** Remembers a session whose archive belongs to this one. */
@@ -179,20 +173,32 @@ function journalOf(
   return createChannelJournal({ channelDir: channelDir ?? "", driver: sessionStorage, redactor, now, warn });
 }
 
-/** What a manager that is made here hears: hooks of skills, then the memory; sub-agents' sessions are their own. */
+/** What a manager that is made here tells: the host's own ports, hooks of skills, the memory but of sub-agents' sessions. */
 function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
   const { memory, managerPorts: given } = options;
-  const remembers = (sessionId: string): boolean => !sessionId.includes(SUB_SESSION);
+  const memoryOf = (sessionId: string): ChannelMemory["ports"] | undefined =>
+    sessionId.includes(SUB_SESSION) ? undefined : memory?.ports;
   const beforeCompaction: AgentManagerPorts["beforeCompaction"] = async (messages, moment) => {
     const { sessionId, signal } = moment;
-    if (sessionId === state().session.id) await state().skills.run("before_compact", "compaction", signal);
-    if (remembers(sessionId)) await memory?.ports.beforeCompaction(messages, moment);
+    const own = async (): Promise<void> => {
+      if (sessionId === state().session.id) await state().skills.run("before_compact", "compaction", signal);
+      await memoryOf(sessionId)?.beforeCompaction(messages, moment);
+    };
+    await both(own, () => given?.beforeCompaction?.(messages, moment));
   };
-  const memoryFlushHook: MemoryFlushHook | undefined =
-    memory === undefined
-      ? undefined
-      : async (messages, context) => {
-          if (remembers(context.sessionId)) await memory.ports.memoryFlushHook(messages, context);
-        };
-  return { ...given, ...(memoryFlushHook === undefined ? {} : { memoryFlushHook }), beforeCompaction };
+  const memoryFlushHook: MemoryFlushHook = (messages, context) =>
+    both(
+      () => memoryOf(context.sessionId)?.memoryFlushHook(messages, context),
+      () => given?.memoryFlushHook?.(messages, context),
+    );
+  const hears = memory !== undefined || given?.memoryFlushHook !== undefined;
+  return { ...given, ...(hears ? { memoryFlushHook } : {}), beforeCompaction };
+}
+
+type Work = () => void | Promise<void>;
+
+/** Does both, whatever becomes of the other; rejects once both have ended where one failed. */
+async function both(one: Work, other: Work): Promise<void> {
+  const ended = await Promise.allSettled([one, other].map(async (work) => work()));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
 }

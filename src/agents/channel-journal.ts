@@ -20,8 +20,8 @@ export interface StoredSession {
 export interface ChannelJournal extends Journal {
   /** The session as it was left; undefined for a channel without one. */
   load(): Promise<StoredSession | undefined>;
-  /** Begins a session: its messages replace those of the one before, which stay in the log. */
-  begin(session: StoredSession): Promise<void>;
+  /** The list that is stored next is this session's; those before it stay in the log. */
+  begin(session: Omit<StoredSession, "messages">): void;
   /** Resolves when the log has everything that was added. */
   settled(): Promise<void>;
 }
@@ -37,6 +37,14 @@ export interface ChannelJournalOptions {
 }
 
 const MOST_RELATED = 200;
+const NO_SESSION = {
+  message: "the first line of the session cannot be read, so that a new one begins",
+  hint: "log.jsonl has what was said.",
+};
+const NO_MESSAGE = {
+  message: "a line of the session is no message and was left out",
+  hint: "The rest of the session goes on; log.jsonl has what was said.",
+};
 const CUT_OFF = "The process ended before this call was finished. What it had done by then is not known.";
 
 /**
@@ -73,13 +81,6 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
   // The log follows beside the run; what it could not take is told with the next message.
   let logged: Promise<void> = Promise.resolve();
   let logFailure: unknown;
-  const log = (line: string): void => {
-    logged = logged
-      .then(() => files.append(CHANNEL_FILES.log, line))
-      .catch((error: unknown) => {
-        logFailure = error;
-      });
-  };
 
   return {
     async load() {
@@ -88,9 +89,8 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       const stored = readSession(text, (line) =>
         warn({
           code: "session-file",
-          message: "a line of the session is no message and was left out",
           place: `${contextPath}:${line}`,
-          hint: "The rest of the session goes on; log.jsonl has what was said.",
+          ...(line === 1 ? NO_SESSION : NO_MESSAGE),
         }),
       );
       if (stored === undefined) return undefined;
@@ -99,12 +99,18 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       if (stored.mended) await rewrite(stored.messages);
       return stored;
     },
-    async begin({ id, related, messages }) {
+    begin({ id, related }) {
       header = { id, related: related.slice(-MOST_RELATED) };
-      await rewrite(messages);
+    },
+    log(message) {
+      const line = logLine(message);
+      logged = logged
+        .then(() => files.append(CHANNEL_FILES.log, line))
+        .catch((error: unknown) => {
+          logFailure = error;
+        });
     },
     async add(message) {
-      log(logLine(message));
       await files.append(CHANNEL_FILES.context, contextLine(message));
       const failure = logFailure;
       logFailure = undefined;
@@ -170,8 +176,9 @@ function parse(line: string): unknown {
 
 function isMessage(value: unknown): value is AgentMessage {
   const { role, content } = objectOf(value);
-  if (role === "tool") return Array.isArray(content);
-  return (role === "user" || role === "assistant") && (typeof content === "string" || Array.isArray(content));
+  const isParts = Array.isArray(content) && content.every((part) => typeof objectOf(part).type === "string");
+  if (role === "tool") return isParts;
+  return (role === "user" || role === "assistant") && (typeof content === "string" || isParts);
 }
 
 /** The list with every call answered: a process that died may have left some open, or results whose call is lost. */

@@ -1,9 +1,10 @@
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAgent, createScriptedModel } from "../../src/agents/index.ts";
 import { CompactError } from "../../src/errors.ts";
 import { lint } from "../../src/lint/index.ts";
+import { createChannelMemory } from "../../src/memory/index.ts";
 import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";
 
@@ -84,6 +85,87 @@ describe("a session in its channel", () => {
     const model = createScriptedModel(() => ({}));
     const next = await createAgent({ model, sessionStorage, config: { storage: { kind: "memory" } } });
     expect(next.messages).toEqual(agent.messages);
+  });
+
+  it("keeps a session apart from the one before where its beginning could not be stored", async () => {
+    const driver = createMemoryDriver();
+    let full = false;
+    const sessionStorage: typeof driver = {
+      ...driver,
+      put: async (key, value, options) => {
+        if (full) throw new CompactError("StorageFailed", "no space left", { hint: "Free some disk space." });
+        return driver.put(key, value, options);
+      },
+    };
+    const told: string[] = [];
+    const onDiagnostic = ({ code }: { readonly code: string }): void => void told.push(code);
+    const { agent } = await agentWith(() => ({ text: "ok" }), { sessionStorage, onDiagnostic });
+    await play(agent, "of the old session");
+    full = true;
+    await agent.startNew();
+    expect(told).toEqual(["session-not-saved"]);
+    full = false;
+    await play(agent, "of the new session");
+    const next = await agentWith(() => ({ text: "ok" }), { sessionStorage });
+    expect(next.agent.sessionId).toBe(agent.sessionId);
+    expect(next.agent.messages).toEqual(agent.messages);
+  });
+
+  it("logs every message once, whatever became of the list", async () => {
+    const driver = createMemoryDriver();
+    let full = false;
+    const sessionStorage: typeof driver = {
+      ...driver,
+      append: async (key, text) => {
+        if (full && key === "context.jsonl") throw new Error("no space left");
+        return driver.append(key, text);
+      },
+    };
+    const { agent } = await agentWith(
+      (_request, number) => {
+        full = number === 2;
+        return { text: `answer ${number}` };
+      },
+      { sessionStorage },
+    );
+    for (const text of ["one", "two", "three"]) await play(agent, text);
+    await agent.close();
+    const log = (await driver.get("log.jsonl"))?.value ?? "";
+    const texts = [...log.matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text);
+    expect(texts).toEqual(["one", "answer 1", "two", "answer 2", "three", "answer 3"]);
+  });
+
+  it("begins a new session where the first line of the stored one is damaged, and says so", async () => {
+    const channelDir = tempFolder();
+    writeFileSync(join(channelDir, "context.jsonl"), '{"type":"sess\n{"type":"message","message":{}}\n');
+    const told: string[] = [];
+    const { agent } = await agentWith(() => ({ text: "ok" }), {
+      channelDir,
+      onDiagnostic: ({ place = "", message }) => told.push(`${place.replace(channelDir, "")} ${message}`),
+    });
+    expect(agent.messages).toEqual([]);
+    expect(told).toEqual([
+      "/context.jsonl:1 the first line of the session cannot be read, so that a new one begins",
+    ]);
+  });
+
+  it("lets the host's own ports hear of compactions beside skills and memory", async () => {
+    const heard: string[] = [];
+    const flushed: string[] = [];
+    const { agent } = await agentWith(() => ({ text: "ok" }), {
+      memory: createChannelMemory({ workspaceDir: tempFolder(), channelDir: tempFolder() }),
+      managerPorts: {
+        storage: createMemoryDriver(),
+        onWarning: () => undefined,
+        beforeCompaction: (_messages, { sessionId }) => void heard.push(sessionId),
+        memoryFlushHook: (messages) => void flushed.push(...messages.map(({ id }) => id)),
+      },
+    });
+    for (let turn = 1; turn <= 9; turn += 1) await play(agent, filler(turn));
+    expect((await agent.compact()).compacted).toBe(true);
+    await agent.close();
+    expect(heard).toEqual([agent.sessionId]);
+    expect(flushed.length).toBeGreaterThan(0);
   });
 
   it("goes on where the archive's disk is full: the list stays whole while it fits", async () => {
