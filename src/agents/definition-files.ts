@@ -27,28 +27,45 @@ export async function loadDefinitions<T extends { readonly name: string }>(
   const found = new Map<string, T>();
   const problems: Diagnostic[] = [];
   for (const folder of folders) {
-    for (const path of await filesIn(folder, index)) {
+    const { made: paths = [], problems: unlisted } = await orProblem(folder, () => filesIn(folder, index));
+    problems.push(...unlisted);
+    const places = new Map<string, string>();
+    for (const path of paths) {
       const { made, problems: more } = await readFrom(path, read);
       problems.push(...more);
-      if (made !== undefined) found.set(made.name, made);
+      if (made === undefined) continue;
+      const before = places.get(made.name);
+      if (before !== undefined) problems.push(sameName(made.name, path, before));
+      places.set(made.name, path);
+      found.set(made.name, made);
     }
   }
   return { found: [...found.values()], problems };
 }
 
+function sameName(name: string, place: string, before: string): Diagnostic {
+  const message = `name: "${name}" stands in ${before} as well, which is not used`;
+  return { code: "same-name", message, place, hint: "Give each definition of a folder a name of its own." };
+}
+
 async function readFrom<T>(path: string, read: (text: string, path: string) => Read<T>): Promise<Read<T>> {
+  const { made, problems } = await orProblem(path, async () => read(await readFile(path, "utf8"), path));
+  return made ?? { made: undefined, problems };
+}
+
+/** What is there, or why it cannot be read; nothing of what is not there: a folder without an index file is something else's. */
+async function orProblem<T>(path: string, work: () => Promise<T>): Promise<Read<T>> {
   try {
-    return read(await readFile(path, "utf8"), path);
+    return { made: await work(), problems: [] };
   } catch (error) {
-    // A folder without an index file is a folder of something else.
-    const isAbsent = ["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "");
-    const problem = { ...diagnosticOf(error, "unreadable"), place: path };
-    return { made: undefined, problems: isAbsent ? [] : [problem] };
+    if (["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) return { made: undefined, problems: [] };
+    const hint = "Make it something that can be read, or take it away.";
+    return { made: undefined, problems: [{ ...diagnosticOf(error, "unreadable"), place: path, hint }] };
   }
 }
 
 async function filesIn(folder: string, index: string | undefined): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { withFileTypes: true });
   const sorted = entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   return sorted.flatMap((entry) => {
     if (entry.name.startsWith(".")) return [];

@@ -126,6 +126,31 @@ describe("sub-agent definitions", () => {
   });
 });
 
+describe("folders of definitions", () => {
+  it("tells what cannot be read, and of two with one name which is not used", async () => {
+    const folder = folderWith({
+      "a.md": file(["name: twin", "description: The first."]),
+      "b.md": file(["name: twin", "description: The second."]),
+      "c.md/inner.txt": "a folder",
+      "aliases.md": file(["name: &n aliases", "description: *n"]),
+    });
+    const { found, problems } = await loadSubAgents([
+      folder,
+      join(folder, "a.md"),
+      join(folder, "no\0where"),
+    ]);
+    expect(found.map(({ description }) => description)).toEqual(["The second."]);
+    expect(problems.map(({ code, place = "" }) => [code, place.replace(folder, "")])).toEqual([
+      ["unreadable", "/aliases.md"],
+      ["same-name", "/b.md"],
+      ["unreadable", "/c.md"],
+      ["unreadable", "/no\0where"],
+    ]);
+    expect(problems[1]?.message).toContain(`${join(folder, "a.md")} as well, which is not used`);
+    expect(problems.every(({ hint }) => (hint ?? "") !== "")).toBe(true);
+  });
+});
+
 describe("skill definitions", () => {
   it("AGT-2 reads every field of skills in files and in folders", async () => {
     const folder = folderWith({
