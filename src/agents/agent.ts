@@ -22,14 +22,17 @@ import { type MemoryView, memoryView } from "./memory-view.ts";
 import { promptOf } from "./prompt.ts";
 import { skillText } from "./skills/use-skill.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
-import { agentPorts } from "./turn-ports.ts";
+import { agentPorts, checkToolNames } from "./turn-ports.ts";
 
 export interface SendOptions {
   /** Interrupts the turn; the session is ready for the next one. */
   readonly signal?: AbortSignal;
 }
 
-/** An agent with one live session: one turn or command at a time. All but `send` and `close` throw `InvalidUsage` meanwhile. */
+/**
+ * An agent with one live session, and one turn at a time: `send`, `compact`, `startNew` and `useModel` reject with
+ * `InvalidUsage` while another one is under way. What only looks, and skills, may be asked for meanwhile.
+ */
 export interface Agent {
   /** Changes with a new session. */
   readonly sessionId: string;
@@ -42,7 +45,7 @@ export interface Agent {
   readonly skillsInUse: readonly string[];
   /**
    * Takes the user's text and gives what happens, to the end of the turn. The turn begins with the first event that is
-   * asked for; who stops reading interrupts it. Throws `InvalidUsage` while another turn runs.
+   * asked for; who stops reading interrupts it.
    */
   send(text: string, options?: SendOptions): AsyncIterable<AgentEvent>;
   /** For `/context`: how full the window is, and of what. */
@@ -65,10 +68,11 @@ export interface Agent {
 
 /**
  * Opens the channel's session where there is one, or begins a new one. Rejects with `InvalidConfig` for a manager that
- * sets no `policy.maxToolResultTokens`, and with what the folder refuses.
+ * sets no `policy.maxToolResultTokens` and for two tools of one name, and with what the folder refuses.
  */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
   const state = await openState(options);
+  checkToolNames(state);
   let busy = false;
   const alone = async <T>(work: () => Promise<T>): Promise<T> => {
     if (busy) throw busyError();

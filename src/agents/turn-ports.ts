@@ -1,3 +1,4 @@
+import { CompactError } from "../errors.ts";
 import type { AgentModel } from "./agent-model.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentState, readingTools, relate, subSessionId } from "./agent-state.ts";
@@ -24,6 +25,18 @@ const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", done, { once: true });
     if (signal.aborted) done();
   });
+
+/** Throws `InvalidConfig` where two tools have one name: only one of them could be called. */
+export function checkToolNames(state: AgentState): void {
+  const own = ownTools(state).map(({ name }) => name);
+  const names = [...own, ...(state.options.tools ?? []).map(({ name }) => name)];
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return;
+  throw new CompactError("InvalidConfig", `two tools are named "${twice}"`, {
+    place: "tools",
+    hint: `Give every tool a name of its own; ${own.join(", ")} are the agent's.`,
+  });
+}
 
 /** What the agent's own turns work with. */
 export function agentPorts(state: AgentState): TurnPorts {

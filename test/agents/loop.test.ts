@@ -67,6 +67,15 @@ describe("the loop", () => {
     });
   });
 
+  it.each(["read", "compact_search"])("refuses two tools named %s", async (name) => {
+    const tools = [tool("read", () => "one"), tool(name, () => "two")];
+    await expect(agentWith(() => ({ text: "ok" }), { tools })).rejects.toMatchObject({
+      code: "InvalidConfig",
+      place: "tools",
+      message: `two tools are named "${name}"`,
+    });
+  });
+
   it("ends at its bounds with every call answered", async () => {
     const { agent, requests } = await agentWith(() => ({ calls: [{ name: "read" }, { name: "read" }] }), {
       tools: [tool("read", () => "x")],
