@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -282,6 +292,50 @@ describe("-o", () => {
     expect((await run([file, "-o", `./${file}`])).code).toBe(0);
     expect(readFileSync(join(folder, file), "utf8").length).toBeLessThan(before.length);
     expect(readdirSync(folder).sort()).toEqual([".compact", "session.json"]);
+  });
+
+  it("leaves devices, pipes and links that lead nowhere alone, also with --force", async () => {
+    const file = session();
+    execFileSync("mkfifo", [join(folder, "pipe")]);
+    symlinkSync("missing.json", join(folder, "link.json"));
+    for (const name of ["pipe", "link.json"]) {
+      const { code, err } = await run([file, "-o", name, "--force"]);
+      expect([code, err]).toEqual([2, expect.stringContaining(`-o ${name} is `)]);
+    }
+    expect(lstatSync(join(folder, "pipe")).isFIFO()).toBe(true);
+    expect(lstatSync(join(folder, "link.json")).isSymbolicLink()).toBe(true);
+  });
+
+  it("writes through a link to the file that it leads to", async () => {
+    const file = session();
+    writeFileSync(join(folder, "target.json"), "old");
+    symlinkSync("target.json", join(folder, "link.json"));
+    expect((await run([file, "-o", "link.json", "--force"])).code).toBe(0);
+    expect(lstatSync(join(folder, "link.json")).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(folder, "target.json"), "utf8")).toContain("COMPACT-SUMMARY");
+  });
+
+  it("does not replace a file that somebody made while it worked", async () => {
+    let steps = 0;
+    const clock = () => {
+      steps += 1;
+      if (steps === 2) writeFileSync(join(folder, "out.json"), "mine");
+      return steps;
+    };
+    const { code, err } = await run([session(), "-o", "out.json"], { clock });
+    expect([code, err]).toEqual([1, expect.stringContaining("out.json was made by somebody else")]);
+    expect(readFileSync(join(folder, "out.json"), "utf8")).toBe("mine");
+    steps = 0;
+    expect((await run(["session.json", "-o", "new.json", "--force"], { clock })).code).toBe(0);
+  });
+
+  it("writes a sound session as it is, says so, and leaves the input itself untouched", async () => {
+    const file = session();
+    const before = statSync(join(folder, file));
+    expect((await run(["repair", file, "-o", file])).code).toBe(0);
+    expect(statSync(join(folder, file)).ino).toBe(before.ino);
+    expect((await run(["repair", file, "-o", "copy.json"])).out).toContain("Written to copy.json.");
+    expect(readFileSync(join(folder, "copy.json"))).toEqual(readFileSync(join(folder, file)));
   });
 
   it("does not replace an input that its agent went on writing to", async () => {

@@ -99,14 +99,8 @@ async function write(
   { destination, source }: { readonly destination: Destination; readonly source: Source },
 ): Promise<void> {
   const compacted = compactedSession(outcome);
-  if (compacted === undefined) {
-    if (!destination.isInput) await writeOutput(destination, undefined, source);
-    return;
-  }
-  const written = writeTranscript(transcript, compacted, {
-    newId: ports.newId,
-    now: () => ports.now().toISOString(),
-  });
+  const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
+  const written = compacted === undefined ? undefined : writeTranscript(transcript, compacted, stamps);
   await writeOutput(destination, written, source);
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { realpath, rename, rm, stat } from "node:fs/promises";
+import { lstat, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CompactError } from "../../errors.ts";
@@ -17,6 +17,8 @@ export interface Destination {
   readonly mode: number;
   /** The input as it was before it was read; it must still be so when it is replaced. */
   readonly inputMark: string | undefined;
+  /** False where nothing stood there, so that nothing may stand there either when the result is put in place. */
+  readonly replaces: boolean;
 }
 
 /** Checks that a result may be written there; throws `InvalidUsage` for a file that is there already. */
@@ -30,13 +32,19 @@ export async function checkDestination(
   const inputMark = source.path === undefined ? undefined : await markOf(source.path);
   const facts = await stat(path).catch(() => undefined);
   if (facts === undefined) {
-    await checkFolder(path, name);
-    return { name, path, isInput: false, mode: 0o600, inputMark };
+    await checkNothingThere(path, name);
+    return { name, path, isInput: false, mode: 0o600, inputMark, replaces: force };
   }
   if (facts.isDirectory()) {
     throw new CompactError("InvalidUsage", `-o ${name} is a folder`, {
       place: "-o",
       hint: "Name the file to write in it.",
+    });
+  }
+  if (!facts.isFile()) {
+    throw new CompactError("InvalidUsage", `-o ${name} is no regular file`, {
+      place: "-o",
+      hint: "Results go to files: name one that is not there yet.",
     });
   }
   const isInput = path === input;
@@ -46,16 +54,29 @@ export async function checkDestination(
       hint: "Add --force to replace it, or name another file.",
     });
   }
-  return { name, path, isInput, mode: facts.mode & 0o777, inputMark };
+  return { name, path, isInput, mode: facts.mode & 0o777, inputMark, replaces: true };
 }
 
-async function checkFolder(path: string, name: string): Promise<void> {
+async function checkNothingThere(path: string, name: string): Promise<void> {
+  if (await isTaken(path)) {
+    throw new CompactError("InvalidUsage", `-o ${name} is a link that leads nowhere`, {
+      place: "-o",
+      hint: "Remove the link, or name another file.",
+    });
+  }
   const folder = await stat(dirname(path)).catch(() => undefined);
   if (folder?.isDirectory() === true) return;
   throw new CompactError("NotFound", `-o ${name}: there is no folder ${dirname(path)}`, {
     place: "-o",
     hint: "Make the folder first.",
   });
+}
+
+function isTaken(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function markOf(path: string): Promise<string> {
@@ -69,18 +90,20 @@ type Written = Pick<WrittenTranscript, "mode"> & {
 
 /**
  * Writes beside the destination and renames: a crash leaves the old file or the new one, never half of one.
- * Without `written` the output is a copy of the input.
+ * Without `written` the output is a copy of the input, which itself stays as it is.
  */
 export async function writeOutput(
   destination: Destination,
   written: Written | undefined,
   source: Source,
 ): Promise<void> {
+  if (written === undefined && destination.isInput) return;
   const temp = join(dirname(destination.path), `.compact-${randomUUID()}.tmp`);
   try {
     const out = createWriteStream(temp, { flags: "wx", mode: destination.mode, flush: true });
     await pipeline(bytesOf(written, source), out);
     await checkInputUnchanged(destination, source);
+    if (!destination.replaces && (await isTaken(destination.path))) throw appeared(destination.name);
     await rename(temp, destination.path);
   } catch (error) {
     if (CompactError.isInstance(error)) throw error;
@@ -111,6 +134,13 @@ async function checkInputUnchanged(destination: Destination, source: Source): Pr
   throw new CompactError("Conflict", `${source.name} changed while it was read`, {
     place: source.name,
     hint: "End the program that writes to it, then run compact again; nothing was changed.",
+  });
+}
+
+function appeared(name: string): CompactError {
+  return new CompactError("Conflict", `${name} was made by somebody else meanwhile`, {
+    place: name,
+    hint: "Name another file, or add --force to replace it; nothing was changed.",
   });
 }
 

@@ -84,6 +84,6 @@ export function mendLines({ mends, left, written }: RepairOutcome, { held, termi
     ...(mends.length === 0 ? [`  Nothing to mend for ${held.provider}.`] : told),
     "",
     ...(left.length === 0 ? [] : violationLines(left, { held, terminal })),
-    ...(mends.length === 0 ? [] : [`  ${end}`, ""]),
+    ...(mends.length === 0 && written === undefined ? [] : [`  ${end}`, ""]),
   ];
 }
