@@ -38,6 +38,22 @@ it.each(Object.entries(grown))(
   },
 );
 
+it("reads each list in the format that its call names, whatever a call before it named", async () => {
+  const manager = new CompactManager(settings);
+  const list = [question, ...(grown["openai-chat"] ?? [])];
+  await manager.preflight("s", list, { format: "openai-chat" });
+  const foreign = [{ role: "robot", content: 7 }];
+  await expect(manager.preflight("s", foreign, { format: "gemini" })).rejects.toMatchObject({
+    code: "InvalidMessages",
+  });
+  const more = [...list, { role: "assistant", content: "It exports a." }];
+  const { messages, report } = await manager.preflight("s", more, { format: "openai-chat" });
+  expect([messages, report.format]).toEqual([more, "openai-chat"]);
+  const plain = [question, { role: "assistant", content: "Nothing." }];
+  await manager.preflight("t", plain, { format: "openai-chat" });
+  expect((await manager.preflight("t", plain, { format: "anthropic" })).report.format).toBe("anthropic");
+});
+
 it("counts a session that grew from one message as one that is seen whole", async () => {
   const manager = new CompactManager(settings);
   for (let length = 1; length <= 15; length++) await manager.preflight("s", demo.messages.slice(0, length));

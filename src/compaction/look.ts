@@ -44,9 +44,9 @@ export function lookAt(
   const { config } = context;
   const before = session.codec;
   const known = before === undefined ? undefined : knownSource(session, messages);
-  const stays = known && (before?.certain || !tellsFormat(messages.slice(known.natives.length)));
+  const agrees = request.format === undefined || request.format === before?.format;
+  const stays = known && agrees && (before?.certain || !tellsFormat(messages.slice(known.natives.length)));
   const codec = (stays ? before : undefined) ?? listCodec(messages, request.format);
-  session.codec = codec;
   const counter = context.counterFor(codec.format);
   const ports: SessionPorts = {
     counterId: counter.id,
@@ -57,9 +57,11 @@ export function lookAt(
     count: (message) => counter.countMessage(message),
     edit: { countText: (text) => counter.countText(text), archiveId },
   };
-  session.counterId = ports.counterId;
   // What was read as another format is read anew: the first words of a conversation look the same in several.
   look(session, messages, { known: codec.format === before?.format ? known : undefined, ports });
+  // Not before: a list that cannot be read leaves the session as it was.
+  session.codec = codec;
+  session.counterId = ports.counterId;
   const breakdown = breakdownOf(session, request, counter);
   const tokens = breakdown.system + breakdown.developer + breakdown.tools_schema + breakdown.messages;
   learn(session, request.usage, counter);
