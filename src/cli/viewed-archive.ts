@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { CompactConfig } from "../compaction/config.ts";
-import type { SessionState } from "../compaction/state.ts";
+import { readState } from "../compaction/state.ts";
 import { CompactError } from "../errors.ts";
 import { sessionKey } from "../storage/session-key.ts";
 import { createStateStore } from "../storage/session-state.ts";
@@ -57,7 +57,7 @@ function sourceOf(
   place: Parameters<typeof openArchive>[1],
   model: string | undefined,
 ): ArchiveSource {
-  const states = createStateStore<SessionState>(driverOf(config, place));
+  const states = createStateStore(driverOf(config, place), readState);
   const named = model ?? config.model;
   return {
     archive: openArchive(config, place),

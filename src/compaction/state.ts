@@ -67,6 +67,14 @@ export function emptyState(): SessionState {
   };
 }
 
+/** The state as it was stored. Throws for a value that is none, or of another version. */
+export function readState(stored: unknown): SessionState {
+  const { format, log, kept, summarizedMessageIds, calibration } = Object(stored) as Partial<SessionState>;
+  const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && typeof calibration === "object";
+  if (format === 1 && whole) return stored as SessionState;
+  throw new Error(format === 1 ? "parts of it are missing" : `its format is ${String(format)}, not 1`);
+}
+
 /** Recognises a summary by its text. */
 export function fingerprintOf(text: string): string {
   return contentHash({ role: "assistant", parts: [{ type: "text", text }] });

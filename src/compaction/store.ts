@@ -16,7 +16,7 @@ import { createJsonlExporter } from "../tracing/exporters/jsonl.ts";
 import { createOpenTelemetryExporter } from "../tracing/exporters/opentelemetry.ts";
 import type { CompactConfig } from "./config.ts";
 import { createSharing, type Sharing, unshared } from "./sharing.ts";
-import type { SessionState } from "./state.ts";
+import { readState, type SessionState } from "./state.ts";
 
 /** Where a manager keeps what leaves the prompt. */
 export interface Store {
@@ -49,7 +49,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const shared = asShared(medium);
   return {
     archive,
-    states: createStateStore<SessionState>(medium),
+    states: createStateStore(medium, readState),
     sharing: shared === undefined ? unshared : createSharing(shared, options.worker),
     outbox: shared?.outbox ?? createDriverOutbox(medium, () => options.now().getTime()),
     async completeArchive(sessionId, { summary, tokensAfter }) {
@@ -127,13 +127,16 @@ export function configuredExporters({ tracing }: CompactConfig, warn: (message: 
 }
 
 function fileAppender(path: string, warn: (message: string) => void): (line: string) => Promise<void> {
-  const slash = path.lastIndexOf("/");
+  const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
   const folder = slash === -1 ? "." : path.slice(0, slash + 1);
+  const open = async (): Promise<StorageDriver | undefined> => {
+    const medium = await fsDriver(folder, warn);
+    if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
+    return medium;
+  };
   let driver: Promise<StorageDriver | undefined> | undefined;
   return async (line) => {
-    driver ??= fsDriver(folder, warn);
-    const medium = await driver;
-    if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
-    else await medium.append(path.slice(slash + 1), line);
+    driver ??= open();
+    await (await driver)?.append(path.slice(slash + 1), line);
   };
 }
