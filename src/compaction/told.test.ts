@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { countText } from "../tokens/count-tokens.ts";
 import { CompactManager } from "./manager.ts";
 import { compact } from "./one-shot.ts";
+import { toldWith } from "./told.ts";
 
 const exchange = (index: number): object[] => [
   { role: "user", content: `question ${index}` },
@@ -24,6 +25,22 @@ const exchange = (index: number): object[] => [
   { role: "assistant", content: `answer ${index}` },
 ];
 const list = Array.from({ length: 24 }, (_, index) => exchange(index)).flat();
+
+it("what a summarizer says of itself is kept, also where a class says it", () => {
+  class Scripted {
+    get name(): string {
+      return "scripted";
+    }
+    get ridesLive(): boolean {
+      return true;
+    }
+    async summarize() {
+      return { text: "so far", tokens: 2, summarizer: "scripted", messagesRead: 1 };
+    }
+  }
+  const [told] = toldWith([new Scripted()], { step: 1, countText });
+  expect(told).toMatchObject({ name: "scripted", ridesLive: true, byProgram: false });
+});
 
 describe("summaries", () => {
   it("ARC-4 name the archive steps of their sources once, and fewer tokens than a score say it", async () => {

@@ -9,11 +9,15 @@ export interface ToldWith {
 
 /** The summarizers, so that each text ends by naming the archive steps of its sources. */
 export function toldWith(summarizers: readonly Summarizer[], told: ToldWith): Summarizer[] {
-  return summarizers.map((summarizer) => ({
-    ...summarizer,
-    summarize: async (messages, options) =>
-      pointing(told, options, (inner) => summarizer.summarize(messages, inner)),
-  }));
+  return summarizers.map((summarizer) => {
+    // By name: members of a class do not spread.
+    const { name, ridesLive = false, byProgram = false } = summarizer;
+    return {
+      ...{ name, ridesLive, byProgram },
+      summarize: async (messages, options) =>
+        pointing(told, options, (inner) => summarizer.summarize(messages, inner)),
+    };
+  });
 }
 
 /** A summary with less room says more by its own words. */
