@@ -1,17 +1,71 @@
 import { CompactError } from "../errors.ts";
-import type { CompactConfig } from "./config.ts";
+import type { CompactConfig, CompactPolicy } from "./config.ts";
 import { defaultConfig } from "./config.ts";
 
-const SECTIONS: ReadonlySet<string> = new Set([...Object.keys(defaultConfig), "model", "maxContextTokens"]);
+type Sections = Omit<CompactConfig, "model" | "maxContextTokens" | "models">;
+type Optional<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
 
-/** Checks what was passed in code: sections and policy keys must exist, numbers be in range. Throws `InvalidConfig`. */
+/** The settings that have no default. */
+const WITHOUT_DEFAULT: { readonly [S in keyof Sections]: Readonly<Record<Optional<Sections[S]>, true>> } = {
+  policy: {
+    keepRecentMessages: true,
+    maxTokens: true,
+    maxTokensBeforeSummary: true,
+    targetContextTokens: true,
+    maxToolResultTokens: true,
+    coldTriggerPct: true,
+    backgroundTriggerPct: true,
+  },
+  summarizer: { maxSummaryTokens: true, seed: true },
+  storage: {
+    bucket: true,
+    prefix: true,
+    region: true,
+    endpoint: true,
+    kmsKeyId: true,
+    forcePathStyle: true,
+    schema: true,
+  },
+  redaction: {},
+  tracing: { jsonl: true, ariadne: true },
+  memory: {},
+  memoryRecall: {},
+  sessionMemory: {},
+};
+
+/** Checks what was passed in code: every key must be a setting, numbers be in range. Throws `InvalidConfig`. */
 export function checkConfigObject(config: CompactConfig): void {
   for (const key of Object.keys(config)) {
-    if (SECTIONS.has(key)) continue;
-    const inPolicy = key in defaultConfig.policy ? ` Did you mean policy.${key}?` : "";
+    if (
+      Object.hasOwn(WITHOUT_DEFAULT, key) ||
+      key === "models" ||
+      key === "model" ||
+      key === "maxContextTokens"
+    )
+      continue;
+    const inPolicy = isSetting("policy", key) ? ` Did you mean policy.${key}?` : "";
     throw invalid(key, `is not a setting.${inPolicy}`);
   }
-  const { policy } = config;
+  for (const section of Object.keys(WITHOUT_DEFAULT) as (keyof Sections)[]) {
+    if (section !== "policy") checkKeys(section, config[section]);
+  }
+  checkPolicy(config.policy);
+  if (!["fs", "memory", "s3", "postgres"].includes(config.storage.kind)) {
+    throw invalid("storage.kind", "must be one of fs, memory, s3, postgres");
+  }
+  whole("maxContextTokens", config.maxContextTokens, 1);
+  whole("summarizer.maxSummaryTokens", config.summarizer.maxSummaryTokens, 1);
+  const { memoryRecall, sessionMemory } = config;
+  whole("memoryRecall.maxCandidates", memoryRecall.maxCandidates, 1);
+  whole("memoryRecall.maxInjected", memoryRecall.maxInjected, 0);
+  whole("memoryRecall.maxChars", memoryRecall.maxChars, 0);
+  whole("sessionMemory.minTurnsBetweenUpdate", sessionMemory.minTurnsBetweenUpdate, 1);
+  whole("sessionMemory.minToolCallsBetweenUpdate", sessionMemory.minToolCallsBetweenUpdate, 1);
+}
+
+/** Checks a policy that was passed in code. Throws `InvalidConfig`. */
+export function checkPolicy(policy: CompactPolicy): void {
+  checkKeys("policy", policy);
   if (!(policy.triggerPct > 0 && policy.triggerPct <= 1))
     throw invalid("policy.triggerPct", "must be 0.0-1.0");
   for (const name of ["coldTriggerPct", "backgroundTriggerPct"] as const) {
@@ -28,14 +82,15 @@ export function checkConfigObject(config: CompactConfig): void {
   whole("policy.maxTokens", policy.maxTokens, 1);
   whole("policy.maxTokensBeforeSummary", policy.maxTokensBeforeSummary, 1);
   whole("policy.targetContextTokens", policy.targetContextTokens, 1);
-  whole("maxContextTokens", config.maxContextTokens, 1);
-  whole("summarizer.maxSummaryTokens", config.summarizer.maxSummaryTokens, 1);
-  const { memoryRecall, sessionMemory } = config;
-  whole("memoryRecall.maxCandidates", memoryRecall.maxCandidates, 1);
-  whole("memoryRecall.maxInjected", memoryRecall.maxInjected, 0);
-  whole("memoryRecall.maxChars", memoryRecall.maxChars, 0);
-  whole("sessionMemory.minTurnsBetweenUpdate", sessionMemory.minTurnsBetweenUpdate, 1);
-  whole("sessionMemory.minToolCallsBetweenUpdate", sessionMemory.minToolCallsBetweenUpdate, 1);
+}
+
+function checkKeys(section: keyof Sections, given: object): void {
+  const unknown = Object.keys(given).find((key) => !isSetting(section, key));
+  if (unknown !== undefined) throw invalid(`${section}.${unknown}`, "is not a setting.");
+}
+
+function isSetting(section: keyof Sections, key: string): boolean {
+  return Object.hasOwn(defaultConfig[section], key) || Object.hasOwn(WITHOUT_DEFAULT[section], key);
 }
 
 function whole(path: string, value: number | undefined, least: number): void {

@@ -145,21 +145,30 @@ export type ConfigOverrides<T> = {
 /** What callers pass: any part of the configuration. */
 export type CompactConfigInput = ConfigOverrides<CompactConfig>;
 
-/** The defaults with the given values laid over them, section by section. */
+/** The defaults with the given values laid over them, section by section; `undefined` is no value. */
 export function mergeConfig(input: CompactConfigInput): CompactConfig {
   return {
-    ...defaultConfig,
-    ...input,
-    policy: { ...defaultConfig.policy, ...input.policy },
-    summarizer: { ...defaultConfig.summarizer, ...input.summarizer, ...fallbackOf(input) },
-    storage: { ...defaultConfig.storage, ...input.storage },
-    redaction: { ...defaultConfig.redaction, ...input.redaction },
-    tracing: { ...defaultConfig.tracing, ...input.tracing },
-    memory: { ...defaultConfig.memory, ...input.memory },
-    memoryRecall: { ...defaultConfig.memoryRecall, ...input.memoryRecall },
-    sessionMemory: { ...defaultConfig.sessionMemory, ...input.sessionMemory },
+    ...over(defaultConfig, input),
+    policy: mergePolicy(input.policy),
+    summarizer: { ...over(defaultConfig.summarizer, input.summarizer), ...fallbackOf(input) },
+    storage: over(defaultConfig.storage, input.storage),
+    redaction: over(defaultConfig.redaction, input.redaction),
+    tracing: over(defaultConfig.tracing, input.tracing),
+    memory: over(defaultConfig.memory, input.memory),
+    memoryRecall: over(defaultConfig.memoryRecall, input.memoryRecall),
+    sessionMemory: over(defaultConfig.sessionMemory, input.sessionMemory),
     models: { ...defaultConfig.models, ...input.models } as CompactConfig["models"],
   };
+}
+
+/** The default policy with the given values laid over it. */
+export function mergePolicy(given: ConfigOverrides<CompactPolicy> | undefined): CompactPolicy {
+  return over(defaultConfig.policy, given);
+}
+
+function over<T extends object>(defaults: T, given: object | undefined): T {
+  const values = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(values) };
 }
 
 /** One word for one thing: configurations of the older wording say `prune`. */

@@ -10,6 +10,7 @@ import { createMemoryDriver } from "../storage/drivers/memory.ts";
 import type { CompactEvent } from "../tracing/event.ts";
 import type { CompactConfigInput } from "./config.ts";
 import { CompactManager } from "./manager.ts";
+import { planCompaction } from "./one-shot.ts";
 import type { ManagerPorts } from "./ports.ts";
 
 type Chat = Record<string, unknown> & { role: string; content: string | null };
@@ -248,6 +249,19 @@ describe("CompactManager.preflight", () => {
     });
   });
 
+  it("leaves a summary alone that nothing came after, also on demand", async () => {
+    const { manager } = setUp();
+    const first = await manager.manualCompact("s", turns(0, 20, 20));
+    const again = await manager.manualCompact("s", first.messages);
+    expect(again.report).toMatchObject({ compacted: false, reason: "nothing_eligible" });
+    expect([again.messages, again.summary]).toEqual([first.messages, first.summary]);
+    const smaller = await manager.manualCompact("s", first.messages, {
+      targetTokens: Math.floor(first.report.tokensAfter * 0.8),
+    });
+    expect(smaller.report).toMatchObject({ compacted: true, summaryVersion: 2 });
+    expect(smaller.report.tokensAfter).toBeLessThan(first.report.tokensAfter);
+  });
+
   it("TRG-5 answers what is known of a session and announces each compaction", async () => {
     const { manager } = setUp({}, { now: () => new Date("2026-01-02T03:04:05Z") });
     const heard: string[] = [];
@@ -417,5 +431,23 @@ describe("CompactManager.preflight", () => {
     expect(() => new CompactManager({ triggerPct: 0.5 } as CompactConfigInput)).toThrowError(
       /Did you mean policy.triggerPct/,
     );
+    const unknown = (config: object) => () => new CompactManager(config as CompactConfigInput);
+    expect(unknown({ policy: { keepRecentTurnz: 3 } })).toThrowError(
+      /policy.keepRecentTurnz is not a setting/,
+    );
+    expect(unknown({ storage: { folder: "x" } })).toThrowError(/storage.folder is not a setting/);
+    expect(unknown({ storage: { kind: "s4" } })).toThrowError(/storage.kind must be one of fs, memory/);
+    expect(() => planCompaction([], { maxTokens: 9, policy: { keepRecentTurns: 0.5 } })).toThrowError(
+      /policy.keepRecentTurns must be a whole number/,
+    );
+  });
+
+  it("takes a setting that is undefined for one that is not given", () => {
+    const given = { hardCapBuffer: undefined, keepRecentTurns: undefined } as object;
+    const { config } = new CompactManager({ policy: given, storage: { kind: undefined } as object });
+    expect(config).toEqual(new CompactManager().config);
+    const list = turns(0, 40);
+    const plain = planCompaction(list, { maxTokens: 3000 });
+    expect(planCompaction(list, { maxTokens: 3000, policy: given })).toEqual(plain);
   });
 });

@@ -8,7 +8,8 @@ import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
 import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
-import { type CompactConfig, type CompactPolicy, defaultConfig } from "./config.ts";
+import { checkPolicy } from "./check-policy.ts";
+import { type CompactConfig, type CompactPolicy, mergePolicy } from "./config.ts";
 import type { PlanInput } from "./fit.ts";
 import { listCodec } from "./list-codec.ts";
 import { type CompactionPlan, planBytes, planView } from "./plan.ts";
@@ -78,8 +79,8 @@ export async function compact<T = unknown>(
   const { view, counter, codec, fixedTokens } = prepared;
   const tokens = view.reduce((total, message) => total + counter.countMessage(message), fixedTokens);
   const fits = tokens <= Math.min(options.maxTokens, options.targetTokens ?? options.maxTokens);
-  const maxBytes = { ...defaultConfig.policy, ...options.policy }.maxRequestBytes;
-  if (fits && view.reduce((total, message) => total + wireBytes(message), 0) <= maxBytes) {
+  const policy = mergePolicy(options.policy);
+  if (fits && view.reduce((total, message) => total + wireBytes(message), 0) <= policy.maxRequestBytes) {
     const report = untouched({
       reason: "below_trigger",
       format: codec.format,
@@ -100,10 +101,10 @@ export async function compact<T = unknown>(
         countText: (text) => counter.countText(text),
       },
     ),
-    strategy: options.strategy ?? options.policy?.strategy ?? defaultConfig.policy.strategy,
+    strategy: options.strategy ?? policy.strategy,
     instruction: options.instruction,
     shape: { role: "assistant", format: codec.format },
-    isPinned: (message) => isPinned(message, { ...defaultConfig.policy, ...options.policy }),
+    isPinned: (message) => isPinned(message, policy),
     version: nextVersion(view),
     signal: options.signal,
     ...(options.archiveId === undefined ? {} : { archiveId: options.archiveId }),
@@ -145,6 +146,7 @@ function prepare(messages: readonly unknown[], options: PlanOptions): Prepared {
   }
   for (const name of ["maxTokens", "targetTokens"] as const)
     requirePositive(name, options[name], name === "maxTokens");
+  checkPolicy(mergePolicy(options.policy));
   const codec = listCodec(messages, options.format);
   const counter = createTokenCounter({
     ...(options.model === undefined ? {} : { model: options.model }),
@@ -174,7 +176,7 @@ function planPrepared(prepared: Prepared, options: PlanOptions): CompactionPlan 
 }
 
 function planInput({ view, counter, fixedTokens }: Prepared, options: PlanOptions): PlanInput {
-  const policy = { ...defaultConfig.policy, ...options.policy };
+  const policy = mergePolicy(options.policy);
   return {
     messages: view,
     counter,

@@ -173,12 +173,17 @@ function planFor(input: RoundInput): CompactionPlan {
   return planShortening(asked, policy.maxToolResultTokens);
 }
 
-/** Automatic rounds must shrink the list; a manual one only needs something to summarize. */
-function isWorthwhile(plan: CompactionPlan, input: RoundInput): boolean {
-  const changes = plan.entries.some((entry) => entry.action !== "keep");
-  if (!changes) return false;
-  const { reason } = input.decision;
-  return reason === "manual" || reason === "max_bytes" || plan.tokensAfter < plan.tokensBefore;
+/**
+ * Automatic rounds must shrink the list; a manual one only needs something new to summarize: a summary of a summary
+ * says less than the one that is there.
+ */
+function isWorthwhile(plan: CompactionPlan, { decision, session, budget, target }: RoundInput): boolean {
+  const changed = plan.entries.filter((entry) => entry.action !== "keep");
+  if (changed.length === 0 || decision.reason === "max_bytes") return changed.length > 0;
+  const isNew = changed.some(({ index }) => session.view[index]?.meta?.summaryVersion === undefined);
+  if (decision.reason === "manual" && isNew) return true;
+  const wanted = decision.reason !== "manual" || plan.tokensBefore > Math.min(budget, target ?? budget);
+  return wanted && plan.tokensAfter < plan.tokensBefore;
 }
 
 function announceMalformed(input: RoundInput, ports: RoundPorts): void {
