@@ -98,6 +98,19 @@ describe("Codex rollouts", () => {
     expect(transcript.leftOut["abandoned branch"]).toBe(2);
   });
 
+  it("take back turns that a compaction had carried over", async () => {
+    const kept = { type: "message", role: "user", content: [{ type: "input_text", text: "fix it" }] };
+    const sealed = { type: "compaction", encrypted_content: "BBBB" };
+    const compacted = line("compacted", { message: "", replacement_history: [kept, sealed] });
+    const rollback = line("event_msg", { type: "thread_rolled_back", num_turns: 1 });
+    const transcript = await readTranscript(HEAD + TURN + compacted + rollback + said("user", "better"));
+    expect(transcript.messages.map(messageText)).toEqual(["better"]);
+    expect(transcript.segments.map((segment) => [segment.messages.length, segment.carried])).toEqual([
+      [5, 0],
+      [1, 0],
+    ]);
+  });
+
   it("are compacted by one line that holds summary and kept items", async () => {
     const transcript = await readTranscript(HEAD + TURN);
     const [developer, user, , call, output] = transcript.messages;

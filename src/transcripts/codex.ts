@@ -37,7 +37,7 @@ interface Item {
 
 interface Stretch {
   readonly items: Item[];
-  readonly carried: number;
+  carried: number;
   /** How the stretch before it ended. */
   readonly opaque: boolean;
   readonly usage: { readonly item: number; readonly usage: unknown }[];
@@ -106,6 +106,7 @@ function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   const start = starts.at(-Math.max(1, numberOf(turns) ?? 1)) ?? starts[0];
   if (start === undefined) return;
   log.leaveOut("abandoned branch", stretch.items.splice(start).length);
+  stretch.carried = Math.min(stretch.carried, start);
   stretch.usage.splice(0, stretch.usage.length, ...stretch.usage.filter((one) => one.item < start));
 }
 

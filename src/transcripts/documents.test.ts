@@ -63,7 +63,7 @@ const opencode = {
         modelID: "gpt",
         time: { created: 1e300 },
         cost: 3,
-        tokens: { input: 5, output: 2, reasoning: 1, cache: { read: 4, write: 0 } },
+        tokens: { total: 11, input: 5, output: 2, reasoning: 1, cache: { read: 4, write: 0 } },
       },
       parts: [
         { type: "step-start" },
@@ -95,7 +95,7 @@ describe("OpenCode exports", () => {
     expect(results(transcript)).toEqual(["one", "two"]);
     expect(transcript.messages[2]?.parts.map((part) => "isError" in part)).toEqual([false, true]);
     expect(findMalformations(transcript.messages).map((fault) => fault.kind)).toEqual([]);
-    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 9, outputTokens: 3 });
+    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 9, outputTokens: 2 });
   });
 
   it("are written with cleared outputs, dropped calls and a summary that has a place of its own", async () => {
@@ -116,6 +116,40 @@ describe("OpenCode exports", () => {
       parts: [{ type: "text", messageID: "msg_new-id" }],
     });
     expect(messageText(again.messages.at(-2)!)).toBe("done");
+  });
+
+  it("are written with excerpts and pictures where they were, shortened or left out", async () => {
+    const excerpt = (value: string) => ({
+      type: "file",
+      mime: "text/plain",
+      source: { text: { value, start: 1 } },
+    });
+    const picture = { type: "file", mime: "image/png", url: "data:image/png;base64,AAAA", id: "prt_1" };
+    const parts = [
+      { type: "text", text: "" },
+      excerpt("let a"),
+      { type: "text", text: "see" },
+      picture,
+      { type: "text", text: "and this" },
+    ];
+    const asked = { info: { id: "msg_1", role: "user" }, parts };
+    const transcript = await readTranscript(JSON.stringify({ ...opencode, messages: [asked] }));
+    const [message] = transcript.messages;
+    const writtenParts = (changed: Message["parts"]): unknown => {
+      const text = rewrite(transcript, [{ ...message!, parts: changed, edited: true }]);
+      return (JSON.parse(text) as { messages: { parts: unknown }[] }).messages[0]?.parts;
+    };
+    expect(writtenParts(message!.parts)).toEqual(parts);
+    const short = message!.parts.map((part, index) =>
+      index === 0 || part.type === "media" ? { type: "text" as const, text: `short ${index}` } : part,
+    );
+    expect(writtenParts(short)).toEqual([
+      parts[0],
+      excerpt("short 0"),
+      parts[2],
+      { id: "prt_1", type: "text", text: "short 2" },
+      parts[4],
+    ]);
   });
 
   it("go on after a summary of OpenCode's own", async () => {
@@ -176,6 +210,23 @@ describe("Gemini CLI chats", () => {
     expect(results(transcript)).toEqual(["files", "denied"]);
     expect(transcript.leftOut).toEqual({ "notice info": 1 });
     expect(transcript.usage[0]).toMatchObject({ promptTokens: 10, outputTokens: 3 });
+  });
+
+  it("pair calls without an id with their own results", async () => {
+    const call = (output: string) => ({
+      name: "ls",
+      args: {},
+      result: [{ functionResponse: { response: { output } } }],
+    });
+    const messages = [{ id: "1", type: "gemini", content: "", toolCalls: [call("one"), call("two")] }];
+    const transcript = await readTranscript(JSON.stringify({ ...chat, messages }));
+    expect(findMalformations(transcript.messages)).toEqual([]);
+    const [answer, found] = transcript.messages;
+    const parts = found!.parts.map((part, index) =>
+      part.type === "toolResult" && index === 0 ? { ...part, content: "[cleared]" } : part,
+    );
+    const again = await readTranscript(rewrite(transcript, [answer!, { ...found!, parts, edited: true }]));
+    expect(results(again)).toEqual(["[cleared]", "two"]);
   });
 
   it("are written with cleared outputs and with the notices that follow what is kept", async () => {
@@ -292,6 +343,16 @@ describe("Moatless trees", () => {
     expect(transcript).toMatchObject({ system: "rules", model: "claude" });
   });
 
+  it("give new nodes an id of their own, whatever the others are called", async () => {
+    const nodes = [
+      { node_id: "root", parent_id: null, message: "m" },
+      { ...tree.nodes[1], parent_id: "root" },
+    ];
+    const transcript = await readTranscript(JSON.stringify({ ...tree, nodes }));
+    const written = JSON.parse(rewrite(transcript, [...transcript.messages, SUMMARY])) as typeof tree;
+    expect(written.nodes.map((node) => node.node_id)).toEqual(["root", 1, 2]);
+  });
+
   it("are written as a chain", async () => {
     const transcript = await readTranscript(JSON.stringify(tree));
     const [first, ...rest] = cleared(transcript.messages);
@@ -342,6 +403,14 @@ describe("Who&When histories", () => {
       { content: "<COMPACT-SUMMARY v1>\nso far", role: "assistant" },
       { content: "[cleared]", name: "Computer_terminal", role: "user" },
     ]);
+  });
+
+  it("are written with a shortened question in the question's place", async () => {
+    const transcript = await readTranscript(JSON.stringify(told));
+    const [question, ...rest] = transcript.messages;
+    const parts = [{ type: "text" as const, text: "how …?" }];
+    const text = rewrite(transcript, [{ ...question!, parts, edited: true }, ...rest]);
+    expect(JSON.parse(text)).toEqual({ ...told, question: "how …?" });
   });
 });
 

@@ -78,9 +78,9 @@ function readEntry(entry: JsonRecord): Reading[] {
   const type = entry.type;
   const meta = { timestamp: stringOf(entry.timestamp), model: stringOf(entry.model) };
   const thoughts = listOf(entry.thoughts).map(recordOf).map(readThought);
-  const calls = listOf(entry.toolCalls).map(recordOf);
-  const parts = [...thoughts, ...textParts(textOf(entry.content)), ...calls.map(callOf)];
-  const results = calls.flatMap(resultOf);
+  const calls = callsOf(entry);
+  const parts = [...thoughts, ...textParts(textOf(entry.content)), ...calls.map(callPart)];
+  const results = calls.flatMap(resultParts);
   const role = type === "gemini" ? "assistant" : "user";
   const own: Reading = { role, parts, native: entry, id: stringOf(entry.id), meta };
   if (results.length === 0) return [own];
@@ -92,23 +92,35 @@ function readThought(thought: JsonRecord): Part {
   return { type: "reasoning", text: words.filter((word) => word !== undefined).join("\n") };
 }
 
-function callOf(call: JsonRecord): Part {
+interface IdentifiedCall {
+  readonly call: JsonRecord;
+  readonly id: string;
+}
+
+/** The calls of an answer; one without an id is told by its place. */
+function callsOf(entry: JsonRecord): IdentifiedCall[] {
+  const calls = listOf(entry.toolCalls).map(recordOf);
+  const answer = stringOf(entry.id) ?? "message";
+  return calls.map((call, index) => ({ call, id: stringOf(call.id) ?? `${answer}:call-${index + 1}` }));
+}
+
+function callPart({ call, id }: IdentifiedCall): Part {
   return {
     type: "toolCall",
-    id: stringOf(call.id) ?? "",
+    id,
     name: stringOf(call.name) ?? "",
     arguments: call.args,
   };
 }
 
-function resultOf(call: JsonRecord): Part[] {
+function resultParts({ call, id }: IdentifiedCall): Part[] {
   const result = call.result;
   if (result === undefined || result === null) return [];
   const failed = call.status === "error";
   return [
     {
       type: "toolResult",
-      id: stringOf(call.id) ?? "",
+      id,
       content: outputOf(result),
       ...optional("name", stringOf(call.name)),
       ...(failed ? { isError: true } : {}),
@@ -143,10 +155,9 @@ function rewriteEntry(original: JsonRecord, group: readonly Message[]): JsonReco
   const results = new Map(group.flatMap(toolResults).map((result) => [result.id, resultText(result)]));
   const thinks = own.some((message) => message.parts.some((part) => part.type === "reasoning"));
   const { thoughts, toolCalls: old, ...rest } = original;
-  const kept = listOf(old)
-    .map(recordOf)
-    .filter((call) => calls.has(String(call.id)))
-    .map((call) => withOutput(call, results.get(String(call.id))));
+  const kept = callsOf(original)
+    .filter(({ id }) => calls.has(id))
+    .map(({ call, id }) => withOutput(call, results.get(id)));
   return {
     ...rest,
     content: own.map(messageText).join("\n"),

@@ -1,7 +1,7 @@
 import { type Message, messageText, type Part, resultText, toolResults } from "../messages/message.ts";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf } from "./json.ts";
+import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf } from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session, UsageRecord } from "./transcript.ts";
 
@@ -118,7 +118,7 @@ function withThought(action: JsonRecord, thought: string): JsonRecord {
 /** Gives new nodes an id and makes every node the child of the one before it. */
 function chained(nodes: readonly unknown[]): JsonRecord[] {
   const records = nodes.map(recordOf);
-  let next = Math.max(-1, ...records.map((node) => Number(node.node_id ?? -1))) + 1;
+  let next = records.reduce((most, node) => Math.max(most, numberOf(node.node_id) ?? -1), -1) + 1;
   let parent: unknown = null;
   return records.map((node) => {
     const id = "node_id" in node ? node.node_id : next++;

@@ -1,23 +1,18 @@
 import {
   argumentsValue,
+  type MediaPart,
   type Message,
   messageText,
   type Part,
   resultText,
+  type TextPart,
   type ToolCallPart,
   type ToolResultPart,
   toolCalls,
   toolResults,
 } from "../messages/message.ts";
 import { documentChunks, layoutOf } from "./document.ts";
-import {
-  messagesFrom,
-  type Reading,
-  readableEntries,
-  rebuildEntries,
-  textParts,
-  textPartsOf,
-} from "./entries.ts";
+import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
 import { isoTime, isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
 import type {
@@ -99,17 +94,21 @@ function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
 function readPart(part: JsonRecord, log: ReadLog): Part[] {
   switch (part.type) {
     case "text":
-      return textPartsOf(part.text);
     case "subtask":
-      return textPartsOf(part.prompt);
+    case "file":
+      return saidBy(part);
     case "reasoning":
       return [{ type: "reasoning", text: stringOf(part.text) ?? "", ...seal(part) }];
-    case "file":
-      return [fileOf(part)];
     default:
       log.leaveOut(`part ${String(part.type)}`);
       return [];
   }
+}
+
+/** What a part says or shows; none for an empty text. */
+function saidBy(part: JsonRecord): Part[] {
+  if (part.type === "file") return [fileOf(part)];
+  return textPartsOf(part.type === "text" ? part.text : part.prompt);
 }
 
 function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
@@ -120,8 +119,12 @@ function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
   return opaqueLength === 0 ? {} : { opaqueLength, signed: true };
 }
 
+function excerptOf(part: JsonRecord): string | undefined {
+  return stringOf(recordOf(recordOf(part.source).text).value);
+}
+
 function fileOf(part: JsonRecord): Part {
-  const excerpt = stringOf(recordOf(recordOf(part.source).text).value);
+  const excerpt = excerptOf(part);
   if (excerpt !== undefined) return { type: "text", text: excerpt };
   const url = stringOf(part.url);
   return {
@@ -258,18 +261,19 @@ function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[
   const parts = group.flatMap((message) => message.parts);
   const now: PartsNow = {
     ids: callIds(original),
-    texts: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])),
+    said: parts.filter((part) => part.type === "text" || part.type === "media"),
     results: new Map(group.flatMap(toolResults).map((result) => [result.id, result])),
     calls: new Map(group.flatMap(toolCalls).map((call) => [call.id, call])),
     hasReasoning: parts.some((part) => part.type === "reasoning"),
   };
-  return [...partsOf(original).flatMap((part) => rewritePart(part, now)), ...now.texts.flatMap(textParts)];
+  const kept = partsOf(original).flatMap((part) => rewritePart(part, now));
+  return [...kept, ...now.said.filter((part) => part.type === "text" && part.text !== "")];
 }
 
 interface PartsNow {
   readonly ids: ReadonlyMap<JsonRecord, string>;
-  /** Taken one by one as text parts come up. */
-  readonly texts: string[];
+  /** Taken one by one as parts come up that show something. */
+  readonly said: (TextPart | MediaPart)[];
   readonly results: ReadonlyMap<string, ToolResultPart>;
   readonly calls: ReadonlyMap<string, ToolCallPart>;
   readonly hasReasoning: boolean;
@@ -278,10 +282,9 @@ interface PartsNow {
 function rewritePart(part: JsonRecord, now: PartsNow): JsonRecord[] {
   switch (part.type) {
     case "text":
-    case "subtask": {
-      const text = now.texts.shift();
-      return text === undefined ? [] : [{ ...part, [part.type === "text" ? "text" : "prompt"]: text }];
-    }
+    case "subtask":
+    case "file":
+      return saidBy(part).length === 0 ? [part] : rewriteSaid(part, now.said.shift());
     case "reasoning":
       return now.hasReasoning ? [part] : [];
     case "tool": {
@@ -293,6 +296,18 @@ function rewritePart(part: JsonRecord, now: PartsNow): JsonRecord[] {
     default:
       return [part];
   }
+}
+
+/** The part with the text it has now; a file that was left out gives way to the words for it. */
+function rewriteSaid(part: JsonRecord, now: TextPart | MediaPart | undefined): JsonRecord[] {
+  if (now === undefined) return [];
+  if (now.type === "media") return [part];
+  const { text } = now;
+  if (part.type !== "file") return [{ ...part, [part.type === "text" ? "text" : "prompt"]: text }];
+  const { id, sessionID, messageID } = part;
+  if (excerptOf(part) === undefined) return [{ id, sessionID, messageID, type: "text", text }];
+  const source = recordOf(part.source);
+  return [{ ...part, source: { ...source, text: { ...recordOf(source.text), value: text } } }];
 }
 
 function stateWith(part: JsonRecord, input: unknown, result: ToolResultPart | undefined): JsonRecord {

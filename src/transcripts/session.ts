@@ -75,10 +75,8 @@ const USAGE_FIELDS: Readonly<
   langchain: [["input_tokens"], ["output_tokens"]],
   codex: [["input_tokens"], ["output_tokens"]],
   pi: [["input", "cacheRead", "cacheWrite"], ["output"]],
-  opencode: [
-    ["input", "cache.read", "cache.write"],
-    ["output", "reasoning"],
-  ],
+  // Its output has the reasoning in it: `total` is the sum of these four.
+  opencode: [["input", "cache.read", "cache.write"], ["output"]],
   "gemini-cli": [
     ["input", "tool"],
     ["output", "thoughts"],

@@ -45,14 +45,14 @@ function readWhoAndWhen(container: JsonRecord, text: string, log: ReadLog): Sess
     leftOut: log.leftOut(),
     ...optional("sessionId", stringOf(container.question_ID)),
     write: (compacted) => {
-      const history = rebuildEntries(live, compacted.messages, writeEntry);
-      return {
-        mode: "replace",
-        chunks: documentChunks(
-          { ...container, history: history.filter((entry) => entry !== container) },
-          layout,
-        ),
-      };
+      const history = rebuildEntries(live, compacted.messages, (group, original) =>
+        original === container ? container : writeEntry(group, original),
+      ).filter((entry) => entry !== container);
+      const told = compacted.messages.find(
+        (message) => message.native === container && message.edited === true,
+      );
+      const changed = told === undefined ? {} : { question: messageText(told) };
+      return { mode: "replace", chunks: documentChunks({ ...container, ...changed, history }, layout) };
     },
   };
 }
