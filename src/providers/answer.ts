@@ -10,6 +10,15 @@ export function answerOf(text: string, stop: TextModelAnswer["stop"], usage: unk
   return { text: spoken, stop, ...(usage === undefined || usage === null ? {} : { usage }) };
 }
 
+/** Why a model stopped, in common terms; `other` for a word that `known` does not hold. */
+export function stopOf(
+  known: Readonly<Record<string, TextModelAnswer["stop"]>>,
+  word: unknown,
+): TextModelAnswer["stop"] {
+  const reason = textOf(word);
+  return (Object.hasOwn(known, reason) ? known[reason] : undefined) ?? "other";
+}
+
 /** Throws what a server reports in the body of an answer that it calls a success. */
 export function throwReported(body: unknown): void {
   const { error, status } = objectOf(body);

@@ -1,5 +1,5 @@
 import type { TextModelAnswer, TextModelRequest } from "../model.ts";
-import { answerOf, throwReported } from "./answer.ts";
+import { answerOf, stopOf, throwReported } from "./answer.ts";
 import { defined, type Json, objectOf, objectsIn, textOf } from "./json.ts";
 
 /**
@@ -42,6 +42,6 @@ export function readAnthropic(body: unknown): TextModelAnswer {
   const text = objectsIn(content)
     .map((block) => (block.type === "text" ? textOf(block.text) : ""))
     .join("");
-  const stop = STOPS[textOf(reason)] ?? "other";
+  const stop = stopOf(STOPS, reason);
   return answerOf(stop === "refusal" ? text || textOf(objectOf(details).explanation) : text, stop, usage);
 }

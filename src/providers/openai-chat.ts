@@ -1,5 +1,5 @@
 import type { TextModelAnswer, TextModelRequest } from "../model.ts";
-import { answerOf, throwReported } from "./answer.ts";
+import { answerOf, stopOf, throwReported } from "./answer.ts";
 import { defined, type Json, objectOf, objectsIn, textOf } from "./json.ts";
 
 /** What a chat completion is asked without its optional parameters: model, messages, a prefix's tools. */
@@ -42,7 +42,7 @@ export function readChat(body: unknown): TextModelAnswer {
   if (textOf(refusal) !== "") return answerOf(text || textOf(refusal), "refusal", usage);
   const reason = choice?.finish_reason;
   const silent = choice !== undefined && (reason === undefined || reason === null || reason === "");
-  return answerOf(text, silent ? "end" : (STOPS[textOf(reason)] ?? "other"), usage);
+  return answerOf(text, silent ? "end" : stopOf(STOPS, reason), usage);
 }
 
 function partText({ type, text }: Json): string {

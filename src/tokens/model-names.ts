@@ -5,7 +5,7 @@
 export function normalizeModelName(name: string): string {
   let rest = name.trim().toLowerCase();
   rest = rest.slice(rest.lastIndexOf("/") + 1);
-  rest = rest.replace(/\[[^\]]*\]$/, "").replace(/^~/, "");
+  rest = withoutBrackets(rest).replace(/^~/, "");
   rest = rest.replace(/^(us-gov|us|eu|apac|au|jp|in|ca|global)\./, "");
   rest = rest.replace(
     /^(anthropic|openai|google|xai|deepseek|mistral|moonshotai?|zai|qwen|minimax|meta)\./,
@@ -18,6 +18,12 @@ export function normalizeModelName(name: string): string {
   rest = rest.replace(/-(19|20)\d{6}$/, "").replace(/-(19|20)\d\d-\d\d-\d\d$/, "");
   rest = rest.replace(/-v\d+$/, "").replace(/-latest$/, "");
   return rest.replaceAll(".", "-");
+}
+
+/** Not by a pattern: one that looks for a bracket's end from every beginning takes quadratic time. */
+function withoutBrackets(name: string): string {
+  const begin = name.indexOf("[", name.lastIndexOf("]", name.length - 2) + 1);
+  return begin !== -1 && name.endsWith("]") ? name.slice(0, begin) : name;
 }
 
 /** A normalized name without the mark of one snapshot or fine-tune: `-preview`, `-0613`, `-002`, `ft:…:org`. */

@@ -87,6 +87,13 @@ describe("lookUpModel", () => {
     expect(lookup.known).toBe(found !== "default");
   });
 
+  it("does not take long over a name that is none", () => {
+    const start = performance.now();
+    expect(lookUpModel("[".repeat(60_000)).found).toBe("default");
+    expect(lookUpModel("gpt-4o[a][b").matched).toBe("gpt-4o");
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+
   it("never takes a price from a snapshot's base or a sibling", () => {
     for (const name of ["gpt-4-0613", "claude-sonnet-6"]) {
       const { prices, tier, asOf, window, encoding } = lookUpModel(name);
