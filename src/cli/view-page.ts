@@ -29,14 +29,17 @@ export async function serveView(invocation: Invocation, { store, fill }: Viewed)
 
 /** Starts the server and prints its link. */
 async function startPage({ flags, ports, terminal }: Invocation, store: ViewStore): Promise<ViewServer> {
+  // With --json the output has room for nothing else.
+  const say = (lines: readonly string[]): void =>
+    flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
   const server = await startViewServer({
     ...{ store, files: await readPageFiles(), port: portOf(flags.port) },
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,
-    renewed: (link) => terminal.print(["", "  A new link, for one browser more:", `  ${link}`, ""]),
+    renewed: (link) => say(["", "  A new link, for one browser more:", `  ${link}`, ""]),
   });
   const link = server.newLink();
-  terminal.print([
+  say([
     "",
     `  ${terminal.paint("strong", link)}`,
     "",

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -9,6 +9,8 @@ import type { CliPorts } from "./ports.ts";
 
 // The page's files are there once they are compiled; what serves them is the same without.
 vi.mock("../viewer/page-files.ts", () => ({ readPageFiles: async () => new Map() }));
+
+const UNREADABLE = "/proc/self/mem";
 
 let folder = "";
 beforeAll(async () => {
@@ -60,8 +62,9 @@ async function run(...words: string[]): Promise<Running> {
       }),
   };
   const code = main(words, ports);
-  await vi.waitFor(() => expect(written.out).toContain("/open?token="), { timeout: 20_000 });
-  const link = /http:\S+\/open\?token=\S+/.exec(written.out)?.[0] ?? "";
+  const said = (): string => written.out + written.err;
+  await vi.waitFor(() => expect(said()).toContain("/open?token="), { timeout: 20_000 });
+  const link = /http:\S+\/open\?token=\S+/.exec(said())?.[0] ?? "";
   const opened = await fetch(link, { redirect: "manual" });
   const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
   return {
@@ -129,6 +132,22 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
+  it("goes on whatever an event is called and holds", async () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const event = { session_id: "odd", started_at: at, ended_at: at, status: "ok", properties: {} };
+    const lines = [
+      { ...event, name: "compact.token_estimate" },
+      { ...event, name: "__proto__" },
+      { ...event, name: "__defineGetter__" },
+      { ...event, name: "compact.summary_created", payload: { toString: 1 } },
+      { ...event, name: "compact.warning", properties: { deep: "HERE" } },
+    ].map((one) => JSON.stringify(one).replace('"HERE"', "[".repeat(50_000) + "]".repeat(50_000)));
+    writeFileSync(join(folder, "odd.jsonl"), `${lines.join("\n")}\n`);
+    const running = await run("view", "odd.jsonl");
+    await vi.waitFor(async () => expect((await heads(running))[0]?.counts.spans).toBe(5));
+    expect(await running.stop()).toBe(0);
+  });
+
   it("takes what a running agent sends to the address that it prints", async () => {
     const running = await run("view", "archive");
     const url = /COMPACT_TRACING_ARIADNE=(\S+)/.exec(running.out())?.[1];
@@ -150,7 +169,7 @@ describe("compact view", () => {
     expect(await heads(running)).toEqual([]);
     const events = await running.get<Response>("/api/events");
     await vi.waitFor(async () => expect((await heads(running))[0]?.live).toBe(false), { timeout: 20_000 });
-    expect(running.out()).toContain('"rounds"');
+    await vi.waitFor(() => expect(JSON.parse(running.out())).toHaveProperty("rounds"));
     await events.body?.cancel();
     expect(await running.stop()).toBe(0);
   });
@@ -160,11 +179,13 @@ describe("compact view", () => {
     [["view", "session.json", "--port", "70000"], "--port 70000: no port is called that"],
     [["view", "session.json", "--port", "x"], "--port x: no port is called that"],
     [["view"], "there is no archived session in"],
+    // A file that opens and refuses to be read, for every user.
+    ...(existsSync(UNREADABLE) ? [[["view", UNREADABLE], `${UNREADABLE} is empty`] as const] : []),
   ])("%j says what is wrong", async (words, message) => {
     let err = "";
     const screen = { write: () => undefined, isTerminal: false, columns: undefined };
     const empty = mkdtempSync(join(folder, "empty-"));
-    const code = await main(words, {
+    const code = await main([...words], {
       ...{ stdout: screen, env: {}, home: folder, cwd: words.length === 1 ? empty : folder },
       stderr: { ...screen, write: (text) => (err += text) },
       ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },

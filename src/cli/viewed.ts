@@ -18,7 +18,9 @@ export async function openViewed(invocation: Invocation, word: string | undefine
   const facts = await stat(resolve(ports.cwd, word)).catch(() => undefined);
   if (facts?.isDirectory() === true) return viewedArchive(invocation, word);
   const isFile = facts?.isFile() === true;
-  if (isFile && (await holdsEvents(word, ports.cwd))) return viewedEvents(invocation, word);
+  // What cannot be read is refused in words below, as any transcript is.
+  if (isFile && (await holdsEvents(word, ports.cwd).catch(() => false)))
+    return viewedEvents(invocation, word);
   return viewedTranscript(invocation, word);
 }
 

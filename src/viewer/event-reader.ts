@@ -71,7 +71,10 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       known.policy = policyOf(event);
     },
     "compact.summary_created": (event) => {
-      opened(event).summary = { text: String(event.payload ?? ""), properties: event.properties };
+      opened(event).summary = {
+        text: typeof event.payload === "string" ? event.payload : "",
+        properties: event.properties,
+      };
     },
     "compact.error": ({ properties }) => {
       const words = `${textIn(properties, "message") ?? ""}; ${textIn(properties, "fallback") ?? "nothing"} instead`;
@@ -84,7 +87,10 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       round = undefined;
     },
   };
-  const learn = (event: ToldEvent): void => readers[event.name]?.(event);
+  const learn = (event: ToldEvent): void => {
+    // A name is anybody's: `__proto__` is none of ours.
+    if (Object.hasOwn(readers, event.name)) readers[event.name]?.(event);
+  };
   return {
     learn,
     add(event) {

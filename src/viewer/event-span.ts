@@ -1,4 +1,5 @@
 import type { SpanView } from "./session-view.ts";
+import { jsonText } from "./untrusted.ts";
 
 /** Longest value of an attribute that is kept: the whole summary is shown with its compaction. */
 const LONGEST = 4000;
@@ -47,6 +48,6 @@ function attributesOf(data: Readonly<Record<string, unknown>>): SpanView["attrib
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "string" ? value : jsonText(value);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
 }

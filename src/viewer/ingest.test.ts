@@ -44,6 +44,14 @@ describe("Ariadne's protocol", () => {
     expect(store.list().sessions).toEqual([]);
   });
 
+  it("takes values that are nested too deeply to be written", () => {
+    const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    const store = createViewStore();
+    expect(ingest(span({ data: { session_id: "deep", deep } }), store)).toEqual({ count: 1 });
+    const [found] = store.get("deep")?.view({ steps: 0, compactions: 0, spans: 0 }).spans ?? [];
+    expect(found?.attributes).toEqual([{ name: "deep", value: "(nested too deeply to be shown)" }]);
+  });
+
   it("keeps spans below their parents with durations and attributes, by session", () => {
     const store = createViewStore();
     ingest(

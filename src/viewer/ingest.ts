@@ -1,5 +1,5 @@
 import { spanView } from "./event-span.ts";
-import { asRecord, recordIn, textIn } from "./untrusted.ts";
+import { asRecord, jsonText, recordIn, textIn } from "./untrusted.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** Most events of one request. */
@@ -83,7 +83,7 @@ function takeTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): v
 }
 
 function weightOf({ data, name }: IngestedSpan): number {
-  return JSON.stringify(data).length + name.length;
+  return jsonText(data).length + name.length;
 }
 
 /** The path of what is wrong where it is no event. */

@@ -22,6 +22,15 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
+/** Any value as JSON text; words in its place where it is nested too deeply to be written. */
+export function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return "(nested too deeply to be shown)";
+  }
+}
+
 function own(value: unknown, name: string): unknown {
   const record = asRecord(value);
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
