@@ -9,7 +9,7 @@ export interface TokenCounterOptions {
   readonly model?: string;
   /** Overrides the model's encoding; alone it counts exactly, with the generic 4 tokens per message. */
   readonly encoding?: EncodingName | TextEncoding;
-  /** Says which provider it is when no model is named. */
+  /** Says which provider it is when no model is named, or none that is known. */
   readonly format?: Format;
   readonly models?: ModelOverrides;
   /** Told once when the encoding cannot be loaded; `console.warn` when left out. */

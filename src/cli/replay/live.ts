@@ -53,6 +53,8 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
   const manager = managerOf(stage, watcher, whileCold);
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
+    // Neutral messages do not say it, and a model that is not known is counted by it.
+    ...(transcript.list === undefined ? {} : { format: transcript.list }),
     ...(transcript.system === undefined ? {} : { system: transcript.system }),
     ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
   };

@@ -107,6 +107,13 @@ describe("replaySession", () => {
     expect(played.rounds.length).toBeGreaterThan(1);
   });
 
+  it("counts a model that nobody knows as the manager does: no call is over the budget", async () => {
+    const played = await replay(conversation(6, 60), { model: "some-lab/unheard-of", window: "20k" });
+    expect(played.rounds.length).toBeGreaterThan(1);
+    expect([played.overBudget, played.mostSent > 20_000 * 0.85]).toEqual([0, false]);
+    expect(played.rawOverBudget).toBeGreaterThan(0);
+  });
+
   it("a policy that rewrites at every call pays more for a token than one that rewrites seldom", async () => {
     const byName = costs((await replay(conversation(6, 60), FLAGS)).economy);
     const factor = (name: string) => byName.get(name)?.priceFactor ?? Number.NaN;
