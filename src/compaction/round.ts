@@ -26,7 +26,7 @@ import { type CompactionPlan, planBytes, planShortening, planView } from "./plan
 import { priced } from "./priced.ts";
 import { recalledIn } from "./recalled.ts";
 import { type ArchiveReceipt, type CompactionReport, reportOf } from "./report.ts";
-import { type LiveSession, type SessionPorts, settle } from "./session.ts";
+import { type LiveSession, type SessionPorts, settle, standingState } from "./session.ts";
 import { toldWith } from "./told.ts";
 
 export interface RoundInput {
@@ -174,13 +174,15 @@ function planFor(input: RoundInput): CompactionPlan {
 }
 
 /**
- * Automatic rounds must shrink the list; a manual one only needs something new to summarize: a summary of a summary
- * says less than the one that is there.
+ * Automatic rounds must shrink the list; a manual one only needs something to summarize, or to archive, that the last
+ * compaction did not see: a summary of a summary says less than the one that is there.
  */
 function isWorthwhile(plan: CompactionPlan, { decision, session, budget, target }: RoundInput): boolean {
   const changed = plan.entries.filter((entry) => entry.action !== "keep");
   if (changed.length === 0 || decision.reason === "max_bytes") return changed.length > 0;
-  const isNew = changed.some(({ index }) => session.view[index]?.meta?.summaryVersion === undefined);
+  const isNew =
+    session.log.length > (standingState(session).epochStart ?? 0) ||
+    changed.some(({ index }) => session.view[index]?.meta?.summaryVersion === undefined);
   if (decision.reason === "manual" && isNew) return true;
   const wanted = decision.reason !== "manual" || plan.tokensBefore > Math.min(budget, target ?? budget);
   return wanted && plan.tokensAfter < plan.tokensBefore;
