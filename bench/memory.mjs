@@ -2,33 +2,28 @@
 // with a memory (its ports in the manager, `afterTurn` after each turn) and one without, on disk, many compactions
 // among them. Wall clock and processor time of `preflight` alone; between turns both wait, as for a model, until the work
 // beside the run is done.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactManager } from "../dist/compaction/manager.js";
+import { CompactManager, decode } from "../dist/index.js";
 import { createChannelMemory } from "../dist/memory/index.js";
-import { decode } from "../dist/messages/codecs.js";
+import { digits, number, table } from "./markdown.mjs";
+import { quantile, seeded } from "./measure.mjs";
 
-const TURNS = Number(process.env.BENCH_TURNS ?? 400);
+const TURNS = 400;
+/** Turns that warm up. */
+const FIRST = 40;
 const THINKING_MS = 5;
+const WINDOW = 48_000;
+
+const WORDS = "const|return|error|src/manager.ts|value|the|of|budget|=>".split("|");
 
 function words(seed, count) {
-  let state = seed * 2654435761 + 1;
-  return Array.from({ length: count }, () => {
-    state = (state * 1103515245 + 12345) & 0x7fffffff;
-    return [
-      "const",
-      "return",
-      "error",
-      "src/manager.ts",
-      "value",
-      "the",
-      "of",
-      "budget",
-      "=>",
-      `n${state % 10_000}`,
-    ][state % 10];
-  }).join(" ");
+  const random = seeded(seed);
+  return Array.from(
+    { length: count },
+    () => WORDS[Math.floor(random() * 10)] ?? `n${Math.floor(random() * 10_000)}`,
+  ).join(" ");
 }
 
 function turn(number) {
@@ -60,8 +55,6 @@ function turn(number) {
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const share = (values, part) =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
 
 function side(withMemory) {
   const root = mkdtempSync(join(tmpdir(), "compact-bench-"));
@@ -69,7 +62,7 @@ function side(withMemory) {
     ? createChannelMemory({ workspaceDir: join(root, "work"), channelDir: join(root, "work", "team") })
     : undefined;
   const config = {
-    maxContextTokens: 48_000,
+    maxContextTokens: WINDOW,
     policy: { keepRecentTurns: 4 },
     storage: { kind: "fs", root: join(root, "archive") },
   };
@@ -77,57 +70,70 @@ function side(withMemory) {
   return { root, memory, manager, list: [], passed: [], compacted: [] };
 }
 
-async function step(one, number) {
+async function step(one, number, measured) {
   one.list.push(...turn(number));
   const started = performance.now();
   const before = process.cpuUsage();
   const { report } = await one.manager.preflight("session", one.list);
   const { user, system } = process.cpuUsage(before);
   const spent = { wall: performance.now() - started, cpu: (user + system) / 1000 };
-  if (number > 40) (report.compacted ? one.compacted : one.passed).push(spent);
+  if (measured) (report.compacted ? one.compacted : one.passed).push(spent);
   one.memory?.afterTurn(decode(one.list, "openai-chat"));
 }
 
-const sides = [side(false), side(true)];
-for (let number = 0; number < TURNS; number += 1) {
-  // Who goes first changes from turn to turn.
-  for (const one of number % 2 === 0 ? sides : sides.toReversed()) {
-    await step(one, number);
-    await pause(THINKING_MS);
-    await one.memory?.settled();
-  }
-}
-const figures = (spent) => {
+const figuresOf = (spent) => {
   const of = (kind, part) =>
-    share(
+    quantile(
       spent.map((one) => one[kind]),
       part,
     );
   return { count: spent.length, p50: of("wall", 0.5), p99: of("wall", 0.99), cpu: of("cpu", 0.5) };
 };
-const report = {};
-for (const kind of ["passed", "compacted"]) {
-  const [without, with_] = sides.map((one) => figures(one[kind]));
-  const ratio = Object.fromEntries(["p50", "p99", "cpu"].map((name) => [name, with_[name] / without[name]]));
-  report[kind] = { without, with: with_, ratio };
+
+async function run({ quick }) {
+  const sides = [side(false), side(true)];
+  for (let number = 0; number < (quick ? 60 : TURNS); number += 1) {
+    // Who goes first changes from turn to turn.
+    for (const one of number % 2 === 0 ? sides : sides.toReversed()) {
+      await step(one, number, quick || number > FIRST);
+      await pause(THINKING_MS);
+      await one.memory?.settled();
+    }
+  }
+  for (const one of sides) {
+    await one.manager.flush();
+    await one.memory?.close();
+    rmSync(one.root, { recursive: true, force: true });
+  }
+  const both = (kind) => sides.map((one) => figuresOf(one[kind]));
+  return { window: WINDOW, passed: both("passed"), compacted: both("compacted") };
 }
-for (const one of sides) {
-  await one.manager.flush();
-  await one.memory?.close();
-  rmSync(one.root, { recursive: true, force: true });
+
+const ratio = ([without, with_], of) => with_[of] / without[of];
+
+function memoryTable(label, [without, with_]) {
+  const row = (name, { count, p50, p99, cpu }) => [name, count, digits(p50), digits(p99), digits(cpu)];
+  const ratios = ["p50", "p99", "cpu"].map((of) => ratio([without, with_], of).toFixed(2));
+  return table(
+    [label, "checks", "p50, clock", "p99, clock", "p50, processor"],
+    [row("without a memory", without), row("with a memory", with_), ["ratio", "", ...ratios]],
+  );
 }
-const table = (kind, label) => {
-  const { without, with: with_, ratio } = report[kind];
-  const row = (name, { count = "", p50, p99, cpu }) =>
-    `| ${name} | ${count} | ${p50.toFixed(2)} | ${p99.toFixed(2)} | ${cpu.toFixed(2)} |`;
-  return [
-    `| ${label}, ms | checks | p50 | p99 | processor, p50 |`,
-    "|---|---|---|---|---|",
-    row("without a memory", without),
-    row("with a memory", with_),
-    row("ratio", ratio),
-    "",
-  ].join("\n");
+
+const section = ({ window, passed, compacted }) =>
+  [
+    `Two sessions of the same turns side by side, with and without a memory, on disk, in a window of ${number(window)} tokens; milliseconds.`,
+    memoryTable("checks that pass", passed),
+    memoryTable("checks that compact", compacted),
+    `At a compaction with a memory, what leaves is queued, \`SESSION.md\` is refreshed and what leaves is taken in. No model is
+asked.`,
+  ].join("\n\n");
+
+export const bench = {
+  title: "What a memory adds to the check",
+  run,
+  headline: ({ passed, compacted }) =>
+    `${ratio(passed, "cpu").toFixed(2)} x a check without one, ${ratio(compacted, "cpu").toFixed(2)} x one that compacts`,
+  section,
+  pages: [{ path: "docs/memory.md", mark: "cost", render: section }],
 };
-console.log(`${table("passed", "checks that pass")}\n${table("compacted", "checks that compact")}`);
-if (process.argv[2] !== undefined) writeFileSync(process.argv[2], `${JSON.stringify(report, null, 2)}\n`);

@@ -1,169 +1,153 @@
-// The cost of the check before each model call: a session of 1,000 turns and about 580,000 tokens in which only the
-// newest turn is new, and the same session resumed in a new manager from its stored state. Wall clock, medians.
-// Beside it, in the same run: counting the whole list anew, warm, with tiktoken and with gpt-tokenizer.
-import { writeFileSync } from "node:fs";
-import { countTokens as gptCount } from "gpt-tokenizer/encoding/o200k_base";
-import { get_encoding } from "tiktoken";
+// The check before each model call while nothing is due, by the size of the session: one new turn behind a list that is
+// known, and the same session resumed by a new manager from what was stored. Beside it, in the same run, what others do
+// at that place: LangChain's summarization middleware below its trigger, and counting the whole list anew.
 import { CompactManager } from "../dist/compaction/manager.js";
 import { createMemoryDriver } from "../dist/storage/drivers/memory.js";
+import { createCurve, curvePicture, curveTable, timesWorse } from "./curve.mjs";
+import { digits, number } from "./markdown.mjs";
+import { clockTime, spread } from "./measure.mjs";
+import { loadPeers } from "./peers.mjs";
+import { session, turns } from "./sessions.mjs";
 
-const TURNS = 1000;
-const NEW_TURNS = 300;
-const ROUNDS = 8;
+const SIZES = [30_000, 100_000, 300_000, 1_000_000, 3_000_000];
+const CHECKS = 240;
+const RECOUNTS = 3;
+const RESUMPTIONS = 9;
 
-function words(seed, count) {
-  let state = seed * 2654435761 + 1;
-  const list = [];
-  for (let index = 0; index < count; index += 1) {
-    state = (state * 1103515245 + 12345) & 0x7fffffff;
-    list.push(
-      [
-        "const",
-        "return",
-        "error",
-        "src/manager.ts",
-        "value",
-        "the",
-        "of",
-        "budget",
-        "=>",
-        `n${state % 10_000}`,
-      ][state % 10],
-    );
-  }
-  return list.join(" ");
-}
-
-/**
- * One turn: an ask, a call with its result, an answer. As in recorded sessions most results are short and a tenth of
- * them hold most of the text; 580 tokens on average.
- */
-function turn(number) {
-  return [
-    { role: "user", content: `step ${number}: ${words(number, 30)}` },
-    {
-      role: "assistant",
-      content: null,
-      tool_calls: [
-        {
-          id: `call_${number}`,
-          type: "function",
-          function: { name: "read_file", arguments: JSON.stringify({ path: `src/f${number}.ts` }) },
-        },
-      ],
-    },
-    {
-      role: "tool",
-      tool_call_id: `call_${number}`,
-      content: words(number + 7, number % 10 === 0 ? 3400 : 98),
-    },
-    { role: "assistant", content: `done ${number}: ${words(number + 3, 86)}` },
-  ];
-}
-
-const config = {
-  model: "gpt-4.1",
-  maxContextTokens: 1_047_576,
+/** Nothing is due: the window is four times the session. */
+const config = (tokens) => ({
+  maxContextTokens: tokens * 4,
   storage: { kind: "memory" },
   policy: { triggerPct: 0.95 },
-};
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-const percentile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)];
+});
+const quiet = { onWarning: () => undefined };
+/** A host waits for its model here; what the check left to do is done meanwhile. */
+const modelCall = () => new Promise((resolve) => setImmediate(resolve));
 
-async function steadyState() {
-  const times = [];
-  let tokens = 0;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const manager = new CompactManager(config, { onWarning: () => {} });
-    const list = Array.from({ length: TURNS }, (_, number) => turn(number)).flat();
-    await manager.preflight("session", list);
-    tokens = manager.getState("session").totalTokens;
-    for (let number = 0; number < NEW_TURNS; number += 1) {
-      list.push(...turn(TURNS + round * NEW_TURNS + number));
-      const started = performance.now();
-      await manager.preflight("session", list);
-      // The first round warms up.
-      if (round > 0) times.push((performance.now() - started) * 1000);
-      // A real host waits for its model here; the events of this check are handed over meanwhile.
-      await new Promise((resolve) => setImmediate(resolve));
+/** The check as each library has it: `enter` takes new messages in, `check` is what is measured. */
+async function contestants(tokens) {
+  const manager = new CompactManager(config(tokens), quiet);
+  const list = session(tokens).slice(0, -1);
+  await manager.preflight("session", list);
+  const total = manager.getState("session").totalTokens;
+  const ours = {
+    name: "compact-context",
+    enter: (turn) => list.push(...turn),
+    check: () => manager.preflight("session", list),
+  };
+  const { langchain } = await loadPeers();
+  if (langchain === undefined) return { total, list: [ours] };
+  const messages = langchain.instances(list);
+  const middleware = langchain.summarization({ trigger: { tokens: tokens * 4 } });
+  const theirs = {
+    name: "LangChain summarizationMiddleware, its estimate",
+    enter: (turn) => messages.push(...langchain.instances(turn)),
+    check: () => middleware(messages),
+  };
+  return { total, list: [ours, theirs] };
+}
+
+/** Microseconds of the clock of each check of one new turn. */
+async function checks(list, count) {
+  const times = list.map(() => []);
+  const more = turns(2);
+  for (let index = 0; index < count + 20; index += 1) {
+    const turn = more.next().value.map((message) => renamed(message, index));
+    for (const [at, { enter, check }] of list.entries()) {
+      enter(turn);
+      const { ms } = await clockTime(check);
+      // The first ones warm up.
+      if (index >= 20) times[at].push(ms * 1000);
+      await modelCall();
     }
   }
-  return {
-    tokens,
-    median: median(times),
-    min: Math.min(...times),
-    p95: percentile(times, 0.95),
-    max: Math.max(...times),
-  };
+  return times.map(spread);
+}
+
+/** New turns bring ids of their own. */
+function renamed(message, index) {
+  const id = `new_${index}`;
+  if (message.role === "tool") return { ...message, tool_call_id: id };
+  if (message.tool_calls === undefined) return { ...message };
+  return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id })) };
 }
 
 /** A new manager over what another has stored, and a list of new objects with the same content. */
-async function resumed(leave) {
+async function resumed(tokens, rounds) {
   const storage = createMemoryDriver();
-  const list = Array.from({ length: TURNS }, (_, number) => turn(number)).flat();
-  const first = new CompactManager(config, { storage, onWarning: () => {} });
-  await leave(first, list);
+  const list = session(tokens);
+  const first = new CompactManager(config(tokens), { ...quiet, storage });
+  await first.preflight("session", list);
+  await first.flush();
   const times = [];
-  for (let round = 0; round < 30; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const again = structuredClone(list);
-    const manager = new CompactManager(config, { storage, onWarning: () => {} });
-    const started = performance.now();
-    await manager.preflight("session", again);
-    times.push(performance.now() - started);
-    await new Promise((resolve) => setImmediate(resolve));
+    const manager = new CompactManager(config(tokens), { ...quiet, storage });
+    const { ms } = await clockTime(() => manager.preflight("session", again));
+    times.push(ms * 1000);
+    await modelCall();
   }
-  return { median: median(times), min: Math.min(...times), max: Math.max(...times) };
+  return spread(times);
 }
 
-/** Looked at and stored, never compacted. */
-const counted = () =>
-  resumed(async (manager, list) => {
-    await manager.preflight("session", list);
-    await manager.flush();
-  });
-
-const compacted = () => resumed((manager, list) => manager.manualCompact("session", list));
-
-function recounted() {
-  const list = Array.from({ length: TURNS }, (_, number) => turn(number)).flat();
-  const texts = list.map((message) => message.content ?? JSON.stringify(message.tool_calls));
-  const tiktoken = get_encoding("o200k_base");
-  const time = (count) => {
-    const runs = [];
-    for (let round = 0; round < 3; round += 1) {
-      const started = performance.now();
-      for (const text of texts) count(text);
-      runs.push(performance.now() - started);
-    }
-    return median(runs);
+async function recounted(tokens) {
+  const { get_encoding: encodingOf } = await import("tiktoken");
+  const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
+  const encoding = encodingOf("o200k_base");
+  const texts = session(tokens).map((message) => `${message.content}${JSON.stringify(message.tool_calls)}`);
+  const time = async (count) => {
+    const times = [];
+    for (let round = 0; round < RECOUNTS; round += 1)
+      times.push((await clockTime(() => texts.reduce((sum, text) => sum + count(text), 0))).ms * 1000);
+    return spread(times);
   };
-  return {
-    tiktoken: time((text) => tiktoken.encode_ordinary(text).length),
-    gptTokenizer: time((text) => gptCount(text)),
-  };
+  const figures = [
+    {
+      name: "all counted anew, tiktoken",
+      point: await time((text) => encoding.encode_ordinary(text).length),
+    },
+    { name: "all counted anew, gpt-tokenizer with a warm cache", point: await time(countTokens) },
+  ];
+  encoding.free();
+  return figures;
 }
 
-const steady = await steadyState();
-const cold = await counted();
-const coldCompacted = await compacted();
-const naive = recounted();
-const report = { steady, cold, coldCompacted, naive };
-console.log(`preflight, ${TURNS} turns, ${steady.tokens.toLocaleString("en")} tokens`);
-console.log(
-  `  one new turn    median ${steady.median.toFixed(1)} µs   min ${steady.min.toFixed(1)} µs   p95 ${steady.p95.toFixed(1)} µs   max ${steady.max.toFixed(0)} µs`,
-);
-for (const [name, { median: middle, min, max }] of [
-  ["resumed", cold],
-  ["  compacted", coldCompacted],
-])
-  console.log(
-    `  ${name.padEnd(16)}median ${middle.toFixed(2)} ms   min ${min.toFixed(2)} ms   max ${max.toFixed(2)} ms`,
-  );
-console.log(
-  `  counted anew    tiktoken ${naive.tiktoken.toFixed(0)} ms   gpt-tokenizer ${naive.gptTokenizer.toFixed(0)} ms`,
-);
-console.log(
-  `  ratio           ${Math.round((naive.tiktoken * 1000) / steady.median)} x tiktoken   ${Math.round((naive.gptTokenizer * 1000) / steady.median)} x gpt-tokenizer`,
-);
-const out = process.argv.indexOf("--json");
-if (out > 0) writeFileSync(process.argv[out + 1], JSON.stringify(report, undefined, 2));
+async function run({ quick }) {
+  const sizes = quick ? [3_000, 12_000] : SIZES;
+  const totals = [...sizes];
+  const { put, curve } = createCurve({ by: "tokens", unit: "µs of the clock", more: false, sizes: totals });
+  for (const [index, size] of sizes.entries()) {
+    const { total, list } = await contestants(size);
+    totals[index] = total;
+    const points = await checks(list, quick ? 10 : CHECKS);
+    for (const [at, { name }] of list.entries()) put(name, index, points[at]);
+    const again = await resumed(size, quick ? 2 : RESUMPTIONS);
+    put("resumed from stored counts", index, again, { own: true });
+    for (const { name, point } of await recounted(size)) put(name, index, point);
+  }
+  return { curve: curve() };
+}
+
+const seriesOf = ({ series }, pattern) => series.find(({ name }) => pattern.test(name)).points;
+
+export const bench = {
+  title: "The check before a model call",
+  run,
+  headline({ curve }) {
+    const [{ points }] = curve.series;
+    const times = timesWorse(curve, seriesOf(curve, /tiktoken/).at(-1), points.at(-1));
+    return `${digits(points.at(-1).median)} µs at ${number(curve.sizes.at(-1))} tokens; counting anew with tiktoken takes ${digits(times)} times as long`;
+  },
+  section({ curve }) {
+    const p95 = curve.series[0].points.map(({ p95: time }) => digits(time)).join(" · ");
+    return [
+      `\`preflight\` with one new turn (an ask, a call, its result, an answer) behind a list that is known, and nothing due.
+One turn in ten brings a long result. The 95th percentiles are ${p95} µs.`,
+      curveTable(curve),
+      "![Time of a check by the size of the session](benchmarks/preflight.svg)",
+      `"Resumed" is the first check of a new manager over stored counts, with a list of new objects. LangChain's middleware estimates
+four characters a token; the others count the texts without overheads.`,
+    ].join("\n\n");
+  },
+  pictures: ({ curve }) => ({ preflight: curvePicture(curve, "The check before a model call") }),
+};

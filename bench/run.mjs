@@ -1,77 +1,91 @@
-// Every benchmark in turn, and the page of their results, docs/benchmarks.md. Needs dist/ (npm run build).
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+// npm run bench [-- NAMES] measures all benchmarks, or those named, and writes docs/benchmarks.md with what belongs to it.
+//   --quick   a look that takes seconds and writes nothing: the sections go to standard output
+//   --page    measures nothing: the pages anew from the stored figures; --out FOLDER writes them elsewhere
+import { execFileSync, fork } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { BENCHES, loadBench } from "./benches.mjs";
+import { readResults, sectionOf, writePages, writeResults } from "./page.mjs";
 
-const here = fileURLToPath(new URL(".", import.meta.url));
-const scratch = mkdtempSync(join(tmpdir(), "compact-bench-"));
-const load = loadavg()[0].toFixed(1);
-
-function run(script, ...args) {
-  const out = join(scratch, "out.json");
-  execFileSync(process.execPath, [join(here, script), ...args, "--json", out], { stdio: "inherit" });
-  return JSON.parse(readFileSync(out, "utf8"));
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean" }, page: { type: "boolean" }, out: { type: "string" } },
+});
+const unknown = positionals.filter((name) => !Object.hasOwn(BENCHES, name));
+if (unknown.length > 0) {
+  console.error(
+    `No benchmark is called ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}.`,
+  );
+  process.exit(2);
 }
 
-const encodings = ["o200k_base", "cl100k_base"].map((name) => run("tokens.mjs", "--encoding", name));
-// Other work on the machine only ever adds: the quietest of five runs says what the check itself costs.
-const preflight = Array.from({ length: 5 }, () => run("preflight.mjs")).toSorted(
-  (one, other) => one.steady.median - other.steady.median,
-)[0];
-rmSync(scratch, { recursive: true });
-writeFileSync(fileURLToPath(new URL("../docs/benchmarks.md", import.meta.url)), page());
-
-/** MB/s of each library by kind of text, and how many times slower than ours. */
-function tokenTable({ encoding, results, init_cpu_ms: init }) {
-  const libraries = Object.keys(init);
-  const rows = Object.entries(results).map(([text, figures]) => {
-    const cells = libraries.map((library) => {
-      const { mbPerSecond, timesSlower } = figures[library];
-      return library === libraries[0]
-        ? `**${mbPerSecond.toFixed(1)}**`
-        : `${mbPerSecond.toFixed(1)} (${timesSlower.toFixed(1)} x)`;
+/** The figures of a benchmark, measured by a process of its own. */
+function figuresOf(name) {
+  return new Promise((resolve, reject) => {
+    const child = fork(here("child.mjs"), [name, ...(values.quick ? ["quick"] : [])], {
+      execArgv: ["--expose-gc", "--max-old-space-size=6000"],
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    return `| ${text} | ${cells.join(" | ")} |`;
+    child.on("message", resolve);
+    child.on("exit", (code) => reject(new Error(`it ended with ${code} and without figures`)));
   });
-  return [
-    `| ${encoding}, MB/s | ${libraries.join(" | ")} |`,
-    `|---${"|---".repeat(libraries.length)}|`,
-    ...rows,
-    `| load and first count, ms | ${libraries.map((library) => init[library].toFixed(0)).join(" | ")} |`,
-  ].join("\n");
 }
 
-function page() {
-  const { steady, cold, coldCompacted, naive } = preflight;
-  const number = (value) => value.toLocaleString("en");
-  return `# Benchmarks
+const load = loadavg()[0];
 
-Made by \`npm run bench\`: ${cpus()[0].model.trim()}, ${cpus().length} cores, Node ${process.versions.node}, load ${load} at the start.
-The machine is shared and noisy: read the ratios, which come from one run each.
+async function measured(name) {
+  const started = performance.now();
+  const figures = await figuresOf(name);
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${cpus()[0].model.trim()}, ${cpus().length} cores`,
+    node: process.versions.node,
+    load: Number(load.toFixed(1)),
+    seconds: Math.round((performance.now() - started) / 1000),
+    figures,
+  };
+}
 
-## Counting tokens
+/** Measures a benchmark and keeps its figures; one that fails leaves its section as it was. */
+async function keep(name) {
+  try {
+    const result = await measured(name);
+    console.error(`${name}: ${result.seconds} s`);
+    if (values.quick) console.log(sectionOf(await loadBench(name), result));
+    else {
+      writeResults({ ...readResults(), [name]: result });
+      await writePages();
+    }
+  } catch (error) {
+    console.error(`${name} failed, its section stays as it was: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
 
-Text that no library has seen before, process CPU time, medians over rounds; in brackets how many times slower than
-ours. All libraries give the same counts.
+/** One after the other what a clock measures, then on all cores what it does not. */
+async function measureAll(names) {
+  const untimed = [];
+  for (const name of names) {
+    if ((await loadBench(name)).timed === false) untimed.push(name);
+    else await keep(name);
+  }
+  const next = async () => {
+    for (let name = untimed.shift(); name !== undefined; name = untimed.shift()) await keep(name);
+  };
+  await Promise.all(cpus().map(next));
+}
 
-${encodings.map(tokenTable).join("\n\n")}
+if (values.page) await writePages(values.out);
+else {
+  if (!values.quick && !existsSync(here("node_modules"))) installPeers();
+  await measureAll(positionals.length > 0 ? positionals : Object.keys(BENCHES));
+}
 
-## The check before a model call
-
-A session of 1,000 turns and ${number(steady.tokens)} tokens. One new turn is a question, a call, its result and an
-answer; everything before it is known. Most results are short, a tenth of them hold most of the text: the median is a turn
-of some 230 tokens, the 95th percentile one of some 3,700. The quietest of five runs is shown.
-
-| | median | 95th percentile | largest |
-|---|---|---|---|
-| one new turn (least: ${steady.min.toFixed(0)} µs) | ${steady.median.toFixed(0)} µs | ${steady.p95.toFixed(0)} µs | ${(steady.max / 1000).toFixed(1)} ms |
-| resumed by a new manager from stored counts | ${cold.median.toFixed(1)} ms | | ${cold.max.toFixed(1)} ms |
-| the same for a session that was compacted | ${coldCompacted.median.toFixed(1)} ms | | ${coldCompacted.max.toFixed(1)} ms |
-| the whole list counted anew with tiktoken | ${naive.tiktoken.toFixed(0)} ms | | |
-| the whole list counted anew with gpt-tokenizer, its cache warm | ${naive.gptTokenizer.toFixed(0)} ms | | |
-
-The check is ${number(Math.round((naive.tiktoken * 1000) / steady.median))} times quicker than counting anew with tiktoken, ${number(Math.round((naive.gptTokenizer * 1000) / steady.median))} times quicker than with gpt-tokenizer.
-`;
+function installPeers() {
+  console.error("The libraries beside Compact are installed once, into bench/node_modules.");
+  const flags = ["--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund"];
+  execFileSync("npm", ["install", "--prefix", here("."), ...flags], { stdio: "inherit" });
 }

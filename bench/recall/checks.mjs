@@ -1,7 +1,8 @@
 // Our Markdown reader and stemmer against the reference ones, on drawn texts and on the words of the conversations.
-import { createRequire } from "node:module";
 import { scanMarkdown } from "../../dist/memory/markdown.js";
 import { englishStem } from "../../dist/memory/ranking/stem.js";
+import { seeded } from "../measure.mjs";
+import { optional } from "../peers.mjs";
 
 const LINES = [
   ..."# one|## two ##|### |#no|####### no|    # code|   # three|text|- item|1. item|```|~~~|````|``` js|  ```|    ```".split(
@@ -10,14 +11,13 @@ const LINES = [
   ..."<!--|-->|<!-- a -->|<!-- # a|b --> c|text <!-- x --> more|## four <!-- x -->|> quote| |".split("|"),
 ];
 
-/** Headings that a reference parser finds in drawn texts, against ours; the texts on which they differ. */
+/** Headings that a reference parser finds in drawn texts, against ours, and the texts on which they differ; null without the parser. */
 export async function markdownDifferences(count) {
-  const { parse, postprocess, preprocess } = await import("micromark");
-  let state = 1;
-  const random = (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const micromark = await optional("micromark");
+  if (micromark === undefined) return null;
+  const { parse, postprocess, preprocess } = micromark;
+  const draw = seeded(1);
+  const random = (below) => Math.floor(draw() * below);
   const reference = (text) => {
     const events = postprocess(
       parse()
@@ -50,8 +50,10 @@ function isOurOwn(text) {
   return unclosed || /^(?:- |1\. |> )/m.test(text);
 }
 
-/** Words whose stem is not the reference's. */
-export function stemDifferences(words) {
-  const reference = createRequire(import.meta.url)("snowball-stemmers").newStemmer("english");
+/** Words whose stem is not the reference's; null without the reference. */
+export async function stemDifferences(words) {
+  const stemmers = await optional("snowball-stemmers");
+  if (stemmers === undefined) return null;
+  const reference = stemmers.default.newStemmer("english");
   return words.filter((word) => englishStem(word) !== reference.stem(word));
 }

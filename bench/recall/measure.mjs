@@ -1,23 +1,10 @@
 // The figures of one system on the conversations, and of ours with other weights.
 import { packMemories, RANKING_WEIGHTS } from "../../dist/memory/index.js";
+import { processorTime, quantile } from "../measure.mjs";
 import { mean, recallOf } from "./locomo.mjs";
-import { SYSTEMS } from "./peers.mjs";
 
-const [ours] = SYSTEMS;
 const ROOM = 3_500;
 const DEPTHS = [3, 5, 10, 20, 50];
-
-/** A quantile of a list of numbers. */
-export const quantile = (values, share) =>
-  values.toSorted((one, other) => one - other)[Math.floor(values.length * share)];
-
-/** Processor time of a call in ms: other work on the machine only adds to the clock. */
-export function processorTime(work) {
-  const before = process.cpuUsage();
-  const result = work();
-  const { user, system } = process.cpuUsage(before);
-  return [(user + system) / 1000, result];
-}
 
 /** Texts that follow one another while there is room, as they are; one that does not fit is passed over. */
 function bareIds(ids, texts) {
@@ -46,11 +33,11 @@ function packedIds(ids, byId) {
 /** One row for each question: what was found of its evidence. */
 export function measure(system, conversations, options) {
   return conversations.map(({ id, candidates, questions }) => {
-    const [build, index] = processorTime(() => system.create(candidates, options));
+    const { ms: build, value: index } = processorTime(() => system.create(candidates, options));
     const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
     const texts = new Map(candidates.map(({ id: turn, content, author }) => [turn, `${author}: ${content}`]));
     const rows = questions.map((question) => {
-      const [time, ids] = processorTime(() => index.search(question.text, 60));
+      const { ms: time, value: ids } = processorTime(() => index.search(question.text, 60));
       return {
         category: question.category,
         time,
@@ -112,7 +99,7 @@ function neighbours() {
  * What choosing weights on these conversations is worth: for each conversation the neighbouring weights that are best
  * on the four others, measured on it.
  */
-export function leaveOneOut(conversations) {
+export function leaveOneOut(ours, conversations) {
   const variants = neighbours().map((weights) => ({
     weights,
     rows: measure(ours, conversations, { weights }).map((one) => main(one.rows).map(({ at }) => at[10])),

@@ -1,17 +1,6 @@
 // What else finds text: each takes candidates and gives `search(query, limit)`, ids best first.
-import { createRequire } from "node:module";
 import { createRecallIndex } from "../../dist/memory/index.js";
-
-const require = createRequire(import.meta.url);
-const optional = (name) => {
-  try {
-    return require(name);
-  } catch {
-    return undefined;
-  }
-};
-const MiniSearch = optional("minisearch");
-const sqlite = optional("node-sqlite3-wasm");
+import { optional } from "../peers.mjs";
 
 const ours = {
   name: "compact-context",
@@ -21,7 +10,7 @@ const ours = {
   },
 };
 
-const miniSearch = (name, options) => ({
+const miniSearch = (MiniSearch, name, options) => ({
   name,
   create(candidates) {
     const index = new MiniSearch({ fields: ["content", "author"] });
@@ -37,7 +26,7 @@ const miniSearch = (name, options) => ({
   },
 });
 
-const fts5 = (name, tokenizer) => ({
+const fts5 = (sqlite, name, tokenizer) => ({
   name,
   create(candidates) {
     const database = new sqlite.Database();
@@ -64,15 +53,23 @@ const fts5 = (name, tokenizer) => ({
   },
 });
 
-export const SYSTEMS = [
-  ours,
-  ...(MiniSearch === undefined
-    ? []
-    : [
-        miniSearch("MiniSearch", {}),
-        miniSearch("MiniSearch, fuzzy and prefix", { fuzzy: 0.2, prefix: true }),
-      ]),
-  ...(sqlite === undefined
-    ? []
-    : [fts5("SQLite FTS5 unicode61, OR", "unicode61"), fts5("SQLite FTS5 porter, OR", "porter unicode61")]),
-];
+/** Ours, then those that are installed. */
+export async function systems() {
+  const MiniSearch = (await optional("minisearch"))?.default;
+  const sqlite = (await optional("node-sqlite3-wasm"))?.default;
+  return [
+    ours,
+    ...(MiniSearch === undefined
+      ? []
+      : [
+          miniSearch(MiniSearch, "MiniSearch", {}),
+          miniSearch(MiniSearch, "MiniSearch, fuzzy and prefix", { fuzzy: 0.2, prefix: true }),
+        ]),
+    ...(sqlite === undefined
+      ? []
+      : [
+          fts5(sqlite, "SQLite FTS5 unicode61, OR", "unicode61"),
+          fts5(sqlite, "SQLite FTS5 porter, OR", "porter unicode61"),
+        ]),
+  ];
+}

@@ -1,16 +1,11 @@
 // Queries over many made-up sections: words drawn by Zipf's law from 200,000, 60 a section, five words a query.
-import { createRecallIndex } from "../../dist/memory/index.js";
-import { processorTime, quantile } from "./measure.mjs";
+import { processorTime, seeded, spread } from "../measure.mjs";
 
 const VOCABULARY = 200_000;
 const QUERIES = 300;
 
 function createDraw(seed) {
-  let state = seed;
-  const random = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
+  const random = seeded(seed);
   const sums = new Float64Array(VOCABULARY);
   let total = 0;
   for (let rank = 0; rank < VOCABULARY; rank++) {
@@ -30,18 +25,54 @@ function createDraw(seed) {
   };
 }
 
-export function scale(count) {
-  const draw = createDraw(count);
-  const words = (length) => Array.from({ length }, draw).join(" ");
-  const candidates = Array.from({ length: count }, (_, place) => ({
-    id: String(place),
-    content: words(60),
-    section: Math.floor(place / 20),
-    order: place % 20,
-  }));
-  const [build, index] = processorTime(() => createRecallIndex(candidates));
-  const queries = Array.from({ length: QUERIES }, () => words(5));
-  for (const query of queries.slice(0, 50)) index.search(query);
-  const times = queries.map((query) => processorTime(() => index.search(query))[0]);
-  return { count, build, p50: quantile(times, 0.5), p95: quantile(times, 0.95) };
+const SIZES = [300, 1_000, 3_000, 10_000, 30_000, 100_000];
+/** What libraries beside ours are asked for at most: beyond, building their indexes takes minutes. */
+const PEERS_MOST = 30_000;
+
+function measureOne({ create }, candidates, queries) {
+  const { ms: build, value: index } = processorTime(() => create(candidates));
+  for (const query of queries.slice(0, 50)) index.search(query, 10);
+  const times = queries.map((query) => processorTime(() => index.search(query, 10)).ms);
+  index.close();
+  return { build, queries: spread(times) };
 }
+
+/** Building and queries by system and number of sections; not measured where null. */
+export function scale(systems, quick) {
+  const sizes = quick ? [100, 200] : SIZES;
+  const rows = sizes.map((count) => {
+    const draw = createDraw(count);
+    const words = (length) => Array.from({ length }, draw).join(" ");
+    const candidates = Array.from({ length: count }, (_, place) => ({
+      id: String(place),
+      content: words(60),
+      author: "",
+      section: Math.floor(place / 20),
+      order: place % 20,
+    }));
+    const queries = Array.from({ length: quick ? 10 : QUERIES }, () => words(5));
+    return systems.map((system, index) =>
+      index > 0 && count > PEERS_MOST ? null : measureOne(system, candidates, queries),
+    );
+  });
+  return { sizes, names: systems.map(({ name }) => name), rows };
+}
+
+const curveOf = ({ sizes, names, rows }, point) => ({
+  by: "sections",
+  unit: "ms",
+  more: false,
+  sizes,
+  series: names.map((name, index) => ({
+    name,
+    points: rows.map((row) => (row[index] === null ? null : point(row[index]))),
+  })),
+});
+
+/** Time of a query. */
+export const queryCurve = (measured) =>
+  curveOf(measured, ({ queries: { median, least, p95 } }) => ({ median, least, most: p95 }));
+
+/** Time of taking all sections in. */
+export const buildCurve = (measured) =>
+  curveOf(measured, ({ build }) => ({ median: build, least: build, most: build }));

@@ -1,4 +1,4 @@
-// The half of the corpus that may be looked at while patterns are written; `node bench/redaction/run.mjs --misses` shows its misses.
+// The half of the corpus that may be looked at while patterns are written; `node bench/redaction/misses.mjs` shows its misses.
 
 const tokens = {
   GitHub: (d) => `ghp_${d.of("base62", 36)}`,

@@ -1,4 +1,5 @@
 // Redactors that are npm packages, when they are installed: [name, text → text].
+import { optional } from "../peers.mjs";
 
 /** Those that can be loaded; none where nothing is installed. */
 export async function loadPeers() {
@@ -6,24 +7,12 @@ export async function loadPeers() {
   return peers.filter((peer) => peer !== undefined);
 }
 
-async function load(...paths) {
-  try {
-    return await Promise.all(
-      paths.map((path) => import(new URL(`peers/node_modules/${path}`, import.meta.url))),
-    );
-  } catch {
-    return undefined;
-  }
-}
-
 /** secretlint reports ranges: what it reports is taken out. */
 async function secretlint() {
-  const loaded = await load(
-    "@secretlint/core/module/index.js",
-    "@secretlint/secretlint-rule-preset-recommend/module/index.js",
-  );
-  if (loaded === undefined) return undefined;
-  const [{ lintSource }, preset] = loaded;
+  const core = await optional("@secretlint/core");
+  const preset = await optional("@secretlint/secretlint-rule-preset-recommend");
+  if (core === undefined || preset === undefined) return undefined;
+  const { lintSource } = core;
   const rule = preset.creator ?? preset.rules;
   const config = { rules: [{ id: "@secretlint/secretlint-rule-preset-recommend", rule, options: {} }] };
   return [
@@ -42,9 +31,8 @@ async function secretlint() {
 }
 
 async function scrubber() {
-  const loaded = await load("@redactpii/node/lib/index.js");
+  const loaded = await optional("@redactpii/node");
   if (loaded === undefined) return undefined;
-  const [{ Redactor }] = loaded;
-  const redactor = new Redactor();
+  const redactor = new loaded.Redactor();
   return ["@redactpii/node", (text) => redactor.redact(text)];
 }

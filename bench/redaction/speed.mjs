@@ -1,29 +1,33 @@
-// How fast the redaction is on ordinary messages, and on texts made to slow it down.
+// How fast redactors are on ordinary messages, and ours on texts made to slow it down.
+import { createCurve } from "../curve.mjs";
+import { clockTime, inTurns, processorTimeOf, spread } from "../measure.mjs";
 
-const ROUNDS = 5;
 const MEGABYTE = 1_000_000;
+/** Processor time that each redactor has in a round. */
+const SHARE_MS = 300;
 
-/** MB of process time by size of message; the text is code and prose without secrets. */
-export function speedOf(redactText, { mentioning, others }) {
-  const text = [...others, ...mentioning].join("\n").slice(0, 2 * MEGABYTE);
-  return {
-    small: megabytesPerSecond(redactText, text, 2000),
-    large: megabytesPerSecond(redactText, text, 200_000),
-  };
-}
-
-function megabytesPerSecond(redactText, text, size) {
-  const messages = Array.from({ length: Math.floor(text.length / size) }, (_, index) =>
-    text.slice(index * size, (index + 1) * size),
-  );
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round++) {
-    const start = process.cpuUsage();
-    for (const message of messages) redactText(message);
-    const { user, system } = process.cpuUsage(start);
-    best = Math.min(best, user + system);
+/** MB in a second of processor time by length of a message; the text is code and prose without secrets. */
+export async function speedCurve(redactors, { mentioning, others }, { sizes, rounds, share = SHARE_MS }) {
+  const lines = [...others, ...mentioning].join("\n");
+  const text = lines.repeat(Math.ceil((3 * sizes.at(-1)) / lines.length));
+  const { put, curve } = createCurve({ by: "characters of a message", unit: "MB/s", more: true, sizes });
+  const contestants = redactors.map(([name, redactText]) => ({ name, redactText }));
+  for (const [index, size] of sizes.entries()) {
+    const most = Math.floor(text.length / size);
+    // The first round warms up.
+    const samples = await inTurns(contestants, rounds + 1, async ({ redactText }, round) => {
+      let spent = 0;
+      let done = 0;
+      while (spent < share) {
+        const from = ((round * 101 + done) % most) * size;
+        spent += (await processorTimeOf(() => redactText(text.slice(from, from + size)))).ms;
+        done += 1;
+      }
+      return (done * size) / 1000 / spent;
+    });
+    for (const { name } of contestants) put(name, index, spread(samples.get(name).slice(1)));
   }
-  return (messages.length * size) / best;
+  return curve();
 }
 
 const PIECES = [
@@ -97,7 +101,13 @@ const PIECES = [
   ...["{", "[", '{"a":', '["', '{"token":"', "<password>", "+1 234 ", "4111 1111 ", "DE89 3704 "],
 ];
 
-/** Texts of 1 MB that repeat a piece, [piece, text]. */
-export function hostileTexts() {
-  return PIECES.map((piece) => [piece, piece.repeat(Math.ceil(MEGABYTE / piece.length)).slice(0, MEGABYTE)]);
+/** The text of 1 MB that takes longest, of all that repeat a piece. */
+export async function slowestHostile(redactText, length = MEGABYTE) {
+  let slowest = { ms: 0 };
+  for (const piece of PIECES) {
+    const text = piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+    const { ms } = await clockTime(() => redactText(text));
+    if (ms > slowest.ms) slowest = { piece, ms };
+  }
+  return { ...slowest, count: PIECES.length };
 }

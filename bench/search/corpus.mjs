@@ -1,16 +1,7 @@
 // Made-up agent sessions, the same on every machine: words by Zipf's law from a vocabulary of 200,000, every fourth
 // message a call with a path, every fourth its output.
 
-/** A generator of numbers from 0 to 1 (mulberry32, public domain). */
-function randomFrom(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
+import { clockTime, quantile, seeded } from "../measure.mjs";
 
 const VOCABULARY = 200_000;
 const WORDS = 60;
@@ -35,7 +26,7 @@ function textOf(random, words) {
 
 /** So many messages, about 60 words each, in turns of question, call, output, answer. */
 export function* messages(count) {
-  const random = randomFrom(7);
+  const random = seeded(7);
   for (let index = 0; index < count; index++) {
     const id = `m${index}`;
     const text = textOf(random, Math.floor(WORDS * (0.5 + random())));
@@ -57,7 +48,7 @@ export function* messages(count) {
 
 /** Queries of five words each, by the same law as the texts. */
 export function queries(count) {
-  const random = randomFrom(11);
+  const random = seeded(11);
   return Array.from({ length: count }, () => textOf(random, 5));
 }
 
@@ -68,35 +59,16 @@ export function plainText({ parts: [part] }) {
   return part.content;
 }
 
-/** Milliseconds of some work, and what it gave. */
-export async function timed(work) {
-  const started = performance.now();
-  const value = await work();
-  return { ms: performance.now() - started, value };
-}
-
-export function percentile(sorted, share) {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-}
-
 /** Median and 95th percentile of the quickest of three times of each query, all warm: other work on the machine only adds. */
 export async function timeQueries(texts, search) {
   const times = texts.map(() => Number.POSITIVE_INFINITY);
   let hits = 0;
   for (let round = 0; round < 4; round++) {
     for (const [index, text] of texts.entries()) {
-      const { ms, value } = await timed(() => search(text));
+      const { ms, value } = await clockTime(() => search(text));
       if (round > 0) times[index] = Math.min(times[index], ms);
       else hits += value;
     }
   }
-  times.sort((one, other) => one - other);
-  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95), hits };
-}
-
-/** Megabytes that this process holds after a collection of garbage. */
-export function heldMegabytes() {
-  globalThis.gc();
-  const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / 1e6;
+  return { p50: quantile(times, 0.5), p95: quantile(times, 0.95), hits };
 }

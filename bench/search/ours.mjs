@@ -1,17 +1,15 @@
-// The archive's own search over messages in one session: node --expose-gc ours.mjs MESSAGES DIST OUT
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+// The archive's own search over messages in one session: node --expose-gc ours.mjs MESSAGES QUERIES; prints its figures as JSON.
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { heldMegabytes, messages, queries, timed, timeQueries } from "./corpus.mjs";
+import { createRedactor } from "../../dist/redaction/redactor.js";
+import { createArchive } from "../../dist/storage/archive.js";
+import { createArchiveSearch } from "../../dist/storage/archive-search.js";
+import { createFsDriver } from "../../dist/storage/drivers/fs.js";
+import { clockTime, heldMegabytes } from "../measure.mjs";
+import { messages, queries, timeQueries } from "./corpus.mjs";
 
-const [count, dist, out] = [Number(process.argv[2]), process.argv[3], process.argv[4]];
-const load = (path) => import(pathToFileURL(join(dist, path)).href);
-const { createArchive } = await load("storage/archive.js");
-const { createArchiveSearch } = await load("storage/archive-search.js");
-const { createFsDriver } = await load("storage/drivers/fs.js");
-const { createRedactor } = await load("redaction/redactor.js");
-
+const [count, asked] = process.argv.slice(2).map(Number);
 const STEP = 250;
 const root = mkdtempSync(join(tmpdir(), "compact-search-"));
 const driver = createFsDriver({ root });
@@ -26,14 +24,14 @@ for (const message of messages(count)) {
 const open = () => createArchiveSearch(driver, { nameOf: async (folder) => folder });
 const before = heldMegabytes();
 const built = open();
-const build = await timed(() => built.refresh("session"));
+const build = await clockTime(() => built.refresh("session"));
 const cold = open();
-const first = await timed(() => cold.search("kalo", { sessionId: "session" }));
-const texts = queries(300);
+const first = await clockTime(() => cold.search("kalo", { sessionId: "session" }));
+const texts = queries(asked);
 const search = (options) => async (text) => (await cold.search(text, options)).hits.length;
 const warm = await timeQueries(texts, search({ sessionId: "session", limit: 10 }));
 const phrase = await timeQueries(
-  texts.slice(0, 60).map((text) => `"${text.split(" ").slice(0, 2).join(" ")}"`),
+  texts.slice(0, Math.ceil(asked / 10)).map((text) => `"${text.split(" ").slice(0, 2).join(" ")}"`),
   search({ sessionId: "session", limit: 10 }),
 );
 const held = heldMegabytes() - before;
@@ -46,23 +44,21 @@ await archive.saveTranscript(
     parts: [{ type: "text", text: `new ${message.id}` }],
   })),
 );
-const added = await timed(() => cold.search("kalo", { sessionId: "session" }));
+const added = await clockTime(() => cold.search("kalo", { sessionId: "session" }));
 const folder = join(root, "session");
 const sizeOf = (path) =>
   readdirSync(path, { withFileTypes: true }).reduce(
     (sum, entry) => sum + (entry.isFile() ? statSync(join(path, entry.name)).size : 0),
     0,
   );
-const result = {
-  buildSeconds: build.ms / 1000,
+const figures = {
+  buildMs: build.ms,
   coldMs: first.ms,
   warm,
   phrase,
   addedMs: added.ms,
   heldMegabytes: held,
-  characters: cold.held(),
-  transcriptMegabytes: sizeOf(folder) / 1e6,
   indexMegabytes: sizeOf(join(folder, "search")) / 1e6,
 };
 rmSync(root, { recursive: true });
-writeFileSync(out, JSON.stringify(result));
+console.log(JSON.stringify(figures));
