@@ -1,5 +1,5 @@
-import { readlink, realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isInside, leadsTo } from "../memory/files/inside.ts";
 import { globPattern } from "./glob.ts";
 import type { AgentTool } from "./tool.ts";
 
@@ -11,9 +11,6 @@ export interface PathBound {
   readonly paths: readonly string[];
 }
 
-/** Links that follow one another; more of them are a circle. */
-const MOST_LINKS = 40;
-
 /** Why a call would leave the bound; undefined where it stays inside. Links are followed first. */
 export async function outsideOf(
   { by, paths }: PathBound,
@@ -24,30 +21,12 @@ export async function outsideOf(
   if (tool.paths === undefined)
     return `Not run: ${by} may touch ${paths.join(", ")} only, and ${tool.name} does not say which files it touches.`;
   const patterns = paths.map(globPattern);
-  const root = await realPath(resolve(workspaceDir));
+  const root = await leadsTo(resolve(workspaceDir));
   for (const path of tool.paths(args)) {
-    const real = await realPath(isAbsolute(path) ? path : join(root, path));
-    const inside = relative(root, real).split(sep).join("/");
-    if (
-      inside.startsWith("../") ||
-      inside === ".." ||
-      isAbsolute(inside) ||
-      !patterns.some((one) => one.test(inside))
-    )
+    const real = await leadsTo(isAbsolute(path) ? path : join(root, path));
+    const way = relative(root, real).split(sep).join("/");
+    if (!isInside(root, real) || !patterns.some((one) => one.test(way)))
       return `Not run: ${by} may touch ${paths.join(", ")} only, and ${path} is outside.`;
   }
   return undefined;
-}
-
-/** Where a path leads, also one that is not there yet, and a link that leads nowhere. */
-async function realPath(path: string, links = 0): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch {
-    const parent = dirname(path);
-    if (parent === path) return path;
-    const target = await readlink(path).catch(() => undefined);
-    if (target !== undefined && links < MOST_LINKS) return realPath(resolve(parent, target), links + 1);
-    return join(await realPath(parent, links), basename(path));
-  }
 }

@@ -5,6 +5,7 @@ import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { TextModel } from "../model.ts";
 import { createRedactor } from "../redaction/redactor.ts";
+import { findChannel } from "./changes/channel-files.ts";
 import { createMemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
 import { createIntake, type Intake } from "./lifecycle/intake.ts";
@@ -15,7 +16,6 @@ import { rerankBy } from "./lifecycle/rerank.ts";
 import { createTaken } from "./lifecycle/taken.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
-import { checkUser } from "./scope.ts";
 import { createSidecar } from "./sidecar/sidecar.ts";
 import type { Sidecar } from "./sidecar/task.ts";
 
@@ -190,8 +190,8 @@ function harmless<T>(listener: ((value: T) => void) | undefined): (value: T) => 
 /** Files and what an earlier process left; once, and again only when it failed. */
 function begun(parts: Parts): Promise<void> {
   const begin = async (): Promise<void> => {
-    const { workspaceDir, channelDir, user } = parts.options;
-    await checkUser(channelDir, user);
+    const { workspaceDir, channelDir } = parts.options;
+    await findChannel(parts.options);
     await ensureWorkspace(workspaceDir);
     await ensureChannel(channelDir);
     await parts.intake.resume();

@@ -1,8 +1,10 @@
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { talk } from "../../test/memory/talk.ts";
 import { createMemoryWriter } from "./changes/writer.ts";
+import { createChannelMemory } from "./channel-memory.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
 import { recallRelevantMemory } from "./recall.ts";
 import { openMemoryScope } from "./scope.ts";
@@ -21,7 +23,17 @@ it("names that lead out of the workspace are refused, whether something is there
   }
   const elsewhere = await mkdtemp(join(tmpdir(), "compact-other-"));
   await symlink(elsewhere, join(workspaceDir, "linked"));
-  await expect(openMemoryScope({ workspaceDir, channel: "linked" })).rejects.toMatchObject(refused);
+  for (const channel of ["linked", "linked/new"]) {
+    const users = ["ana"];
+    await expect(openMemoryScope({ workspaceDir, channel })).rejects.toMatchObject(refused);
+    await expect(openMemoryScope({ workspaceDir, channel, user: "ana", users })).rejects.toMatchObject(
+      refused,
+    );
+  }
+  const memory = createChannelMemory({ workspaceDir, channelDir: join(workspaceDir, "linked", "new") });
+  expect((await memory.recall("anything")).items).toEqual([]);
+  await memory.close(talk().user("Remember that the vault code is 7.").reply("Noted.").messages);
+  expect(await readdir(elsewhere)).toEqual([]);
   await expect(openMemoryScope({ workspaceDir, channel: "groups/运维" })).resolves.toBeDefined();
   await rm(elsewhere, { recursive: true });
 });

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { CompactError } from "../errors.ts";
-import { isInside, outside } from "./files/inside.ts";
+import { isInside, leadsTo, outside } from "./files/inside.ts";
 import { createFile, readMemoryFile } from "./files/write-file.ts";
 
 export interface MemoryScopeRequest {
@@ -10,7 +10,7 @@ export interface MemoryScopeRequest {
   readonly channel: string;
   /** Who asks. */
   readonly user?: string | undefined;
-  /** Whom a channel that is new is for; everybody in the workspace when left out. */
+  /** Whom a channel that names nobody yet is for from now on; everybody in the workspace when left out. */
   readonly users?: readonly string[] | undefined;
 }
 
@@ -36,8 +36,7 @@ export async function openMemoryScope(request: MemoryScopeRequest): Promise<Memo
     throw noMemory(channel);
   });
   const channelDir = join(root, ...segments);
-  const real = await realpath(channelDir).catch(() => undefined);
-  if (real !== undefined && !isInside(root, real)) throw outside(channel);
+  if (!isInside(root, await leadsTo(channelDir))) throw outside(channel);
   if (users !== undefined) {
     await mkdir(join(channelDir, ".memory"), { recursive: true, mode: 0o700 });
     await createFile(join(channelDir, SCOPE_FILE), `${JSON.stringify({ users })}\n`);

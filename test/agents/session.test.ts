@@ -152,8 +152,9 @@ describe("a session in its channel", () => {
   it("lets the host's own ports hear of compactions beside skills and memory", async () => {
     const heard: string[] = [];
     const flushed: string[] = [];
+    const workspaceDir = tempFolder();
     const { agent } = await agentWith(() => ({ text: "ok" }), {
-      memory: createChannelMemory({ workspaceDir: tempFolder(), channelDir: tempFolder() }),
+      memory: createChannelMemory({ workspaceDir, channelDir: join(workspaceDir, "channel") }),
       managerPorts: {
         storage: createMemoryDriver(),
         onWarning: () => undefined,

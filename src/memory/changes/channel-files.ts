@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isInside, outside } from "../files/inside.ts";
+import { isInside, leadsTo, outside } from "../files/inside.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
 import { checkUser } from "../scope.ts";
 import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
@@ -31,8 +31,8 @@ export interface ChannelPlace {
 /** Finds a channel's folder; `NotFound` when it is not inside the workspace, links followed, or for other users. */
 export async function findChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
   await checkUser(channelDir, user);
-  const channel = await realpath(channelDir).catch(() => resolve(channelDir));
-  const root = workspaceDir === undefined ? channel : await realpath(workspaceDir);
+  const channel = await leadsTo(resolve(channelDir));
+  const root = workspaceDir === undefined ? channel : await leadsTo(resolve(workspaceDir));
   if (!isInside(root, channel)) throw outside(channelDir);
   return {
     channelDir: channel,

@@ -1,11 +1,27 @@
-import { realpath } from "node:fs/promises";
-import { isAbsolute, relative, sep } from "node:path";
+import { readlink, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CompactError } from "../../errors.ts";
 
 /** True for a path at or below a folder; both must be real paths. */
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** Links that follow one another; more of them are a circle. */
+const MOST_LINKS = 40;
+
+/** Where an absolute path leads, also one that is not there yet, and a link that leads nowhere. */
+export async function leadsTo(path: string, links = 0): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    if (parent === path) return path;
+    const target = await readlink(path).catch(() => undefined);
+    if (target !== undefined && links < MOST_LINKS) return leadsTo(resolve(parent, target), links + 1);
+    return join(await leadsTo(parent, links), basename(path));
+  }
 }
 
 /** Throws `NotFound` for a file that is there, but really in none of the folders: a link led out of them. */
