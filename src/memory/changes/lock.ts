@@ -74,7 +74,7 @@ async function waitFor(lock: string, mine: string, ports: LockPorts): Promise<vo
   const isStale = createStaleCheck(ports);
   for (let round = 0; !(await moved(mine, lock)); round++) {
     const owner = await ownerOf(lock);
-    if (owner !== undefined && isStale(owner)) {
+    if (isStale(owner)) {
       await takeAway(lock, `${mine}-taken-${round}`);
       continue;
     }
@@ -83,12 +83,15 @@ async function waitFor(lock: string, mine: string, ports: LockPorts): Promise<vo
   }
 }
 
-/** True for an owner that has ended, or that was seen for longer than a lease: no clocks are compared. */
-function createStaleCheck({ clock, leaseMs }: LockPorts): (owner: Owner) => boolean {
-  let seen: { readonly token: string; readonly since: number } | undefined;
+/**
+ * True for an owner that has ended, or that was seen for longer than a lease: no clocks are compared. One that cannot
+ * be told has its lease like any other.
+ */
+function createStaleCheck({ clock, leaseMs }: LockPorts): (owner: Owner | undefined) => boolean {
+  let seen: { readonly token: string | undefined; readonly since: number } | undefined;
   return (owner) => {
-    if (seen?.token !== owner.token) seen = { token: owner.token, since: clock() };
-    const ended = owner.pid !== process.pid && hasEnded(owner.machine, owner.pid);
+    if (seen === undefined || seen.token !== owner?.token) seen = { token: owner?.token, since: clock() };
+    const ended = owner !== undefined && owner.pid !== process.pid && hasEnded(owner.machine, owner.pid);
     return ended || clock() - seen.since > leaseMs;
   };
 }
@@ -104,12 +107,13 @@ async function moved(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Nothing when the lock has just been given back. */
+/** Nothing when the lock has just been given back, or where its owner's name is lost or damaged. */
 async function ownerOf(lock: string): Promise<Owner | undefined> {
   try {
-    return JSON.parse(await readFile(join(lock, "owner.json"), "utf8")) as Owner;
+    const owner = JSON.parse(await readFile(join(lock, "owner.json"), "utf8")) as Partial<Owner> | null;
+    return typeof owner?.token === "string" ? (owner as Owner) : undefined;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
+    if (systemCode(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
