@@ -218,6 +218,24 @@ describe("recall", () => {
     expect(calls).toBe(0);
   });
 
+  it("MEM-3 a reranker that throws at once leaves no rejection behind, and its time is checked", async () => {
+    await write(
+      "MEMORY.md",
+      "## One\n\nThe deploy of one is done.\n\n## Two\n\nThe deploy of two is done.\n",
+    );
+    const broken = (): never => {
+      throw new Error("down");
+    };
+    const request = { maxInjected: 1, rerank: broken, rerankTimeout: 10 };
+    expect((await recall("deploy", request)).items).toHaveLength(1);
+    // A rejection that nobody handles would come with the time-out, and fail this test.
+    await new Promise((done) => setTimeout(done, 40));
+    await expect(recall("deploy", { ...request, rerankTimeout: 0.5 })).rejects.toThrow(
+      /rerankTimeout must be/,
+    );
+    expect((await recall("deploy", { ...request, rerankTimeout: 2 ** 40 })).items).toHaveLength(1);
+  });
+
   it("MEM-2 logs are searched only when they are named, without what was recalled in them", async () => {
     const lines = [
       { timestamp: "2026-01-01T00:00:00Z", message: { role: "user", content: "The parrot is called Coco." } },

@@ -217,19 +217,22 @@ function relevant(
   return sure ? ordered : ordered.slice(0, 1);
 }
 
+/** Milliseconds that a timer can wait. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
 async function reranked(
   found: readonly ScoredMemory[],
   { query, rerank, rerankTimeout = DEFAULTS.rerankTimeout, warn }: RecallRequest,
   maxInjected: number,
 ): Promise<readonly ScoredMemory[]> {
   if (rerank === undefined || found.length <= maxInjected) return found;
-  const signal = AbortSignal.timeout(rerankTimeout);
+  const signal = AbortSignal.timeout(Math.min(rerankTimeout, LONGEST_TIMEOUT));
   const late = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   try {
     const memories = found.map(({ candidate }) => candidate);
-    const ids = await Promise.race([rerank(query, memories, signal), late]);
+    const ids = await Promise.race([(async () => rerank(query, memories, signal))(), late]);
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   } catch (error) {
@@ -241,7 +244,7 @@ async function reranked(
 }
 
 function checkRequest(request: RecallRequest): void {
-  for (const name of ["maxCandidates", "maxInjected", "maxChars", "maxTokens"] as const) {
+  for (const name of ["maxCandidates", "maxInjected", "maxChars", "maxTokens", "rerankTimeout"] as const) {
     const value = request[name];
     if (value === undefined || (Number.isInteger(value) && value >= 0)) continue;
     throw new CompactError("InvalidArgument", `${name} must be a whole number, 0 or more`, {
