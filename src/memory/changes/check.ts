@@ -4,7 +4,6 @@ import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../files/names.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
-import { SESSION_SECTIONS } from "../session-sections.ts";
 import { LOG_FILE, readLog } from "./change-log.ts";
 import { type ChannelFolder, type ChannelPlace, findChannel } from "./channel-files.ts";
 import { itemsOf, type MemoryDocument, readDocument, slug } from "./document.ts";
@@ -120,7 +119,7 @@ async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]
   }
 }
 
-function malformed({ name, file, read, document }: CheckedFile): readonly MemoryProblem[] {
+function malformed({ name, read }: CheckedFile): readonly MemoryProblem[] {
   const problems: MemoryProblem[] = [];
   const add = (line: number, message: string, hint: string): void => {
     problems.push({ kind: "malformed", severity: "error", place: `${name}:${line}`, message, hint });
@@ -145,17 +144,6 @@ function malformed({ name, file, read, document }: CheckedFile): readonly Memory
   const fence = openFence(lines);
   if (fence > 0)
     add(fence, "a code block is opened and never closed", "Close it with the marks that open it.");
-  if (file === "SESSION.md") {
-    const known = new Set([...SESSION_SECTIONS.map(({ heading }) => slug(heading)), "title"]);
-    for (const section of document.sections) {
-      if (section.level !== 1 || known.has(slug(section.heading))) continue;
-      add(
-        section.line,
-        `the session has no section "${section.heading}"`,
-        "The next update leaves it out: move its lines to MEMORY.md.",
-      );
-    }
-  }
   return problems;
 }
 
