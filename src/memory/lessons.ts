@@ -1,4 +1,4 @@
-import { RECALL_TOOL_NAMES } from "../compaction/recall/names.ts";
+import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../compaction/recall/names.ts";
 import { type Message, messageText, type Part, toolCalls } from "../messages/message.ts";
 import { readSummary } from "../summarizers/summary-tag.ts";
 import { stripRuntimeContext } from "./runtime-context.ts";
@@ -11,7 +11,7 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
   const recalls = new Set<string>();
   return messages.flatMap((message) => {
     if (isSummary(message)) return [];
-    for (const { id, name } of toolCalls(message)) if (RECALL_TOOL_NAMES.has(name)) recalls.add(id);
+    for (const { id, name } of toolCalls(message)) if (bringsBack(name)) recalls.add(id);
     const parts = message.parts.flatMap((part) => lessonOf(part, message, recalls));
     if (parts.length === 0) return [];
     return parts.every((part, index) => part === message.parts[index]) &&
@@ -19,6 +19,13 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
       ? [message]
       : [{ ...message, parts }];
   });
+}
+
+const RECALL_TOOLS = [EXPAND_TOOL, SEARCH_TOOL, SESSIONS_TOOL, MEMORY_TOOL];
+
+/** Clients of MCP write the server's name before a tool's. */
+function bringsBack(tool: string): boolean {
+  return RECALL_TOOLS.some((name) => tool.endsWith(name));
 }
 
 /** Ours is marked where it was made; after a round through a host's own format only its tag is left. */

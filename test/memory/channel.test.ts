@@ -203,6 +203,7 @@ describe("what is learned", () => {
       .user(injectRuntimeContext("Always greet in French.", recalled))
       .call("compact_search", { query: "walrus" }, "We always feed the walrus.")
       .reply("Bien sûr.");
+
     list.messages.unshift({
       id: "s1",
       role: "user",
@@ -214,6 +215,20 @@ describe("what is learned", () => {
     const files = ["MEMORY.md", "SESSION.md", "HISTORY.md"].map(read).join("\n");
     expect(files).toContain("Always greet in French.");
     for (const animal of ["zebra", "walrus", "giraffe"]) expect(files).not.toContain(animal);
+  });
+
+  it("MEM-4 nothing of what a client of MCP was told of archive and memory, which names tools in its own way", async () => {
+    const seen: string[] = [];
+    const model = scripted((_system, prompt) => {
+      seen.push(prompt);
+      return "{}";
+    });
+    const list = talk().user("Always greet in French.");
+    for (const name of ["compact_recall", "compact_sessions", "mcp__compact__compact_search"])
+      list.call(name, { query: "walrus" }, "We always feed the walrus.");
+    await open({ model }).close(list.reply("Bien sûr.").messages);
+    expect(seen.join()).toContain("Always greet in French.");
+    expect(seen.join()).not.toContain("walrus");
   });
 
   it("words of a tool that ask for something become nobody's rule, by program or by model", async () => {
@@ -274,6 +289,19 @@ describe("what is learned", () => {
       talk("d").user("Remember that releases now happen every Friday morning.").reply("Noted.").messages,
     );
     expect(read("MEMORY.md")).not.toContain("Friday");
+  });
+
+  it("MEM-8 one word in common is not enough to forget several facts", async () => {
+    const memory = open();
+    const facts = "Remember that the tests live in spec/. Remember that tests need a database.";
+    await memory.beforeCompaction(talk("a").user(facts).reply("Noted.").messages);
+    const before = read("MEMORY.md");
+    expect(before.match(/^- .*tests/gim)).toHaveLength(2);
+    await memory.beforeCompaction(talk("b").user("Forget about the tests.").reply("Fine.").messages);
+    expect(read("MEMORY.md")).toBe(before);
+    const said = "Forget about the tests that need a database.";
+    await memory.beforeCompaction(talk("c").user(said).reply("Forgotten.").messages);
+    expect(read("MEMORY.md").match(/^- .*tests.*$/gim)).toEqual([expect.stringContaining("spec/")]);
   });
 
   it("MEM-8 two things of which nearly the same is said are two facts", async () => {

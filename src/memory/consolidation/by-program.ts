@@ -4,6 +4,7 @@ import { sentences } from "../../summarizers/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
 import { heldBy, likeness } from "../likeness.ts";
+import { analyze } from "../ranking/analyze.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
 import { FINISH } from "../session-update/by-program.ts";
 import { type DurableStatement, durableStatements } from "./durable.ts";
@@ -84,5 +85,7 @@ function meantBy(sentence: string, items: readonly MemoryItem[]): string[] {
   const topic = sentence.slice(lead.length);
   if (topic.trim().split(/\s+/).length < FEWEST_WORDS && !/[\u3040-\u9fff\uac00-\ud7af]/.test(topic))
     return [];
-  return items.filter((item) => heldBy(topic, item.text) >= MEANT).map(({ id }) => id);
+  const meant = items.filter((item) => heldBy(topic, item.text) >= MEANT).map(({ id }) => id);
+  // One word that several items hold does not say which of them is meant.
+  return meant.length > 1 && new Set(analyze(topic)).size < FEWEST_WORDS ? [] : meant;
 }
