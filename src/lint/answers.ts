@@ -1,8 +1,8 @@
 import { codecFor } from "../messages/codecs.ts";
 import type { Format, Message } from "../messages/message.ts";
-import { copyWith, filled, isObject, type NativeObject } from "../messages/native.ts";
+import { copyWith, filled, isObject, type NativeObject, objectOf } from "../messages/native.ts";
 import type { PlacedCall } from "./pairs.ts";
-import { objectOf, typeOf } from "./rule.ts";
+import { typeOf } from "./rule.ts";
 
 /** What a call is answered with that never was: it claims nothing but that. */
 export const NO_RESULT = "[no result was recorded: the call was interrupted]";

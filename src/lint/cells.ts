@@ -40,7 +40,7 @@ function blockCells(content: unknown, path: string, parts: readonly Part[], form
   if (!Array.isArray(content)) return content === undefined ? [] : [{ value: content, path, parts }];
   let next = 0;
   return content.map((value: unknown, index) => {
-    const count = format === "ai-sdk" ? aiSdkParts(value) : 1;
+    const count = format === "ai-sdk" ? aiSdkParts(value, path) : 1;
     const own = parts.slice(next, next + count);
     next += count;
     return { value, path: `${path}[${index}]`, parts: own };
@@ -49,13 +49,14 @@ function blockCells(content: unknown, path: string, parts: readonly Part[], form
 
 const ANSWERED_STATES = new Set(["output-available", "output-error", "output-denied"]);
 
-/** A call of the interface holds its result too; approvals, step marks and data hold no part. */
-function aiSdkParts(value: unknown): number {
+/** A call of the interface holds its result too; approvals hold no part, nor what only the interface shows. */
+function aiSdkParts(value: unknown, path: string): number {
   if (!isObject(value)) return 1;
   const type = String(value.type);
-  if (/^tool-approval|^step-start$|^source|^data-/.test(type)) return 0;
-  const isUiCall = (type.startsWith("tool-") && "state" in value) || type === "dynamic-tool";
-  return isUiCall && ANSWERED_STATES.has(String(value.state)) ? 2 : 1;
+  if (path.endsWith(".content")) return type.startsWith("tool-approval") ? 0 : 1;
+  if (type.startsWith("tool-") || type === "dynamic-tool")
+    return ANSWERED_STATES.has(String(value.state)) ? 2 : 1;
+  return /^(text|reasoning|file)$/.test(type) ? 1 : 0;
 }
 
 function isCallHolder(format: Format, message: Message): boolean {

@@ -1,9 +1,9 @@
 import { groupUnits } from "../messages/exchanges.ts";
 import type { ToolCallPart, ToolResultPart } from "../messages/message.ts";
-import { filled, isObject } from "../messages/native.ts";
+import { filled, isObject, objectOf } from "../messages/native.ts";
 import type { Cell } from "./cells.ts";
 import type { Entry, ReadList } from "./entries.ts";
-import { objectOf } from "./rule.ts";
+import type { LintOptions } from "./violation.ts";
 
 /** Where a call or result stands. */
 export interface Spot {
@@ -48,6 +48,11 @@ interface Pairing {
   readonly orphans: PlacedResult[];
   readonly duplicates: PlacedResult[];
   readonly doubles: Spot[];
+}
+
+/** True for a call that the conversation left behind without a result. */
+export function isDead(call: PlacedCall, { pendingAllowed = true }: LintOptions): boolean {
+  return call.result === undefined && !call.excused && !(pendingAllowed && call.pending);
 }
 
 const known = new WeakMap<ReadList, Pairs>();

@@ -1,5 +1,5 @@
 import type { Part } from "../messages/message.ts";
-import { isObject, jsonText, type NativeObject } from "../messages/native.ts";
+import { isObject, jsonText } from "../messages/native.ts";
 import type { Cell } from "./cells.ts";
 import type { Entry, ReadList } from "./entries.ts";
 import type { LintOptions, RuleInfo } from "./violation.ts";
@@ -41,9 +41,9 @@ export function typeOf(value: unknown): string {
   return isObject(value) && typeof value.type === "string" ? value.type : "";
 }
 
-/** A block as an object; empty when it is none. */
-export function objectOf(value: unknown): NativeObject {
-  return isObject(value) ? value : {};
+/** True for an entry of system text. */
+export function isSystem({ message }: Entry): boolean {
+  return message.role === "system" || message.role === "developer";
 }
 
 /** True for a string, or a text block, that says nothing. */

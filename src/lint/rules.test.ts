@@ -170,17 +170,25 @@ const CASES: readonly Case[] = [
       {
         id: "2",
         role: "assistant",
-        parts: [{ type: "tool-read", toolCallId: "a", state: "input-available", input: {} }],
+        parts: [
+          { type: "mark-of-the-future" },
+          { type: "tool-approval-log", toolCallId: "b", state: "output-available", input: {}, output: 1 },
+          { type: "tool-read", toolCallId: "a", state: "input-available", input: {} },
+        ],
       },
       { id: "3", role: "user", parts: [{ type: "text", text: "and?" }] },
     ],
-    at: ["messages[1].parts[0]"],
+    at: ["messages[1].parts[2]"],
     mended: [
       { id: "1", role: "user", parts: [{ type: "text", text: "go" }] },
       {
         id: "2",
         role: "assistant",
-        parts: [{ type: "tool-read", toolCallId: "a", state: "output-error", input: {}, errorText: ANSWER }],
+        parts: [
+          { type: "mark-of-the-future" },
+          { type: "tool-approval-log", toolCallId: "b", state: "output-available", input: {}, output: 1 },
+          { type: "tool-read", toolCallId: "a", state: "output-error", input: {}, errorText: ANSWER },
+        ],
       },
       { id: "3", role: "user", parts: [{ type: "text", text: "and?" }] },
     ],

@@ -8,7 +8,7 @@ import { isObject } from "./native.ts";
 export function carriesCompaction({ parts, native }: Message): boolean {
   if (parts[0]?.type !== "reasoning" || !isObject(native)) return false;
   const first = Array.isArray(native.content) ? native.content[0] : undefined;
-  return isCompaction(native.type) || (isObject(first) && isCompaction(first.type));
+  return isCompactionType(native.type) || (isObject(first) && isCompactionType(first.type));
 }
 
 /** True for a compaction behind which a message can stand: none that also calls tools. */
@@ -16,6 +16,7 @@ export function endsWithCompaction(message: Message): boolean {
   return carriesCompaction(message) && toolCalls(message).length === 0;
 }
 
-function isCompaction(type: unknown): boolean {
+/** True for what the providers call their own compactions. */
+export function isCompactionType(type: unknown): boolean {
   return type === "compaction" || type === "compaction_summary";
 }

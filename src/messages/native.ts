@@ -9,6 +9,11 @@ export function isObject(value: unknown): value is NativeObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The value's own fields; none where it is no object. */
+export function objectOf(value: unknown): NativeObject {
+  return isObject(value) ? value : {};
+}
+
 /** `InvalidMessages` for the entry at `place`, such as `messages[3].content[0].type`. */
 export function invalidMessages(place: string, problem: string, hint: string): CompactError {
   return new CompactError("InvalidMessages", `${place} ${problem}`, { place, hint });

@@ -1,9 +1,8 @@
+import { objectOf } from "../messages/native.ts";
+
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The value's own fields; none where it is no object. */
-export function objectOf(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
+export { objectOf };
 
 export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(objectOf) : [];

@@ -1,3 +1,5 @@
+import { type NativeObject, objectOf } from "../messages/native.ts";
+
 /** Counts one piece of text in the encoding of the model. */
 export type CountText = (text: string) => number;
 
@@ -12,18 +14,13 @@ const LINES = {
   end: 12,
 };
 
-type Json = Readonly<Record<string, unknown>>;
-
-const objectOf = (value: unknown): Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
-
 /** A tool's own fields, whichever provider's wrapper is around them. */
-function functionOf(tool: unknown): Json {
+function functionOf(tool: unknown): NativeObject {
   const outer = objectOf(tool);
   return "function" in outer ? objectOf(outer.function) : outer;
 }
 
-function schemaOf(fields: Json): Json {
+function schemaOf(fields: NativeObject): NativeObject {
   return objectOf(fields.parameters ?? fields.input_schema ?? fields.inputSchema);
 }
 
@@ -51,7 +48,7 @@ export function toolLinesTokens(tools: readonly unknown[], count: CountText, old
 /** Schemas nest rarely deeper; a cyclic one ends here. */
 const DEEPEST = 16;
 
-function propertiesTokens(schema: Json, count: CountText, depth: number): number {
+function propertiesTokens(schema: NativeObject, count: CountText, depth: number): number {
   const properties = Object.entries(objectOf(schema.properties));
   if (properties.length === 0 || depth > DEEPEST) return 0;
   let total = LINES.properties;

@@ -1,3 +1,5 @@
+import { type NativeObject, objectOf } from "../messages/native.ts";
+
 /** Whose fields a usage record has; detected from them when not given. */
 export type UsageSource =
   | "openai-chat"
@@ -34,11 +36,8 @@ export interface Usage {
   readonly reason?: "empty" | "aggregated" | "compacted" | "inconsistent";
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type Json = NativeObject;
 type Numbers = Omit<Usage, "source" | "anchor" | "reason"> & { readonly reason?: Usage["reason"] };
-
-const objectOf = (value: unknown): Json =>
-  typeof value === "object" && value !== null ? (value as Json) : {};
 
 const numberIn = (fields: Json, key: string): number => optional(fields, key) ?? 0;
 

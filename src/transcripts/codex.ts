@@ -1,5 +1,6 @@
 import { codecFor } from "../messages/codecs.ts";
 import type { Message } from "../messages/message.ts";
+import { isCompactionType } from "../messages/native-compaction.ts";
 import { decodeReadable } from "./decode.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
@@ -127,17 +128,13 @@ function afterCompaction(before: Stretch, payload: JsonRecord, timestamp: string
   return {
     items: natives.map((native) => ({ native, timestamp })),
     carried: natives.length,
-    opaque: natives.some((native) => isEncrypted(native)),
+    opaque: natives.some(({ type }) => isCompactionType(type)),
     usage: [],
   };
 }
 
 function isInstruction(native: JsonRecord): boolean {
   return native.type === "message" && native.role !== "assistant";
-}
-
-function isEncrypted(native: JsonRecord): boolean {
-  return native.type === "compaction" || native.type === "compaction_summary";
 }
 
 function userItem(text: string): JsonRecord {

@@ -1,6 +1,6 @@
 import { detectListFormat } from "../messages/codecs.ts";
 import { DOCUMENT_FORMATS, RECORD_FORMATS } from "./formats.ts";
-import { parseLine } from "./json.ts";
+import { isRecord, parseLine } from "./json.ts";
 import type { RecordFormat, TranscriptFormat } from "./transcript.ts";
 
 /** Lines looked at before it is decided what kind of file it is. */
@@ -22,7 +22,7 @@ export function layoutOfLines(lines: readonly string[], complete: boolean): Layo
     .find((one) => one !== undefined);
   // In a document over many lines, a record that happens to fill one line is only a part of it.
   if (format !== undefined && !/^\s*[[{]\s*$/.test(filled[0] ?? "")) return { kind: "records", format };
-  const readable = values.filter((list) => list.some(isObject)).length;
+  const readable = values.filter((list) => list.some(isRecord)).length;
   const several = filled.length > 1 || !complete;
   return { kind: several && readable > 1 && readable * 2 > filled.length ? "entries" : "document" };
 }
@@ -30,10 +30,6 @@ export function layoutOfLines(lines: readonly string[], complete: boolean): Layo
 function wholeValues(line: string): readonly unknown[] {
   const { values, rest } = parseLine(line);
   return rest === "" ? values : [];
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function recordFormatOf(value: unknown): RecordFormat | undefined {

@@ -1,17 +1,13 @@
+import { isObject, jsonText, objectOf } from "../messages/native.ts";
+
+// What a file holds and what a provider sends is looked at the same way.
+export { isObject as isRecord, jsonText as textOf, objectOf as recordOf };
+
 /** A JSON object, keys unknown. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** Levels of nesting read; deeper values are refused, because code that walks them would overflow the stack. */
 export const MAX_DEPTH = 500;
-
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The value as a record; an empty one when it is anything else. */
-export function recordOf(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {};
-}
 
 /** The value as a list; an empty one when it is anything else. */
 export function listOf(value: unknown): readonly unknown[] {
@@ -30,12 +26,6 @@ export function numberOf(value: unknown): number | undefined {
 export function isoTime(value: unknown): string | undefined {
   const date = new Date(numberOf(value) ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
-}
-
-/** Text as it stands; other values as JSON text; nothing as an empty string. */
-export function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : (JSON.stringify(value) ?? "");
 }
 
 /** `{[key]: value}` when there is a value, `{}` when not: optional properties stay absent. */

@@ -2,9 +2,9 @@ import { answerBlock, emptyHost } from "../answers.ts";
 import type { Cell } from "../cells.ts";
 import { createEditor, type Editor, entryWith, keepCells, type Step, type Workbench } from "../edit.ts";
 import type { Entry } from "../entries.ts";
-import type { PlacedCall } from "../pairs.ts";
+import { isDead, type PlacedCall } from "../pairs.ts";
 import { type Batch, batchesOf, firstInterloper, isInPlace, isOutOfOrder, isSplit } from "../placement.ts";
-import { isDead, noteAnswered, noteMoved } from "./results.ts";
+import { noteAnswered, noteMoved } from "./results.ts";
 
 interface Gathering {
   readonly bench: Workbench;
@@ -40,7 +40,7 @@ interface Problem {
 function problemOf(bench: Workbench, batch: Batch): Problem | undefined {
   const { format } = bench.list;
   const rule = format === "gemini" ? "gemini/responses-match" : "anthropic/result-in-next-message";
-  if (batch.calls.some((call) => isDead(call, bench) || isAstray(batch, call)))
+  if (batch.calls.some((call) => isDead(call, bench.options) || isAstray(batch, call)))
     return { rule, action: "moved" };
   if (firstInterloper(batch) !== undefined)
     return {
@@ -102,7 +102,7 @@ function collect({ bench, editor }: Gathering, batch: Batch, problem: Problem): 
         noteMoved(editor, call.early ? "generic/result-before-call" : problem.rule, result);
       return [result.cell];
     }
-    if (!isDead(call, bench)) return [];
+    if (!isDead(call, bench.options)) return [];
     const value = answerBlock(format, call);
     noteAnswered(editor, call, value);
     return [{ value, path: call.cell.path, parts: [] }];

@@ -3,7 +3,8 @@ import { copyWith } from "../../messages/native.ts";
 import { NO_REPLY, openingEntry } from "../answers.ts";
 import { createEditor, type Step, type Workbench } from "../edit.ts";
 import type { Entry } from "../entries.ts";
-import { isSystem, startsWrong, trailingSystem } from "../rules/anthropic.ts";
+import { isSystem } from "../rule.ts";
+import { startsWrong, trailingSystem } from "../rules/anthropic.ts";
 import { isSpeaker, unalternating } from "../rules/openai-chat.ts";
 
 /** Moves system entries to the front where the format wants them lifted out of the list. */

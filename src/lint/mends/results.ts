@@ -12,7 +12,7 @@ import {
   type Workbench,
 } from "../edit.ts";
 import type { Entry } from "../entries.ts";
-import { type PlacedCall, type PlacedResult, pairCalls } from "../pairs.ts";
+import { isDead, type PlacedCall, type PlacedResult, pairCalls } from "../pairs.ts";
 import { batchesOf, isInPlace } from "../placement.ts";
 import { typeOf, wordsOf } from "../rule.ts";
 
@@ -28,12 +28,6 @@ export const dropPartnerless: Step = (bench) => {
     ...doubles.map(removal("generic/duplicate-call", "a second call of one id")),
   ]);
 };
-
-/** True for a call that the conversation left behind without a result. */
-export function isDead(call: PlacedCall, { options }: Workbench): boolean {
-  if (call.result !== undefined || call.excused) return false;
-  return !(call.pending && options.pendingAllowed !== false);
-}
 
 /** Records that a result was moved. */
 export function noteMoved(editor: Editor, rule: string, { entry, part }: PlacedResult): void {
@@ -70,7 +64,7 @@ export const placeResultEntries: Step = (bench) => {
     const { result } = call;
     const batch = batches.get(call);
     const isAstray = call.early || (batch !== undefined && !isInPlace(batch, call));
-    if (isDead(call, bench)) answer(bench, editor, call);
+    if (isDead(call, bench.options)) answer(bench, editor, call);
     else if (result !== undefined && !call.excused && isAstray)
       astray.set(result.entry, [...(astray.get(result.entry) ?? []), { ...call, result }]);
   }
@@ -142,5 +136,5 @@ function answer(bench: Workbench, editor: Editor, call: PlacedCall): void {
 }
 
 function isDeadCell(bench: Workbench, cell: Cell): boolean {
-  return pairCalls(bench.list).calls.some((call) => call.cell === cell && isDead(call, bench));
+  return pairCalls(bench.list).calls.some((call) => call.cell === cell && isDead(call, bench.options));
 }

@@ -1,9 +1,10 @@
+import { objectOf } from "../../messages/native.ts";
 import { carriesCompaction } from "../../messages/native-compaction.ts";
 import type { Cell } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
 import { batchesOf, firstInterloper, holdersOf, isSplit } from "../placement.ts";
-import { at, atEntry, badCells, type Finding, isBlankText, objectOf, type Rule, typeOf } from "../rule.ts";
+import { at, atEntry, badCells, type Finding, isBlankText, isSystem, type Rule, typeOf } from "../rule.ts";
 import { misplacedResults } from "./openai-chat.ts";
 
 const FORMATS = ["anthropic"] as const;
@@ -193,11 +194,6 @@ export function startsWrong({ entries }: ReadList): Entry[] {
   const first = entries.find((entry) => !isSystem(entry));
   const opens = first === undefined || first.message.role === "user" || carriesCompaction(first.message);
   return opens ? [] : [first];
-}
-
-/** True for an entry of system text. */
-export function isSystem({ message }: Entry): boolean {
-  return message.role === "system" || message.role === "developer";
 }
 
 /** System entries behind others. */

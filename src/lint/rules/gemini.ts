@@ -1,8 +1,8 @@
-import { isObject } from "../../messages/native.ts";
+import { isObject, objectOf } from "../../messages/native.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { batchesOf, firstInterloper, isOutOfOrder } from "../placement.ts";
-import { at, atEntry, type Finding, objectOf, type Rule } from "../rule.ts";
-import { isSystem, startsWrong, trailingSystem } from "./anthropic.ts";
+import { at, atEntry, type Finding, isSystem, type Rule } from "../rule.ts";
+import { startsWrong, trailingSystem } from "./anthropic.ts";
 import { misplacedResults } from "./openai-chat.ts";
 
 const FORMATS = ["gemini"] as const;

@@ -4,7 +4,7 @@ import { isObject } from "../../messages/native.ts";
 import { fieldsOf } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { lacksCallId, lacksResultId } from "../ids.ts";
-import { pairCalls } from "../pairs.ts";
+import { isDead, pairCalls } from "../pairs.ts";
 import { at, atEntry, badCells, type Rule } from "../rule.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
@@ -99,11 +99,9 @@ export const GENERIC_RULES: readonly Rule[] = [
     explanation: "A call has no result although the conversation went on.",
     link: PAIRING,
     mend: "A synthetic error result says that none was recorded.",
-    check: (list, { pendingAllowed = true }) =>
+    check: (list, options) =>
       pairCalls(list)
-        .calls.filter(
-          (call) => call.result === undefined && !call.excused && !(pendingAllowed && call.pending),
-        )
+        .calls.filter((call) => isDead(call, options))
         .map(({ entry, cell, part }) =>
           at(entry, cell.path, `call "${part.id}" (${part.name}) has no result`),
         ),

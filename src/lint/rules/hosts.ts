@@ -1,8 +1,8 @@
-import { filled } from "../../messages/native.ts";
+import { filled, objectOf } from "../../messages/native.ts";
 import type { Cell } from "../cells.ts";
 import { type Entry, REMOVE_ALL, type ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
-import { at, atEntry, badCells, objectOf, type Rule, typeOf } from "../rule.ts";
+import { at, atEntry, badCells, type Rule, typeOf } from "../rule.ts";
 import { misplacedResults } from "./openai-chat.ts";
 
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';

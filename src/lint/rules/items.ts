@@ -1,5 +1,6 @@
 import type { Format } from "../../messages/message.ts";
 import { isObject } from "../../messages/native.ts";
+import { isCompactionType } from "../../messages/native-compaction.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
 import { at, atEntry, type Rule, typeOf } from "../rule.ts";
@@ -93,8 +94,7 @@ function isMatching(call: string, output: string): boolean {
 }
 
 function isCompaction(native: unknown): boolean {
-  const type = typeOf(native);
-  return type === "compaction" || type === "compaction_summary";
+  return isCompactionType(typeOf(native));
 }
 
 /** True for a compaction item without its content. */

@@ -1,6 +1,6 @@
 import type { Entry, ReadList } from "../entries.ts";
 import { batchesOf, isInPlace } from "../placement.ts";
-import { at, atEntry, type Finding, type Rule } from "../rule.ts";
+import { at, atEntry, type Finding, isSystem, type Rule } from "../rule.ts";
 
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';
@@ -87,10 +87,6 @@ export function saysNothing({ native, message }: Entry): boolean {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "reasoning")) return false;
   const { content } = native;
   return content === null || content === undefined || (Array.isArray(content) && content.length === 0);
-}
-
-function isSystem({ message }: Entry): boolean {
-  return message.role === "system" || message.role === "developer";
 }
 
 /** True for a user, and for an assistant that does not call. */
