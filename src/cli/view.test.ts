@@ -174,14 +174,15 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it.each([
+  const refused: readonly (readonly [words: readonly string[], message: string])[] = [
     [["view", "nowhere.json"], "there is no file nowhere.json"],
     [["view", "session.json", "--port", "70000"], "--port 70000: no port is called that"],
     [["view", "session.json", "--port", "x"], "--port x: no port is called that"],
     [["view"], "there is no archived session in"],
     // A file that opens and refuses to be read, for every user.
     ...(existsSync(UNREADABLE) ? [[["view", UNREADABLE], `${UNREADABLE} is empty`] as const] : []),
-  ])("%j says what is wrong", async (words, message) => {
+  ];
+  it.each(refused)("%j says what is wrong", async (words, message) => {
     let err = "";
     const screen = { write: () => undefined, isTerminal: false, columns: undefined };
     const empty = mkdtempSync(join(folder, "empty-"));

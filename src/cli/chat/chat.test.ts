@@ -61,7 +61,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   const models = createModels(invocation);
   const folders = chatFolders(invocation);
   const { agent, skills, close } = await openChat({
-    ...{ invocation, folders, workplace, models, model: model ?? (await models.first()) },
+    ...{ invocation, folders, workplace, model: model ?? (await models.first()) },
     permissions: createPermissions({ input, screen, workplace }),
     onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, folder)),
   });
@@ -190,6 +190,20 @@ describe("a chat", () => {
     await chat.shows(/there is no skill "nothing"/);
     chat.type("agent peer hello\n");
     await chat.shows(/agent {4}peer begins: hello[\s\S]+agent {4}peer is done after [^\n]+1 request/);
+  });
+
+  it("--archive is the place of the originals, also where the settings name another kind", async () => {
+    writeFileSync(join(folder, "compact.yaml"), "storage:\n  kind: memory\n");
+    const chat = await start(undefined, { archive: "kept" });
+    for (let turn = 1; turn <= 8; turn++) {
+      chat.type("fill 20\n");
+      await chat.shows(/gate \d+\.[\s\S]*context [\d,]+ of 16k/);
+    }
+    chat.type("/compact\n");
+    await chat.shows(/all archived/);
+    chat.type("/quit\n");
+    await chat.ended;
+    expect(existsSync(join(folder, "kept"))).toBe(true);
   });
 
   it("MEM-12 the next process goes on with the session; only one has it open", async () => {

@@ -2,7 +2,7 @@
 export interface Interrupts {
   /** Aborted by the next Ctrl-C until `stop` is called. */
   begin(): { readonly signal: AbortSignal; stop(): void };
-  /** A Ctrl-C that interrupts no turn; true when it is the second one, and the chat should end. */
+  /** Told of a Ctrl-C that interrupts no work; `typed` is what stood in the line. */
   onIdle: (typed: string) => void;
   /** To be called at each Ctrl-C. */
   hit(typed: string): void;

@@ -53,6 +53,14 @@ describe("a server", () => {
     expect(JSON.stringify(made)).not.toContain('"no"');
   });
 
+  it("is asked for the model by its whole name, whatever stands in it", async () => {
+    for (const name of ["llama3:8b", "qwen2.5:7b-instruct", "org/model:latest"]) {
+      expect(await loadServerModel("http://localhost:1/v1", name, { env: {}, load })).toMatchObject({
+        modelId: name,
+      });
+    }
+  });
+
   it("that is none, or names no model, is told", async () => {
     await expect(loadServerModel("file:///etc", "m", { env: {}, load })).rejects.toThrow("no http");
     const nobody = loadServerModel("http://127.0.0.1:9/v1", undefined, { env: {}, load });

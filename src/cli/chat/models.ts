@@ -73,7 +73,7 @@ export async function loadServerModel(
       "Give the server's base URL, such as http://localhost:11434/v1.",
     );
   }
-  const id = model?.replace(/^[a-z0-9-]+:/, "") ?? (await firstModel(url, env));
+  const id = model ?? (await firstModel(url, env));
   const { createOpenAICompatible } = objectOf(await loaded("@ai-sdk/openai-compatible", load));
   if (typeof createOpenAICompatible !== "function")
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");

@@ -11,7 +11,6 @@ import { createChannelMemory } from "../../memory/channel-memory.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import { oneLine } from "../render/safe.ts";
-import type { Models } from "./find-model.ts";
 import { lockChannel } from "./lock.ts";
 import { systemPrompt } from "./system-prompt.ts";
 import { readTool } from "./tools/read.ts";
@@ -40,7 +39,6 @@ export interface OpenChatOptions {
   readonly folders: ChatFolders;
   readonly workplace: Workplace;
   readonly model: AgentModel;
-  readonly models: Models;
   readonly permissions: Permissions;
   onDiagnostic(diagnostic: Diagnostic): void;
 }
@@ -124,6 +122,11 @@ const HOOK_SECONDS = 600;
 /** The settings of the folder; the model is the chat's own, and nothing that is too long ends a chat. */
 function settingsFor(config: CompactConfig, { flags, ports }: Invocation): CompactConfigInput {
   const { model: _, ...rest } = config;
-  const storage = { ...config.storage, root: resolve(ports.cwd, flags.archive ?? config.storage.root) };
+  const storage = {
+    ...config.storage,
+    // --archive names a folder, whatever the settings keep originals in.
+    kind: flags.archive === undefined ? config.storage.kind : "fs",
+    root: resolve(ports.cwd, flags.archive ?? config.storage.root),
+  };
   return { ...rest, storage, policy: { ...config.policy, onOverflow: "elide" } } as CompactConfigInput;
 }

@@ -29,7 +29,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
   const permissions = createPermissions({ input, screen, workplace });
   try {
     const { agent, skills, close } = await openChat({
-      ...{ invocation, folders, workplace, model, models, permissions },
+      ...{ invocation, folders, workplace, model, permissions },
       onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, ports.cwd), 4),
     });
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();

@@ -36,6 +36,6 @@ async function rulesIn(path: string): Promise<string> {
     });
   });
   const rules = text.replace(/<!--[\s\S]*?-->/g, "").trim();
-  if (/^(?:#.*\s*)*$/.test(rules)) return "";
+  if (rules.split("\n").every((line) => line.trim() === "" || line.startsWith("#"))) return "";
   return rules.length > MOST ? `${rules.slice(0, MOST)}\n[the file goes on; read it]` : rules;
 }

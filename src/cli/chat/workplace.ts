@@ -13,8 +13,6 @@ export interface Workplace {
   toRead(path: string): Promise<string>;
   /** The same for what is to be written; the folders of the agent's own records and of git are left alone. */
   toWrite(path: string): Promise<string>;
-  /** As a person would name it: relative to the folder. */
-  nameOf(path: string): string;
 }
 
 const OWN_FOLDERS = [".compact", ".git"];
@@ -42,7 +40,6 @@ export async function createWorkplace(folder: string): Promise<Workplace> {
         hint: "Choose a place outside of it.",
       });
     },
-    nameOf: (path) => relative(root, resolve(root, path)) || ".",
   };
 }
 

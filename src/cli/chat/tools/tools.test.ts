@@ -95,6 +95,17 @@ describe("write and edit", () => {
     expect(readdirSync(join(root, "new/deep"))).toEqual(["b.sh"]);
   });
 
+  it("an edit leaves a byte order mark there, and a file alone that is no UTF-8", async () => {
+    writeFileSync(join(root, "bom"), "\ufeffone two");
+    await call(editTool(workplace), { path: "bom", old: "two", new: "three" });
+    expect(readFileSync(join(root, "bom"), "utf8")).toBe("\ufeffone three");
+    const latin = Buffer.from("caf\u00e9 one", "latin1");
+    writeFileSync(join(root, "latin"), latin);
+    const edit = call(editTool(workplace), { path: "latin", old: "one", new: "two" });
+    await expect(edit).rejects.toThrow("latin was not changed: it is no UTF-8 text");
+    expect(readFileSync(join(root, "latin"))).toEqual(latin);
+  });
+
   it("an edit needs its passage to be there once", async () => {
     writeFileSync(join(root, "c"), "x x");
     await expect(call(editTool(workplace), { path: "c", old: "y", new: "z" })).rejects.toThrow(

@@ -48,7 +48,7 @@ export function editTool(workplace: Workplace): AgentTool {
       const path = textArgument(args, "path");
       const [from, to] = [textArgument(args, "old"), textArgument(args, "new")];
       const real = await workplace.toWrite(path);
-      const text = await readFile(real, "utf8");
+      const text = textOf(await readFile(real), path);
       const count = from === "" ? 0 : text.split(from).length - 1;
       if (count === 0) throw noPlace(path, "the old text does not stand in it");
       const all = objectOf(args).all === true;
@@ -60,6 +60,18 @@ export function editTool(workplace: Workplace): AgentTool {
       return `Changed ${plural(count, "place")} of ${path}.`;
     },
   };
+}
+
+/** The text of the bytes; what is no UTF-8 would be written back as something else. */
+function textOf(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CompactError("InvalidArgument", `${path} was not changed: it is no UTF-8 text`, {
+      place: path,
+      hint: "Change it with a command that leaves the other bytes alone, such as sed.",
+    });
+  }
 }
 
 function noPlace(path: string, why: string): CompactError {
