@@ -13,6 +13,14 @@ export interface ListedMessage {
   readonly minted: boolean;
 }
 
+/** The summary so far, and the whole text of the message that shows it. */
+export interface ShownSummary extends RunningSummary {
+  readonly shown: string;
+}
+
+/** A shorter summary may stand in any message by chance; a longer one is recognised whatever was put around it. */
+const UNMISTAKABLE = 40;
+
 export interface RunningLimits {
   readonly maxTokens: number;
   readonly maxTokensBeforeSummary: number;
@@ -34,7 +42,7 @@ export interface RunningSelection {
  */
 export function selectMessages(
   listed: readonly ListedMessage[],
-  running: RunningSummary | undefined,
+  running: ShownSummary | undefined,
   limits: RunningLimits,
 ): RunningSelection {
   const { system, rest } = splitHead(listed, running);
@@ -59,10 +67,15 @@ export function selectMessages(
 /** The leading system message, and the list without it and without the summary that an earlier call put there. */
 function splitHead(
   listed: readonly ListedMessage[],
-  running: RunningSummary | undefined,
+  running: ShownSummary | undefined,
 ): { readonly system: ListedMessage | undefined; readonly rest: readonly ListedMessage[] } {
-  const told = (entry: ListedMessage): boolean =>
-    running !== undefined && running.summary !== "" && messageText(entry.message).includes(running.summary);
+  const told = ({ message }: ListedMessage): boolean => {
+    if (running === undefined || running.summary === "") return false;
+    const text = messageText(message);
+    return (
+      text === running.shown || (running.summary.length >= UNMISTAKABLE && text.includes(running.summary))
+    );
+  };
   let head = 0;
   while (isSystem(listed[head]) && (head === 0 || isTold(listed[head], told))) head += 1;
   const system = listed.slice(0, head).find((entry) => !told(entry));

@@ -65,6 +65,19 @@ const run = (messages: readonly Message[], options: SummarizeMessagesOptions<Mes
   summarizeMessages<Message>(messages, options);
 
 describe("summarizeMessages", () => {
+  it("keeps a system message that holds the words of a short summary by chance", async () => {
+    const system = text("0", "system", "You are done when the tests pass.");
+    const options = { maxTokens: 8, maxTokensBeforeSummary: 6, maxSummaryTokens: 2, ...counted };
+    const model = scripted("done", "all done");
+    const first = await summarizeMessages([system, ...talk(1, 8)], { model, ...options });
+    expect(first.runningSummary?.summary).toBe("done");
+    const { runningSummary } = first;
+    const list = [...first.messages, ...talk(9, 10)];
+    const second = await summarizeMessages(list, { model, runningSummary, ...options });
+    expect(second.messages[0]).toBe(system);
+    expect(second.messages.filter(({ role }) => role === "system")).toHaveLength(2);
+  });
+
   it("gives nothing for nothing, and a system message alone back as it is", async () => {
     const model = scripted();
     expect(await run([], { model, maxTokens: 10, maxSummaryTokens: 1 })).toEqual({

@@ -1,6 +1,6 @@
 import { CompactError } from "../errors.ts";
 import { contentHash } from "../messages/content-hash.ts";
-import type { Format, Message } from "../messages/message.ts";
+import { type Format, type Message, messageText } from "../messages/message.ts";
 import type { TextModel } from "../model.ts";
 import { builtinSummarizer } from "../summarizers/builtin.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
@@ -63,7 +63,11 @@ export async function summarizeMessages<T = unknown>(
   const codec = listCodec(messages, options.format);
   const count = counterOf(options, codec);
   const listed = listMessages(messages, codec, count);
-  const { system, summarize, stay } = selectMessages(listed, running, limits);
+  const shown = running && {
+    ...running,
+    shown: messageText(summaryMessage(running.summary, options.finalPrompt)),
+  };
+  const { system, summarize, stay } = selectMessages(listed, shown, limits);
   const assemble = (text: string): T[] => {
     const summary = summaryMessage(text, options.finalPrompt);
     const rest = stay.map((entry) => entry.message);
