@@ -6,7 +6,8 @@ import type { Expanded } from "./recall.ts";
 import type { Restored } from "./restore.ts";
 import { within } from "./within.ts";
 
-interface Limits {
+/** What an answer may have. */
+export interface Limits {
   readonly maxTokens: number;
   countText(text: string): number;
 }

@@ -1,7 +1,7 @@
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { type Arguments, FAILED, numberIn, readArguments, textIn, wordsOfError } from "./arguments.ts";
 import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
-import { expandedText, hitsText, notFoundText, stepText } from "./quote.ts";
+import { expandedText, hitsText, type Limits, notFoundText, stepText } from "./quote.ts";
 import { RECALL_TOKENS, type Recall } from "./recall.ts";
 
 /** A JSON schema of an object, as every provider takes it. */
@@ -33,9 +33,47 @@ export interface RecallToolsOptions {
   countText?(text: string): number;
 }
 
-export const LEAST_TOKENS = 200;
-export const MOST_HITS = 20;
-export const HITS = 8;
+const LEAST_TOKENS = 200;
+const MOST_HITS = 20;
+const HITS = 8;
+
+/** Arguments that tools of one conversation and of a whole archive have in common, as schemas and as they are read. */
+export const ARGUMENTS = {
+  query: {
+    type: "string",
+    description:
+      'Words, names, paths or identifiers to find; "words in double quotes" must stand there exactly.',
+  },
+  limit: { type: "integer", description: `Most results, 1 to ${MOST_HITS}; ${HITS} when left out.` },
+  id: { type: "string", description: 'An archive id of ten characters, or "step N".' },
+  offset: {
+    type: "integer",
+    description: "Where to go on reading, as the answer before said; 0 when left out.",
+  },
+} as const satisfies ParametersSchema["properties"];
+
+/** What was asked of a search. */
+export function searchIn(given: Arguments): { readonly query: string; readonly limit: number } {
+  const query = textIn(given, "query");
+  return { query, limit: Math.min(MOST_HITS, numberIn(given, "limit", { least: 1, otherwise: HITS })) };
+}
+
+/** What was asked to be read: a step where `step N`, or the range `steps N-M`, was named. */
+export function placeIn(given: Arguments): {
+  readonly id: string;
+  readonly step: number | undefined;
+  readonly offset: number;
+} {
+  const id = cleanId(textIn(given, "id"));
+  const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
+  const offset = numberIn(given, "offset", { least: 0, otherwise: 0 });
+  return { id, step: step === undefined ? undefined : Number(step), offset };
+}
+
+/** What the answers of tools may have. */
+export function limitsOf({ maxTokens = RECALL_TOKENS, countText }: RecallToolsOptions): Limits {
+  return { maxTokens: Math.max(LEAST_TOKENS, maxTokens), countText: countText ?? o200kBase.count };
+}
 
 /** Two tools with which a model reads what left its prompt: `compact_search` finds messages, `compact_expand` reads one. */
 export function recallTools(
@@ -43,18 +81,9 @@ export function recallTools(
   sessionId: string,
   options: RecallToolsOptions = {},
 ): readonly RecallTool[] {
-  const limits = {
-    maxTokens: Math.max(LEAST_TOKENS, options.maxTokens ?? RECALL_TOKENS),
-    countText: options.countText ?? o200kBase.count,
-  };
+  const limits = limitsOf(options);
   const recall = source.recall(sessionId);
   return [searchTool(recall, limits), expandTool(recall, limits)];
-}
-
-/** What an answer may have. */
-export interface Limits {
-  readonly maxTokens: number;
-  countText(text: string): number;
 }
 
 function searchTool(recall: Recall, limits: Limits): RecallTool {
@@ -62,21 +91,10 @@ function searchTool(recall: Recall, limits: Limits): RecallTool {
     name: SEARCH_TOOL,
     description:
       "Searches the messages of this conversation that were removed or shortened to save room: everything said, every tool call and its full output. Gives ids and excerpts; read a whole message with compact_expand.",
-    parameters: schema(
-      {
-        query: {
-          type: "string",
-          description:
-            'Words, names, paths or identifiers to find; "words in double quotes" must stand there exactly.',
-        },
-        limit: { type: "integer", description: `Most results, 1 to ${MOST_HITS}; ${HITS} when left out.` },
-      },
-      ["query"],
-    ),
+    parameters: schema({ query: ARGUMENTS.query, limit: ARGUMENTS.limit }, ["query"]),
     execute: (args) =>
       safely(args, async (given) => {
-        const query = textIn(given, "query");
-        const limit = Math.min(MOST_HITS, numberIn(given, "limit", { least: 1, otherwise: HITS }));
+        const { query, limit } = searchIn(given);
         return hitsText(await recall.search(query, { limit }), {
           query,
           among: "this conversation",
@@ -91,21 +109,10 @@ function expandTool(recall: Recall, limits: Limits): RecallTool {
     name: EXPAND_TOOL,
     description:
       'Reads a removed or shortened message of this conversation whole. The id is the one in "archive id …" of a shortened tool output, or from compact_search; "step N", as a summary names it, lists the messages of that archive step.',
-    parameters: schema(
-      {
-        id: { type: "string", description: 'An archive id of ten characters, or "step N".' },
-        offset: {
-          type: "integer",
-          description: "Where to go on reading, as the answer before said; 0 when left out.",
-        },
-      },
-      ["id"],
-    ),
+    parameters: schema({ id: ARGUMENTS.id, offset: ARGUMENTS.offset }, ["id"]),
     execute: (args) =>
       safely(args, async (given) => {
-        const id = cleanId(textIn(given, "id"));
-        const offset = numberIn(given, "offset", { least: 0, otherwise: 0 });
-        const step = stepOf(id);
+        const { id, step, offset } = placeIn(given);
         if (step !== undefined) {
           const restored = await recall.restore(step, { asSent: true });
           return stepText(restored, { offset, ...limits });
@@ -118,14 +125,8 @@ function expandTool(recall: Recall, limits: Limits): RecallTool {
   };
 }
 
-/** The step that `step N`, or the range `steps N-M`, names. */
-export function stepOf(id: string): number | undefined {
-  const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
-  return step === undefined ? undefined : Number(step);
-}
-
 /** Models hand over the words around an id as well. */
-export function cleanId(id: string): string {
+function cleanId(id: string): string {
   return id
     .trim()
     .replace(/^\[?(?:archive )?id[: ]+/i, "")
