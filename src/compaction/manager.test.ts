@@ -324,6 +324,19 @@ describe("CompactManager.preflight", () => {
     await expect(careful.manager.preflight("s", turns(0, 60))).rejects.toMatchObject({
       code: "StorageFailed",
     });
+    const memory = createMemoryDriver();
+    const withoutArchive: StorageDriver = {
+      ...memory,
+      put: (key, value, options) =>
+        key.includes("transcript") ? broken().put(key, value, options) : memory.put(key, value, options),
+    };
+    const careless = setUp({ storage: { onFailure: "continue" } }, { storage: withoutArchive });
+    const { report } = await careless.manager.preflight("s", turns(0, 60));
+    await careless.manager.flush();
+    expect(report).toMatchObject({ compacted: true, archive: undefined });
+    expect(careless.named("compact.error")[0]?.properties).toMatchObject({
+      fallback: "compacted without an archive",
+    });
   });
 
   it("PRT-7 compacts a list with an orphan result and says so; unknown roles are an error with their place", async () => {
