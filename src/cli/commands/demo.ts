@@ -65,7 +65,7 @@ export const demoCommand: Command = {
       "    compact replay FILE          what would have happened, call by call",
       `    compact archive show --archive ${oneLine(folder)}`,
       "",
-      ...say("Run from this checkout, compact is: node bin/compact.js"),
+      ...say("In a checkout of the project, compact is: npx compact"),
       "",
     ]);
     return 0;
