@@ -33,6 +33,27 @@ it.each([...PAGES, "CHANGELOG.md"])("the links of %s lead somewhere", (page) => 
   expect(broken(page)).toEqual([]);
 });
 
+/** Files and folders of the project that a page names without a link, by its place or from `src/` on. */
+function namedFiles(page: string): readonly string[] {
+  const ours =
+    /(?<![\w./-])(?:(?:src|test|scripts|examples|docs|demo)\/[\w./-]*\w(?![\w*-])|[a-z-]+(?:\/[\w-]+)+\.ts\b)/g;
+  return [...pageText(page).matchAll(ours)].map(([path]) => path);
+}
+
+/** ARCHITECTURE.md has a test of its own. */
+const OTHERS = PAGES.filter((page) => page !== "ARCHITECTURE.md");
+
+it.each(OTHERS)("the files that %s names are there", (page) => {
+  const places = ["", "src", "src/memory", dirname(page)];
+  expect(
+    namedFiles(page).filter((path) => !places.some((place) => existsSync(join(root, place, path)))),
+  ).toEqual([]);
+});
+
+it("files are looked for in the pages", () => {
+  expect(OTHERS.flatMap(namedFiles).length).toBeGreaterThan(100);
+});
+
 it("DOC-1 the README leads to the pages about architecture, security and observability", () => {
   const readme = pageText("README.md");
   for (const page of ["ARCHITECTURE.md", "SECURITY.md", "OBSERVABILITY.md"])
