@@ -20,8 +20,14 @@ export interface AgentModelRequest {
 
 /** One piece of an answer, in order; the last one is `end`. */
 export type AgentModelPart =
-  | { readonly type: "text"; readonly text: string }
-  /** `providerOptions`, where the provider signs what it thought, come with the last piece of a block. */
+  | {
+      readonly type: "text";
+      readonly text: string;
+      /** Where the provider names or signs what it said, with any piece of a block; the newest holds. */
+      readonly providerOptions?: unknown;
+      /** True with the last piece of a block: what follows is another one. */
+      readonly ends?: boolean;
+    }
   | {
       readonly type: "reasoning";
       readonly text: string;

@@ -22,6 +22,7 @@ export interface BrokenAnswer {
 }
 
 type Piece = AgentTextPart | AgentReasoningPart | AgentToolCallPart;
+type Words = Extract<AgentModelPart, { type: "text" | "reasoning" }>;
 
 /** Streams one request; what goes wrong is a value, with what had come before. */
 export async function callModel(
@@ -84,18 +85,13 @@ interface Gathering {
 
 function createGathering(): Gathering {
   const pieces: Piece[] = [];
-  let openReasoning = false;
-  const takeText = (text: string): void => {
-    const last = pieces.at(-1);
-    if (last?.type === "text") pieces[pieces.length - 1] = { ...last, text: last.text + text };
-    else if (text !== "") pieces.push({ type: "text", text });
-  };
+  // Whether the newest block of words may go on.
+  let open = false;
   const text = (): string => pieces.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
   return {
     take(part) {
-      if (part.type === "text") takeText(part.text);
-      if (part.type === "reasoning") takeReasoning(part);
       if (part.type === "toolCall") pieces.push(callPiece(part));
+      else takeWords(part);
     },
     text,
     answer({ stop, usage }) {
@@ -107,24 +103,15 @@ function createGathering(): Gathering {
     },
   };
 
-  function takeReasoning(part: Extract<AgentModelPart, { type: "reasoning" }>): void {
-    const { providerOptions } = part;
+  function takeWords({ type, text: words, providerOptions, ends }: Words): void {
+    const options = providerOptions === undefined ? {} : { providerOptions };
     const last = pieces.at(-1);
-    if (openReasoning && last?.type === "reasoning") {
-      const text = last.text + part.text;
-      pieces[pieces.length - 1] = {
-        ...last,
-        text,
-        ...(providerOptions === undefined ? {} : { providerOptions }),
-      };
-    } else if (part.text !== "" || providerOptions !== undefined) {
-      pieces.push({
-        type: "reasoning",
-        text: part.text,
-        ...(providerOptions === undefined ? {} : { providerOptions }),
-      });
-    }
-    openReasoning = part.ends !== true;
+    if (open && last?.type === type) {
+      pieces[pieces.length - 1] = { ...last, text: last.text + words, ...options };
+    } else if (words !== "" || providerOptions !== undefined) {
+      pieces.push({ type, text: words, ...options });
+    } else return;
+    open = ends !== true;
   }
 }
 

@@ -119,12 +119,15 @@ const STOPS: Readonly<Record<string, Extract<AgentModelPart, { type: "end" }>["s
   "content-filter": "refusal",
 };
 
+/** A block's ids and signatures come with its beginning, its words or its end, by provider. */
+const BLOCK = /^(text|reasoning)-(start|delta|end)$/;
+
 function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
   const { type, delta, providerMetadata, usage, finishReason } = part;
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
-  if (type === "text-delta") yield { type: "text", text: textOf(delta) };
-  if (type === "reasoning-delta") yield { type: "reasoning", text: textOf(delta), ...options };
-  if (type === "reasoning-end") yield { type: "reasoning", text: "", ends: true, ...options };
+  const [, words, moment] = BLOCK.exec(textOf(type)) ?? [];
+  if (words === "text" || words === "reasoning")
+    yield { type: words, text: textOf(delta), ...(moment === "end" ? { ends: true } : {}), ...options };
   if (type === "tool-call" && part.providerExecuted !== true) yield callOf(part, calls, options);
   if (type === "error") throw part.error;
   if (type !== "finish") return;

@@ -113,6 +113,53 @@ describe.each([
   );
 
   it.skipIf(MockModel === undefined)(
+    "INT-3 hands back ids and signatures of every block where the provider put them",
+    async () => {
+      const item = (id: string): object => ({ providerMetadata: { openai: { itemId: id } } });
+      const redacted = { anthropic: { redactedData: "x" } };
+      const streams = [
+        [
+          { type: "reasoning-start", id: "0", providerMetadata: redacted },
+          { type: "reasoning-end", id: "0" },
+          { type: "reasoning-start", id: "1", ...item("rs_1") },
+          { type: "reasoning-end", id: "1", ...item("rs_1") },
+          { type: "text-start", id: "2", ...item("msg_1") },
+          { type: "text-delta", id: "2", delta: "First " },
+          { type: "text-delta", id: "2", delta: "block." },
+          { type: "text-end", id: "2", ...item("msg_1") },
+          ...text("Second block."),
+          { type: "text-start", id: "3" },
+          { type: "text-delta", id: "3", delta: "Third block." },
+          { type: "text-end", id: "3", ...item("msg_3") },
+          finish("stop"),
+        ],
+        [...text("Done."), finish("stop")],
+      ];
+      let request = 0;
+      const sdkModel = new MockModel({
+        doStream: async () => {
+          request += 1;
+          return { stream: streamOf(streams[request - 1] ?? []) };
+        },
+      });
+      const agent = await createAgent({
+        model: agentModelFromAiSdk(sdkModel),
+        managerPorts: { storage: createMemoryDriver(), onWarning: () => undefined },
+      });
+      for (const said of ["one", "two"]) for await (const _ of agent.send(said));
+      const openai = (itemId: string): object => ({ openai: { itemId } });
+      expect(sdkModel.doStreamCalls[1].prompt[1].content).toEqual([
+        { type: "reasoning", text: "", providerOptions: redacted },
+        { type: "reasoning", text: "", providerOptions: openai("rs_1") },
+        { type: "text", text: "First block.", providerOptions: openai("msg_1") },
+        { type: "text", text: "Second block." },
+        { type: "text", text: "Third block.", providerOptions: openai("msg_3") },
+      ]);
+      await agent.close();
+    },
+  );
+
+  it.skipIf(MockModel === undefined)(
     "passes on what a stream reports as an error, and a stream that breaks off",
     async () => {
       const broken = [
