@@ -189,6 +189,22 @@ describe("the main job", () => {
     }
   });
 
+  it("says that a file holds bytes which are no text, wherever they stand", async () => {
+    const text = `${"x".repeat((1 << 20) - 40)} caf\u00e9`;
+    const json = JSON.stringify([
+      { role: "user", content: text },
+      { role: "assistant", content: "ok" },
+    ]);
+    for (const encoding of ["latin1", "utf8"] as const) {
+      writeFileSync(join(folder, "bytes.json"), Buffer.from(json, encoding));
+      const { problems } = JSON.parse((await run(["inspect", "bytes.json", "--json"])).out) as {
+        problems: { message: string }[];
+      };
+      const told = problems.map(({ message }) => message);
+      expect(told).toEqual(encoding === "utf8" ? [] : [expect.stringContaining("no UTF-8")]);
+    }
+  });
+
   it("leaves a session alone that is small enough", async () => {
     const { code, out } = await run([session("small.json", body(1)), "--target", "100k"]);
     expect(code).toBe(0);

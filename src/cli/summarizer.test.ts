@@ -142,6 +142,13 @@ describe("--summarizer", () => {
     expect(err).not.toContain("hunter2");
   });
 
+  it("--deadline may be longer than any timer", async () => {
+    const { openAiUrl } = await open();
+    const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openAiUrl };
+    const { err } = await run([...AIM, "--summarizer", "openai:m", "--deadline", "9999999"], env);
+    expect([err, archived().summarizer]).toEqual(["", "openai:m"]);
+  });
+
   it("--deadline is a positive number of seconds", async () => {
     for (const seconds of ["0", "-1", "soon"]) {
       const { code, err } = await run([`--deadline=${seconds}`]);

@@ -13,15 +13,20 @@ export async function readSource(
   progress?: Progress,
 ): Promise<Transcript> {
   const known = format === undefined ? undefined : transcriptFormat(format);
-  const chunks = source.chunks((bytes) => {
-    progress?.show(`reading ${source.name}`, source.bytes > 0 ? bytes / source.bytes : undefined);
+  let garbled = false;
+  const chunks = source.chunks({
+    onBytes: (bytes) =>
+      progress?.show(`reading ${source.name}`, source.bytes > 0 ? bytes / source.bytes : undefined),
+    onGarbled: () => {
+      garbled = true;
+    },
   });
   try {
     const transcript = await readTranscript(chunks, {
       name: source.name,
       ...(known === undefined ? {} : { format: known }),
     });
-    if (transcript.messages.length > 0) return transcript;
+    if (transcript.messages.length > 0) return garbled ? withGarbled(transcript) : transcript;
   } catch (error) {
     throw error instanceof RangeError ? tooLarge(source, error) : error;
   } finally {
@@ -31,6 +36,12 @@ export async function readSource(
     place: source.name,
     hint: "Check that it is the session itself, or name its format with --format.",
   });
+}
+
+/** Text that is not what was written is told, whatever it is used for. */
+function withGarbled(transcript: Transcript): Transcript {
+  const message = "holds bytes that are no UTF-8 text; U+FFFD stands in their place";
+  return { ...transcript, problems: [{ place: transcript.name ?? "file", message }, ...transcript.problems] };
 }
 
 function transcriptFormat(name: string): TranscriptFormat {

@@ -13,8 +13,15 @@ export interface Source {
   readonly path?: string;
   /** Bytes, for progress; 0 where not known. */
   readonly bytes: number;
-  /** Its text in pieces; `onBytes` hears how many were read so far. */
-  chunks(onBytes?: (bytes: number) => void): AsyncIterable<string>;
+  /** Its text in pieces. */
+  chunks(listener?: ReadListener): AsyncIterable<string>;
+}
+
+export interface ReadListener {
+  /** Hears how many bytes were read so far. */
+  onBytes(bytes: number): void;
+  /** Hears that bytes are no UTF-8: `U+FFFD` stands in the text for them. */
+  onGarbled(): void;
 }
 
 const CHUNK_BYTES = 1 << 20;
@@ -39,7 +46,7 @@ export async function openFile(name: string, cwd: string): Promise<Source> {
   } finally {
     await file.close();
   }
-  return { name, path, bytes: facts.size, chunks: (onBytes) => fileChunks(path, onBytes) };
+  return { name, path, bytes: facts.size, chunks: (listener) => fileChunks(path, listener) };
 }
 
 /** What a session is called after its file when it says nothing itself. */
@@ -47,12 +54,30 @@ export function stemOf(name: string): string {
   return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
 }
 
-async function* fileChunks(path: string, onBytes?: (bytes: number) => void): AsyncGenerator<string> {
-  const stream = createReadStream(path, { encoding: "utf8", highWaterMark: CHUNK_BYTES });
-  for await (const chunk of stream) {
-    onBytes?.(stream.bytesRead);
-    yield chunk as string;
+async function* fileChunks(path: string, listener?: ReadListener): AsyncGenerator<string> {
+  const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const isSound = createUtf8Check();
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    listener?.onBytes(stream.bytesRead);
+    if (!isSound(chunk)) listener?.onGarbled();
+    yield decoder.decode(chunk, { stream: true });
   }
+  if (!isSound()) listener?.onGarbled();
+  yield decoder.decode();
+}
+
+/** Told the pieces of a file one after the other, at last nothing; false where they are no UTF-8, cut at the end too. */
+function createUtf8Check(): (piece?: Uint8Array) => boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  return (piece) => {
+    try {
+      decoder.decode(piece, { stream: piece !== undefined });
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 async function refuseBinary(file: FileHandle, name: string): Promise<void> {

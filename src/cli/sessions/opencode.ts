@@ -75,10 +75,10 @@ function isJson(name: string): boolean {
 }
 
 async function readJson(path: string): Promise<unknown> {
-  const { size } = await stat(path);
-  // A whole session of the tool is smaller than this; a single part never comes near.
-  if (size > 256 * 1024 * 1024) return undefined;
   try {
+    const { size } = await stat(path);
+    // A whole session of the tool is smaller than this; a single part never comes near.
+    if (size > 256 * 1024 * 1024) return undefined;
     return JSON.parse(await readFile(path, "utf8"));
   } catch {
     return undefined;

@@ -31,7 +31,7 @@ export async function titleFromDocument(path: string): Promise<string | undefine
   const head = await headOf(path, HEAD_BYTES);
   const own = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1];
   const words =
-    /"type"\s*:\s*"user"[^{}]*?"(?:content|text)"\s*:\s*(?:\[\s*\{\s*"text"\s*:\s*)?("(?:[^"\\]|\\.)*")/.exec(
+    /"type"\s*:\s*"user"[^{}]{0,400}?"(?:content|text)"\s*:\s*(?:\[\s*\{\s*"text"\s*:\s*)?("(?:[^"\\]|\\.)*")/.exec(
       head,
     )?.[1];
   return stringIn(own) ?? spoken(stringIn(words));
