@@ -189,7 +189,7 @@ describe("the main job", () => {
     }
   });
 
-  it("says that a file holds bytes which are no text, wherever they stand", async () => {
+  it("says that a file holds bytes which are no text", async () => {
     const text = `${"x".repeat((1 << 20) - 40)} caf\u00e9`;
     const json = JSON.stringify([
       { role: "user", content: text },
