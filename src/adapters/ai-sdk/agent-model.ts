@@ -123,16 +123,20 @@ const STOPS: Readonly<Record<string, Extract<AgentModelPart, { type: "end" }>["s
 const BLOCK = /^(text|reasoning)-(start|delta|end)$/;
 
 function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
-  const { type, delta, providerMetadata, usage, finishReason } = part;
+  const { type, providerMetadata, usage, finishReason } = part;
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
-  const [, words, moment] = BLOCK.exec(textOf(type)) ?? [];
-  if (words === "text" || words === "reasoning")
-    yield { type: words, text: textOf(delta), ...(moment === "end" ? { ends: true } : {}), ...options };
+  const block = BLOCK.exec(textOf(type));
+  if (block !== null) yield { ...wordsOf(part, block), ...options };
   if (type === "tool-call" && part.providerExecuted !== true) yield callOf(part, calls, options);
   if (type === "error") throw part.error;
   if (type !== "finish") return;
   const reason = textOf(finishReason) || textOf(objectOf(finishReason).unified);
   yield { type: "end", stop: STOPS[reason] ?? "other", ...(usage === undefined ? {} : { usage }) };
+}
+
+function wordsOf({ delta }: Json, [, kind, moment]: RegExpExecArray): AgentModelPart {
+  const type = kind === "text" ? "text" : "reasoning";
+  return { type, text: textOf(delta), ...(moment === "end" ? { ends: true } : {}) };
 }
 
 function callOf(
