@@ -70,7 +70,8 @@ How to read it:
   work ran at the time, "load" says so.
 - "ms" is processor time unless a table says "clock": other work on the machine adds to the clock and not to it. In
   brackets behind our figures: the least and the most of all rounds. Others are medians.
-- "(21 x)" behind a figure of another library says how many times slower it is than ours, or how many times larger.
+- "(21 x)" behind a figure of another library says how many times slower it is than ours, or how many times larger; below 1
+  it is quicker, or smaller.
 - Generated texts and sessions are drawn from fixed seeds, the same on every machine. Real sessions of agents and the
   questions of LoCoMo are no part of the repository; what needs them says so.
 - Libraries are named with their versions where they are measured; each is used as its own documentation shows, with what
