@@ -227,11 +227,19 @@ async function archiveView(
       failureEvent(error, goesOn ? "compacted without an archive" : "nothing is pruned", { step }),
     );
     if (goesOn) return undefined;
-    throw new CompactError("StorageFailed", `the archive could not be written: ${messageOf(error)}`, {
-      hint: 'Mend the storage, or set storage.onFailure to "continue" to prune without an archive.',
-      cause: error,
-    });
+    throw storageFailed("the archive could not be written", error, "an archive");
   }
+}
+
+/** What failed says itself best what to do about it, and where. */
+function storageFailed(what: string, error: unknown, lacking: string): CompactError {
+  const { hint = "", place } = CompactError.isInstance(error) ? error : {};
+  const first = hint === "" ? "Mend the storage." : hint;
+  return new CompactError("StorageFailed", `${what}: ${messageOf(error)}`, {
+    hint: `${first} Or set storage.onFailure to "continue" to prune without ${lacking}.`,
+    ...(place === undefined ? {} : { place }),
+    cause: error,
+  });
 }
 
 async function commit(
@@ -295,10 +303,7 @@ async function queueFlush(
     const goesOn = config.storage.onFailure === "continue";
     ports.announce(failureEvent(error, goesOn ? "not handed to memory" : "nothing is pruned", { step }));
     if (goesOn) return undefined;
-    throw new CompactError("StorageFailed", `the memory flush could not be queued: ${messageOf(error)}`, {
-      hint: 'Mend the storage, or set storage.onFailure to "continue" to prune without a memory.',
-      cause: error,
-    });
+    throw storageFailed("the memory flush could not be queued", error, "a memory");
   }
 }
 

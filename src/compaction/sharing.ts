@@ -1,9 +1,9 @@
-import { CompactError } from "../errors.ts";
 import { conflict } from "../storage/conflict.ts";
 import { sessionKey } from "../storage/session-key.ts";
 import type { Fence, Leases, SharedStorageDriver } from "../storage/shared.ts";
 import { later } from "./later.ts";
 import type { LiveSession } from "./session.ts";
+import { asAborted } from "./unless-aborted.ts";
 
 /** What a manager does so that others may work on the same sessions. */
 export interface Sharing {
@@ -58,11 +58,7 @@ async function taken(
   { worker, signal }: { readonly worker: string; readonly signal: AbortSignal | undefined },
 ): Promise<Fence> {
   for (;;) {
-    if (signal?.aborted === true) {
-      throw new CompactError("Aborted", "the call was aborted while another worker compacts the session", {
-        cause: signal.reason,
-      });
-    }
+    if (signal?.aborted === true) throw asAborted(signal.reason);
     const fence = await leases.take(name, worker);
     if (fence !== undefined) return fence;
     await new Promise<void>((done) => setTimeout(done, POLL_MS));

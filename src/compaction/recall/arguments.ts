@@ -48,7 +48,7 @@ export const FAILED = "Error: ";
 /** What went wrong, in words for the model. */
 export function wordsOfError(error: unknown): string {
   if (!CompactError.isInstance(error)) return "the archive could not be read.";
-  const hint = error.hint === undefined ? "" : ` ${error.hint}`;
+  const hint = error.hint === "" ? "" : ` ${error.hint}`;
   return `${error.message}.${hint}`;
 }
 
