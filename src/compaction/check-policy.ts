@@ -55,6 +55,12 @@ export function checkConfigObject(config: CompactConfig): void {
   }
   whole("maxContextTokens", config.maxContextTokens, 1);
   whole("summarizer.maxSummaryTokens", config.summarizer.maxSummaryTokens, 1);
+  whole("summarizer.deadlineSeconds", config.summarizer.deadlineSeconds, 1);
+  whole("summarizer.seed", config.summarizer.seed, 0);
+  for (const [name, { window, maxOutput }] of Object.entries(config.models)) {
+    whole(`models.${name}.window`, window, 1);
+    whole(`models.${name}.maxOutput`, maxOutput, 1);
+  }
   const { memoryRecall, sessionMemory } = config;
   whole("memoryRecall.maxCandidates", memoryRecall.maxCandidates, 1);
   whole("memoryRecall.maxInjected", memoryRecall.maxInjected, 0);
@@ -66,10 +72,9 @@ export function checkConfigObject(config: CompactConfig): void {
 /** Checks a policy that was passed in code. Throws `InvalidConfig`. */
 export function checkPolicy(policy: CompactPolicy): void {
   checkKeys("policy", policy);
-  if (!(policy.triggerPct > 0 && policy.triggerPct <= 1))
-    throw invalid("policy.triggerPct", "must be 0.0-1.0");
-  for (const name of ["coldTriggerPct", "backgroundTriggerPct"] as const) {
+  for (const name of ["triggerPct", "coldTriggerPct", "backgroundTriggerPct"] as const) {
     const share = policy[name];
+    if (share === 0) throw invalid(`policy.${name}`, "must be more than 0");
     if (share !== undefined && !(share > 0 && share <= 1)) throw invalid(`policy.${name}`, "must be 0.0-1.0");
   }
   whole("policy.maxToolResultTokens", policy.maxToolResultTokens, 64);

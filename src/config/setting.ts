@@ -22,17 +22,19 @@ export interface SettingNote {
 }
 
 const notes = z.registry<SettingNote>();
+const NOT_ZERO = "must be more than 0";
 
 /** The note of a schema made here; nothing for other schemas. */
 export function noteOf(schema: z.ZodType): SettingNote | undefined {
   return notes.get(schema);
 }
 
-/** A number from `least` to `most`. */
+/** A number above 0, up to 1. */
 export function share(description: string): z.ZodType<number> {
   const values = "0.0-1.0";
   const error = `must be ${values}`;
-  return noted(z.number({ error }).min(0, { error }).max(1, { error }), {
+  const above = z.number({ error }).min(0, { error }).max(1, { error }).gt(0, { error: NOT_ZERO });
+  return noted(above, {
     description,
     values,
     kind: "number",

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { checkConfigObject } from "../compaction/check-policy.ts";
+import { mergeConfig } from "../compaction/config.ts";
+import { loadConfig } from "./load.ts";
+import { toCamelCase } from "./names.ts";
+import { settings } from "./schema.ts";
+
+const accepted = (work: () => unknown): boolean => {
+  try {
+    work();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** `{policy: {trigger_pct: 1}}` for a path and a value. */
+const under = (path: readonly string[], value: unknown): object =>
+  path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as object;
+
+const numbers = settings.filter(({ kind }) => kind === "number").map(({ path }) => path);
+
+it.each(numbers.map((path) => [path.join("."), path] as const))(
+  "what a file may say of %s, code may say, and nothing else",
+  (_, path) => {
+    // A window has to be larger than what is left free in it: a contradiction of two settings, not of one.
+    const roomy = path[0] === "policy" ? {} : { policy: { hard_cap_buffer: 0 } };
+    for (const value of [-1, 0, 0.5, 1, 1.5, 63, 64]) {
+      const file = JSON.stringify({ ...roomy, ...under(path, value) });
+      const inFile = accepted(() => loadConfig({ text: file, env: {} }));
+      const inCode = accepted(() => checkConfigObject(mergeConfig(under(path.map(toCamelCase), value))));
+      expect([value, inCode]).toEqual([value, inFile]);
+    }
+  },
+);
