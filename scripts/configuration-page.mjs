@@ -17,7 +17,7 @@ const COMMON = [
   "redaction.enabled",
 ];
 
-/** The rows of `configTable()` that most people look for; throws when one of them is no setting. */
+/** The rows of `configTable()` that most people look for, without variables; throws when one of them is no setting. */
 export function commonSettings(table) {
   const [head, line, ...rows] = table.split("\n");
   const chosen = COMMON.map((path) => {
@@ -25,5 +25,13 @@ export function commonSettings(table) {
     if (row === undefined) throw new Error(`${path} is no setting`);
     return row;
   });
-  return [head, line, ...chosen].join("\n");
+  return [head, line, ...chosen].map(withoutVariable).join("\n");
+}
+
+/** A row of four cells, less the second. */
+function withoutVariable(row) {
+  return row
+    .split("|")
+    .filter((_, cell) => cell !== 2)
+    .join("|");
 }
