@@ -48,7 +48,7 @@ describe("CompactManager.preflight", () => {
     expect(result.report).toMatchObject({ compacted: false, reason: "below_trigger" });
   });
 
-  it("TRG-2, OBS-1, OBS-2 and OBS-3: says every estimate and decision, and what a compaction did", async () => {
+  it("TRG-2, PRT-8, OBS-1, OBS-2 and OBS-3: says every estimate and decision, and what a compaction did", async () => {
     const { manager, named } = setUp({ model: "gpt-4o" });
     await manager.preflight("s", turns(0, 5));
     await manager.preflight("s", [say("system", "be brief"), ...turns(0, 40)]);
@@ -208,6 +208,14 @@ describe("CompactManager.preflight", () => {
       structuredClone([...first.messages, say("assistant", "seen")]),
     );
     expect(fromOutput.messages).toEqual(again.messages);
+  });
+
+  it("TRG-4 goes down to the target of the policy where that is below what it would leave", async () => {
+    const list = turns(0, 40);
+    const plain = await setUp().manager.preflight("s", list);
+    const targetContextTokens = Math.floor(plain.report.tokensAfter * 0.6);
+    const { report } = await setUp({ policy: { targetContextTokens } }).manager.preflight("s", list);
+    expect(report.tokensAfter).toBeLessThanOrEqual(targetContextTokens);
   });
 
   it("FIT-6 brings a session of three windows through many rounds without an error", async () => {
@@ -399,7 +407,7 @@ describe("CompactManager.preflight", () => {
     ]);
   });
 
-  it("FIT-3 goes on with the built-in summarizer when the given one fails, or with pruning alone", async () => {
+  it("FIT-3 OBS-3 goes on with the built-in summarizer when the given one fails, or with pruning alone", async () => {
     const failing = { name: "broken", summarize: () => Promise.reject(new Error("503")) };
     const first = setUp({}, { summarizer: failing });
     const { report } = await first.manager.preflight("s", turns(0, 40));

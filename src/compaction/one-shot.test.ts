@@ -115,11 +115,54 @@ describe("compact", () => {
     expect(plan.tokensAfter).toBeLessThanOrEqual(2600);
   });
 
+  it("FIT-1 gives up one recent turn, then one tool pair, and no more of either than it has to", () => {
+    const list = [
+      ...turns(8, 100),
+      ...Array.from({ length: 6 }, (_, n) => pair(`f${n}`, lorem(n, 200))).flat(),
+    ];
+    const kept = Array.from({ length: 40 }, (_, step) => {
+      const { keep } = planCompaction(list, { maxTokens: 6000 - step * 100, format: "openai-chat" });
+      return `${keep.keepRecentTurns} turns, ${keep.keepToolIoPairs} pairs`;
+    });
+    expect([...new Set(kept)]).toEqual([
+      "6 turns, 4 pairs",
+      "5 turns, 4 pairs",
+      "5 turns, 3 pairs",
+      "4 turns, 3 pairs",
+      "4 turns, 2 pairs",
+      "3 turns, 2 pairs",
+      "3 turns, 1 pairs",
+    ]);
+  });
+
   it("FIT-1 says InsufficientBudget at the floor of one turn and one pair", () => {
     const list = [...turns(3), ...pair("big", lorem(1, 4000)), say("assistant", "done")];
     expect(() => planCompaction(list, { maxTokens: 1500, format: "openai-chat" })).toThrowError(
       expect.objectContaining({ code: "InsufficientBudget" }),
     );
+  });
+
+  it("SUM-9 writes with the built-in summarizer where no model is given", async () => {
+    const { report, summary } = await compact(turns(40), { maxTokens: 3000, format: "openai-chat" });
+    expect(report).toMatchObject({ summarizer: "builtin", attempts: [], failures: [] });
+    expect(summary).toContain("question 3");
+  });
+
+  it("SUM-4 a decision log is in the order in which things were decided", async () => {
+    const decided = ["the cookie store", "one queue", "port 5433"].flatMap((what, n) => [
+      say("user", `question ${n}`),
+      say("assistant", `I decided to keep ${what} because redis is not available here.`),
+    ]);
+    const { summary } = await compact([...decided, ...turns(30)], {
+      maxTokens: 3000,
+      format: "openai-chat",
+      strategy: "decision_log",
+    });
+    expect(summary?.match(/(?<=^- \[\S+\] I decided to keep )[^:]+(?= ::)/gm)).toEqual([
+      "the cookie store",
+      "one queue",
+      "port 5433",
+    ]);
   });
 
   it("FIT-2 says which part is too large and what to do when protected messages alone are over budget", async () => {

@@ -36,6 +36,8 @@ describe("decideTrigger", () => {
       "max_tokens_before_summary",
     );
     expect(at(127_000, { ...defaultPolicy, triggerPct: 1 }).reason).toBe("hard_cap");
+    const list = { tokens: 52_000, messageTokens: 48_999, maxContextTokens: 128_000 };
+    expect(decideTrigger(list, { ...defaultPolicy, maxTokensBeforeSummary: 49_000 }).triggered).toBe(false);
   });
 
   it("TOK-6 leaves the buffer free: 128,000 - 1,500 = 126,500", () => {

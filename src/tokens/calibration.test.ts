@@ -91,7 +91,7 @@ describe("calibration", () => {
     );
   });
 
-  it("keeps ratio and hidden prompt over a compaction, and forgets the anchor", () => {
+  it("TOK-7 keeps ratio and hidden prompt over a compaction, and forgets the anchor", () => {
     const before = observeAll(steps(40, 2_000), 1.2, 18_000);
     const after = afterCompaction(before);
     expect(after.anchor).toBeNull();

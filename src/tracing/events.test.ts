@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as events from "./events.ts";
 
 describe("event properties", () => {
-  it("names the estimate's properties", () => {
+  it("OBS-1 names the estimate's properties", () => {
     const breakdown = { system: 100, developer: 0, tools_schema: 900, messages: 107_800 };
     const described = events.tokenEstimate({ model: "m", tokens: 108_800, maxTokens: 128_000, breakdown });
     expect(described).toEqual({
@@ -15,7 +15,7 @@ describe("event properties", () => {
     ).toBe(0);
   });
 
-  it("names the decision's properties either way", () => {
+  it("TRG-2 names the decision's properties either way", () => {
     const policy = { triggerPct: 0.85, hardCapBuffer: 1500, strategy: "task_state" };
     expect(events.triggerDecision({ triggered: false, reason: "below", policy }).properties).toEqual({
       triggered: false,
@@ -30,7 +30,7 @@ describe("event properties", () => {
     });
   });
 
-  it("names the summary's properties and carries it as payload", () => {
+  it("OBS-2 names the summary's properties and carries it as payload", () => {
     const counts = { strategy: "brief", inputMessages: 40, inputTokens: 20_000, summaryTokens: 1_000 };
     expect(events.summaryCreated({ ...counts, text: "all of it" })).toEqual({
       name: "compact.summary_created",
@@ -40,7 +40,7 @@ describe("event properties", () => {
     });
   });
 
-  it("names the properties of pruning, archival and errors", () => {
+  it("OBS-3 names the properties of pruning, archival and errors", () => {
     const layers = { pinned: 1, summary: 1, recent: 12 };
     expect(events.prunedMessages({ layers, prunedCount: 9 }).properties).toEqual({ layers, pruned_count: 9 });
     const saved = {
