@@ -10,6 +10,9 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const faults = [];
 const expect = (right, fault) => void (right || faults.push(fault));
 
+/** What building leaves behind, and what no entry point leads to: the tests' own tools, the types of the command. */
+const USELESS = /\.test\.|\.tsbuildinfo$|\.map$|\.built$|^dist\/testing\/|^dist\/(?:cli|viewer)\/.*\.d\.ts$/;
+
 /** The files that `npm pack` would take, with their sizes in bytes. */
 function packed() {
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
@@ -34,7 +37,7 @@ function checkContents(files) {
   const always = ["package.json", "README.md", "LICENSE", "THIRD_PARTY_NOTICES.md", "demo/session.json"];
   for (const path of files) {
     expect(always.includes(path) || /^(?:dist|bin)\//.test(path), `${path} is packed and should not be`);
-    expect(!/\.test\.|\.tsbuildinfo$|\.map$|\.built$/.test(path), `${path} is packed and is of no use there`);
+    expect(!USELESS.test(path), `${path} is packed and is of no use there`);
   }
   for (const path of [...promised(), "README.md", "LICENSE"]) {
     expect(files.includes(path), `${path} is promised by package.json and not packed`);

@@ -190,11 +190,7 @@ describe("the main job", () => {
   });
 
   it("says that a file holds bytes which are no text", async () => {
-    const text = `${"x".repeat((1 << 20) - 40)} caf\u00e9`;
-    const json = JSON.stringify([
-      { role: "user", content: text },
-      { role: "assistant", content: "ok" },
-    ]);
+    const json = JSON.stringify([{ role: "user", content: "caf\u00e9" }]);
     for (const encoding of ["latin1", "utf8"] as const) {
       writeFileSync(join(folder, "bytes.json"), Buffer.from(json, encoding));
       const { problems } = JSON.parse((await run(["inspect", "bytes.json", "--json"])).out) as {
