@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { checkConfig } from "../../src/config/index.ts";
 import { problemsOf, sourceOf } from "./compiled.ts";
 import { fencesOf, PAGES } from "./fences.ts";
 
@@ -27,4 +28,10 @@ describe("the snippets of the pages", () => {
       expect(problems.get(source)).toEqual([]);
     });
   }
+});
+
+it("the settings that docs/configuration.md writes down are such", () => {
+  const files = fencesOf("docs/configuration.md", "yaml");
+  expect(files.length).toBeGreaterThan(0);
+  for (const { file, text } of files) expect(checkConfig(text, file)).toEqual([]);
 });
