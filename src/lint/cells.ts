@@ -65,7 +65,7 @@ function isCallHolder(format: Format, message: Message): boolean {
 
 /** Chat and LangChain entries keep their calls in a list of their own, behind what is said. */
 function holderCells(format: Format, native: NativeObject, message: Message, place: string): Cell[] {
-  const fields = fieldsOf(native);
+  const fields = fieldsOf(format, native);
   const content = Array.isArray(fields.content) ? fields.content : undefined;
   const lists = callLists(format, fields);
   let said = 0;
@@ -82,8 +82,9 @@ function holderCells(format: Format, native: NativeObject, message: Message, pla
   });
 }
 
-/** The fields of a message: those of a serialised one lie deeper. */
-export function fieldsOf(native: NativeObject): NativeObject {
+/** The fields of a message: those of a serialised one of LangChain lie deeper. */
+export function fieldsOf(format: Format, native: NativeObject): NativeObject {
+  if (format !== "langchain") return native;
   if (isObject(native.kwargs)) return native.kwargs;
   return isObject(native.data) && typeof native.type === "string" ? native.data : native;
 }

@@ -69,7 +69,7 @@ function readOneByOne(list: readonly unknown[], format: Format): ReadList {
     }
   };
   const remove = (native: NativeObject, position: number): void => {
-    const { id } = fieldsOf(native);
+    const { id } = fieldsOf(format, native);
     removals.push({ position, id });
     // What stands before is gone: the list that counts begins here.
     if (id === REMOVE_ALL) for (const before of [previous, entries, faults]) before.length = 0;

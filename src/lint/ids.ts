@@ -44,7 +44,7 @@ export function lacksResultId(format: Format, entry: Entry): boolean {
     case "openai-chat":
       return native.role !== "function" && filled(native.tool_call_id) === undefined;
     case "langchain":
-      return filled(fieldsOf(native).tool_call_id) === undefined;
+      return filled(fieldsOf(format, native).tool_call_id) === undefined;
     case "pi":
       return filled(native.toolCallId) === undefined;
     case "openai-responses":
@@ -88,7 +88,7 @@ export function replaceBlocks(
   if (replaced.has(native)) return replaced.get(native);
   const field = blockField(format, native);
   if (field !== undefined) return copyWith(native, { [field]: swapAll(native[field], swap) });
-  const fields = fieldsOf(native);
+  const fields = fieldsOf(format, native);
   const changes: Record<string, unknown> = {};
   for (const name of ["tool_calls", "invalid_tool_calls"])
     if (Array.isArray(fields[name])) changes[name] = swapAll(fields[name], swap);

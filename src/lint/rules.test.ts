@@ -634,6 +634,11 @@ describe.each(CASES)("$rule in $format", ({ rule, format, list, options, at, men
   });
 });
 
+it("an id is looked for where its format keeps it", () => {
+  const kept = (id: string) => ({ ...ask, type: "message", id, data: { id: "one" }, kwargs: { id: "one" } });
+  expect(lint([kept("msg_1"), kept("msg_2")], "openai-responses")).toEqual([]);
+});
+
 it("every rule has a case that breaks it", () => {
   const broken = new Set(CASES.map((one) => one.rule));
   expect(describeRules().filter((rule) => !broken.has(rule.id))).toEqual([]);

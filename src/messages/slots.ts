@@ -95,11 +95,21 @@ interface Matches {
 function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches {
   const partOf = new Map<number, number>();
   const taken = new Set<number>();
+  // Parts mostly stand in the order of their originals: what is claimed from the first on is not looked at again.
+  let free = 0;
+  const firstFree = (accepts: (original: Part) => boolean): number => {
+    while (partOf.has(free)) free++;
+    for (let at = free; at < originals.length; at++) {
+      const original = originals[at];
+      if (original !== undefined && !partOf.has(at) && accepts(original)) return at;
+    }
+    return -1;
+  };
   const claim = (accepts: (original: Part, part: Part) => boolean): void => {
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index];
       if (part === undefined || taken.has(index)) continue;
-      const found = originals.findIndex((original, at) => !partOf.has(at) && accepts(original, part));
+      const found = firstFree((original) => accepts(original, part));
       if (found === -1) continue;
       partOf.set(found, index);
       taken.add(index);

@@ -85,8 +85,8 @@ export const partTwins: Step = (bench) => {
   const { list } = bench;
   const editor = createEditor(bench);
   for (const entry of repeatedIds(list)) {
-    const id = entryId(entry);
-    const first = list.entries.find((other) => entryId(other) === id);
+    const id = entryId(list.format, entry);
+    const first = list.entries.find((other) => entryId(list.format, other) === id);
     const index = editor.indexAt(entry.position);
     const rule = "generic/duplicate-entry-id";
     if (first !== undefined && jsonText(first.native) === jsonText(entry.native)) {

@@ -1,6 +1,6 @@
 import { FORMATS } from "../../messages/codecs.ts";
 import type { Format } from "../../messages/message.ts";
-import { isObject } from "../../messages/native.ts";
+import { filled } from "../../messages/native.ts";
 import { fieldsOf } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { lacksCallId, lacksResultId } from "../ids.ts";
@@ -132,7 +132,8 @@ export const GENERIC_RULES: readonly Rule[] = [
     explanation: "Two entries have the same id: the provider refuses them, or one replaces the other.",
     link: 'OpenAI: "Duplicate item found with id"; LangGraph: messages with one id replace each other',
     mend: "An equal copy is dropped; any other later entry loses its id.",
-    check: (list) => repeatedIds(list).map((entry) => atEntry(entry, `the id "${entryId(entry)}" is taken`)),
+    check: (list) =>
+      repeatedIds(list).map((entry) => atEntry(entry, `the id "${entryId(list.format, entry)}" is taken`)),
   },
 ];
 
@@ -142,7 +143,7 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
   const start = removals.at(-1)?.position ?? -1;
   const taken = new Set<string>();
   return entries.filter((entry) => {
-    const id = entry.position > start ? entryId(entry) : undefined;
+    const id = entry.position > start ? entryId(format, entry) : undefined;
     const repeated = id !== undefined && taken.has(id);
     if (id !== undefined) taken.add(id);
     return repeated;
@@ -150,7 +151,6 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
 }
 
 /** The id that the wire itself gives an entry. */
-export function entryId({ native }: Entry): string | undefined {
-  const { id } = isObject(native) ? fieldsOf(native) : { id: undefined };
-  return typeof id === "string" && id !== "" ? id : undefined;
+export function entryId(format: Format, { native }: Entry): string | undefined {
+  return filled(fieldsOf(format, native).id);
 }

@@ -115,6 +115,15 @@ describe("langchain", () => {
     ]);
   });
 
+  it("writes no block for a content that is null", () => {
+    const native = { role: "assistant", content: null, tool_calls: [{ id: "c", name: "a", args: { n: 1 } }] };
+    const [message] = codec.decode([native]);
+    const parts = [{ ...toolCalls(message!)[0]!, arguments: { n: 2 } }];
+    expect(codec.encode([{ ...message!, parts, edited: true }])).toEqual([
+      { ...native, content: "", tool_calls: [{ ...native.tool_calls[0], args: { n: 2 } }] },
+    ]);
+  });
+
   it("builds serialised messages among serialised ones and plain ones elsewhere", () => {
     const summary = { id: "s1", role: "assistant", parts: [{ type: "text", text: "So far" }] } as const;
     const serialised = { lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: "go" } };

@@ -63,7 +63,8 @@ function metaOf(fields: NativeObject): MessageMeta | undefined {
 
 /** Some providers repeat calls as content blocks; those say nothing new. */
 function contentSlots(content: unknown, known: ReadonlySet<string>, place: string): Slot[] {
-  if (content === "" || content === undefined || content === null) return [{ block: content, parts: [] }];
+  if (content === undefined || content === null) return [];
+  if (content === "") return [{ block: content, parts: [] }];
   if (typeof content === "string") return [slot(content, { type: "text", text: content })];
   return arrayAt(content, place).map((value, index) => {
     if (typeof value === "string") return slot(value, { type: "text", text: value });
