@@ -1,4 +1,5 @@
 import { compactedText, contextView } from "../../agents/index.ts";
+import { messageOf } from "../../compaction/announce.ts";
 import type { CompactConfigInput } from "../../compaction/config.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../compaction/host.ts";
 import type { CompactManager } from "../../compaction/manager.ts";
@@ -10,6 +11,7 @@ import { builtinSummarizer } from "../../summarizers/builtin.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../summarizers/summarizer.ts";
 import { createManagers, type Managers } from "./managers.ts";
 import { type NewestList, type PiMemoryOptions, registerMemory } from "./memory.ts";
+import { shielded, tell } from "./notices.ts";
 import type { PiBeforeCompactEvent, PiCompaction, PiContext, PiContextEvent, PiExtensionApi } from "./sdk.ts";
 import { contextText, statusText } from "./words.ts";
 
@@ -36,11 +38,15 @@ export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExten
   return (pi) => {
     const host = createPiHost(pi, options);
     pi.on("context", (event: PiContextEvent, context: PiContext) => host.compact(event.messages, context));
-    pi.on("session_before_compact", (event: PiBeforeCompactEvent) => summarized(event, options.summarizer));
-    pi.on("session_shutdown", () => host.managers.flush());
+    pi.on("session_before_compact", (event: PiBeforeCompactEvent, context: PiContext) =>
+      shielded(context, () => summarized(event, context, options.summarizer)),
+    );
+    pi.on("session_shutdown", (_event: unknown, context: PiContext) =>
+      shielded(context, () => host.managers.flush()),
+    );
     pi.registerCommand("context", {
       description: "How full the context is, and what was compacted",
-      handler: async (_args, context: PiContext) => host.tellContext(context),
+      handler: (_args, context: PiContext) => shielded(context, () => host.tellContext(context)),
     });
     pi.registerCommand("summarize", {
       description: "Summarize older messages now; words after it say what to look after",
@@ -172,10 +178,12 @@ function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
 /** What pi passes to a tool behind its arguments. */
 type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
 
+/** Nothing for a compaction that was called off. */
 async function summarized(
   { preparation, customInstructions, signal }: PiBeforeCompactEvent,
+  context: PiContext,
   summarizer: Summarizer = builtinSummarizer,
-): Promise<PiCompaction> {
+): Promise<PiCompaction | undefined> {
   const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore } =
     preparation;
   const messages = decode([...messagesToSummarize, ...turnPrefixMessages], "pi");
@@ -186,7 +194,10 @@ async function summarized(
     ...(customInstructions === undefined ? {} : { instruction: customInstructions }),
     ...(signal === undefined ? {} : { signal }),
   };
-  const made = await written(summarizer, (one) => one.summarize(messages, asked));
+  const failed = (error: unknown): void =>
+    tell(context, `the built-in summarizer stepped in: ${messageOf(error)}`);
+  const made = await written(summarizer, (one) => one.summarize(messages, asked), { signal, failed });
+  if (made === undefined) return undefined;
   const details = { summarizer: made.summarizer };
   return { compaction: { summary: made.text, firstKeptEntryId, tokensBefore, details } };
 }
@@ -194,18 +205,16 @@ async function summarized(
 async function written(
   summarizer: Summarizer,
   write: (summarizer: Summarizer) => Promise<Summary>,
-): Promise<Summary> {
+  { signal, failed }: { readonly signal: AbortSignal | undefined; failed(error: unknown): void },
+): Promise<Summary | undefined> {
   try {
     return await write(summarizer);
   } catch (error) {
+    if (signal?.aborted === true) return undefined;
     if (summarizer === builtinSummarizer) throw error;
+    failed(error);
     return write(builtinSummarizer);
   }
-}
-
-function tell(context: PiContext, error: unknown): void {
-  const words = error instanceof Error ? error.message : String(error);
-  context.ui.notify(`compact: ${words}`, "warning");
 }
 
 /** pi keeps each answer's usage with it: what the newest one says, once. */

@@ -1,6 +1,8 @@
 import { memoryView } from "../../agents/index.ts";
 import type { ChannelMemory } from "../../memory/index.ts";
 import { decode } from "../../messages/codecs.ts";
+import { objectOf } from "../../providers/json.ts";
+import { shielded } from "./notices.ts";
 import type { PiAgentEndEvent, PiBeforeAgentEvent, PiContext, PiExtensionApi, PiSwitchEvent } from "./sdk.ts";
 import { memoryText } from "./words.ts";
 
@@ -22,9 +24,10 @@ export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, new
   const { memory } = options;
   pi.registerCommand("memory", {
     description: "What the memory holds; words after it say what to look for",
-    handler: async (args, context: PiContext) => {
-      context.ui.notify(memoryText(await memoryView(options, args), args.trim()));
-    },
+    handler: (args, context: PiContext) =>
+      shielded(context, async () => {
+        context.ui.notify(memoryText(await memoryView(options, args), args.trim()));
+      }),
   });
   if (memory === undefined) return;
   pi.on("before_agent_start", ({ prompt }: PiBeforeAgentEvent, context: PiContext) =>
@@ -47,22 +50,17 @@ export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, new
       await memory.beforeNewSession(decode(list.messages, "pi"), { sessionId: list.sessionId });
     }),
   );
-  pi.on("session_shutdown", () => memory.close());
+  pi.on("session_shutdown", (_event: unknown, context: PiContext) => shielded(context, () => memory.close()));
 }
 
-/** A handler that throws would end pi's turn: what goes wrong is a notice. */
-async function shielded<T>(context: PiContext, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    context.ui.notify(`compact: memory: ${words}`, "warning");
-    return undefined;
-  }
+/** What pi sent last up to where the turn began, and the turn: pi hands over copies, told apart by role and time. */
+function joined(before: readonly unknown[], turn: readonly unknown[]): readonly unknown[] {
+  const [first] = turn;
+  const began = before.findLastIndex((message) => keyOf(message) === keyOf(first));
+  return [...before.slice(0, began < 0 ? before.length : began), ...turn];
 }
 
-/** What pi sent last, and what of its newest messages stands behind it. */
-function joined(before: readonly unknown[], after: readonly unknown[]): readonly unknown[] {
-  const known = new Set(before);
-  return [...before, ...after.filter((message) => !known.has(message))];
+function keyOf(message: unknown): string {
+  const { role, timestamp } = objectOf(message);
+  return timestamp === undefined ? JSON.stringify(message) : `${String(role)} ${String(timestamp)}`;
 }

@@ -182,6 +182,34 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
     expect(notices.at(-1)).toMatch(/eastern basin/);
   });
 
+  it("MEM-6 tells the memory of each turn once: every message, none twice", async () => {
+    const { ai } = modules;
+    const workspaceDir = mkdtempSync(join(tmpdir(), "compact-pi-turns-"));
+    folders.push(workspaceDir);
+    const told: string[][] = [];
+    const real = createChannelMemory({ workspaceDir, channelDir: join(workspaceDir, "channel") });
+    const memory: typeof real = {
+      ...real,
+      afterTurn: (messages) => {
+        told.push(messages.map(({ role }) => role));
+        return false;
+      },
+    };
+    let request = 0;
+    const { session } = await start({ manager: createManager(), memory }, () => {
+      request += 1;
+      return request === 1
+        ? ai.fauxAssistantMessage([ai.fauxToolCall("survey", { quay: 1, part: 1 }, { id: "c1" })], {
+            stopReason: "toolUse",
+          })
+        : ai.fauxAssistantMessage("It is long.");
+    });
+    await session.prompt("How long is the quay?");
+    await session.prompt("And the other?");
+    const first = ["user", "assistant", "tool", "assistant"];
+    expect(told).toEqual([first, [...first, "user", "assistant"]]);
+  });
+
   it("gives pi's own compaction our summary, the built-in one where the given one fails", async () => {
     const { ai } = modules;
     const summarizer = { name: "broken", summarize: () => Promise.reject(new Error("no model")) };
