@@ -176,4 +176,5 @@ async function close({ managers, options, session, journal }: AgentState): Promi
   await journal?.settled();
   await options.memory?.close(decode(session.messages, "ai-sdk"), { sessionId: session.id });
   await managers.close();
+  managers.release(session.id);
 }

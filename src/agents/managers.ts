@@ -15,6 +15,8 @@ export interface AgentManagers {
   managerFor(model: AgentModel): CompactManager;
   preflightFor(model: AgentModel): HostPreflight;
   flush(): Promise<void>;
+  /** Lets go of a session that nothing asks for any more, once no call of it is under way. */
+  release(sessionId: string): void;
   close(): Promise<void>;
 }
 
@@ -53,8 +55,12 @@ export function createManagers(
   const flush = async (): Promise<void> => {
     await Promise.all([...preflights.keys()].map((manager) => manager.flush()));
   };
+  const release = (sessionId: string): void => {
+    for (const manager of preflights.keys()) void manager.release(sessionId);
+  };
   return {
     managerFor,
+    release,
     preflightFor: (model) => {
       const manager = managerFor(model);
       return preflights.get(manager) ?? createHostPreflight(manager);

@@ -132,6 +132,7 @@ function subAgentHost(state: AgentState): SubAgentHost {
       if (archiveSteps > 0) await relate(state, sessionId);
       await state.skills.run("after_subagent", text, signal);
     },
+    release: state.managers.release,
   };
 }
 

@@ -181,6 +181,11 @@ export class CompactManager {
     return (await this.#flushing?.recover()) ?? { handedOn: 0, failed: 0 };
   }
 
+  /** Lets go of a session that has ended, after its calls under way: archive and stored state stay. */
+  release(sessionId: string): Promise<void> {
+    return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
+  }
+
   #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
     if (Array.isArray(call.messages)) return this.#inTurn(call.sessionId, () => this.#step(call));
     const hint = "Pass the list itself, not the request that holds it.";

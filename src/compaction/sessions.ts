@@ -7,7 +7,7 @@ import { type LiveSession, newSession } from "./session.ts";
 import type { SessionState } from "./state.ts";
 import type { Store } from "./store.ts";
 
-/** Sessions kept in memory; the oldest is forgotten first and comes back from its stored state. */
+/** Sessions kept in memory; the one longest unused is forgotten first and comes back from its stored state. */
 const MAX_SESSIONS = 256;
 
 export interface SessionsPorts {
@@ -58,7 +58,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
     async get(sessionId) {
       const known = live.get(sessionId);
       const store = await ports.open();
-      if (known !== undefined && !(await store.sharing.isStale(known))) return known;
+      if (known !== undefined && !(await store.sharing.isStale(known))) {
+        live.delete(sessionId);
+        live.set(sessionId, known);
+        return known;
+      }
       if (known !== undefined) forget(sessionId);
       const session = await loaded(sessionId, store, ports);
       const oldest = live.keys().next();

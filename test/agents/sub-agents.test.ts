@@ -7,6 +7,7 @@ import {
   createScriptedModel,
   type SubAgent,
 } from "../../src/agents/index.ts";
+import { CompactManager } from "../../src/compaction/manager.ts";
 import { ensureChannel } from "../../src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../src/memory/index.ts";
@@ -297,5 +298,24 @@ describe("sub-agents", () => {
       "Not run: the sub-agent reviewer may touch src/** only, and src/../secret.txt is outside.",
     );
     expect(refused[5]).toMatch(/run does not say which files it touches/);
+  });
+
+  it("sessions that have ended, a sub-agent's or one before a new one, leave the memory of the process", async () => {
+    const policy = { maxToolResultTokens: 1000 };
+    const manager = new CompactManager(
+      { storage: { kind: "memory" }, policy },
+      { onWarning: () => undefined },
+    );
+    const { agent } = await handing(() => ({ text: "Fine." }), { manager });
+    const events = await play(agent, "Please review.");
+    const [sub = { sessionId: "" }] = eventsOf(events, "subAgentStarted");
+    const tokensOf = (id: string): number => manager.getState(id).totalTokens;
+    expect([tokensOf(agent.sessionId) > 0, tokensOf(sub.sessionId)]).toEqual([true, 0]);
+    expect(eventsOf(events, "usage").some(({ sessionId }) => sessionId === sub.sessionId)).toBe(true);
+    const { previous } = await agent.startNew();
+    expect(tokensOf(previous)).toBe(0);
+    await play(agent, "Please review.");
+    await agent.close();
+    expect(tokensOf(agent.sessionId)).toBe(0);
   });
 });

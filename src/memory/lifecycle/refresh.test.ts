@@ -43,3 +43,26 @@ it("MEM-6 an update that a boundary overtook does not keep later ones from begin
   expect(await readFile(join(channelDir, "SESSION.md"), "utf8")).toContain("mast");
   await rm(channelDir, { recursive: true });
 });
+
+it("what updates of many sessions knew is remembered of the newest alone", async () => {
+  const channelDir = await mkdtemp(join(tmpdir(), "compact-refresh-"));
+  const context: TaskContext = {
+    writer: createMemoryWriter({ channelDir }),
+    now: () => Date.UTC(2026, 10, 22),
+    clock: () => 0,
+    onTask: () => undefined,
+  };
+  const lane = createLane(() => undefined);
+  const thresholds = { minTurnsBetweenUpdate: 1, minToolCallsBetweenUpdate: 4 };
+  const refresh = createRefresh({ program: context, context, lane, thresholds });
+  const ready = async (): Promise<void> => undefined;
+  const list = [said("user", "1", "Paint the boat blue."), said("assistant", "2", "The boat is blue.")];
+  for (let index = 0; index < 33; index += 1) await refresh.now(`s${index}`, list);
+  expect([0, 1, 32].map((index) => refresh.afterTurn(`s${index}`, list, false, ready))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  await lane.idle();
+  await rm(channelDir, { recursive: true });
+});

@@ -32,6 +32,9 @@ export interface RefreshPorts {
   readonly thresholds: UpdateThresholds;
 }
 
+/** Sessions whose last update is remembered, the newest of them; the next list of any other is looked at as a whole. */
+const MOST_KNOWN = 32;
+
 export function createRefresh({ program, context, lane, thresholds }: RefreshPorts): Refresh {
   /** By session the messages that its last update knew. */
   const known = new Map<string, ReadonlySet<string>>();
@@ -41,6 +44,9 @@ export function createRefresh({ program, context, lane, thresholds }: RefreshPor
   let seen: ReturnType<Refresh["last"]>;
 
   const note = (sessionId: string, messages: readonly Message[]): void => {
+    known.delete(sessionId);
+    const [oldest] = known.keys();
+    if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
     known.set(sessionId, new Set(messages.map(({ id }) => id)));
   };
   const begin = (sessionId: string, ready: () => Promise<void>): void => {
