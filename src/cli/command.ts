@@ -17,6 +17,8 @@ export interface Command {
   /** What it does, half a line. */
   readonly summary: string;
   readonly flags: readonly FlagName[];
+  /** What a flag means here, where that is something else than for other commands. */
+  readonly flagHelp?: Readonly<Partial<Record<FlagName, string>>>;
   /** What else a reader should know; lines. */
   readonly notes?: readonly string[];
   /** Most words it takes; more are a mistake. */

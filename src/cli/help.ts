@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import type { Command } from "./command.ts";
-import { FLAGS, type FlagName, type FlagSpec } from "./flags.ts";
+import { FLAGS, type FlagSpec } from "./flags.ts";
 import { padEnd, paragraph, wrap } from "./render/width.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -38,7 +38,7 @@ export function generalHelp(
     ...usages.flatMap(([usage = "", summary = ""]) => entry(usage, summary, terminal)),
     "",
     terminal.paint("strong", "  Flags of the main job"),
-    ...flagLines(main.flags, terminal),
+    ...flagLines(main, terminal),
     "",
     ...paragraph(`Reads and writes: ${TRANSCRIPT_FORMATS.join(", ")}.`, terminal.width),
     ...paragraph("Exit codes: 0 done, 1 the work failed, 2 wrong use.", terminal.width),
@@ -54,7 +54,7 @@ export function commandHelp(name: string, command: Command, terminal: Terminal):
     `  ${terminal.paint("strong", words.join(" "))}`,
     ...paragraph(command.summary, terminal.width),
     "",
-    ...flagLines(command.flags, terminal),
+    ...flagLines(command, terminal),
     ...(command.notes === undefined
       ? []
       : ["", ...command.notes.flatMap((note) => paragraph(note, terminal.width))]),
@@ -74,11 +74,11 @@ function entry(left: string, right: string, terminal: Terminal): string[] {
   return [...start, ...rest.map((line) => `  ${" ".repeat(LEFT)}  ${line}`)].map((line) => line.trimEnd());
 }
 
-function flagLines(names: readonly FlagName[], terminal: Terminal): string[] {
-  return names.flatMap((name) => {
+function flagLines({ flags, flagHelp }: Command, terminal: Terminal): string[] {
+  return flags.flatMap((name) => {
     const spec: FlagSpec = FLAGS[name];
     const short = spec.short === undefined ? "" : `-${spec.short}, `;
     const value = spec.value === undefined ? "" : ` ${spec.value}`;
-    return entry(`${short}--${name}${value}`, spec.help, terminal);
+    return entry(`${short}--${name}${value}`, flagHelp?.[name] ?? spec.help, terminal);
   });
 }

@@ -98,7 +98,7 @@ function newestUsage(
     ({ segment, promptTokens }) => segment === segments.length - 1 && (promptTokens ?? 0) > 0,
   );
   if (record?.promptTokens === undefined) return undefined;
-  const fixed = counter.countSystem(system) + counter.countTools(tools);
+  const fixed = counter.countSystem(system) + counter.countTools(tools) + counter.perRequest;
   const prompt = messages.slice(0, record.index);
   const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
   return { record, reported: record.promptTokens, counted };

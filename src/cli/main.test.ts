@@ -271,6 +271,19 @@ describe("the main job", () => {
   });
 });
 
+describe("help", () => {
+  it("says of a flag what it means for that command", async () => {
+    const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
+    expect(await flat("recall")).toContain(
+      "--workspace DIR the workspace's folder; the one above the channel",
+    );
+    expect(await flat("chat")).toContain(
+      "--workspace DIR the agent's own folder; .compact/agent when left out",
+    );
+    expect(await flat("chat")).not.toContain("the one above the channel");
+  });
+});
+
 describe("-o", () => {
   it("writes the format it read, smaller, beginning with the user, and readable again", async () => {
     await run([session(), "-o", "out.json", "--target", "1500"]);
@@ -509,6 +522,19 @@ describe("inspect", () => {
     expect(seen.tools.map((tool) => tool.name)).toEqual(["Read"]);
     expect(seen.would_trigger).toBe(true);
     expect((await run(["inspect", "session.json"])).out).toContain("No compaction would start.");
+  });
+});
+
+describe("diff", () => {
+  it("counts a session as inspect does, in a format where a request costs tokens of its own too", async () => {
+    const list = [
+      { role: "user", content: "Port the parser." },
+      { role: "assistant", content: "Done." },
+    ];
+    writeFileSync(join(folder, "chat.json"), JSON.stringify({ model: "gpt-4o", messages: list }));
+    const inspected = JSON.parse((await run(["inspect", "chat.json", "--json"])).out) as { tokens: number };
+    const compared = JSON.parse((await run(["diff", "chat.json", "chat.json", "--json"])).out) as object;
+    expect(compared).toMatchObject({ tokens_before: inspected.tokens, tokens_after: inspected.tokens });
   });
 });
 

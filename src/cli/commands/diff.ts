@@ -41,7 +41,10 @@ export const diffCommand: Command = {
 function sideOf(transcript: Transcript, { counter, config }: Settings): Comparison["before"] {
   const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
   const layers = sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
-  const tokens = Object.values(layers).reduce((total, layer) => total + layer.tokens, fixedTokens);
+  const tokens = Object.values(layers).reduce(
+    (total, layer) => total + layer.tokens,
+    fixedTokens + counter.perRequest,
+  );
   return { transcript, layers, fixedTokens, tokens };
 }
 

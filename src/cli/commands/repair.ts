@@ -39,7 +39,7 @@ export const repairCommand: Command = {
       const messages = backToSession(natives, held.provider, transcript);
       const tokens = messages.reduce(
         (total, message) => total + settings.counter.countMessage(message),
-        settings.fixedTokens,
+        settings.fixedTokens + settings.counter.perRequest,
       );
       const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
       const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
