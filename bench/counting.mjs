@@ -11,8 +11,8 @@ import { inTurns, processorTime, processorTimeOf, seeded, spread } from "./measu
 const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const ENCODINGS = ["o200k_base", "cl100k_base"];
-const ROUNDS = 9;
-const ROUND_BYTES = 500_000;
+const ROUNDS = 7;
+const ROUND_BYTES = 300_000;
 const LENGTHS = [300, 3_000, 30_000, 300_000];
 const FILE = /\.(jsonl?|md|traj)$/;
 const OURS = "compact-context";

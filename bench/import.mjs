@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { digits, table } from "./markdown.mjs";
 import { inTurns, spread } from "./measure.mjs";
 
-const ROUNDS = 9;
+const ROUNDS = 7;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const dist = (path) => new URL(`../dist/${path}`, import.meta.url).href;
 const OURS = "compact-context";

@@ -15,7 +15,7 @@ import { turns } from "./sessions.mjs";
 
 const WINDOW = 64_000;
 const CALLS = [100, 300, 1_000, 3_000];
-const ROUNDS = 3;
+const ROUNDS = 2;
 const OURS = "manager, in memory";
 
 /** New messages before each call: an ask (with the answer before), or a call with its result. */

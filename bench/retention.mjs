@@ -1,10 +1,7 @@
 // What survives a compaction: `npm run retention` measures it and writes docs/retention.md; its headline is read from there.
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { table } from "./markdown.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const page = new URL("../docs/retention.md", import.meta.url);
 
 const words = (line) =>
@@ -25,12 +22,7 @@ function tablesOf(text) {
   });
 }
 
-async function run({ quick }) {
-  if (!quick) {
-    const env = { ...process.env, RETENTION_REPORT: fileURLToPath(page) };
-    const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
-    execFileSync(process.execPath, [vitest, "run", "test/retention"], { cwd: root, env, stdio: "ignore" });
-  }
+async function run() {
   const budgets = tablesOf(readFileSync(page, "utf8"));
   return {
     budgets: budgets.map(({ budget }) => budget),
@@ -55,7 +47,7 @@ export const bench = {
     [
       `Recorded sessions are cut, what stands before the cut is turned into a text of a share of its tokens, and the agent's own later
 words decide what it should have held: 1 is all of it and nothing by chance. How it is reckoned, and all figures, are in
-[retention.md](retention.md).`,
+[retention.md](retention.md), made by \`npm run retention\`.`,
       table(
         ["method", ...budgets],
         methods.map(({ method, scores }) => {

@@ -2,7 +2,7 @@
 import { processorTime, seeded, spread } from "../measure.mjs";
 
 const VOCABULARY = 200_000;
-const QUERIES = 300;
+const QUERIES = 200;
 
 function createDraw(seed) {
   const random = seeded(seed);
@@ -27,7 +27,7 @@ function createDraw(seed) {
 
 const SIZES = [300, 1_000, 3_000, 10_000, 30_000, 100_000];
 /** What libraries beside ours are asked for at most: beyond, building their indexes takes minutes. */
-const PEERS_MOST = 30_000;
+const PEERS_MOST = 10_000;
 
 function measureOne({ create }, candidates, queries) {
   const { ms: build, value: index } = processorTime(() => create(candidates));

@@ -8,7 +8,7 @@ import { versionOf } from "../peers.mjs";
 
 const SIZES = [1_000, 3_000, 10_000, 30_000, 100_000];
 /** Queries of a size: fewer where each takes longer. */
-const queriesFor = (count) => (count > 30_000 ? 60 : 150);
+const queriesFor = (count) => (count > 30_000 ? 40 : 150);
 /** What MiniSearch is asked for at most: beyond, its index alone takes most of a gigabyte. */
 const PEER_MOST = 30_000;
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));

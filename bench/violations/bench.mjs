@@ -15,7 +15,7 @@ import {
   TOOL_HEAVY,
 } from "./histories.mjs";
 
-const HISTORIES = 400;
+const HISTORIES = 300;
 const LIBRARIES = [
   "langchain",
   "@langchain/core",
