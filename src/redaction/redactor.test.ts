@@ -239,6 +239,7 @@ describe("time", () => {
       "token=a.",
       "\u0000",
     ],
+    ...["password=x1 ", "password: hunter22\n", "api_key: Zx81Q ", "--token a9 "],
   ];
   const fill = (piece: string, length: number): string => piece.repeat(Math.ceil(length / piece.length));
   const best = (text: string): number => {
