@@ -80,12 +80,12 @@ describe("createHostPreflight", () => {
       asked += 1;
       return new Promise<never>(() => undefined);
     });
-    const preflight = createHostPreflight(hanging, { deadlineMs: 30 });
+    const preflight = createHostPreflight(hanging, { deadlineMs: 400 });
     const messages = [message("hello")];
     expect(await preflight({ sessionId: "a", messages })).toBe(messages);
     const started = performance.now();
     expect(await preflight({ sessionId: "a", messages })).toBe(messages);
-    expect(performance.now() - started).toBeLessThan(25);
+    expect(performance.now() - started).toBeLessThan(300);
     expect(asked).toBe(1);
     expect(await codes()).toEqual(["passed_as_given", "passed_as_given"]);
   });

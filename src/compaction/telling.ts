@@ -1,9 +1,9 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import { REDACTION_OFF_WARNING } from "../redaction/redactor.ts";
 import type { Archive } from "../storage/archive.ts";
-import { EVENT_VERSION, type Exporter } from "../tracing/event.ts";
+import type { Exporter } from "../tracing/event.ts";
 import { type EventDescription, warning } from "../tracing/events.ts";
-import { createTracer, type EventDraft } from "../tracing/tracer.ts";
+import { createTracer, type EventDraft, eventOf } from "../tracing/tracer.ts";
 import { type Announce, messageOf } from "./announce.ts";
 
 export interface TellingOptions {
@@ -79,14 +79,8 @@ function createEventLog({ archive, now, warn }: TellingOptions): EventLog {
       try {
         const target = await archive();
         for (const { draft, at } of batch) {
-          const endedAt = draft.endedAt ?? at.toISOString();
           // The archive takes secrets out itself.
-          await target.appendEvent(draft.sessionId, {
-            ...draft,
-            version: EVENT_VERSION,
-            endedAt,
-            startedAt: draft.startedAt ?? endedAt,
-          });
+          await target.appendEvent(draft.sessionId, eventOf(draft, at.toISOString()));
         }
       } catch (error) {
         warn(`events could not be stored beside the archive: ${messageOf(error)}`);

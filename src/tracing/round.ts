@@ -21,7 +21,7 @@ export function roundStep({ name, properties }: CompactEvent): RoundStep | undef
 
 /** The time, or the start where it lies before that; both ISO 8601 in UTC. */
 export function notBefore(time: string, start: string): string {
-  return [time, start].sort()[1] ?? time;
+  return time < start ? start : time;
 }
 
 /** The newest values by key, `most` of them; whoever is pushed out is handed to `forgotten`. */

@@ -1,15 +1,9 @@
-import {
-  type CompactEvent,
-  type CompactEventName,
-  EVENT_VERSION,
-  type Exporter,
-  type HostSpan,
-  type Place,
-} from "./event.ts";
+import { type CompactEvent, EVENT_VERSION, type Exporter, type HostSpan, type Place } from "./event.ts";
 import type { EventDescription } from "./events.ts";
 import { createLane } from "./lane.ts";
 import { memorySize } from "./memory-size.ts";
 import { createReport } from "./report.ts";
+import { notBefore } from "./round.ts";
 
 /** An event to send: its times are the moment of the call where they are left out. */
 export interface EventDraft extends EventDescription {
@@ -20,9 +14,10 @@ export interface EventDraft extends EventDescription {
   readonly endedAt?: string;
 }
 
-/** A step whose beginning is noted; `end` sends its event with the time that it took, once. */
-export interface Span {
-  end(description: Omit<EventDescription, "name">): void;
+/** The event of a draft that happened `at`, ISO 8601. None ends before it began, whatever the clock did meanwhile. */
+export function eventOf(draft: EventDraft, at: string): CompactEvent {
+  const startedAt = draft.startedAt ?? draft.endedAt ?? at;
+  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: notBefore(draft.endedAt ?? at, startedAt) };
 }
 
 export interface Tracer {
@@ -31,7 +26,6 @@ export interface Tracer {
    * span, where an exporter knows it.
    */
   emit(draft: EventDraft): EventDraft;
-  start(name: CompactEventName, sessionId: string): Span;
   /** Resolves when everything has left or `deadlineMs` have passed; true when everything has left. Never rejects. */
   flush(deadlineMs: number): Promise<boolean>;
   /** Deliveries that came to nothing: the exporter was too slow or failed, or redaction did. */
@@ -101,17 +95,6 @@ export function createTracer(options: TracerOptions): Tracer {
 
   return {
     emit,
-    start(name, sessionId) {
-      const startedAt = isoNow();
-      let ended = false;
-      return {
-        end(description) {
-          if (ended) return;
-          ended = true;
-          emit({ ...description, name, sessionId, ...(startedAt === undefined ? {} : { startedAt }) });
-        },
-      };
-    },
     async flush(deadlineMs) {
       const done = Promise.all(lanes.map((lane) => lane.flush())).then(() => true);
       return withDeadline(done, deadlineMs);
@@ -174,9 +157,8 @@ type IsoClock = () => string | undefined;
 
 /** Nothing where the clock itself fails: an event without a time is of no use. */
 function completed(draft: EventDraft, isoNow: IsoClock): CompactEvent | undefined {
-  const endedAt = draft.endedAt ?? isoNow();
-  if (endedAt === undefined) return undefined;
-  return { ...draft, version: EVENT_VERSION, endedAt, startedAt: draft.startedAt ?? endedAt };
+  const at = draft.endedAt ?? isoNow();
+  return at === undefined ? undefined : eventOf(draft, at);
 }
 
 /** Events come in twos and threes within a millisecond: its text is written once. */
