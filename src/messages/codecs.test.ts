@@ -36,6 +36,23 @@ describe("the registry", () => {
     expect(decode(list, format)).toHaveLength(list.length);
   });
 
+  it.each<[Format, object]>([
+    ["langchain", { role: "assistant", content: "", tool_calls: [{ id: "c", name: "f", args: {} }] }],
+    ["langchain", { type: "human", content: "hi" }],
+    ["pi", { role: "assistant", content: [{ type: "text", text: "hi" }], timestamp: 1, stopReason: "stop" }],
+    ["pi", { role: "bashExecution", command: "ls", output: "" }],
+    ["openai-agents", { type: "function_call", callId: "c", name: "f", arguments: "{}" }],
+    ["openai-agents", { role: "user", content: "hi", providerData: {} }],
+  ])("%s is sure of what is nobody else's, and nobody else is", (format, entry) => {
+    expect(FORMATS.filter((each) => codecFor(each).detect([entry]) >= 1)).toEqual([format]);
+    expect(codecFor(format).detect([entry])).toBe(1);
+  });
+
+  it("is less sure of a message of pi without the reason it stopped for", () => {
+    const said = { role: "assistant", content: [{ type: "text", text: "hi" }], timestamp: 1 };
+    expect(codecFor("pi").detect([said])).toBeLessThan(1);
+  });
+
   it("recognises nothing in an empty list and in lists of other things", () => {
     expect(detectListFormat([])).toBeUndefined();
     expect(detectListFormat([1, "two"])).toBeUndefined();

@@ -35,17 +35,22 @@ describe("openai-chat", () => {
       { role: "tool", tool_call_id: "2", content: "none", error: "not found" },
       { role: "assistant", content: null, function_call: { name: "old", arguments: '{"y":1}' } },
       { role: "function", name: "old", content: "fine" },
+      { role: "assistant", content: null, tool_calls: [{ id: "3", name: "cut" }] },
+      { role: "tool", tool_call_id: "3", content: "sharp", is_error: true },
     ]);
     expect(messages.flatMap(toolCalls)).toMatchObject([
       { id: "1", name: "look", arguments: { at: 2 } },
       { id: "2", name: "find", arguments: { q: "x" } },
       { name: "old", arguments: '{"y":1}' },
+      { id: "3", name: "cut", arguments: "" },
     ]);
     expect(messages.flatMap(toolResults)).toMatchObject([
       { id: "1", content: "seen" },
       { id: "2", content: "none", isError: true },
       { id: toolCalls(messages[4]!)[0]?.id, content: "fine" },
+      { id: "3", content: "sharp", isError: true },
     ]);
+    expect(messages[5]?.parts[0]).not.toHaveProperty("isError");
     expect(messages[1]?.parts[0]).not.toHaveProperty("isError");
   });
 

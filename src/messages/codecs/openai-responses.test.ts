@@ -58,6 +58,18 @@ describe("openai-responses", () => {
     expect(codec.decode([list[1]], twice)[0]?.id).toBe("rs_1-3");
   });
 
+  it("writes an edited text where it stood: as the content, or as one of several blocks", () => {
+    const [plain, listed] = codec.decode([
+      list[0],
+      { type: "message", role: "user", content: [{ type: "input_text", text: "one" }] },
+    ]);
+    const parts = [{ type: "text" as const, text: "cut" }];
+    expect(codec.encode([{ ...plain!, parts, edited: true }])).toEqual([{ role: "user", content: "cut" }]);
+    expect(codec.encode([{ ...listed!, parts: [...parts, ...parts], edited: true }])).toMatchObject([
+      { content: [{ text: "cut" }, { text: "cut" }] },
+    ]);
+  });
+
   it("keeps text and calls of one message as several items, in order", () => {
     const messages = anthropicCodec.decode([
       {
