@@ -109,6 +109,19 @@ describe("groupUnits", () => {
     ]);
   });
 
+  it("makes one unit of exchanges that are tied together by their results, however many", () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `${index}`);
+    const list = [
+      ...ids.flatMap((id) => [message("assistant", call(id)), message("user", text("wait"))]),
+      ...ids.map((id) => message("tool", result(id), result(`${Number(id) + 1}`))),
+    ];
+    const start = performance.now();
+    const [tied, ...others] = groupUnits(list);
+    expect(performance.now() - start).toBeLessThan(3000);
+    expect([tied?.indexes.length, tied?.calls, tied?.open]).toEqual([20_000, 10_000, 0]);
+    expect(others.every((unit) => unit.kind === "message")).toBe(true);
+  });
+
   it("leaves an orphan result as a unit of its own", () => {
     expect(indexes([message("tool", result("nobody")), message("user", text("hi"))])).toEqual([[0], [1]]);
   });

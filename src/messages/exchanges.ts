@@ -31,9 +31,12 @@ function resolve(unit: DraftUnit): DraftUnit {
   return current;
 }
 
-function merge(into: DraftUnit, other: DraftUnit): DraftUnit {
-  if (into === other) return into;
-  into.indexes.push(...other.indexes);
+/** The unit that both are from now on. */
+function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
+  if (one === another) return one;
+  // The smaller goes into the larger: results that tie many exchanges together are merged in n log n.
+  const [into, other] = one.indexes.length < another.indexes.length ? [another, one] : [one, another];
+  for (const index of other.indexes) into.indexes.push(index);
   into.calls += other.calls;
   for (const id of other.open) into.open.add(id);
   into.hasReasoning ||= other.hasReasoning;

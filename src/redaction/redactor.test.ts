@@ -242,25 +242,22 @@ describe("time", () => {
     ...["password=x1 ", "password: hunter22\n", "api_key: Zx81Q ", "--token a9 "],
   ];
   const fill = (piece: string, length: number): string => piece.repeat(Math.ceil(length / piece.length));
-  const best = (text: string): number => {
-    const times = [1].map(() => {
-      const start = performance.now();
-      redact(text);
-      return performance.now() - start;
-    });
-    return Math.min(...times);
+  const took = (text: string): number => {
+    const start = performance.now();
+    redact(text);
+    return performance.now() - start;
   };
 
   it.each(repeated)("RED-4 grows linearly with hostile text: %j", (piece) => {
     // Eight times the text: a square would take 64 times as long. The floor is the clock's grain; other work only adds.
     const grows = [1, 2, 3].every(
-      () => best(fill(piece, 80_000)) >= 50 * Math.max(best(fill(piece, 10_000)), 3),
+      () => took(fill(piece, 80_000)) >= 50 * Math.max(took(fill(piece, 10_000)), 3),
     );
     expect(grows).toBe(false);
   });
 
   it.each(["password for", "the token to"])("RED-4 is not held up by blanks behind %j", (words) => {
-    expect(best(words + " ".repeat(12_000))).toBeLessThan(1000);
+    expect(took(words + " ".repeat(12_000))).toBeLessThan(1000);
   });
 });
 
