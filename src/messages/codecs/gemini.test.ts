@@ -63,4 +63,36 @@ describe("gemini", () => {
     const [, copy] = codec.encode([messages[0]!, { ...messages[1]!, parts, edited: true }]);
     expect(copy).toEqual({ role: "user", parts: [response("a", "one"), response("a", "gone")] });
   });
+
+  it("builds results under the name of their call, with their media beside the text", () => {
+    const picture = { type: "media" as const, mediaType: "image/png", data: "AAAA", bytes: 3 };
+    const list = codec.encode([
+      { id: "1", role: "assistant", parts: [{ type: "toolCall", id: "c", name: "look", arguments: {} }] },
+      { id: "2", role: "tool", parts: [{ type: "toolResult", id: "c", content: "plain" }] },
+      { id: "3", role: "assistant", parts: [{ type: "toolCall", id: "d", name: "draw", arguments: {} }] },
+      {
+        id: "4",
+        role: "tool",
+        parts: [
+          { type: "toolResult", id: "d", content: [{ type: "text", text: "seen" }, picture], isError: true },
+        ],
+      },
+    ]);
+    expect(list[1]).toEqual({
+      role: "user",
+      parts: [{ functionResponse: { id: "c", name: "look", response: { output: "plain" } } }],
+    });
+    expect(list[3]).toMatchObject({
+      role: "user",
+      parts: [
+        {
+          functionResponse: {
+            name: "draw",
+            response: { error: "seen" },
+            parts: [{ inlineData: { mimeType: "image/png", data: "AAAA" } }],
+          },
+        },
+      ],
+    });
+  });
 });
