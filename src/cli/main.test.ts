@@ -505,7 +505,7 @@ describe("replay", () => {
 });
 
 describe("inspect", () => {
-  it("AGT-3 tells tokens by layer, role and tool, that all add up, and whether it would trigger", async () => {
+  it("tells tokens by layer, role and tool, that all add up, and whether it would trigger", async () => {
     const { out } = await run(["inspect", session(), "--window", "12k", "--json"]);
     const seen = JSON.parse(out) as {
       tokens: number;

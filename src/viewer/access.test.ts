@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { expect, it } from "vitest";
 import { createAccess } from "./access.ts";
 
@@ -40,4 +41,46 @@ it("a link that was never made here asks for nothing, and neither lets in after 
   expect(asked()).toBe(5);
   expect(access.exchange(first)).toMatchObject({ status: 429 });
   expect(asked()).toBe(5);
+});
+
+const request = (headers: IncomingHttpHeaders): IncomingMessage => ({ headers }) as IncomingMessage;
+const HOST = "127.0.0.1:4000";
+
+it.each([
+  ["127.0.0.1:4000", true],
+  ["localhost:4000", true],
+  ["127.0.0.1", false],
+  ["127.0.0.1:4001", false],
+  ["evil.example:4000", false],
+  ["localhost.evil.example:4000", false],
+  [undefined, false],
+])("a request for %s: meant for this server %s", (host, allowed) => {
+  expect(opened().access.addressed(request(host === undefined ? {} : { host })).allowed).toBe(allowed);
+});
+
+it("reading needs the cookie, and is not for other sites that a browser sends it for", () => {
+  const { access } = opened();
+  const exchanged = access.exchange(access.newToken());
+  const cookie = "cookie" in exchanged ? (exchanged.cookie.split(";")[0] ?? "") : "";
+  const read = (more: IncomingHttpHeaders) => access.mayRead(request({ host: HOST, ...more }));
+  expect(read({ cookie })).toEqual({ allowed: true });
+  expect(read({ cookie: `other=1; ${cookie}`, "sec-fetch-site": "same-origin" })).toEqual({ allowed: true });
+  expect(read({ cookie, origin: `http://${HOST}` })).toEqual({ allowed: true });
+  expect(read({})).toMatchObject({ status: 401 });
+  expect(read({ cookie: `${cookie}x` })).toMatchObject({ status: 401 });
+  expect(read({ cookie, "sec-fetch-site": "same-site" })).toMatchObject({ status: 403 });
+  expect(read({ cookie, "sec-fetch-site": "cross-site" })).toMatchObject({ status: 403 });
+  for (const origin of ["null", "http://127.0.0.1:4001", "https://evil.example"])
+    expect(read({ cookie, origin })).toMatchObject({ status: 403 });
+});
+
+it("sending is for programs: JSON, and no browser behind it", () => {
+  const { access } = opened();
+  const send = (more: IncomingHttpHeaders) => access.maySend(request({ host: HOST, ...more }));
+  const json = { "content-type": "application/json; charset=utf-8" };
+  expect(send(json)).toEqual({ allowed: true });
+  expect(send({ "content-type": "text/plain" })).toMatchObject({ status: 415 });
+  expect(send({})).toMatchObject({ status: 415 });
+  expect(send({ ...json, origin: `http://${HOST}` })).toMatchObject({ status: 403 });
+  expect(send({ ...json, "sec-fetch-site": "same-origin" })).toMatchObject({ status: 403 });
 });

@@ -122,7 +122,7 @@ function piped(lines: readonly string[], shell = ""): Promise<Ended> {
 }
 
 describe.skipIf(!built)("compact chat with input from a pipe", () => {
-  it("AGT-3 refuses what needs leave with a clear line, answers, and remembers for the next time", async () => {
+  it("refuses what needs leave with a clear line, answers, and remembers for the next time", async () => {
     const { code, out, err } = await piped(["read a.txt", "hello", "/nothing"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/^ {2}refused {2}read {2}a\.txt: nobody can be asked, the input is no terminal$/m);

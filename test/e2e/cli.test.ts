@@ -33,11 +33,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** An OpenAI chat with a long system prompt and forty tool calls. */
-function session(): string {
+function session(count = 40): string {
   const output = Array.from({ length: 40 }, (_, line) => `${line}: const value_${line} = ${line * 7};`).join(
     "\n",
   );
-  const steps = Array.from({ length: 40 }, (_, step) => [
+  const steps = Array.from({ length: count }, (_, step) => [
     {
       role: "assistant",
       content: `Step ${step}`,
@@ -162,7 +162,9 @@ describe.skipIf(!built)("the command at work", () => {
   });
 
   it("is silent when the reader of its output leaves", async () => {
-    const line = `set -o pipefail; "${process.execPath}" "${program}" plan session.json --all --json | head -c 10`;
+    // More than a pipe holds: what is written after the reader left is refused.
+    writeFileSync(join(folder, "long.json"), session(600));
+    const line = `set -o pipefail; "${process.execPath}" "${program}" plan long.json --all --json | head -c 10`;
     const { code, err } = await shell(line);
     expect([code, err]).toEqual([0, ""]);
   });

@@ -131,7 +131,7 @@ describe("a chat", () => {
     expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("new text\n");
   });
 
-  it("AGT-3 an interrupt ends the turn and keeps the session; a second one leaves", async () => {
+  it("an interrupt ends the turn and keeps the session; a second one leaves", async () => {
     const chat = await start();
     chat.type("slow\n");
     await chat.shows(/Sentence \d/);
