@@ -55,14 +55,17 @@ export function noTranscript(sessionId: string, step: number, steps: readonly nu
   );
 }
 
-interface Reading {
+/** Reads a transcript line by line: whoever has the lines hands them over. */
+export interface Reading {
   /** What the next line holds; `torn` when the file ends without a newline behind it. */
   take(text: string, torn: boolean): ArchiveEntry[];
   /** What should have followed. */
-  end(): ArchiveEntry[];
+  end(): ArchiveProblem[];
+  /** How many messages the lines so far say there are; 0 where none could be read. */
+  stated(): number;
 }
 
-function createReading(): Reading {
+export function createReading(): Reading {
   let line = 0;
   let expected = 1;
   let total: number | undefined;
@@ -71,8 +74,7 @@ function createReading(): Reading {
     take(text, isTorn) {
       line += 1;
       torn = isTorn;
-      if (isTorn) return [{ line, problem: "the last line was cut off" }];
-      const read = readArchiveLine(text);
+      const read = isTorn ? "the last line was cut off" : readArchiveLine(text);
       if (typeof read === "string") {
         expected += 1;
         return [{ line, problem: read }];
@@ -92,6 +94,7 @@ function createReading(): Reading {
       const missing = `messages ${expected} to ${total} are missing`;
       return expected <= total ? [{ line: behind, problem: missing }] : [];
     },
+    stated: () => total ?? 0,
   };
 }
 

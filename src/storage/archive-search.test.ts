@@ -338,6 +338,12 @@ describe("the stored index", () => {
       expect((await search.search("needle", { sessionId: "s" })).problems).toEqual(expected);
     }
     expect(await idsFor(reopen(), "needle")).toEqual(["m1"]);
+    await driver.put("t/transcript-pre-compact-001.jsonl", `${lines[0]}\n${lines[2]}\n`);
+    const { problems } = await archive.readTranscript("t", 1);
+    expect(problems).toHaveLength(1);
+    expect((await reopen().search("needle", { sessionId: "t" })).problems).toEqual(
+      problems.map((one) => ({ sessionId: "t", step: 1, ...one })),
+    );
   });
 
   it.each([

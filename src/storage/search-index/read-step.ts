@@ -1,5 +1,6 @@
 import { archiveFiles } from "../archive-files.ts";
 import { type ArchivedMessage, readArchiveLine } from "../archive-line.ts";
+import { type ArchiveProblem, createReading } from "../archive-reader.ts";
 import type { StorageDriver } from "../driver.ts";
 import { linesOf } from "./transcript-lines.ts";
 
@@ -11,7 +12,7 @@ export interface StepPlace {
 export interface StepRead {
   /** How many messages the transcript says it has. */
   readonly messages: number;
-  readonly problems: readonly { readonly line: number; readonly problem: string }[];
+  readonly problems: readonly ArchiveProblem[];
 }
 
 /** Hands over the messages of a transcript one after the other; what cannot be read is told by its line. */
@@ -20,26 +21,16 @@ export async function readStep(
   { folder, step }: StepPlace,
   take: (archived: ArchivedMessage) => Promise<void>,
 ): Promise<StepRead> {
-  const problems: { line: number; problem: string }[] = [];
-  let messages = 0;
-  let expected = 1;
-  let last = 0;
-  for await (const { line, text, torn } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
-    last = line;
-    const read = torn ? "the last line was cut off" : readArchiveLine(text);
-    if (typeof read === "string") {
-      problems.push({ line, problem: read });
-      expected += 1;
-      continue;
+  const problems: ArchiveProblem[] = [];
+  const reading = createReading();
+  for await (const { text, torn } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
+    for (const entry of reading.take(text, torn)) {
+      if ("problem" in entry) problems.push(entry);
+      else await take(entry);
     }
-    messages = read.of;
-    expected = read.archived.n + 1;
-    await take(read.archived);
   }
-  if (expected <= messages) {
-    problems.push({ line: last + 1, problem: `messages ${expected} to ${messages} are missing` });
-  }
-  return { messages, problems };
+  problems.push(...reading.end());
+  return { messages: reading.stated(), problems };
 }
 
 /** How many messages the first line of a transcript says there are; 0 where there is none or it cannot be read. */
