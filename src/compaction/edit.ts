@@ -1,3 +1,4 @@
+import { characterStart } from "../messages/character-start.ts";
 import {
   argumentsValue,
   type MediaPart,
@@ -219,13 +220,7 @@ function elideText(text: string, { cap, pointer, context }: Elision): string {
   const tokens = context.countText(text);
   if (tokens <= cap) return text;
   const characters = Math.floor((text.length * cap) / tokens);
-  const headEnd = boundary(text, Math.ceil(characters * 0.6));
-  const tailStart = boundary(text, text.length - Math.floor(characters * 0.4));
+  const headEnd = characterStart(text, Math.ceil(characters * 0.6));
+  const tailStart = characterStart(text, text.length - Math.floor(characters * 0.4));
   return `${text.slice(0, headEnd)}\n[… about ${tokens - cap} tokens elided${pointer} …]\n${text.slice(tailStart)}`;
-}
-
-/** Moves an offset off the middle of a surrogate pair. */
-function boundary(text: string, offset: number): number {
-  const code = text.charCodeAt(offset);
-  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
 }

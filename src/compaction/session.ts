@@ -39,7 +39,7 @@ export interface LiveSession {
   tokens: number;
   /** Bytes of the view on the wire. */
   bytes: number;
-  /** Those of them in system and developer messages. */
+  /** Tokens of those among them that are system and developer messages. */
   listed: { system: number; developer: number };
   /** Names the counter of the newest look. */
   counterId: string;

@@ -1,3 +1,4 @@
+import { characterStart } from "../../messages/character-start.ts";
 import type { Query } from "./query.ts";
 import type { WeighedTerm } from "./rank.ts";
 
@@ -70,13 +71,7 @@ function heaviestNear(places: readonly Place[], start: Place | undefined): Place
 }
 
 function cut(text: string, from: number, to: number): string {
-  const start = boundary(text, Math.max(0, from));
-  const end = boundary(text, Math.min(text.length, to));
+  const start = characterStart(text, Math.max(0, from));
+  const end = characterStart(text, Math.min(text.length, to));
   return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
-}
-
-/** Moves an offset off the middle of a surrogate pair. */
-function boundary(text: string, offset: number): number {
-  const code = text.charCodeAt(offset);
-  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
 }
