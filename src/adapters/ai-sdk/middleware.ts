@@ -1,5 +1,6 @@
 import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
 import { objectOf } from "../../providers/json.ts";
+import { createNewestMap } from "../../tracing/round.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -21,11 +22,18 @@ export interface CompactLanguageModelMiddleware {
   readonly specificationVersion: never;
   transformParams<Params extends { prompt: unknown[] }>(options: { params: Params }): Promise<Params>;
   wrapGenerate<Result>(options: { doGenerate(): PromiseLike<Result>; params: object }): Promise<Result>;
+  wrapStream<Result extends object>(options: {
+    doStream(): PromiseLike<Result>;
+    params: object;
+  }): Promise<Result>;
 }
+
+/** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
 
 /**
  * Language model middleware that compacts the prompt of every call, whoever makes it; what the host keeps stays as
- * it was. `wrapGenerate` learns from the provider's usage. Rejects with `InsufficientBudget` when what must stay
+ * it was. `wrapGenerate` and `wrapStream` learn from the provider's usage. Rejects with `InsufficientBudget` when what must stay
  * does not fit.
  */
 export function compactLanguageModelMiddleware(
@@ -33,7 +41,11 @@ export function compactLanguageModelMiddleware(
 ): CompactLanguageModelMiddleware {
   const preflight = createHostPreflight(options.manager, options);
   const sessionOf = new WeakMap<object, string>();
-  const reported = new Map<string, unknown>();
+  const reported = createNewestMap<unknown>(MAX_SESSIONS);
+  const note = (params: object, usage: unknown): void => {
+    const sessionId = sessionOf.get(params);
+    if (sessionId !== undefined) reported.set(sessionId, usage);
+  };
   return {
     specificationVersion: "v4" as never,
     async transformParams({ params }) {
@@ -58,9 +70,19 @@ export function compactLanguageModelMiddleware(
     },
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();
-      const sessionId = sessionOf.get(params);
-      if (sessionId !== undefined) reported.set(sessionId, objectOf(result).usage);
+      note(params, objectOf(result).usage);
       return result;
+    },
+    async wrapStream({ doStream, params }) {
+      const result = await doStream();
+      const { stream } = result as { readonly stream: ReadableStream<unknown> };
+      const heard = new TransformStream<unknown, unknown>({
+        transform(part, controller) {
+          if (objectOf(part).type === "finish") note(params, objectOf(part).usage);
+          controller.enqueue(part);
+        },
+      });
+      return { ...result, stream: stream.pipeThrough(heard) };
     },
   };
 }

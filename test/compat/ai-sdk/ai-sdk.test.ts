@@ -285,6 +285,27 @@ describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
       expect(provider.figures.largest).toBeLessThanOrEqual(WINDOW);
     });
 
+    it("TOK-7 learns from the usage that the provider reports, of streams too", async () => {
+      const { model, manager } = scene();
+      const learned: unknown[] = [];
+      const listening = {
+        ...{ config: manager.config, maxContextTokens: manager.maxContextTokens },
+        warn: manager.warn.bind(manager),
+        manualCompact: manager.manualCompact.bind(manager),
+        preflight: ((sessionId, messages, request) => {
+          learned.push((request?.usage as { inputTokens?: unknown } | undefined)?.inputTokens !== undefined);
+          return manager.preflight(sessionId, messages, request);
+        }) as typeof manager.preflight,
+      };
+      const middleware = compactLanguageModelMiddleware({ manager: listening, sessionId: "one" });
+      const wrapped = sdk.ai.wrapLanguageModel({ model, middleware });
+      const asked = { model: wrapped, messages: [{ role: "user", content: ask(1) }] };
+      await sdk.ai.streamText(asked).consumeStream();
+      await sdk.ai.generateText(asked);
+      await sdk.ai.generateText(asked);
+      expect(learned).toEqual([false, true, true]);
+    });
+
     it("tells conversations apart by the call, and ends with it", async () => {
       const { model, manager } = scene();
       const seen: string[] = [];
