@@ -1,5 +1,5 @@
 import { instanceKind } from "../../messages/langchain-view.ts";
-import { fieldsOf } from "./sdk.ts";
+import { objectOf } from "../../providers/json.ts";
 
 /** The `type` word of a message class, by the role of a plain message. */
 const KINDS: Readonly<Record<string, string>> = { assistant: "ai", user: "human", system: "system" };
@@ -22,7 +22,7 @@ export function asInstances(messages: readonly unknown[], from: readonly unknown
     if (kind !== undefined && !known.name.endsWith("Chunk")) classes.set(kind, known);
   }
   return messages.map((message) => {
-    const { role, content, id, getType, _getType } = fieldsOf(message);
+    const { role, content, id, getType, _getType } = objectOf(message);
     if (typeof role !== "string" || getType !== undefined || _getType !== undefined) return message;
     const Class = classes.get(KINDS[role] ?? "");
     return Class === undefined ? message : new Class({ content, id, additional_kwargs: MARK });

@@ -3,8 +3,10 @@ import type { PreflightRequest } from "../../compaction/ports.ts";
 import { CompactError } from "../../errors.ts";
 import { decode } from "../../messages/codecs.ts";
 import { contentHash } from "../../messages/content-hash.ts";
+import { objectOf } from "../../providers/json.ts";
+import { createNewestMap } from "../../tracing/round.ts";
 import { asInstances } from "./instances.ts";
-import { fieldsOf, type Handler, type ModelCall, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
+import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
 
 export interface MiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -31,8 +33,8 @@ export interface CompactMiddleware {
   ): Promise<{ messages: never[] } | undefined>;
 }
 
-/** LangGraph's word for "take everything out first", as a plain message. */
-const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
+/** Sessions whose request is remembered; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
 
 /**
  * Middleware that keeps an agent inside the window: by default only what the model gets is compacted and the
@@ -42,7 +44,7 @@ const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
   const preflight = createHostPreflight(options.manager, options);
   const usageOf = createUsageReader();
-  const beside = new Map<string, Pick<PreflightRequest, "system" | "tools">>();
+  const beside = createNewestMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);
 
   const compacted = async (
     sessionId: string,
@@ -67,7 +69,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
   const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {
     const sessionId = await sessionOf(options, request.messages, request.runtime);
     const system = systemOf(request);
-    remember(beside, sessionId, { tools: toolsOf(request), ...(system === undefined ? {} : { system }) });
+    beside.set(sessionId, { tools: toolsOf(request), ...(system === undefined ? {} : { system }) });
     if (options.persist === true) return handler(request);
     const messages = await compacted(sessionId, request.messages, request.runtime);
     return handler(messages === undefined ? request : { ...request, messages });
@@ -102,25 +104,15 @@ async function sessionOf(
   return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
 }
 
-/** Sessions whose request is remembered; the oldest is forgotten first. */
-const MAX_SESSIONS = 256;
-
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  const oldest = map.keys().next();
-  if (map.size > MAX_SESSIONS && oldest.done !== true) map.delete(oldest.value);
-}
-
 /** What the provider reported with the newest answer, each report once: it speaks of the call before only. */
 function createUsageReader(): (sessionId: string, messages: readonly unknown[]) => unknown {
-  const seen = new Map<string, unknown>();
+  const seen = createNewestMap<unknown>(MAX_SESSIONS);
   return (sessionId, messages) => {
-    const usage = fieldsOf(
-      messages.findLast((message) => "usage_metadata" in fieldsOf(message)),
+    const usage = objectOf(
+      messages.findLast((message) => "usage_metadata" in objectOf(message)),
     ).usage_metadata;
     if (usage === undefined || seen.get(sessionId) === usage) return undefined;
-    remember(seen, sessionId, usage);
+    seen.set(sessionId, usage);
     return usage;
   };
 }

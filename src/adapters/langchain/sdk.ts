@@ -1,3 +1,5 @@
+import { objectOf } from "../../providers/json.ts";
+
 /** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
 
 /** What `wrapModelCall` is called with. */
@@ -12,27 +14,24 @@ export interface ModelCall {
 /** Hands a request on to the next middleware, and at last to the model. */
 export type Handler<Request, Answer> = (request: Request) => Answer | Promise<Answer>;
 
-type Fields = Readonly<Record<string, unknown>>;
+/** LangGraph's word for "take everything out first", as a plain message. */
+export const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
 
-/** A record with any fields; empty for what is none. */
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-/** `configurable.thread_id` of the run, where the version of LangChain tells it to middleware. */
+/** `configurable.thread_id` of a run, in a node's config or where the version of LangChain tells it to middleware. */
 export function threadOf(runtime: unknown): string | undefined {
-  const id = fieldsOf(fieldsOf(runtime).configurable).thread_id;
+  const id = objectOf(objectOf(runtime).configurable).thread_id;
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }
 
+/** The run's own signal, in the same places. */
 export function signalOf(runtime: unknown): AbortSignal | undefined {
-  const { signal } = fieldsOf(runtime);
+  const { signal } = objectOf(runtime);
   return signal instanceof AbortSignal ? signal : undefined;
 }
 
 /** The system prompt's text. */
 export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | undefined {
-  const { text } = fieldsOf(systemMessage);
+  const { text } = objectOf(systemMessage);
   if (typeof text === "string") return text;
   return typeof systemPrompt === "string" ? systemPrompt : undefined;
 }
@@ -43,14 +42,14 @@ export function toolsOf({ tools }: ModelCall): readonly unknown[] {
 }
 
 function describeTool(tool: unknown): unknown {
-  const { name, description, schema } = fieldsOf(tool);
+  const { name, description, schema } = objectOf(tool);
   if (typeof name !== "string" || schema === undefined) return tool;
   return { name, description, parameters: jsonSchemaOf(schema) };
 }
 
 /** Zod schemas that can tell their JSON schema do; of others the names and descriptions of the fields are taken. */
 function jsonSchemaOf(schema: unknown): unknown {
-  const { toJSONSchema, shape } = fieldsOf(schema);
+  const { toJSONSchema, shape } = objectOf(schema);
   if (typeof toJSONSchema === "function") {
     try {
       return Reflect.apply(toJSONSchema, schema, []) as unknown;
@@ -60,7 +59,7 @@ function jsonSchemaOf(schema: unknown): unknown {
   }
   if (typeof shape !== "object" || shape === null) return schema;
   const entries = Object.entries(shape).map(([key, field]) => {
-    const { description } = fieldsOf(field);
+    const { description } = objectOf(field);
     return [key, typeof description === "string" ? { description } : {}];
   });
   return { type: "object", properties: Object.fromEntries(entries) };

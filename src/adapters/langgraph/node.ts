@@ -4,12 +4,12 @@ import type { RunningSummary } from "../../compaction/ports.ts";
 import { type SummarizeMessagesOptions, summarizeMessages } from "../../compaction/running-summary.ts";
 import { CompactError } from "../../errors.ts";
 import type { TextModel } from "../../model.ts";
+import { objectOf } from "../../providers/json.ts";
 import { asInstances } from "../langchain/instances.ts";
-import { fieldsOf } from "../langchain/sdk.ts";
+import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
 import type { GraphArchive } from "./archive.ts";
 import { type GraphModel, textModelOf } from "./model.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
-import { signalIn, threadIn } from "./thread.ts";
 
 type Passed = Pick<
   SummarizeMessagesOptions,
@@ -52,9 +52,6 @@ export interface SummarizationNodeConstructor {
   (options: SummarizationNodeOptions): RunnableNode;
 }
 
-/** LangGraph's word for "take everything out first", as a plain message. */
-const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
-
 /**
  * A graph node that keeps a running summary: reads the messages of the state, writes the list for the model, and
  * carries `context.running_summary`, plain JSON, in the state, so that forks and rewinds find their own. Everything
@@ -73,7 +70,7 @@ type Settings = SummarizationNodeOptions & { readonly model: TextModel; readonly
 
 async function summarizeState(state: object, config: unknown, options: Settings): Promise<object> {
   const { inputMessagesKey = "messages", outputMessagesKey = "summarized_messages" } = options;
-  const values = fieldsOf(state);
+  const values = objectOf(state);
   const messages = values[inputMessagesKey];
   if (!Array.isArray(messages)) {
     throw new CompactError("InvalidArgument", `the state holds no list of messages in ${inputMessagesKey}`, {
@@ -81,7 +78,7 @@ async function summarizeState(state: object, config: unknown, options: Settings)
       hint: "Set inputMessagesKey to the key that does.",
     });
   }
-  const context = fieldsOf(values.context);
+  const context = objectOf(values.context);
   const running = readRunning(context.running_summary);
   const made = await attempt(messages, running, { config, options });
   const rewrites = inputMessagesKey === outputMessagesKey;
@@ -104,7 +101,7 @@ async function attempt(
   { config, options }: { readonly config: unknown; readonly options: Settings },
 ): Promise<Made> {
   const warn = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
-  const signal = signalIn(config);
+  const signal = signalOf(config);
   try {
     const result = await summarizeMessages(messages, {
       ...options,
@@ -136,12 +133,12 @@ function replacedBy(
   if (made.running === before) return [];
   const earlier = new Set(before?.summarizedMessageIds);
   const now = new Set(made.running?.summarizedMessageIds.filter((id) => !earlier.has(id)));
-  return messages.filter((message) => now.has(String(fieldsOf(message).id)));
+  return messages.filter((message) => now.has(String(objectOf(message).id)));
 }
 
 async function save(messages: readonly unknown[], config: unknown, options: Settings): Promise<void> {
   if (options.archive === undefined || messages.length === 0) return;
-  const sessionId = options.sessionId ?? threadIn(config);
+  const sessionId = options.sessionId ?? threadOf(config);
   if (sessionId === undefined) {
     throw new CompactError("InvalidArgument", "the archive needs a name for the conversation", {
       place: "options.sessionId",
@@ -174,7 +171,7 @@ function overLimit(error: unknown): CompactError {
 
 /** What the state holds; Sets that another writer put there become lists. */
 function readRunning(value: unknown): RunningSummary | undefined {
-  const { summary, summarizedMessageIds, lastSummarizedMessageId } = fieldsOf(value);
+  const { summary, summarizedMessageIds, lastSummarizedMessageId } = objectOf(value);
   if (typeof summary !== "string") return undefined;
   const isList = Array.isArray(summarizedMessageIds) || summarizedMessageIds instanceof Set;
   const ids: unknown[] = isList ? [...(summarizedMessageIds as Iterable<unknown>)] : [];

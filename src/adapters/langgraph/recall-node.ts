@@ -7,9 +7,9 @@ import {
 import { CompactError } from "../../errors.ts";
 import { decode } from "../../messages/codecs.ts";
 import { toolCalls } from "../../messages/message.ts";
-import { fieldsOf } from "../langchain/sdk.ts";
+import { objectOf } from "../../providers/json.ts";
+import { threadOf } from "../langchain/sdk.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
-import { threadIn } from "./thread.ts";
 
 export interface RecallNodeOptions extends RecallToolsOptions {
   /** A `CompactManager`, or the archive of `SummarizationNode`. */
@@ -28,7 +28,7 @@ export interface RecallNodeOptions extends RecallToolsOptions {
 export function createRecallNode(options: RecallNodeOptions): RunnableNode {
   const { source, messagesKey = "messages", name = "recall" } = options;
   return createRunnable(name, async (state, config) => {
-    const messages = fieldsOf(state)[messagesKey];
+    const messages = objectOf(state)[messagesKey];
     const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
     const tools = recallTools(source, sessionOf(options, config), options);
     const answers = await Promise.all(
@@ -44,7 +44,7 @@ export function createRecallNode(options: RecallNodeOptions): RunnableNode {
 }
 
 function sessionOf({ sessionId }: RecallNodeOptions, config: unknown): string {
-  const id = sessionId ?? threadIn(config);
+  const id = sessionId ?? threadOf(config);
   if (id !== undefined) return id;
   throw new CompactError("InvalidArgument", "nobody says whose messages are recalled", {
     place: "options.sessionId",

@@ -1,5 +1,7 @@
 import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
-import { type FilterCall, fieldsOf, type InputFilter, type ModelInput } from "./sdk.ts";
+import { objectOf } from "../../providers/json.ts";
+import { createNewestMap } from "../../tracing/round.ts";
+import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
 import { DELTA_WARNING, isDelta } from "./server-managed.ts";
 import type { SpanExporter } from "./span-exporter.ts";
 
@@ -11,6 +13,9 @@ export interface InputFilterOptions extends HostOptions {
   readonly spans?: SpanExporter;
 }
 
+/** Sessions that were warned of; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
+
 /**
  * For `callModelInputFilter`: what the model gets is compacted, what the SDK keeps (its session, the run's
  * history) stays as it was said. Rejects with `InsufficientBudget` when what must stay does not fit.
@@ -18,15 +23,15 @@ export interface InputFilterOptions extends HostOptions {
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
   const { manager, sessionId, spans } = options;
   const preflight = createHostPreflight(manager, options);
-  const warned = new Set<string>();
+  const warned = createNewestMap<true>(MAX_SESSIONS);
 
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
     const { input, instructions } = call.modelData;
     const id = typeof sessionId === "string" ? sessionId : await sessionId(call);
     spans?.attach(id);
     if (isDelta(input)) {
-      if (!warned.has(id)) manager.warn(id, "server_managed_history", DELTA_WARNING);
-      warned.add(id);
+      if (warned.get(id) === undefined) manager.warn(id, "server_managed_history", DELTA_WARNING);
+      warned.set(id, true);
       return call.modelData;
     }
     const messages = await preflight({
@@ -45,6 +50,6 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
 
 /** Function tools carry their JSON schema; hosted ones cost what their settings say. */
 function toolsOf(agent: unknown): readonly unknown[] {
-  const { tools } = fieldsOf(agent);
+  const { tools } = objectOf(agent);
   return Array.isArray(tools) ? tools : [];
 }

@@ -46,8 +46,3 @@ export interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unkn
   getCurrentSpan(): Span | null;
   getCurrentTrace(): Trace | null;
 }
-
-/** A record with any fields; empty for what is none. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}

@@ -1,4 +1,4 @@
-import { fieldsOf } from "./sdk.ts";
+import { objectOf } from "../../providers/json.ts";
 
 /**
  * True for what the SDK hands over under `conversationId` or `previousResponseId` in the midst of a run: results
@@ -8,7 +8,7 @@ export function isDelta(items: readonly unknown[]): boolean {
   const calls = new Set<unknown>();
   let results = 0;
   for (const item of items) {
-    const { type, callId } = fieldsOf(item);
+    const { type, callId } = objectOf(item);
     if (typeof type !== "string" || callId === undefined) continue;
     if (!type.endsWith("_result") && !type.endsWith("_output")) calls.add(callId);
     else if (calls.has(callId)) return false;

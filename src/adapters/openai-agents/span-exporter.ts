@@ -1,4 +1,5 @@
 import type { CompactEvent, Exporter, HostSpan, Place } from "../../tracing/event.ts";
+import { createNewestMap } from "../../tracing/round.ts";
 import type { SpanLike, TracingFunctions } from "./sdk.ts";
 
 /** Turns events into custom spans of the SDK's own trace. */
@@ -17,16 +18,13 @@ const MAX_PLACES = 256;
 export function createSpanExporter<Span extends SpanLike, Trace>(
   tracing: TracingFunctions<Span, Trace>,
 ): SpanExporter {
-  const places = new Map<string, Span | Trace>();
+  const places = createNewestMap<Span | Trace>(MAX_PLACES);
   const here = (): Span | Trace | null => tracing.getCurrentSpan() ?? tracing.getCurrentTrace();
   return {
     attach(sessionId) {
-      places.delete(sessionId);
       const place = here();
-      if (place === null) return;
-      places.set(sessionId, place);
-      const oldest = places.keys().next();
-      if (places.size > MAX_PLACES && oldest.done !== true) places.delete(oldest.value);
+      if (place === null) places.delete(sessionId);
+      else places.set(sessionId, place);
     },
     here() {
       const at = here();
