@@ -63,7 +63,7 @@ describe("the memory flush hook", () => {
     const { manager, heard } = setUp();
     const list: Entry[] = [];
     let view: Entry[] = [];
-    for (let turn = 0; turn < 90; turn++) {
+    for (let turn = 0; turn < 130; turn++) {
       const added = turns(turn, turn + 1);
       list.push(...added);
       // Raw list and earlier output take turns: both stand for the same session.
