@@ -82,6 +82,8 @@ describe("CompactManager.preflight", () => {
         compression_ratio: expect.any(Number),
       },
     });
+    const ratio = Number(named("compact.summary_created")[0]?.properties.compression_ratio);
+    expect(ratio > 0 && ratio < 1).toBe(true);
     expect(named("compact.pruned_messages")[0]?.properties).toMatchObject({
       layers: { pinned: 1, summary: 1, recent: 12 },
     });

@@ -142,10 +142,49 @@ describe("compact", () => {
     );
   });
 
+  it("says of every message why it stays or goes", () => {
+    const list = [
+      say("system", "You help."),
+      say("user", "the launch word is xylophone-77", { meta: { protected: true } }),
+      say("assistant", "<COMPACT-SUMMARY v1>\nso far\n</COMPACT-SUMMARY v1>"),
+      ...turns(20),
+      ...pair("f", "content"),
+      say("user", "go on"),
+    ];
+    const { entries } = planCompaction(list, { maxTokens: 4000, format: "openai-chat" });
+    expect(entries.slice(0, 4).map(({ reason }) => reason)).toEqual([
+      "role system is never pruned",
+      "protected",
+      "the earlier summary is folded into the new one",
+      "older than what is kept",
+    ]);
+    expect(entries.slice(-4).map(({ reason }) => reason)).toEqual([
+      "in the recent turns",
+      "among the newest tool calls",
+      "among the newest tool calls",
+      "in the recent turns",
+    ]);
+  });
+
   it("SUM-9 writes with the built-in summarizer where no model is given", async () => {
     const { report, summary } = await compact(turns(40), { maxTokens: 3000, format: "openai-chat" });
     expect(report).toMatchObject({ summarizer: "builtin", attempts: [], failures: [] });
     expect(summary).toContain("question 3");
+  });
+
+  it("FIT-4 asks for half of the tokens while the text is too long, twice, and then the built-in summarizer", async () => {
+    const asked: number[] = [];
+    const wordy = {
+      name: "wordy",
+      async summarize(_: unknown, { maxTokens }: { readonly maxTokens: number }) {
+        asked.push(maxTokens);
+        return { text: lorem(1, 5000), tokens: 10_000 };
+      },
+    };
+    const { report } = await compact(turns(40), { maxTokens: 3000, format: "openai-chat", summarizer: wordy });
+    const [first = 0] = asked;
+    expect(asked).toEqual([first, Math.floor(first / 2), Math.floor(Math.floor(first / 2) / 2)]);
+    expect(report.summarizer).toBe("builtin");
   });
 
   it("SUM-4 a decision log is in the order in which things were decided", async () => {

@@ -122,6 +122,16 @@ describe("groupUnits", () => {
     expect(others.every((unit) => unit.kind === "message")).toBe(true);
   });
 
+  it("keeps a second result of a call with the first", () => {
+    const list = [
+      message("assistant", call("a")),
+      message("tool", result("a")),
+      message("user", text("again")),
+      message("tool", result("a")),
+    ];
+    expect(indexes(list)).toEqual([[0, 1, 3], [2]]);
+  });
+
   it("leaves an orphan result as a unit of its own", () => {
     expect(indexes([message("tool", result("nobody")), message("user", text("hi"))])).toEqual([[0], [1]]);
   });
