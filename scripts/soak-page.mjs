@@ -132,6 +132,7 @@ npm run soak -- --state .soak                       # the same; goes on where it
 npm run soak -- --state .soak --page                # writes this page from what is done
 npm run soak -- --seconds 480                       # as many as fit, all formats alike
 npm run soak -- --format gemini --seed 449 --histories 1   # one history again
+npm run soak -- --objects --page                    # counts live objects and writes them here
 \`\`\`
 
 It exits with 1 on any violation and prints format, seed and what was broken. \`test/soak\` runs some histories of each format,

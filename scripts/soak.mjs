@@ -1,13 +1,22 @@
 // Generated histories of every format through up to five compactions each, held to what compaction promises.
 // `npm run soak -- --histories 100000 --format anthropic --seed 0 --seconds 600`; exits with 1 on any violation.
 // `--state DIR` keeps what is done there: the same command goes on where it stopped, and `--page` writes docs/soak.md
-// from it without running anything. `--seed S --histories 1 --format F` runs one history again.
+// from it without running anything; `--objects` counts live objects instead, with `--page` into that page. `--seed S --histories 1 --format F` runs one history again.
 import { execFileSync, fork } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { FORMATS } from "../dist/messages/codecs.js";
+import {
+  countObjects,
+  isFlat,
+  KINDS,
+  leftOf,
+  objectsIn,
+  objectsSection,
+  withObjects,
+} from "./soak-objects.mjs";
 import { addBlocks, renderPage, renderTable } from "./soak-page.mjs";
 
 const { values } = parseArgs({
@@ -19,6 +28,7 @@ const { values } = parseArgs({
     workers: { type: "string", default: "2" },
     state: { type: "string" },
     page: { type: "boolean" },
+    objects: { type: "boolean" },
   },
 });
 
@@ -48,8 +58,10 @@ const blocks =
         .map((line) => JSON.parse(line))
     : [];
 
-if (values.page) {
-  writeFileSync(join(root, "docs", "soak.md"), renderPage(blocks));
+const page = join(root, "docs", "soak.md");
+if (values.page && !values.objects) {
+  const section = objectsIn(readFileSync(page, "utf8"));
+  writeFileSync(page, section === undefined ? renderPage(blocks) : withObjects(renderPage(blocks), section));
   process.exit(0);
 }
 if (values.state !== undefined) mkdirSync(values.state, { recursive: true });
@@ -62,11 +74,24 @@ function commit() {
   return git("rev-parse", "--short", "HEAD") + (changed ? " with changes" : "");
 }
 
+const about = { commit: commit(), day: new Date().toISOString().slice(0, 10), node: process.version };
+
+if (values.objects) {
+  const reports = [];
+  for (const order of KINDS) {
+    const report = await countObjects(order);
+    console.log(`${isFlat(report) ? "flat" : "GROWS"} ${order.measured} ${order.kind}`, leftOf(report));
+    reports.push(report);
+  }
+  if (values.page)
+    writeFileSync(page, withObjects(readFileSync(page, "utf8"), objectsSection(reports, about)));
+  process.exit(reports.every(isFlat) ? 0 : 1);
+}
+
 const BLOCK = Math.min(250, histories);
 const done = new Set(blocks.map((block) => block.seed));
 const todo = [];
 for (let seed = first; seed < first + histories; seed += BLOCK) if (!done.has(seed)) todo.push(seed);
-const about = { commit: commit(), day: new Date().toISOString().slice(0, 10), node: process.version };
 const started = performance.now();
 const elapsed = () => (performance.now() - started) / 1000;
 const MOST_SHOWN = 20;

@@ -130,7 +130,7 @@ for (; now <= to; now += 1) {
   await play(
     `Turn ${now}: go on with part${now % 40}. ${fact?.text ?? ""}\n${"The job is long and goes on. ".repeat(6)}`,
   );
-  if (now % Math.round(turns / 5) === 0 || now === turns) aside(measureHeap);
+  if (now % Math.round(turns / 10) === 0 || now === turns) aside(measureHeap);
 }
 if (to === turns) await reach();
 await agent.close();

@@ -33,7 +33,7 @@ export interface RefreshPorts {
 }
 
 /** Sessions whose last update is remembered, the newest of them; the next list of any other is looked at as a whole. */
-const MOST_KNOWN = 32;
+const MOST_KNOWN = 8;
 
 export function createRefresh({ program, context, lane, thresholds }: RefreshPorts): Refresh {
   /** By session the messages that its last update knew. */
