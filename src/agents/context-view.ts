@@ -4,6 +4,7 @@ import type { LayerName, LayerSize } from "../compaction/report.ts";
 import { decode } from "../messages/codecs.ts";
 import { type Format, messageText } from "../messages/message.ts";
 import { partition } from "../policy/partition.ts";
+import { budgetOf } from "../policy/trigger.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
@@ -69,9 +70,9 @@ export function contextView(input: ContextInput): ContextView {
   ];
   const tokens = layers.reduce((sum, layer) => sum + layer.tokens, counter.perRequest);
   const window = manager.maxContextTokens;
-  const trigger = Math.floor(
-    Math.min(window * policy.triggerPct, window - policy.hardCapBuffer, policy.maxTokens ?? window),
-  );
+  const beside = tokens - names.reduce((sum, name) => sum + (sizes.get(name)?.tokens ?? 0), 0);
+  const ofMessages = beside + (policy.maxTokensBeforeSummary ?? window);
+  const trigger = Math.floor(Math.min(window * policy.triggerPct, budgetOf(window, policy), ofMessages));
   const { summaryCount, lastSummaryAt, archiveSteps } = manager.getState(sessionId);
   return {
     tokens,

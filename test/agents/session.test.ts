@@ -228,6 +228,18 @@ describe("commands as data", () => {
     expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toContain("8423");
   });
 
+  it("AGT-3 tells the distance to a trigger that counts the messages alone", async () => {
+    const { agent } = await agentWith(() => ({ text: "ok" }), {
+      system: "Be brief.",
+      config: { storage: { kind: "memory" }, policy: { maxTokensBeforeSummary: 2500 } },
+    });
+    await play(agent, filler(1));
+    const first = agent.context();
+    const messages = first.layers.filter(({ name }) => name !== "system" && name !== "tools");
+    const tokens = messages.reduce((sum, layer) => sum + layer.tokens, 0);
+    expect(first.untilTrigger).toBe(2500 - tokens);
+  });
+
   it("finds after a new session what was too short for a compaction", async () => {
     const channelDir = tempFolder();
     const { agent, requests } = await agentWith(
