@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { messageOf } from "../compaction/announce.ts";
+import { slug } from "./changes/document.ts";
 import { refuseOutside } from "./files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "./files/names.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
@@ -58,14 +60,13 @@ async function readOrWarn(
     await refuseOutside(path, [workspaceDir, channelDir]);
     return await readMemoryFile(path);
   } catch (error) {
-    warn?.(`${path} is left out of the recall: ${error instanceof Error ? error.message : String(error)}`);
+    warn?.(`${path} is left out of the recall: ${messageOf(error)}`);
     return undefined;
   }
 }
 
 function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile): readonly MemoryCandidate[] {
   const uniqueId = createUniqueIds();
-  const pathKey = source;
   return splitSections(file.text, { maxChars: SECTION_CHARS }).map((section, order) => {
     const sectionKind = sectionKindOf(section.headings);
     const title = section.headings.join(" › ");
@@ -81,7 +82,7 @@ function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile):
       ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp).toISOString() }),
       sectionKind,
       priority: priorityOf(source, sectionKind),
-      section: `${pathKey}:${title}`,
+      section: `${source}:${title}`,
       order,
       line: section.line,
       ...(mark === undefined ? {} : { trust: mark.trust }),
@@ -104,16 +105,6 @@ const ISO_TIME = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d
 function timeIn(text: string): number | undefined {
   const iso = ISO_TIME.exec(text)?.[0];
   return (iso === undefined ? undefined : readTimestamp(iso)) ?? findDate(text)?.start;
-}
-
-/** Letters and digits of any script; the same for the same heading, wherever it stands. */
-function slug(title: string): string {
-  return title
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
-    .replace(/^-|-$/g, "")
-    .slice(0, 80);
 }
 
 /** The first section of a name keeps it; another one gets a fingerprint of its own text, so that others may come and go. */

@@ -1,3 +1,4 @@
+import { messageOf } from "../compaction/announce.ts";
 import { checkConfigObject } from "../compaction/check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
 import type { ManagerPorts } from "../compaction/ports.ts";
@@ -236,7 +237,7 @@ async function recallFrom(
       channelDir,
     });
   } catch (error) {
-    warn(`nothing is recalled: ${wordsOf(error)}`);
+    warn(`nothing is recalled: ${messageOf(error)}`);
     return nothing;
   }
 }
@@ -259,7 +260,7 @@ async function boundary(
       await begun(parts);
       return await work();
     } catch (error) {
-      parts.warn(`${name} failed, and is tried again beside the run: ${wordsOf(error)}`);
+      parts.warn(`${name} failed, and is tried again beside the run: ${messageOf(error)}`);
       return "failed";
     }
   };
@@ -309,8 +310,4 @@ function keepsSession({ writes, settings }: Parts): boolean {
 
 function sessionOf({ sessionId }: MemoryTurn): string {
   return sessionId ?? "default";
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -40,6 +40,14 @@ export function scanMarkdown(text: string): readonly MarkdownLine[] {
   return scanned;
 }
 
+/** A heading of level 1 that comes first and is the only one is what the file is called. */
+export function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
+  const headings = lines.filter(({ kind }) => kind === "heading");
+  const [first] = headings;
+  const top = headings.filter(({ level }) => level === 1);
+  return headings.length > 1 && first?.level === 1 && top.length === 1 ? first : undefined;
+}
+
 /** The line after a fenced block, which goes to the end of the text where nothing closes it. */
 function fenceEnd(lines: readonly string[], start: number, fence: string): number {
   const close = lines.findIndex((line, index) => index > start && closes(line, fence));

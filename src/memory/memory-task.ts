@@ -1,3 +1,4 @@
+import { messageOf } from "../compaction/announce.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/task.ts";
 
@@ -81,7 +82,7 @@ async function byModel<T>(
   try {
     return ended(attempt, "model", await settle(asked.output, "model"));
   } catch (error) {
-    attempt.detail = wordsOf(error);
+    attempt.detail = messageOf(error);
     return undefined;
   }
 }
@@ -90,7 +91,7 @@ async function byProgram<T>(attempt: Attempt<T>): Promise<"written" | "unchanged
   try {
     return ended(attempt, "program", await attempt.settle(attempt.forms.byProgram(), "program"));
   } catch (error) {
-    attempt.detail = wordsOf(error);
+    attempt.detail = messageOf(error);
     tell(attempt, "program", "failed");
     throw error;
   }
@@ -113,8 +114,4 @@ function tell<T>(
   const milliseconds = context.clock() - started;
   const why = detail === undefined ? {} : { detail };
   context.onTask({ name: forms.name, by, outcome, milliseconds, ...spent, ...why });
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../compaction/announce.ts";
 import { CompactError } from "../errors.ts";
 import { readMemoryCandidates } from "./candidates.ts";
 import { buildColdCandidates } from "./cold.ts";
@@ -236,9 +237,7 @@ async function reranked(
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   } catch (error) {
-    warn?.(
-      `memories keep their order, the reranker failed: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    warn?.(`memories keep their order, the reranker failed: ${messageOf(error)}`);
     return found;
   }
 }

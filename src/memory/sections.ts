@@ -1,5 +1,5 @@
 import { type ItemMark, readMark } from "./changes/mark.ts";
-import { type MarkdownLine, scanMarkdown } from "./markdown.ts";
+import { fileTitle, type MarkdownLine, scanMarkdown } from "./markdown.ts";
 
 /** A piece of a Markdown file under one heading: the whole section, or a part of a long one. */
 export interface MarkdownSection {
@@ -40,14 +40,6 @@ export function splitSections(text: string, { maxChars }: SectionOptions): reado
   }
   finish();
   return sections;
-}
-
-/** A heading of level 1 that comes first and is the only one is what the file is called. */
-function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
-  const headings = lines.filter(({ kind }) => kind === "heading");
-  const [first] = headings;
-  const top = headings.filter(({ level }) => level === 1);
-  return headings.length > 1 && first?.level === 1 && top.length === 1 ? first : undefined;
 }
 
 type Part = Omit<MarkdownSection, "headings">;

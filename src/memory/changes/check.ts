@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import { messageOf } from "../../compaction/announce.ts";
 import { CompactError } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../files/names.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
+import { DAY } from "../ranking/dates.ts";
 import { LOG_FILE, readLog } from "./change-log.ts";
 import { type ChannelFolder, type ChannelPlace, findChannel } from "./channel-files.ts";
 import { itemsOf, type MemoryDocument, readDocument, slug } from "./document.ts";
@@ -51,7 +53,6 @@ const CHECKED: Readonly<Record<MemoryFileName, { readonly chars: number; readonl
   "HISTORY.md": { chars: 20_000, days: Number.POSITIVE_INFINITY },
 };
 const LONG_ITEM = 1_000;
-const DAY = 24 * 60 * 60 * 1000;
 
 /** What is wrong or doubtful in a channel's memory and its workspace's, by file and line; changes nothing. */
 export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
@@ -100,9 +101,8 @@ async function readChecked(
     };
     return { name, file, read, document: readDocument(file, read.text, read.version) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
     const hint = "Put a plain file there that this user may read.";
-    return { kind: "unreadable", severity: "error", place: name, message, hint };
+    return { kind: "unreadable", severity: "error", place: name, message: messageOf(error), hint };
   }
 }
 

@@ -1,6 +1,7 @@
-import { type MarkdownLine, scanMarkdown } from "../markdown.ts";
+import { fileTitle, type MarkdownLine, scanMarkdown } from "../markdown.ts";
 import { fingerprint, type ItemMark, itemIdOf, readMark } from "./mark.ts";
 import type { MemoryAuthor, MemoryFileName, MemoryTrust } from "./operation.ts";
+import { linesOf } from "./text-lines.ts";
 
 /** One statement of a memory file: an item of a list with what is indented below it, or a paragraph. */
 export interface MemoryItem {
@@ -45,10 +46,10 @@ export interface MemoryDocument {
 
 /** The sections and items of a memory file's text, each with the lines it stands on. */
 export function readDocument(file: MemoryFileName, text: string, version: string | null): MemoryDocument {
-  const raw = text.split(/\r\n|\n|\r/);
+  const raw = linesOf(text);
   const scanned = scanMarkdown(text);
   const sections: MemorySection[] = [];
-  const title = titleOf(scanned);
+  const title = fileTitle(scanned);
   const uniqueItem = createUnique("-");
   const uniqueSection = createUnique("#");
   let heading: Pick<MarkdownLine, "text" | "level" | "number"> = { text: "", level: 0, number: 0 };
@@ -79,13 +80,6 @@ export function readDocument(file: MemoryFileName, text: string, version: string
   }
   finish(raw.length);
   return { file, text, version, sections };
-}
-
-/** A heading of level 1 that comes first and is the only one names the file, not a section. */
-function titleOf(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
-  const [first, second] = lines.filter(({ kind, level }) => kind === "heading" && level === 1);
-  const isFirst = first === lines.find(({ kind }) => kind === "heading");
-  return isFirst && second === undefined && lines.some(({ level }) => level > 1) ? first : undefined;
 }
 
 /** All items of a document, in order. */

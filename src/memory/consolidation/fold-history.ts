@@ -1,6 +1,7 @@
 import { asData } from "../../summarizers/model/frame.ts";
 import { clipEnd, oneLine } from "../../summarizers/text.ts";
 import type { MemoryDocument, MemorySection } from "../changes/document.ts";
+import { linesOf } from "../changes/text-lines.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { RULES_OF_RECORDS, textsOf } from "../session-update/by-model.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
@@ -78,7 +79,7 @@ function foldingTask(
   { text }: MemoryDocument,
   old: readonly MemorySection[],
 ): SidecarTask<readonly string[]> {
-  const all = text.split(/\r\n|\n|\r/);
+  const all = linesOf(text);
   const entries = old.map(({ line, lastLine }) => all.slice(line - 1, lastLine).join("\n"));
   return {
     name: "history-folding",

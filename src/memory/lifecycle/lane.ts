@@ -1,3 +1,4 @@
+import { messageOf } from "../../compaction/announce.ts";
 import { retryAfter } from "../../compaction/flush-delivery.ts";
 import { later } from "../../compaction/later.ts";
 
@@ -38,8 +39,7 @@ export function createLane(warn: (message: string) => void): Lane {
     waiting.delete(name);
     run(work).catch((error: unknown) => {
       if (controller.signal.aborted) return;
-      const words = error instanceof Error ? error.message : String(error);
-      if (attempts === 0) warn(`${name} failed and is tried again: ${words}`);
+      if (attempts === 0) warn(`${name} failed and is tried again: ${messageOf(error)}`);
       if (!waiting.has(name))
         waiting.set(
           name,

@@ -2,6 +2,7 @@ import { CompactError } from "../../errors.ts";
 import type { Message } from "../../messages/message.ts";
 import type { TextModel } from "../../model.ts";
 import { readDocument } from "../changes/document.ts";
+import { linesOf } from "../changes/text-lines.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import { lessonsOf } from "../lessons.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
@@ -99,7 +100,7 @@ function textOf({ lessons, answer }: Decided, before: string): string | undefine
 /** Sections of a person's own making stay as they are, below ours. */
 function foreignSections(text: string): string {
   const known = new Set(SESSION_SECTIONS.map(({ heading }) => plain(heading)));
-  const lines = text.split(/\r\n|\n|\r/);
+  const lines = linesOf(text);
   const foreign = readDocument("SESSION.md", text, null).sections.filter(
     ({ level, heading, items }) =>
       level > 0 && items.length > 0 && !known.has(plain(heading)) && plain(heading) !== "title",

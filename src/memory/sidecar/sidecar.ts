@@ -1,3 +1,4 @@
+import { messageOf } from "../../compaction/announce.ts";
 import { CompactError } from "../../errors.ts";
 import type { TextModelAnswer, TextModelMessage } from "../../model.ts";
 import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
@@ -156,7 +157,7 @@ async function request<T>(
   }
   breaker.failed(time.clock());
   if (asked.kind === "timeout") return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
-  return { outcome: "failed", detail: wordsOf(asked.error) };
+  return { outcome: "failed", detail: messageOf(asked.error) };
 }
 
 async function counted(
@@ -197,7 +198,7 @@ function readAnswer<T>(
   try {
     return { output: task.parse(json?.text ?? text), repaired: json?.repaired ?? false };
   } catch (error) {
-    return { wrong: stop === "length" ? `it was cut off: ${wordsOf(error)}` : wordsOf(error) };
+    return { wrong: stop === "length" ? `it was cut off: ${messageOf(error)}` : messageOf(error) };
   }
 }
 
@@ -223,8 +224,4 @@ function tell({ onTask }: SidecarPorts, record: SidecarRecord): void {
   } catch {
     // Who listens must not break what it listens to.
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

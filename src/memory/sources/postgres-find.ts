@@ -1,7 +1,7 @@
 import type { Database } from "../../storage/drivers/postgres-client.ts";
 import { analyze } from "../ranking/analyze.ts";
 import type { RecallCandidate } from "../ranking/candidate.ts";
-import { findDate } from "../ranking/dates.ts";
+import { DAY, findDate } from "../ranking/dates.ts";
 import { RELATED } from "../ranking/related-words.ts";
 import { RANKING_WEIGHTS } from "../ranking/weights.ts";
 
@@ -20,7 +20,6 @@ export interface FindRequest {
 const MOST_MATCHES = 4_000;
 /** Neighbours of a hit in its section, on either side: the ranker reads a unit with what stands around it. */
 const NEIGHBOURS = 2;
-const DAY = 24 * 60 * 60 * 1000;
 /** Units near a date that the query names. */
 const DATED = 40;
 
