@@ -386,6 +386,8 @@ describe("CompactManager.preflight", () => {
   });
 
   it("OBS-3 writes events to the file that the configuration names, one JSON record a line", async () => {
+    // Loaded by then: an exporter has two seconds, which reading it for the first time may take on a busy machine.
+    await import("../storage/drivers/fs.ts");
     const folder = mkdtempSync(join(tmpdir(), "compact-events-"));
     const path = join(folder, "events.jsonl");
     const manager = new CompactManager({
