@@ -93,6 +93,18 @@ describe("the registry", () => {
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
   });
 
+  it("decodes a growing list entry by entry like the whole, without looking at all of it each time", () => {
+    const list = Array.from({ length: 5000 }, (_, index) => ({
+      role: index % 2 === 0 ? "user" : "assistant",
+      content: "go on",
+    }));
+    const grown: Message[] = [];
+    const start = performance.now();
+    for (const entry of list) grown.push(...decode([entry], "openai-chat", grown));
+    expect(performance.now() - start).toBeLessThan(2000);
+    expect(grown.map(({ id }) => id)).toEqual(decode(list, "openai-chat").map(({ id }) => id));
+  });
+
   it("writes lists of any length", () => {
     const message: Message = { id: "1", role: "user", parts: [{ type: "text", text: "go" }] };
     expect(encode(new Array<Message>(200_000).fill(message), "gemini")).toHaveLength(200_000);

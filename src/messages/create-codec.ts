@@ -59,6 +59,8 @@ function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonl
 
 interface TakenIds {
   readonly ids: Set<string>;
+  /** For an id, the number up to which it is taken with every number behind it. */
+  readonly numbered: Map<string, number>;
   /** How many messages of the list are in `ids`. */
   upTo: number;
 }
@@ -66,14 +68,22 @@ interface TakenIds {
 /** A conversation only grows, and its end is decoded before every call: its ids are collected once. */
 const takenByList = new WeakMap<readonly Message[], TakenIds>();
 
-function idsOf(previous: readonly Message[]): ReadonlySet<string> {
+function idsOf(previous: readonly Message[]): TakenIds {
   let taken = takenByList.get(previous);
   if (taken === undefined || taken.upTo > previous.length) {
-    taken = { ids: new Set(), upTo: 0 };
+    taken = { ids: new Set(), numbered: new Map(), upTo: 0 };
     takenByList.set(previous, taken);
   }
   for (; taken.upTo < previous.length; taken.upTo++) taken.ids.add(previous[taken.upTo]?.id ?? "");
-  return taken.ids;
+  return taken;
+}
+
+/** Remembered, because a text that is said again and again would be counted from the beginning each time. */
+function lastNumber({ ids, numbered }: TakenIds, base: string): number {
+  let number = numbered.get(base) ?? 1;
+  while (ids.has(`${base}-${number + 1}`)) number++;
+  numbered.set(base, number);
+  return number;
 }
 
 /** Turns wished ids into unique ones: the first keeps its own, later ones get `-2`, `-3`. */
@@ -83,16 +93,16 @@ function createIds(previous: readonly Message[]): (base: string) => string {
   const taken = new Map<string, number>();
   return (base) => {
     const newest = taken.get(base);
-    if (newest === undefined && !before.has(base)) {
+    if (newest === undefined && !before.ids.has(base)) {
       taken.set(base, 1);
       return base;
     }
-    let number = newest ?? 1;
+    let number = newest ?? lastNumber(before, base);
     let id: string;
     do {
       number++;
       id = `${base}-${number}`;
-    } while (taken.has(id) || before.has(id));
+    } while (taken.has(id) || before.ids.has(id));
     taken.set(base, number);
     taken.set(id, 1);
     return id;

@@ -79,27 +79,26 @@ function noteResult(open: OpenCalls, result: ToolResultPart): void {
   }
 }
 
-function openCalls(previous: readonly Message[]): OpenCalls {
-  const open: OpenCalls = { calls: [], left: [], answered: false };
-  for (const message of previous.slice(lastStepStart(previous))) {
-    if (goesOn(message.role, message.parts)) leaveBehind(open);
-    for (const part of message.parts) note(open, part);
-  }
-  return open;
+interface KnownOpen {
+  readonly open: OpenCalls;
+  /** How many messages of the list are in `open`. */
+  upTo: number;
 }
 
-/** Where the last calls begin: only they can still be answered by order. */
-function lastStepStart(previous: readonly Message[]): number {
-  let start = previous.length;
-  let callsSeen = false;
-  for (let index = previous.length - 1; index >= 0; index--) {
-    const parts = previous[index]?.parts ?? [];
-    const hasResults = parts.some((part) => part.type === "toolResult");
-    if (callsSeen && hasResults) return start;
-    if (parts.some((part) => part.type === "toolCall")) {
-      callsSeen = true;
-      start = index;
-    }
+/** A conversation only grows, and its end is decoded before every call: each message is looked at once. */
+const openByList = new WeakMap<readonly Message[], KnownOpen>();
+
+function openCalls(previous: readonly Message[]): OpenCalls {
+  let known = openByList.get(previous);
+  if (known === undefined || known.upTo > previous.length) {
+    known = { open: { calls: [], left: [], answered: false }, upTo: 0 };
+    openByList.set(previous, known);
   }
-  return callsSeen ? start : previous.length;
+  const { open } = known;
+  for (; known.upTo < previous.length; known.upTo++) {
+    const { role, parts } = previous[known.upTo] ?? { role: "user" as const, parts: [] };
+    if (goesOn(role, parts)) leaveBehind(open);
+    for (const part of parts) note(open, part);
+  }
+  return { calls: [...open.calls], left: [...open.left], answered: open.answered };
 }
