@@ -47,7 +47,7 @@ async function contestants(tokens) {
   return { total, list: [ours, theirs] };
 }
 
-/** Microseconds of the clock of each check of one new turn. */
+/** Milliseconds of the clock of each check of one new turn. */
 async function checks(list, count) {
   const times = list.map(() => []);
   const more = turns(2);
@@ -57,7 +57,7 @@ async function checks(list, count) {
       enter(turn);
       const { ms } = await clockTime(check);
       // The first ones warm up.
-      if (index >= 20) times[at].push(ms * 1000);
+      if (index >= 20) times[at].push(ms);
       await modelCall();
     }
   }
@@ -84,7 +84,7 @@ async function resumed(tokens, rounds) {
     const again = structuredClone(list);
     const manager = new CompactManager(config(tokens), { ...quiet, storage });
     const { ms } = await clockTime(() => manager.preflight("session", again));
-    times.push(ms * 1000);
+    times.push(ms);
     await modelCall();
   }
   return spread(times);
@@ -98,7 +98,7 @@ async function recounted(tokens) {
   const time = async (count) => {
     const times = [];
     for (let round = 0; round < RECOUNTS; round += 1)
-      times.push((await clockTime(() => texts.reduce((sum, text) => sum + count(text), 0))).ms * 1000);
+      times.push((await clockTime(() => texts.reduce((sum, text) => sum + count(text), 0))).ms);
     return spread(times);
   };
   const figures = [
@@ -115,7 +115,7 @@ async function recounted(tokens) {
 async function run({ quick }) {
   const sizes = quick ? [3_000, 12_000] : SIZES;
   const totals = [...sizes];
-  const { put, curve } = createCurve({ by: "tokens", unit: "µs of the clock", more: false, sizes: totals });
+  const { put, curve } = createCurve({ by: "tokens", unit: "ms of the clock", more: false, sizes: totals });
   for (const [index, size] of sizes.entries()) {
     const { total, list } = await contestants(size);
     totals[index] = total;
@@ -136,13 +136,13 @@ export const bench = {
   headline({ curve }) {
     const [{ points }] = curve.series;
     const times = timesWorse(curve, seriesOf(curve, /tiktoken/).at(-1), points.at(-1));
-    return `${digits(points.at(-1).median)} µs at ${number(curve.sizes.at(-1))} tokens; counting anew with tiktoken takes ${digits(times)} times as long`;
+    return `${digits(points.at(-1).median)} ${curve.unit} at ${number(curve.sizes.at(-1))} tokens; counting anew with tiktoken takes ${digits(times)} times as long`;
   },
   section({ curve }) {
     const p95 = curve.series[0].points.map(({ p95: time }) => digits(time)).join(" · ");
     return [
       `\`preflight\` with one new turn (an ask, a call, its result, an answer) behind a list that is known, and nothing due.
-One turn in ten brings a long result. The 95th percentiles are ${p95} µs.`,
+One turn in ten brings a long result. The 95th percentiles are ${p95} ${curve.unit}.`,
       curveTable(curve),
       "![Time of a check by the size of the session](benchmarks/preflight.svg)",
       `"Resumed" is the first check of a new manager over stored counts, with a list of new objects. LangChain's middleware estimates

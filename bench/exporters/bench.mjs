@@ -115,8 +115,10 @@ async function run({ quick }) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE));
     }
   }
+  for (const { manager } of scenarios) await manager.flush();
   collectors.stop();
-  rmSync(folder, { recursive: true, force: true });
+  // The file may still be written to.
+  rmSync(folder, { recursive: true, maxRetries: 20 });
   const rows = scenarios.map(({ name, times }) => ({
     name,
     p50: quantile(times, 0.5),

@@ -67,7 +67,8 @@ export async function recordedSessions() {
 /** Recorded sessions in a format, to be cut to a quarter; only what they already break is not counted against anybody. */
 export function* recorded({ format, ready }, sessions) {
   for (const messages of sessions) {
-    const one = history(beforeCall(ready(encode(messages, format)), format), format, 0.25);
+    const plain = messages.map(({ native: _, ...message }) => message);
+    const one = history(beforeCall(ready(encode(plain, format)), format), format, 0.25);
     if (one !== undefined) yield one;
   }
 }
