@@ -4,7 +4,6 @@ import { countObjects, isFlat, leftOf } from "../../scripts/soak-objects.mjs";
 /** `npm run soak -- --objects` makes some hundreds of each; its figures are in docs/soak.md. */
 describe("what has ended is no longer in memory", () => {
   it.each([
-    { kind: "managers", warm: 3, measured: 15 },
     { kind: "ended sessions", warm: 3, measured: 15 },
     { kind: "given up", warm: 3, measured: 15 },
     { kind: "agents", warm: 2, measured: 4 },
