@@ -228,6 +228,26 @@ describe("commands as data", () => {
     expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toContain("8423");
   });
 
+  it("AGT-3 hands the instruction of a compaction on demand to whoever writes the summary", async () => {
+    const told: unknown[] = [];
+    const { agent } = await agentWith((_request, number) => ({ text: `Noted ${number}.` }), {
+      managerPorts: {
+        storage: createMemoryDriver(),
+        onWarning: () => undefined,
+        summarizer: {
+          name: "listening",
+          async summarize(_messages, { instruction }) {
+            told.push(instruction);
+            return { text: "The port is 8423.", tokens: 8 };
+          },
+        },
+      },
+    });
+    for (let turn = 1; turn <= 9; turn += 1) await play(agent, filler(turn));
+    await agent.compact("look after port numbers");
+    expect(told).toEqual(["look after port numbers"]);
+  });
+
   it("AGT-3 tells the distance to a trigger that counts the messages alone", async () => {
     const { agent } = await agentWith(() => ({ text: "ok" }), {
       system: "Be brief.",

@@ -142,6 +142,16 @@ describe("sub-agents", () => {
     },
   );
 
+  it("AGT-1 thinks as hard as its definition says, whatever its parent does", async () => {
+    const { agent, requests } = await handing(() => ({ text: "Fine." }), { subAgent: { thinkingLevel: "high" } });
+    await play(agent, "Please review.");
+    expect(requests.map((request) => [isSub(request), request.thinkingLevel])).toEqual([
+      [false, undefined],
+      [true, "high"],
+      [false, undefined],
+    ]);
+  });
+
   it("tells when it starts and ends, what it took, and gives its answer to the parent", async () => {
     const { agent, requests } = await handing(() => ({
       text: "No faults.",
