@@ -47,20 +47,24 @@ function setUp(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
 }
 
 /** Storage whose archive cannot be written, and how often it was tried. */
-function brokenStorage(): { readonly storage: StorageDriver; tried(): number } {
+function brokenStorage(): { readonly storage: StorageDriver; tried(): number; mend(works: boolean): void } {
   const memory = createMemoryDriver();
   let tried = 0;
+  let works = false;
   return {
     storage: {
       ...memory,
       put: (key, value, options) => {
-        if (!key.includes("transcript")) return memory.put(key, value, options);
+        if (works || !key.includes("transcript")) return memory.put(key, value, options);
         tried += 1;
         return Promise.reject(new Error("disk on fire"));
       },
       append: () => Promise.reject(new Error("disk on fire")),
     },
     tried: () => tried,
+    mend(now) {
+      works = now;
+    },
   };
 }
 
@@ -196,6 +200,25 @@ describe("repeated attempts", () => {
     await expect(manager.preflight("s", list).then(({ report }) => report.reason)).resolves.toBe(
       "attempts_failed",
     );
+    expect(broken.tried()).toBe(4);
+  });
+
+  it("are counted anew after one that worked", async () => {
+    const broken = brokenStorage();
+    const { manager } = setUp({}, { storage: broken.storage });
+    const list = turns(0, 1);
+    const growToTrigger = async (): Promise<void> => {
+      while ((await manager.preflight("s", list)).report.reason === "below_trigger")
+        list.push(...turns(list.length, list.length + 1));
+      await manager.preflight("s", list);
+      await manager.preflight("s", list);
+    };
+    await growToTrigger();
+    expect(broken.tried()).toBe(2);
+    broken.mend(true);
+    expect((await manager.manualCompact("s", list)).report.compacted).toBe(true);
+    broken.mend(false);
+    await growToTrigger();
     expect(broken.tried()).toBe(4);
   });
 
