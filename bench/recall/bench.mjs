@@ -87,8 +87,6 @@ const probeTable = (rows) =>
   );
 
 function weights({ systems: [ours], without, held }) {
-  const count = held.reduce((sum, row) => sum + row.count, 0);
-  const mean = held.reduce((sum, row) => sum + row.held * row.count, 0) / Math.max(1, count);
   return [
     `## What each reason is worth
 
@@ -108,6 +106,15 @@ R@10 and evidence in 3,500 characters without it, against ${one(ours.at[10])} an
 them: a hand-made list of kinds and near-synonyms (\`ranking/related-words.ts\`, written for everyday English and software
 work), and a small penalty for standing right beside a better hit.
 The list was widened once after looking at questions that failed here: part of what it adds is fitted to these conversations.`,
+    ...(held.length === 0 ? [] : fitted(held)),
+  ];
+}
+
+/** What choosing the weights on the other conversations would have given on each. */
+function fitted(held) {
+  const count = held.reduce((sum, row) => sum + row.count, 0);
+  const mean = held.reduce((sum, row) => sum + row.held * row.count, 0) / count;
+  return [
     `## How far the weights are fitted
 
 The weights are round numbers, and were looked at on these conversations. Choosing, for each conversation, the weights that
