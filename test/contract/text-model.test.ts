@@ -43,6 +43,17 @@ describe("a text model behind a plain URL", () => {
     expect(requests[1]?.headers).not.toHaveProperty("authorization");
   });
 
+  it("asks for the server's models with the query of its URL, from the path of a whole interface too", async () => {
+    const asked: string[] = [];
+    const fetch = (async (url: string) => {
+      asked.push(String(url));
+      return Response.json({ data: [{ id: "m" }], choices: [{ message: { content: "ok" } }] });
+    }) as typeof globalThis.fetch;
+    const url = "http://gateway.test/v1/chat/completions?tenant=7";
+    await textModelFromUrl({ url, fetch }).generate(request);
+    expect(asked).toEqual(["http://gateway.test/v1/models?tenant=7", url]);
+  });
+
   it("knows the window of a model that it knows, and takes another", () => {
     expect(textModelFromUrl({ url: "http://x", model: "gpt-4o" }).window).toBe(128_000);
     expect(textModelFromUrl({ url: "http://x", model: "gpt-4o", window: 9000 }).window).toBe(9000);

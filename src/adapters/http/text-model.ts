@@ -155,10 +155,9 @@ function namedModel(
   let listed: string | undefined = given;
   return async (signal) => {
     if (listed !== undefined) return listed;
-    const url = urlOf(
-      new URL(base.href.replace(/\/(chat\/completions|responses|messages)\/?$/, "")),
-      "models",
-    );
+    const root = new URL(base);
+    root.pathname = root.pathname.replace(/\/(chat\/completions|responses|messages)\/?$/, "");
+    const url = urlOf(root, "models");
     const body = await fetchJson(endpoint, { url, ...(signal === undefined ? {} : { signal }) });
     const first = textOf(objectsIn(objectOf(body).data)[0]?.id);
     if (first === "") {
