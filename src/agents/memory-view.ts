@@ -3,6 +3,7 @@ import type { ChannelMemory } from "../memory/channel-memory.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/names.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
+import { checkUser } from "../memory/scope.ts";
 
 /** What `/memory` tells: the files, and what they say to a query. */
 export interface MemoryView {
@@ -20,10 +21,12 @@ export interface MemoryViewOptions {
   readonly workspaceDir?: string | undefined;
 }
 
+/** Throws `NotFound` where the channel is not for the user of the memory. */
 export async function memoryView(
   { memory, channelDir, workspaceDir }: MemoryViewOptions,
   query: string | undefined,
 ): Promise<MemoryView> {
+  if (channelDir !== undefined) await checkUser(channelDir, memory?.user);
   const channel = [CHANNEL_FILES.session, CHANNEL_FILES.memory, CHANNEL_FILES.history];
   const paths = [
     ...(channelDir === undefined ? [] : channel.map((name) => join(channelDir, name))),

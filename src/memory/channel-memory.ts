@@ -65,6 +65,8 @@ export interface MemoryBoundaryOptions extends MemoryTurn {
 
 /** The memory of one channel, as a host's run uses it. Nothing of it rejects because a memory could not be kept. */
 export interface ChannelMemory {
+  /** Who the run is for. */
+  readonly user?: string | undefined;
   /** What the memory says to a user's text; put `renderedText` before it with `injectRuntimeContext`. */
   recall(
     userText: string,
@@ -94,6 +96,7 @@ export interface ChannelMemory {
 export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemory {
   const parts = partsOf(options);
   return {
+    user: options.user,
     recall: (userText, given = {}) => recallFrom(parts, userText, given),
     afterTurn: (messages, turn = {}) => afterTurn(parts, messages, turn),
     beforeCompaction: (messages, given = {}) => {

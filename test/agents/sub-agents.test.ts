@@ -143,7 +143,9 @@ describe("sub-agents", () => {
   );
 
   it("AGT-1 thinks as hard as its definition says, whatever its parent does", async () => {
-    const { agent, requests } = await handing(() => ({ text: "Fine." }), { subAgent: { thinkingLevel: "high" } });
+    const { agent, requests } = await handing(() => ({ text: "Fine." }), {
+      subAgent: { thinkingLevel: "high" },
+    });
     await play(agent, "Please review.");
     expect(requests.map((request) => [isSub(request), request.thinkingLevel])).toEqual([
       [false, undefined],
@@ -327,5 +329,31 @@ describe("sub-agents", () => {
     await play(agent, "Please review.");
     await agent.close();
     expect(tokensOf(agent.sessionId)).toBe(0);
+  });
+
+  it("of a channel that names its users nobody else is told the state of the work", async () => {
+    const folders = await channelWithMemory();
+    mkdirSync(join(folders.channelDir, ".memory"), { recursive: true });
+    writeFileSync(join(folders.channelDir, ".memory", "scope.json"), '{"users":["ada"]}');
+    const asked = async (user: string) => {
+      const memory = createChannelMemory({ ...folders, user });
+      const { agent, requests } = await handing(() => ({ text: "Fine." }), {
+        ...folders,
+        memory,
+        subAgent: { contextMode: "contextual", memory: "session" },
+      });
+      const events = await play(agent, "Please review.");
+      const view = await agent.memory().catch((error: { readonly code: string }) => error.code);
+      await agent.close();
+      return { told: JSON.stringify(requests.find(isSub)?.messages), events, view };
+    };
+    const [ada, bob] = [await asked("ada"), await asked("bob")];
+    expect(ada.told).toContain("loses the last line");
+    expect(ada.view).toMatchObject({ session: expect.stringContaining("loses the last line") });
+    expect(bob.told).not.toContain("loses the last line");
+    expect(bob.view).toBe("NotFound");
+    expect(eventsOf(bob.events, "warning").map(({ diagnostic }) => diagnostic.message)).toContain(
+      "there is no such memory for this user",
+    );
   });
 });

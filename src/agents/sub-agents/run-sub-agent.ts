@@ -5,8 +5,10 @@ import {
   injectRuntimeContext,
   renderRuntimeContext,
 } from "../../memory/runtime-context.ts";
+import { checkUser } from "../../memory/scope.ts";
 import { objectOf, textOf } from "../../providers/json.ts";
 import { createAgentSession } from "../agent-session.ts";
+import { diagnosticOf } from "../diagnostic.ts";
 import type { AgentEvent, Spent, TurnEnd } from "../event.ts";
 import type { AgentTool } from "../tool.ts";
 import { runTurn, type TurnPorts } from "../turn.ts";
@@ -121,21 +123,30 @@ const BESIDE_SESSION = ["channel-memory", "workspace-memory", "channel-history"]
 async function preamble(
   { contextMode, memory: scope }: SubAgent,
   task: string,
-  { memory, channelDir }: Pick<SubAgentHost, "memory" | "channelDir">,
+  host: Pick<SubAgentHost, "memory" | "channelDir" | "emit">,
 ): Promise<string> {
   if (contextMode === "isolated" || scope === "none") return "";
   const most = PREAMBLE[scope];
-  const session =
-    scope === "relevant" ? "" : await sessionText(channelDir, scope === "session" ? most : most / 2);
+  const session = scope === "relevant" ? "" : await sessionText(host, scope === "session" ? most : most / 2);
   const room = most - session.length;
   const sources = session === "" ? {} : { sources: BESIDE_SESSION };
-  const found = scope === "session" ? undefined : await memory?.recall(task, { maxChars: room, ...sources });
+  const found =
+    scope === "session" ? undefined : await host.memory?.recall(task, { maxChars: room, ...sources });
   const blocks = [session, found?.renderedText ?? ""].filter((block) => block !== "");
   return blocks.join("\n");
 }
 
-async function sessionText(channelDir: string | undefined, most: number): Promise<string> {
+async function sessionText(
+  { channelDir, memory, emit }: Pick<SubAgentHost, "memory" | "channelDir" | "emit">,
+  most: number,
+): Promise<string> {
   if (channelDir === undefined) return "";
+  try {
+    await checkUser(channelDir, memory?.user);
+  } catch (error) {
+    emit({ type: "warning", diagnostic: diagnosticOf(error, "memory-failed") });
+    return "";
+  }
   const text = escapeRuntimeTags(
     (await readChannelSession(channelDir)).replace(/<!--[\s\S]*?-->/g, "").trim(),
   );
