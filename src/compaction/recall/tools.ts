@@ -38,7 +38,9 @@ const MOST_HITS = 20;
 const HITS = 8;
 
 /** Arguments that tools of one conversation and of a whole archive have in common, as schemas and as they are read. */
-export const ARGUMENTS = {
+export const ARGUMENTS: Readonly<
+  Record<"query" | "limit" | "id" | "offset", ParametersSchema["properties"][string]>
+> = {
   query: {
     type: "string",
     description:
@@ -50,7 +52,7 @@ export const ARGUMENTS = {
     type: "integer",
     description: "Where to go on reading, as the answer before said; 0 when left out.",
   },
-} as const satisfies ParametersSchema["properties"];
+};
 
 /** What was asked of a search. */
 export function searchIn(given: Arguments): { readonly query: string; readonly limit: number } {
