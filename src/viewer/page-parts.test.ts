@@ -119,6 +119,7 @@ describe("numbers", () => {
       "0%",
     ]);
     expect([plural(1, "call"), plural(2, "call")]).toEqual(["1 call", "2 calls"]);
+    expect([119_700, 3_599_900].map(duration)).toEqual(["2 min 0 s", "1 h 0 min"]);
     expect([0, 0.4, 840, 12_300, 245_000, 7_500_000].map(duration)).toEqual([
       ...["0 ms", "0.4 ms", "840 ms", "12.3 s", "4 min 5 s", "2 h 5 min"],
     ]);
