@@ -9,7 +9,9 @@ import { checkResult, newlyBroken } from "../../src/testing/soak-promises.ts";
 const HISTORIES = 125;
 
 describe.each(FORMATS)("%s", (format) => {
-  it(`TST-1 TST-2 PRT-1 PRT-5 PRT-6 FIT-6 INT-4 ${HISTORIES} histories that grow and are compacted break no promise`, async () => {
+  it(`TST-1 TST-2 PRT-1 PRT-5 PRT-6 FIT-6 INT-4 ${HISTORIES} histories that grow and are compacted break no promise`, {
+    timeout: 120_000,
+  }, async () => {
     let compactions = 0;
     for (let seed = 0; seed < HISTORIES; seed += 1) {
       const outcome = await soakHistory(format, seed);
