@@ -27,11 +27,14 @@ export async function startChat(invocation: Invocation): Promise<number> {
   const interrupts = createInterrupts(() => input.close());
   const input = inputOf(history.entries, { onTyped: history.add, onInterrupt: interrupts.hit });
   const permissions = createPermissions({ input, screen, workplace });
+  let close: (() => Promise<void>) | undefined;
   try {
-    const { agent, skills, close } = await openChat({
+    const opened = await openChat({
       ...{ invocation, folders, workplace, model, permissions },
       onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, ports.cwd), 4),
     });
+    const { agent, skills } = opened;
+    close = opened.close;
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();
     screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
     const modelNamed = models.named;
@@ -39,7 +42,9 @@ export async function startChat(invocation: Invocation): Promise<number> {
       ...{ agent, screen, input, interrupts, skills, modelNamed, folder: ports.cwd, clock: ports.clock },
     });
     screen.working("storing what was said");
-    await close();
+    const closing = close();
+    close = undefined;
+    await closing;
     await history.saved().catch((error: Error) => {
       screen.tell("note", `what was typed is not kept for the next time: ${error.message}`, 3);
     });
@@ -47,6 +52,8 @@ export async function startChat(invocation: Invocation): Promise<number> {
     return 0;
   } finally {
     input.close();
+    // After an error, which is what is told: what was said is stored all the same.
+    await close?.().catch(() => undefined);
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from "../../storage/drivers/postgres-client.ts";
 import { locationOf, openPool, type PoolOptions } from "../../storage/drivers/postgres-pool.ts";
 import { quotedSchema } from "../../storage/drivers/postgres-schema.ts";
+import { openOnce } from "../../storage/open-once.ts";
 import type { CandidateSource, RecallCandidate } from "../ranking/candidate.ts";
 import { findCandidates } from "./postgres-find.ts";
 import { makeTables } from "./postgres-tables.ts";
@@ -111,26 +112,16 @@ function redacted(candidate: RecallCandidate, { redactText }: Pick<Redactor, "re
 
 function readyDatabase(options: PostgresMemoryOptions, schema: string): () => Promise<Database> {
   const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
-  let pool: Promise<PostgresPool> | undefined;
   const database = createDatabase({
-    pool: () => {
-      pool ??= options.pool === undefined ? openPool(url, options) : Promise.resolve(options.pool);
-      return pool;
-    },
+    pool: openOnce(async () => options.pool ?? openPool(url, options)),
     location: locationOf(url, schema),
     waits: DEFAULT_WAITS,
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
     keepOpen: options.pool !== undefined,
   });
-  let made: Promise<void> | undefined;
+  const made = openOnce(() => makeTables(database, schema));
   return async () => {
-    made ??= makeTables(database, schema);
-    try {
-      await made;
-    } catch (error) {
-      made = undefined;
-      throw error;
-    }
+    await made();
     return database;
   };
 }

@@ -1,5 +1,6 @@
 import type { ChunkedStorageDriver } from "../chunked.ts";
 import { checkAppended, checkKey, checkPrefix } from "../keys.ts";
+import { openOnce } from "../open-once.ts";
 import type { SharedStorageDriver } from "../shared.ts";
 import { createDatabase, DEFAULT_WAITS, type PostgresPool } from "./postgres-client.ts";
 import { locationOf, openPool } from "./postgres-pool.ts";
@@ -53,28 +54,15 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
   const quoted = quotedSchema(schema);
   const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
   const location = locationOf(url, schema);
-  let pool: Promise<PostgresPool> | undefined;
   const raw = createDatabase({
-    pool: () => {
-      pool ??= options.pool === undefined ? openPool(url, options) : Promise.resolve(options.pool);
-      return pool;
-    },
+    pool: openOnce(async () => options.pool ?? openPool(url, options)),
     location,
     waits: DEFAULT_WAITS,
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
     keepOpen: options.pool !== undefined,
   });
 
-  let migrated: Promise<void> | undefined;
-  const ready = async (): Promise<void> => {
-    migrated ??= migrate(raw, schema, quoted);
-    try {
-      await migrated;
-    } catch (error) {
-      migrated = undefined;
-      throw error;
-    }
-  };
+  const ready = openOnce(() => migrate(raw, schema, quoted));
   const database: ValuePorts["database"] = {
     run: async (text, values) => {
       await ready();
