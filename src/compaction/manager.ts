@@ -129,7 +129,7 @@ export class CompactManager {
     return this.#run({ sessionId, messages, request, manual: undefined, started: this.#clock() });
   }
 
-  /** Compacts whatever the usage; errors as `preflight`. */
+  /** Compacts whatever the usage, unless nothing came since the last compaction; errors as `preflight`. */
   manualCompact<T = unknown>(
     sessionId: string,
     messages: readonly T[],
