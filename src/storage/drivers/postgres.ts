@@ -54,8 +54,12 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
   const quoted = quotedSchema(schema);
   const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
   const location = locationOf(url, schema);
+  let asked = false;
   const raw = createDatabase({
-    pool: openOnce(async () => options.pool ?? openPool(url, options)),
+    pool: openOnce(() => {
+      asked = true;
+      return options.pool === undefined ? openPool(url, options) : Promise.resolve(options.pool);
+    }),
     location,
     waits: DEFAULT_WAITS,
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
@@ -112,6 +116,7 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
       checkKey(key);
       await deleteValue(ports, key);
     },
-    close: () => (pool === undefined ? Promise.resolve() : raw.close()),
+    // A pool that nobody asked for is not opened to be closed.
+    close: () => (asked ? raw.close() : Promise.resolve()),
   };
 }
