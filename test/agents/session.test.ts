@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAgent, createScriptedModel } from "../../src/agents/index.ts";
@@ -246,6 +246,21 @@ describe("commands as data", () => {
     for (let turn = 1; turn <= 9; turn += 1) await play(agent, filler(turn));
     await agent.compact("look after port numbers");
     expect(told).toEqual(["look after port numbers"]);
+  });
+
+  it("MEM-12 a new session finds in SESSION.md what the last one was about, however short that was", async () => {
+    const folders = { channelDir: tempFolder(), workspaceDir: tempFolder() };
+    const memory = createChannelMemory(folders);
+    const { agent } = await agentWith(() => ({ text: "The parser skips blank lines now." }), {
+      ...folders,
+      memory,
+    });
+    const session = join(folders.channelDir, "SESSION.md");
+    await play(agent, "Make the parser in src/parser.ts skip blank lines.");
+    await memory.settled();
+    expect(existsSync(session) ? readFileSync(session, "utf8") : "").not.toContain("blank lines");
+    await agent.startNew();
+    expect(readFileSync(session, "utf8")).toContain("blank lines");
   });
 
   it("AGT-3 tells the distance to a trigger that counts the messages alone", async () => {
