@@ -178,7 +178,7 @@ describe("compact", () => {
       name: "wordy",
       async summarize(_: unknown, { maxTokens }: { readonly maxTokens: number }) {
         asked.push(maxTokens);
-        return { text: lorem(1, 5000), tokens: 10_000 };
+        return { text: lorem(1, 5000), tokens: 10_000, summarizer: "wordy", messagesRead: 1 };
       },
     };
     const { report } = await compact(turns(40), { maxTokens: 3000, format: "openai-chat", summarizer: wordy });
