@@ -7,7 +7,12 @@ import { createRedactor } from "../redaction/redactor.ts";
 import type { AgentModel } from "./agent-model.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { type AgentSession, createAgentSession } from "./agent-session.ts";
-import { type ChannelJournal, createChannelJournal, type StoredSession } from "./channel-journal.ts";
+import {
+  type ChannelJournal,
+  createChannelJournal,
+  MOST_RELATED,
+  type StoredSession,
+} from "./channel-journal.ts";
 import { channelRecall } from "./channel-recall.ts";
 import { compactedText } from "./compaction-words.ts";
 import type { Diagnostic } from "./diagnostic.ts";
@@ -102,7 +107,7 @@ function sessionParts(
   return {
     session: createAgentSession({ id, messages, journal, warn }),
     skills: createSkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
-    related,
+    related: related.slice(-MOST_RELATED),
     spent: NOTHING_SPENT,
     recalled: [],
     pending: [],
@@ -117,7 +122,7 @@ export async function beginInJournal({ session, related, journal }: AgentState):
 
 /** Remembers a session whose archive belongs to this one. */
 export async function relate(state: AgentState, sessionId: string): Promise<void> {
-  state.related = [...state.related, sessionId];
+  state.related = [...state.related, sessionId].slice(-MOST_RELATED);
   await beginInJournal(state);
 }
 

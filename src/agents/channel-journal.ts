@@ -13,7 +13,7 @@ import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 export interface StoredSession {
   readonly id: string;
   readonly messages: readonly AgentMessage[];
-  /** Sessions whose archives belong to the channel too: earlier ones, and those of sub-agents. Oldest first. */
+  /** Sessions whose archives belong to the channel too: earlier ones, and those of sub-agents. Oldest first, 200 at most. */
   readonly related: readonly string[];
 }
 
@@ -36,7 +36,8 @@ export interface ChannelJournalOptions {
   readonly warn: (diagnostic: Diagnostic) => void;
 }
 
-const MOST_RELATED = 200;
+/** Archives that a search asks beside the session's own; of older sessions the log has what was said. */
+export const MOST_RELATED = 200;
 const NO_SESSION = {
   message: "the first line of the session cannot be read, so that a new one begins",
   hint: "log.jsonl has what was said.",
@@ -100,7 +101,7 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       return stored;
     },
     begin({ id, related }) {
-      header = { id, related: related.slice(-MOST_RELATED) };
+      header = { id, related };
     },
     log(message) {
       const line = logLine(message);

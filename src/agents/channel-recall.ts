@@ -6,6 +6,7 @@ import type { MemoryCandidate } from "../memory/memory-candidate.ts";
 import { createRecallIndex } from "../memory/ranking/recall-index.ts";
 import type { Role } from "../messages/message.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
+import { MOST_RELATED } from "./channel-journal.ts";
 
 export interface ChannelRecallOptions {
   /** Of the session that is live. */
@@ -44,7 +45,7 @@ export function channelRecall(options: ChannelRecallOptions): Recall {
       const each = { limit: Math.max(limit, LEAST_EACH) };
       const places = await Promise.all([live, ...before].map((recall) => recall.search(text, each)));
       const steps = await Promise.all(before.map((recall) => recall.steps()));
-      const isWhole = steps.every((found) => found.length > 0);
+      const isWhole = before.length < MOST_RELATED && steps.every((found) => found.length > 0);
       if (!isWhole) places.push(await searchLog(options, text, each.limit));
       const [only = []] = places;
       return places.length === 1 ? only.slice(0, limit) : ranked(places.flat(), text, limit);
