@@ -249,7 +249,8 @@ describe("commands as data", () => {
   });
 
   it("MEM-12 a new session finds in SESSION.md what the last one was about, however short that was", async () => {
-    const folders = { channelDir: tempFolder(), workspaceDir: tempFolder() };
+    const workspaceDir = tempFolder();
+    const folders = { workspaceDir, channelDir: join(workspaceDir, "channel") };
     const memory = createChannelMemory(folders);
     const { agent } = await agentWith(() => ({ text: "The parser skips blank lines now." }), {
       ...folders,
