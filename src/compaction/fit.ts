@@ -44,12 +44,27 @@ export function summaryOverhead(counter: TokenCounter): number {
 export const MIN_SUMMARY_TOKENS = 64;
 /** A summary needs its tags and framing, which alone would fill a smaller budget. */
 const TINY_BUDGET = 256;
-/** Elided texts keep at least this much, in tokens, before fewer messages are kept. */
-const ELIDE_FLOORS = [400, 48, 8] as const;
+/** How texts are cut, tried in this order. */
+interface Cuts {
+  /** Shares of the limit that all that is kept may take. */
+  readonly within: readonly number[];
+  /** Elided texts keep at least this much, in tokens, before fewer messages are kept. */
+  readonly floors: readonly number[];
+  /** Shares of that room that kept messages beside the newest ask may take. */
+  readonly shares: readonly number[];
+}
 /** Below this many tokens the newest words would leave no room for a summary that says anything. */
 const SMALL_LIMIT = 1500;
-/** Shares of the limit that kept messages beside the newest ask may take. */
-const KEPT_SHARES = [Number.POSITIVE_INFINITY, 0.5, 0] as const;
+const CUTS: Cuts = { within: [0.6, 1], floors: [400, 48, 8], shares: [Number.POSITIVE_INFINITY, 0.5, 0] };
+const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
+const TIGHT_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
+/**
+ * Where less than this share of a list can remain, a summary tells more of it than its newest words do: measured with
+ * bench/retention, in 8,000 tokens and more, as .46 of what is needed later against .43.
+ */
+const TIGHT_SHARE = 0.05;
+/** Most of a tight limit that kept messages take without being cut. */
+const TIGHT_KEPT = 0.4;
 
 /** What stays and what it costs, before it is told as a plan. */
 export interface Draft {
@@ -66,11 +81,23 @@ export interface Draft {
 export function fitToLimit(input: PlanInput, limit: number): Draft {
   const costs = input.messages.map((message) => input.counter.countMessage(message));
   const preferred = Math.min(input.preferred ?? limit, limit);
-  const draft =
-    fitting(input, costs, preferred) ??
-    (preferred < limit ? atFloor(input, costs, limit) : undefined) ??
-    overflowing(input, costs, limit);
+  const whole =
+    fitting(input, costs, preferred) ?? (preferred < limit ? atFloor(input, costs, limit) : undefined);
+  const crowded = whole !== undefined && crowds(input, whole, limit);
+  const draft = whole === undefined || crowded ? overflowing(input, costs, limit) : whole;
   return restore(input, extend(input, keepRecalled(input, draft, limit), limit), limit);
+}
+
+/** True where what may be cut is kept whole and leaves a tight limit's summary too little. */
+function crowds(input: PlanInput, draft: Draft, limit: number): boolean {
+  if (input.onOverflow !== "elide" || !isTight(input, draft, limit) || !needsSummary(input, draft))
+    return false;
+  const cuttable = [...draft.kept].filter((index) => draft.partition.layers[index] !== "pinned");
+  return sum(cuttable, draft.costs) > limit * TIGHT_KEPT;
+}
+
+function isTight(input: PlanInput, { costs }: Draft, limit: number): boolean {
+  return limit < TIGHT_SHARE * costs.reduce((total, cost) => total + cost, input.fixedTokens);
 }
 
 /** Where the list first differs from what was sent; a summary stands before everything that is not pinned. */
@@ -186,16 +213,22 @@ function elideTowards(
  * summary of some length than more of the newest words.
  */
 function elide(input: PlanInput, draft: Draft, limit: number): Draft | undefined {
-  for (const within of limit < SMALL_LIMIT ? [0.3, 0.6, 1] : [0.6, 1]) {
-    for (const floor of ELIDE_FLOORS) {
-      for (const share of KEPT_SHARES) {
-        const kept = newestWithin(input, draft, limit * within * share);
-        const elided = elideKept(input, { ...draft, kept }, { limit: limit * within, floor });
+  const { within, floors, shares } = cutsFor(input, draft, limit);
+  for (const room of within.map((part) => part * limit)) {
+    for (const floor of floors) {
+      for (const share of shares) {
+        const kept = newestWithin(input, draft, room * share);
+        const elided = elideKept(input, { ...draft, kept }, { limit: room, floor });
         if (elided !== undefined) return elided;
       }
     }
   }
   return undefined;
+}
+
+function cutsFor(input: PlanInput, draft: Draft, limit: number): Cuts {
+  if (isTight(input, draft, limit)) return TIGHT_CUTS;
+  return limit < SMALL_LIMIT ? SMALL_CUTS : CUTS;
 }
 
 /** What is pinned or always stays (see `partition`), and of the rest the newest units that fit into so many tokens. */
@@ -277,7 +310,7 @@ function keepRecalled(input: PlanInput, draft: Draft, limit: number): Draft {
 
 /** With an aim, up to half of the free room goes to the newest eligible units, their tool results cleared. */
 function extend(input: PlanInput, draft: Draft, limit: number): Draft {
-  if (input.target === undefined || draft.edits.size > 0 || input.budget < TINY_BUDGET) return draft;
+  if (!mayExtend(input, draft, limit)) return draft;
   const free = limit - floorOf(input, draft);
   let room = Math.max(free - Math.min(input.maxSummaryTokens, free / 2), 0);
   const kept = new Set(draft.kept);
@@ -303,6 +336,11 @@ function extend(input: PlanInput, draft: Draft, limit: number): Draft {
     }
   }
   return { ...draft, kept, edits, costs };
+}
+
+function mayExtend(input: PlanInput, draft: Draft, limit: number): boolean {
+  if (input.target === undefined || draft.edits.size > 0 || input.budget < TINY_BUDGET) return false;
+  return input.onOverflow !== "elide" || !isTight(input, draft, limit);
 }
 
 /** Gives tool results back, newest first, while there is room beside the summary's share. */

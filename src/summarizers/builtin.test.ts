@@ -294,7 +294,7 @@ describe("built-in summarizer", () => {
   it("is the clipped request when there is almost no room, and nothing when there is none", async () => {
     const messages = session();
     expect(await summarize(messages, 0)).toBe("");
-    expect(await summarize(messages, 14)).toMatch(/^\[user\] Now also .* … .*please\.$/);
+    expect(await summarize(messages, 11)).toMatch(/^Now also/);
     expect(await summarize([], 500)).toBe("");
   });
 

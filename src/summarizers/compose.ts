@@ -27,14 +27,26 @@ export interface ComposeOptions {
   readonly countText: (text: string) => number;
 }
 
-const TINY = 32;
+/** In less room the clipped request is all there is. */
+const TINY = 12;
+/** In less room there are no sections. */
 const LITTLE = 240;
+/** In less room an introduction would take what a telling line takes. */
+const WITHOUT_INTRODUCTION = 120;
 const BRIEF_INTRODUCTION = 1000;
 const ROOMY = 1500;
 /** From here on sections have the whole of their shares; below `ROOMY` the lean part of them. */
 const AMPLE = 8000;
-/** Below `LITTLE` tokens there are no sections: the request may take this share, telling lines the rest. */
-const LITTLE_SHARE = 0.15;
+/** Without room for sections the request may take this share, unless the clip would say nothing; telling lines have the rest. */
+const LITTLE_SHARE = 0.1;
+const LEAST_REQUEST = 128;
+/** Longest line in characters, from so many tokens of summary on: where few lines fit, they are split at clauses. */
+const LONGEST_LINES = [
+  [ROOMY, 300],
+  [128, 140],
+  [64, 100],
+  [0, 70],
+] as const;
 /** Part of their shares that sections are given where the lines leave room, the most that fits. */
 const WIDER = [1, 0.7];
 /** Least room of the sections that a short summary has too. */
@@ -57,8 +69,8 @@ export function composeSummary(scene: Scene, options: ComposeOptions): string {
   if (maxTokens < TINY) return tinySummary(state, maxTokens, countText);
   const head = headLines(options, maxTokens);
   const selection = { ...readSelection(state, maxTokens, options), cut: scene.cut };
-  const build = (part: number): SectionTexts =>
-    sectionTexts(state, selection, { ...options, maxTokens }, part);
+  const within = { ...options, maxTokens };
+  const build = (part: number): SectionTexts => sectionTexts(state, selection, within, part);
   const part = partOfShares(STRATEGIES[options.strategy].lean, maxTokens);
   const lean = build(part);
   const shown = new Set(factsIn(lean.prose.join("\n")).map((fact) => fact.key));
@@ -99,6 +111,7 @@ function lastSaid(state: TaskState): string {
 }
 
 function headLines(options: ComposeOptions, maxTokens: number): string[] {
+  if (maxTokens < WITHOUT_INTRODUCTION) return [];
   const introduction = maxTokens < BRIEF_INTRODUCTION ? SHORT_INTRODUCTION : INTRODUCTION;
   if (options.instruction === undefined || options.instruction.trim() === "") return [introduction];
   const wish = clipToTokens(oneLine(options.instruction), Math.floor(maxTokens * 0.1), options.countText);
@@ -106,7 +119,7 @@ function headLines(options: ComposeOptions, maxTokens: number): string[] {
 }
 
 function longestLine(maxTokens: number): number {
-  return maxTokens >= ROOMY ? 300 : 140;
+  return LONGEST_LINES.find(([from]) => maxTokens >= from)?.[1] ?? 70;
 }
 
 function readSelection(state: TaskState, maxTokens: number, options: ComposeOptions): Selection {
@@ -135,17 +148,17 @@ function sectionTexts(
   options: ComposeOptions,
   part: number,
 ): SectionTexts {
-  const { strategy, maxTokens, countText } = options;
+  const { maxTokens, countText } = options;
+  const plan = STRATEGIES[options.strategy];
   if (maxTokens < LITTLE) {
-    const lines = littleRequest(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
+    const lines = littleSections(state, options);
     return { lines, prose: lines };
   }
-  const plan = STRATEGIES[strategy];
   const identifiers = workedWith(state.conversation, selection.index.facts, state.earlier.identifiers);
   const texts: string[] = [];
   const prose: string[] = [];
   let left = Math.floor(maxTokens * plan.sectionsShare);
-  for (const [heading, share] of plan.sections) {
+  for (const [heading, share] of plan.sections.filter(([, , from = 0]) => maxTokens >= from)) {
     const usual = Math.max(LEAST[heading] ?? 0, part * share * maxTokens);
     const rules = heading === "constraints" ? rulesFirst(state.constraints, usual, options) : undefined;
     const told = rules === undefined ? state : { ...state, constraints: rules.texts };
@@ -176,10 +189,19 @@ function rulesFirst(
   return { texts: cost(constraints) <= room ? constraints : rules, room };
 }
 
+function littleSections(state: TaskState, options: ComposeOptions): string[] {
+  const { maxTokens, countText } = options;
+  if (maxTokens < LEAST_REQUEST) return [];
+  const rules = rulesFirst(state.constraints, 0, options);
+  const told = { ...state, constraints: rules.texts };
+  const section = buildSection("constraints", RULES_SHARE, told, []);
+  return [...littleRequest(state, options), ...linesWithin(section, Math.floor(rules.room), countText)];
+}
+
 // Where a newer request stands beside the summary, an older one is a line like others.
-function littleRequest(state: TaskState, room: number, countText: (text: string) => number): string[] {
+function littleRequest(state: TaskState, { maxTokens, countText }: ComposeOptions): string[] {
   if (state.conversation.requests.some(({ stays }) => stays !== "no")) return [];
-  const request = tinySummary(state, room, countText);
+  const request = tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
   return request === "" ? [] : [request];
 }
 

@@ -3,8 +3,8 @@ import type { SummaryStrategy } from "./summarizer.ts";
 
 /** How a strategy spends its budget. */
 export interface StrategyPlan {
-  /** Sections in order of print, each with the most of the budget that it may take. */
-  readonly sections: readonly (readonly [HeadingKey, number])[];
+  /** Sections in order of print, each with the most of the budget that it may take, and the least summary, in tokens, that has it. */
+  readonly sections: readonly (readonly [HeadingKey, number, number?])[];
   /** Most of the budget that all sections may take together; the telling lines get the rest. */
   readonly sectionsShare: number;
   /** Part of these shares that sections take in a short summary, where lines tell more per token. */
@@ -18,15 +18,15 @@ export const STRATEGIES: Readonly<Record<SummaryStrategy, StrategyPlan>> = {
   task_state: {
     sections: [
       ["request", 0.1],
-      ["firstRequest", 0.04],
+      ["firstRequest", 0.04, 600],
       ["constraints", 0.06],
       ["inheritedRules", 0.04],
-      ["todos", 0.05],
-      ["errors", 0.04],
-      ["decisions", 0.03],
-      ["files", 0.05],
-      ["commands", 0.03],
-      ["identifiers", 0.03],
+      ["todos", 0.05, 600],
+      ["errors", 0.04, 600],
+      ["decisions", 0.03, 600],
+      ["files", 0.05, 600],
+      ["commands", 0.03, 600],
+      ["identifiers", 0.03, 600],
     ],
     sectionsShare: 0.32,
     lean: 0.4,
