@@ -31,3 +31,9 @@ it("MEM-2 sections carry their headings, without the file's own title, and long 
   expect(sections[1]?.content).toBe(long.slice(0, 2).join("\n"));
   expect(sections[3]?.content).toBe("Last.");
 });
+
+it("a piece may be as long as it may be, line ends counted", () => {
+  const pieces = (maxChars: number): number =>
+    splitSections("## A\n- aaaa\n- bbbb\n- cccc\n", { maxChars }).length;
+  expect([pieces(13), pieces(14)]).toEqual([3, 2]);
+});

@@ -185,6 +185,19 @@ describe("upkeep", () => {
     expect(await cleanUp(context())).toBe("unchanged");
   });
 
+  it("MEM-8 cleanup keeps the later of two items that say the same and were noted at once", async () => {
+    await writer.apply(
+      [
+        { op: "add", section: "Decisions", text: "Reviews happen in pairs on Monday." },
+        { op: "add", section: "Facts", text: "Reviews happen in pairs on Mondays." },
+      ],
+      { author: "consolidation", reason: "before" },
+    );
+    await cleanUp(context());
+    const memory = await read("MEMORY.md");
+    expect(memory.match(/Reviews happen in pairs on Mondays?\./g)).toHaveLength(1);
+  });
+
   it("MEM-8 cleanup by model: ids alone, a third at most, each undone by its change", async () => {
     await writer.apply([...transient], { author: "consolidation", reason: "before" });
     const ask = (_: string, prompt: string): string =>
