@@ -26,6 +26,12 @@ it.each([
   expect(best(query, notes(other, answer, other))).toBe("n1");
 });
 
+it("a misspelt word counts as much as one that is spelt right", () => {
+  const index = createRecallIndex(notes("The bakery moved uptown.", "The restaurant moved uptown."));
+  const [one, other] = index.search("bakery resturant");
+  expect(other?.score).toBeCloseTo(one?.score ?? 0, 9);
+});
+
 it("MEM-3 a query without a word in common finds nothing", () => {
   const index = createRecallIndex(notes("We deploy on Thursday evenings.", "Sessions are kept in redis."));
   expect(index.search("purple elephants")).toEqual([]);
