@@ -1,4 +1,5 @@
 import type { HostPreflight } from "../compaction/host.ts";
+import { isTooLong } from "../providers/client-answer.ts";
 import { type AgentMessage, answerAll } from "./agent-message.ts";
 import type { AgentModel, AgentModelRequest, ThinkingLevel } from "./agent-model.ts";
 import type { AgentSession } from "./agent-session.ts";
@@ -73,8 +74,8 @@ async function steps(ports: TurnPorts, signal: AbortSignal, stopped: () => TurnE
 
 async function request(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const { session } = ports;
-  await fitRequest(ports, signal);
-  const answer = await ask(ports, signal);
+  await fitRequest(ports, signal, false);
+  const answer = await askFitting(ports, signal);
   if ("error" in answer) return answer;
   session.usage = answer.usage;
   ports.metered(answer.usage);
@@ -97,11 +98,12 @@ const LIMIT_WORDS: Readonly<Record<Limit, (limits: AgentLimits) => string>> = {
   "request-limit": ({ requests }) => `Not run: a turn may take ${requests} requests to the model.`,
 };
 
-/** The list as it is to be sent; the session goes on from it. */
+/** The list as it is to be sent; the session goes on from it. False where it stays as it is. */
 async function fitRequest(
   { session, system, tools, preflight }: TurnPorts,
   signal: AbortSignal,
-): Promise<void> {
+  force: boolean,
+): Promise<boolean> {
   const { messages, id: sessionId, usage } = session;
   session.usage = undefined;
   const request = {
@@ -111,14 +113,26 @@ async function fitRequest(
     signal,
     ...(usage === undefined ? {} : { usage }),
   };
-  const sent = await preflight({ sessionId, messages, request });
+  const sent = await preflight({ sessionId, messages, request, force });
   const same = sent.length === messages.length && sent.every((message, index) => message === messages[index]);
   if (!same) await session.replace(sent);
+  return !same;
 }
 
 /** Tools as they are counted and sent. */
 export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] {
   return [...tools.values()].map(({ name, description, schema }) => ({ name, description, schema }));
+}
+
+/** What the provider finds too long, whatever was counted, is compacted and sent once more. */
+async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
+  const answer = await ask(ports, signal);
+  if (!("error" in answer) || signal.aborted || !isTooLong(answer.error)) return answer;
+  const shorter = await fitRequest(ports, signal, true).catch(() => false);
+  if (!shorter) return answer;
+  const reason = "the provider found the request too long; it is compacted";
+  ports.emit({ type: "retry", attempt: 1, reason, discarded: answer.text });
+  return ask(ports, signal);
 }
 
 async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {

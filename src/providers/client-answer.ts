@@ -26,7 +26,7 @@ const TOO_LONG =
 
 /** True for a provider's answer that a request has more tokens, or bytes, than the model takes. */
 export function isTooLong(error: unknown): boolean {
-  const { status, code, message } = objectOf(error);
+  const { statusCode, status = statusCode, code, message } = objectOf(error);
   if (code === "context_length_exceeded") return true;
   if (status !== 400 && status !== 413 && status !== 422) return false;
   return status === 413 || TOO_LONG.test(`${textOf(code)} ${textOf(message)}`);

@@ -226,6 +226,33 @@ describe("models that go wrong", () => {
     );
   });
 
+  it("compacts what the provider finds too long and sends it once more", async () => {
+    const tooLong = Object.assign(new Error("prompt is too long: 9000 tokens > 8000 maximum"), {
+      statusCode: 400,
+    });
+    const { agent, requests } = await agentWith((_request, number) =>
+      number > 12 && number % 2 === 1 ? { error: tooLong } : { text: `Noted ${"a fact ".repeat(40)}` },
+    );
+    for (let turn = 1; turn <= 12; turn += 1)
+      await play(agent, `Remember fact ${turn}. ${"More. ".repeat(40)}`);
+    const events = await play(agent, "go on");
+    expect(endOf(events)?.end).toBe("answered");
+    expect(eventsOf(events, "retry")).toMatchObject([{ reason: expect.stringContaining("too long") }]);
+    expect(eventsOf(events, "error")).toEqual([]);
+    const [refused, sent] = requests.slice(-2).map(({ messages }) => JSON.stringify(messages));
+    expect(sent?.length).toBeLessThan((refused?.length ?? 0) * 0.8);
+    expect(sent).toContain("<COMPACT-SUMMARY v1>");
+    expect(sent).toContain("go on");
+  });
+
+  it("tells that a request is too long where nothing of it can go", async () => {
+    const tooLong = Object.assign(new Error("prompt is too long"), { statusCode: 400 });
+    const { agent, requests } = await agentWith(() => ({ error: tooLong }));
+    const events = await play(agent, "go");
+    expect(requests).toHaveLength(1);
+    expect(eventsOf(events, "error")[0]?.diagnostic).toMatchObject({ message: "prompt is too long" });
+  });
+
   it("gives up a model that says nothing more", async () => {
     const model = createScriptedModel(() => ({ text: "never heard" }), {
       pause: () => new Promise(() => undefined),
