@@ -13,7 +13,7 @@ const bench = (...args: string[]): string =>
 
 const page = readFileSync(join(root, "docs/benchmarks.md"), "utf8");
 
-it("every page and picture of the benchmarks is what the stored figures make", () => {
+it("every page and picture of the benchmarks is what the stored figures make", { timeout: 120_000 }, () => {
   bench("--page", "--out", scratch);
   const files = readdirSync(scratch, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -35,7 +35,9 @@ it("the page has a section for each benchmark, and says when and on what it was 
   expect(made).toHaveLength(names.length);
 });
 
-it("a benchmark runs from its command to its section, and writes nothing when it is only a look", () => {
+it("a benchmark runs from its command to its section, and writes nothing when it is only a look", {
+  timeout: 120_000,
+}, () => {
   const section = bench("--quick", "summary");
   expect(section).toMatch(/^## The built-in summary\n/);
   const row = /^\| ([\d,]+) \| \*\*([\d.]+)\*\* \(([\d.]+) – ([\d.]+)\) \| ([\d.]+) \(([\d.]+) x\) \|$/gm;
