@@ -104,6 +104,11 @@ describe("partition", () => {
     expect(inLayer(list, keep, "toolPairs")).toEqual(["open"]);
   });
 
+  it("lets an exchange that has all its results go where no pair is to be kept", () => {
+    const list = [say("ask", "user"), ...pair("0")];
+    expect(inLayer(list, { ...defaultPolicy, keepToolIoPairs: 0 }, "remainder")).toEqual(["call-0", "result-0"]);
+  });
+
   it("TRG-4 keeps the newest messages by count when asked to", () => {
     const list = [...turns(3), ...pair("p"), say("last", "user")];
     const keep = { ...defaultPolicy, keepRecentMessages: 3, keepToolIoPairs: 0 };
