@@ -3,7 +3,7 @@
  * Folders of one group are strangers. `.dependency-cruiser.cjs` makes rules of it.
  */
 const layers = [
-  ["errors.ts", "model.ts"],
+  ["errors.ts", "model.ts", "timer.ts"],
   ["messages"],
   ["tokens", "tracing", "redaction", "transcripts", "lint"],
   ["policy", "summarizers", "storage", "providers"],
@@ -20,6 +20,7 @@ const layers = [
 const portable = [
   "errors.ts",
   "model.ts",
+  "timer.ts",
   "messages",
   "tokens",
   "redaction",

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { LONGEST_TIMER_MS } from "../timer.ts";
 
 /** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
 export interface Deadline {
@@ -7,9 +8,6 @@ export interface Deadline {
   passed(): boolean;
   stop(): void;
 }
-
-/** What a timer takes, 24.8 days; with more it would go off at once. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 export function startDeadline(milliseconds: number, outer?: AbortSignal): Deadline {
   const controller = listenedTo(new AbortController());
@@ -20,7 +18,7 @@ export function startDeadline(milliseconds: number, outer?: AbortSignal): Deadli
       late = true;
       controller.abort(new Error(`took longer than ${milliseconds} ms`));
     },
-    Math.min(milliseconds, LONGEST_MS),
+    Math.min(milliseconds, LONGEST_TIMER_MS),
   );
   if (outer?.aborted === true) abort();
   outer?.addEventListener("abort", abort, { once: true });

@@ -38,9 +38,6 @@ const PROVIDERS = {
 
 const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
 
-/** Timers that are set to more go off at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 interface Outside {
   readonly flags: Flags;
   readonly config: CompactConfig;
@@ -52,8 +49,7 @@ interface Outside {
  * environment alone. Throws `InvalidUsage` for what names none, and for a missing key; no message repeats a key.
  */
 export function summarizerFor({ flags, config, env }: Outside): Summarizer | undefined {
-  const wanted = deadlineOf(flags.deadline) ?? config.summarizer.deadlineSeconds * 1000;
-  const deadlineMs = Math.min(wanted, LONGEST_TIMER_MS);
+  const deadlineMs = deadlineOf(flags.deadline) ?? config.summarizer.deadlineSeconds * 1000;
   const named: string = flags.summarizer ?? config.summarizer.kind;
   if (named === "builtin") return undefined;
   const model = modelNamed(named, env);

@@ -73,6 +73,20 @@ describe("createHostPreflight", () => {
     expect(await codes()).toEqual([]);
   });
 
+  it("takes a deadline beyond what a timer can wait for one that never passes", async () => {
+    const { manager } = watched();
+    const slow: HostManager = {
+      ...failing(manager, () => Promise.reject(new Error("unused"))),
+      preflight: async (...call) => {
+        await new Promise((done) => setTimeout(done, 30));
+        return manager.preflight(...call);
+      },
+    };
+    const preflight = createHostPreflight(slow, { deadlineMs: Number.POSITIVE_INFINITY, onFailure: "throw" });
+    const messages = [message("short")];
+    await expect(preflight({ sessionId: "s", messages })).resolves.toBe(messages);
+  });
+
   it("waits no longer than its deadline, and only once for work that hangs", async () => {
     const { manager, codes } = watched();
     let asked = 0;

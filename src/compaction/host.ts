@@ -1,5 +1,6 @@
 import { CompactError } from "../errors.ts";
 import { budgetOf } from "../policy/trigger.ts";
+import { LONGEST_TIMER_MS } from "../timer.ts";
 import { messageOf } from "./announce.ts";
 import { countTokens } from "./count-list.ts";
 import type { CompactManager } from "./manager.ts";
@@ -101,7 +102,8 @@ function startDeadline(milliseconds: number, outer: AbortSignal | undefined): De
   const abort = (): void => controller.abort(outer?.reason);
   outer?.addEventListener("abort", abort, { once: true });
   if (outer?.aborted === true) abort();
-  const timer = setTimeout(() => controller.abort(tooSlow(milliseconds)), milliseconds);
+  const abortLate = (): void => controller.abort(tooSlow(milliseconds));
+  const timer = setTimeout(abortLate, Math.min(milliseconds, LONGEST_TIMER_MS));
   const passed = new Promise<never>((_resolve, reject) => {
     const refuse = (): void => reject(controller.signal.reason);
     if (controller.signal.aborted) refuse();

@@ -1,5 +1,6 @@
 import { messageOf } from "../compaction/announce.ts";
 import { CompactError } from "../errors.ts";
+import { LONGEST_TIMER_MS } from "../timer.ts";
 import { readMemoryCandidates } from "./candidates.ts";
 import { buildColdCandidates } from "./cold.ts";
 import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
@@ -218,16 +219,13 @@ function relevant(
   return sure ? ordered : ordered.slice(0, 1);
 }
 
-/** Milliseconds that a timer can wait. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
-
 async function reranked(
   found: readonly ScoredMemory[],
   { query, rerank, rerankTimeout = DEFAULTS.rerankTimeout, warn }: RecallRequest,
   maxInjected: number,
 ): Promise<readonly ScoredMemory[]> {
   if (rerank === undefined || found.length <= maxInjected) return found;
-  const signal = AbortSignal.timeout(Math.min(rerankTimeout, LONGEST_TIMEOUT));
+  const signal = AbortSignal.timeout(Math.min(rerankTimeout, LONGEST_TIMER_MS));
   const late = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });

@@ -53,5 +53,5 @@ function newestStamp(messages: readonly Message[]): number | undefined {
     const time = Date.parse(meta?.timestamp ?? "");
     return Number.isNaN(time) ? [] : [time / 1000];
   });
-  return stamps.length === 0 ? undefined : Math.max(...stamps);
+  return stamps.length === 0 ? undefined : stamps.reduce((newest, stamp) => Math.max(newest, stamp));
 }

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../../timer.ts";
 /** Time as the summarizer sees it; everything may be replaced in tests. */
 export interface TimePorts {
   /** Milliseconds of a steady clock. */
@@ -10,7 +11,7 @@ export interface TimePorts {
 export const platformTime: TimePorts = {
   clock: () => performance.now(),
   after: (milliseconds, callback) => {
-    const timer = setTimeout(callback, milliseconds);
+    const timer = setTimeout(callback, Math.min(milliseconds, LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };
