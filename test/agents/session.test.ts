@@ -236,9 +236,10 @@ describe("commands as data", () => {
         onWarning: () => undefined,
         summarizer: {
           name: "listening",
-          async summarize(_messages, { instruction }) {
+          async summarize(messages, { instruction }) {
             told.push(instruction);
-            return { text: "The port is 8423.", tokens: 8 };
+            const made = { summarizer: "listening", messagesRead: messages.length };
+            return { ...made, text: "The port is 8423.", tokens: 8 };
           },
         },
       },
