@@ -181,7 +181,11 @@ describe("compact", () => {
         return { text: lorem(1, 5000), tokens: 10_000, summarizer: "wordy", messagesRead: 1 };
       },
     };
-    const { report } = await compact(turns(40), { maxTokens: 3000, format: "openai-chat", summarizer: wordy });
+    const { report } = await compact(turns(40), {
+      maxTokens: 3000,
+      format: "openai-chat",
+      summarizer: wordy,
+    });
     const [first = 0] = asked;
     expect(asked).toEqual([first, Math.floor(first / 2), Math.floor(Math.floor(first / 2) / 2)]);
     expect(report.summarizer).toBe("builtin");

@@ -106,7 +106,10 @@ describe("partition", () => {
 
   it("lets an exchange that has all its results go where no pair is to be kept", () => {
     const list = [say("ask", "user"), ...pair("0")];
-    expect(inLayer(list, { ...defaultPolicy, keepToolIoPairs: 0 }, "remainder")).toEqual(["call-0", "result-0"]);
+    expect(inLayer(list, { ...defaultPolicy, keepToolIoPairs: 0 }, "remainder")).toEqual([
+      "call-0",
+      "result-0",
+    ]);
   });
 
   it("TRG-4 keeps the newest messages by count when asked to", () => {

@@ -9,7 +9,11 @@ function turn(n: number, edits: boolean): Message[] {
   const path = `src/file${n}.ts`;
   const args = { file_path: path, old_string: "a", new_string: "b" };
   const call: Message[] = [
-    { id: `c${n}`, role: "assistant", parts: [{ type: "toolCall", id: `t${n}`, name: "Edit", arguments: args }] },
+    {
+      id: `c${n}`,
+      role: "assistant",
+      parts: [{ type: "toolCall", id: `t${n}`, name: "Edit", arguments: args }],
+    },
     { id: `r${n}`, role: "tool", parts: [{ type: "toolResult", id: `t${n}`, content: "ok" }] },
   ];
   const asked = edits ? `Change ${path} for number ${n}.` : `What is number ${n} about?`;
