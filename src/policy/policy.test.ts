@@ -129,6 +129,8 @@ describe("relaxations", () => {
       [2, 1],
       [1, 1],
     ]);
+    const pairs = [...relaxations({ ...defaultPolicy, keepRecentTurns: 1, keepToolIoPairs: 3 })];
+    expect(pairs.map((each) => each.keepToolIoPairs)).toEqual([3, 2, 1]);
   });
 
   it("gives up messages instead of turns when those are counted", () => {
