@@ -101,6 +101,15 @@ describe("langchain", () => {
     ]);
   });
 
+  it("reads text and media of a result that is a list of blocks", () => {
+    const picture = { type: "image", source_type: "base64", mime_type: "image/png", data: "AAAA" };
+    const content = [{ type: "text", text: "seen" }, picture];
+    const [message] = codec.decode([{ type: "tool", tool_call_id: "c1", content }]);
+    expect(message?.parts).toMatchObject([
+      { type: "toolResult", id: "c1", content: [{ type: "text", text: "seen" }, { mediaType: "image/png" }] },
+    ]);
+  });
+
   it("keeps the blocks of a message whose calls have no id", () => {
     const seen = { type: "image", source_type: "base64", mime_type: "image/png", data: "AAAA" };
     const native = {

@@ -52,6 +52,19 @@ describe("openai-responses", () => {
     expect(codec.detect(list)).toBe(1);
   });
 
+  it("tells calls that the server runs from those that the host answers", () => {
+    const call = { type: "tool_search_call", call_id: "c1", arguments: {} };
+    const served = (item: object): boolean => {
+      const [part] = codec.decode([item])[0]?.parts ?? [];
+      return part?.type === "toolCall" && part.providerExecuted === true;
+    };
+    expect([call, { ...call, execution: "server" }, { ...call, execution: "client" }].map(served)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
   it("gives repeated ids a suffix", () => {
     const twice = codec.decode([list[1], list[1]]);
     expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1-2"]);
