@@ -1,6 +1,6 @@
 import { messageText } from "../messages/message.ts";
 import type { Call, Conversation } from "./conversation.ts";
-import { clipEnd, oneLine, sentences } from "./text.ts";
+import { clipEnd, oneLine, sentences, withoutMarks } from "./text.ts";
 
 /** A choice that the assistant stated, as `decision_log` prints it. */
 export interface Decision {
@@ -58,7 +58,7 @@ export function groupByMessage(calls: readonly Call[]): Map<number, Call[]> {
 }
 
 function split(sentence: string): { text: string; rationale: string } {
-  const line = clipEnd(oneLine(sentence.replace(/^[-*>#\s]+/, "")), LONGEST);
+  const line = clipEnd(oneLine(withoutMarks(sentence)), LONGEST);
   const reason = REASON.exec(line);
   if (reason === null || reason.index < SHORTEST) return { text: line, rationale: "" };
   return { text: line.slice(0, reason.index).trim(), rationale: line.slice(reason.index) };

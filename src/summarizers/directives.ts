@@ -1,5 +1,5 @@
 import type { Request } from "./conversation.ts";
-import { clipEnd, oneLine, plainWords, sentences } from "./text.ts";
+import { clipEnd, oneLine, plainWords, sentences, withoutMarks } from "./text.ts";
 
 /** A standing wish in the user's own words. */
 export interface Directive {
@@ -64,7 +64,7 @@ function directivesIn(text: string): string[] {
   }
   return sentences(prose.join("\n"))
     .filter((sentence) => sentence.length >= 6 && !/[?？]$/.test(sentence) && isDirective(sentence))
-    .map((sentence) => clipEnd(oneLine(sentence.replace(/^[-*>#\s]+/, "")), LONGEST));
+    .map((sentence) => clipEnd(oneLine(withoutMarks(sentence)), LONGEST));
 }
 
 /** True for a sentence that forbids, demands or limits something in one of ten major languages. */

@@ -8,6 +8,7 @@ import {
 import { isRecord } from "./calls.ts";
 import type { Call, Conversation } from "./conversation.ts";
 import { clipEnd, oneLine } from "./text.ts";
+import { stretches } from "./typed-text.ts";
 
 /** Who a line comes from; `read` is tool output that shows a file, `summary` the summary so far. */
 export type LineSource = "user" | "assistant" | "call" | "read" | "output" | "note" | "summary";
@@ -41,15 +42,28 @@ export function readLines(conversation: Conversation, longest: number): Line[] {
   conversation.messages.forEach((message, index) => {
     message.parts.forEach((part, partIndex) => {
       const call = conversation.callOfResult.get(`${index}:${partIndex}`);
-      const origin = partOrigin(message, part, call);
       const from = call?.stays === true ? { from: shortCall(call.part) } : {};
       const stays = conversation.staying.has(index) ? { stays: true as const } : {};
-      if (origin !== undefined)
+      for (const origin of partOrigins(message, part, call)) {
         addLines(lines, { ...origin, ...from, ...stays, message: index, part: parts }, longest);
-      parts += 1;
+        parts += 1;
+      }
     });
   });
   return lines;
+}
+
+type Origin = Pick<Line, "text" | "source" | "superseded">;
+
+// What a host put into a user's message is no word of the user's.
+function partOrigins(message: Message, part: Part, answered: Call | undefined): Origin[] {
+  const origin = partOrigin(message, part, answered);
+  if (origin?.source !== "user") return origin === undefined ? [] : [origin];
+  return stretches(origin.text).map(({ text, typed }) => ({
+    ...origin,
+    text,
+    source: typed ? "user" : "note",
+  }));
 }
 
 const SHORT_CALL = 80;
@@ -58,11 +72,7 @@ function shortCall(part: ToolCallPart): string {
   return clipEnd(oneLine(callText(part)), SHORT_CALL);
 }
 
-function partOrigin(
-  message: Message,
-  part: Part,
-  answered: Call | undefined,
-): Pick<Line, "text" | "source" | "superseded"> | undefined {
+function partOrigin(message: Message, part: Part, answered: Call | undefined): Origin | undefined {
   switch (part.type) {
     case "text":
       return { text: part.text, source: textSource(message), superseded: false };

@@ -4,8 +4,9 @@ import type { Call } from "./conversation.ts";
 import { callName, type Decision, groupByMessage } from "./decisions.ts";
 import type { FileEffect } from "./file-effect.ts";
 import { outcomeOf } from "./ledger.ts";
+import { callText } from "./lines.ts";
 import type { TaskState } from "./state.ts";
-import { clipEnd, oneLine, sentences } from "./text.ts";
+import { clipEnd, oneLine, sentences, withoutMarks } from "./text.ts";
 
 const NOTHING = "-";
 const DEFINITION =
@@ -90,7 +91,7 @@ function stated(state: TaskState, call: Call): string {
     const message = state.conversation.messages[index];
     if (message?.role !== "assistant") continue;
     const said = sentences(messageText(message)).at(-1);
-    if (said !== undefined) return clipEnd(oneLine(said), 160);
+    if (said !== undefined) return clipEnd(oneLine(withoutMarks(said)), 160);
   }
   return "";
 }
@@ -101,19 +102,36 @@ export function stepRows(state: TaskState): string[] {
   const rows: string[] = [];
   state.conversation.messages.forEach((message, index) => {
     if (message.role !== "assistant" || state.conversation.staying.has(index)) return;
-    const calls = (callsOf.get(index) ?? []).map((call) => `${callName(call)} -> ${outcomeOf(call)}`);
+    const calls = (callsOf.get(index) ?? []).map((call) => `${stepName(call)} -> ${outcomeOf(call)}`);
     const said = sentences(messageText(message)).at(0);
-    const parts = [...(said === undefined ? [] : [clipEnd(oneLine(said), 160)]), ...calls];
+    const parts = [...(said === undefined ? [] : [clipEnd(oneLine(withoutMarks(said)), 160)]), ...calls];
     if (parts.length > 0) rows.push(`[${message.id}] ${parts.join("; ")}`);
   });
   return rows.reverse();
 }
 
-/** `[step_id] sentence`: the first sentence of every request and every standing wish, newest first. */
+// A tool's name alone does not say what was done.
+function stepName(call: Call): string {
+  const { command, files } = call.action;
+  return command === undefined && files.length === 0
+    ? clipEnd(oneLine(callText(call.part)), 100)
+    : callName(call);
+}
+
+/** A shorter sentence at the beginning of a request is a greeting or thanks; scripts that write more with fewer letters have none. */
+const GREETING = 15;
+const DENSE = /[\u1100-\u11ff\u2e80-\uffff]/;
+
+function wanted(text: string): string | undefined {
+  const said = sentences(text);
+  return said.find((sentence) => sentence.length >= GREETING || DENSE.test(sentence)) ?? said[0];
+}
+
+/** `[step_id] sentence`: the first sentence of every request that says something, and every standing wish, newest first. */
 export function requirementRows(state: TaskState): string[] {
   const told = state.conversation.requests.filter(({ stays }) => stays !== "whole");
   const rows = told.flatMap((request) => {
-    const said = sentences(request.text)[0];
+    const said = wanted(request.text);
     const wishes = state.directives.filter((wish) => wish.id === request.id).map((wish) => wish.text);
     const all = said === undefined ? wishes : [clipEnd(oneLine(said), 300), ...wishes.reverse()];
     return [...new Set(all)].map((text) => `[${request.id}] ${text}`);

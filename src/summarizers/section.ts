@@ -1,9 +1,13 @@
 import { HEADINGS, type HeadingKey } from "./headings.ts";
 import { clipEnd, clipToTokens } from "./text.ts";
 
-/** One entry under a heading, most important first: quoted whole or clipped, an item kept or dropped, a list cut where room ends. */
+/**
+ * One entry under a heading, most important first: quoted whole or clipped, an item kept or dropped, a list cut where
+ * room ends; a preamble says nothing without what follows it.
+ */
 export type Block =
   | { readonly kind: "quote"; readonly text: string }
+  | { readonly kind: "preamble"; readonly text: string }
   | { readonly kind: "item"; readonly text: string }
   | { readonly kind: "list"; readonly label: string; readonly items: readonly string[] };
 
@@ -39,8 +43,12 @@ export function sectionLines(section: Section, room: number, countText: Count): 
     kept.push(block.kind === "quote" && kept.length > 0 ? [">", ...lines] : lines);
     left -= countText(`${lines.join("\n")}\n>`);
   }
-  if (kept.length === 0) return [];
+  if (kept.length <= leastBlocks(section)) return [];
   return [heading, ...(section.oldestFirst === true ? kept.reverse() : kept).flat()];
+}
+
+function leastBlocks({ blocks }: Section): number {
+  return blocks[0]?.kind === "preamble" ? 1 : 0;
 }
 
 // A first item is better clipped than dropped.
@@ -51,7 +59,7 @@ function shownLines(block: Block, first: boolean, room: number, countText: Count
 
 function blockLines(block: Block, room: number, countText: Count): string[] {
   if (block.kind === "quote") return quoteLines(block.text, room, countText);
-  if (block.kind === "item") return countText(`- ${block.text}\n`) <= room ? [`- ${block.text}`] : [];
+  if (block.kind !== "list") return countText(`- ${block.text}\n`) <= room ? [`- ${block.text}`] : [];
   return listLines(block.label, block.items, room, countText);
 }
 

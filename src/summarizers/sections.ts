@@ -103,7 +103,7 @@ function fileBlocks(files: readonly FileEntry[]): Block[] {
     const paths = [...new Set(files.filter((file) => file.effect === effect).map(short))];
     return paths.length === 0 ? [] : [{ kind: "list", label: effect, items: paths }];
   };
-  const head: Block[] = root === "" ? [] : [{ kind: "item", text: `root: ${root}` }];
+  const head: Block[] = root === "" ? [] : [{ kind: "preamble", text: `root: ${root}` }];
   return [...head, ...list("edited"), ...list("created"), ...list("deleted"), ...list("read")];
 }
 

@@ -13,13 +13,28 @@ export function clipEnd(text: string, characters: number): string {
   return `${wordHead(text, Math.max(0, characters - 2))} …`;
 }
 
-/** Head and tail of a text with ` … ` between them, each ending at a whole word where one is near. */
+/** Head and tail of a text with ` … ` between them, each ending at a whole line or word where one is near. */
 function clipMiddle(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const room = Math.max(0, characters - 3);
   const head = wordHead(text, Math.ceil(room * 0.65));
   const tail = wordTail(text, Math.floor(room * 0.35));
-  return `${head} … ${tail}`.trim();
+  const [lines, last] = [lineHead(head), lineTail(tail)];
+  const mark = lines === head || last === tail ? " … " : "\n…\n";
+  return `${lines}${mark}${last}`.trim();
+}
+
+/** Part of a clipped text that is given up for the sake of a whole line. */
+const GIVEN_UP = 0.4;
+
+function lineHead(head: string): string {
+  const end = head.lastIndexOf("\n");
+  return end >= head.length * (1 - GIVEN_UP) ? head.slice(0, end).trimEnd() : head;
+}
+
+function lineTail(tail: string): string {
+  const start = tail.indexOf("\n");
+  return start >= 0 && start <= tail.length * GIVEN_UP ? tail.slice(start).trimStart() : tail;
 }
 
 const NEAR = 60;
@@ -73,6 +88,13 @@ export function sentences(text: string): string[] {
     .split(SENTENCE_END)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence.length > 1);
+}
+
+const MARKS = /^(?:(?:[-*+]|#{1,6}|>{1,8})\s+)+/;
+
+/** A sentence without the marks of a list, heading or quote before it. */
+export function withoutMarks(sentence: string): string {
+  return sentence.replace(MARKS, "");
 }
 
 /** Words of four letters and more, in lower case. */

@@ -1,28 +1,45 @@
 const BLOCK_OPENING =
-  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions)[-_][a-z_-]{1,40}|user_instructions|INSTRUCTIONS)(?:\s[^>\n]*)?>/i;
+  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions)[-_][a-z_-]{1,40}|(?:file|folder|url)_content|user_instructions|INSTRUCTIONS)(?:\s[^>\n]*)?>/i;
 const INJECTED_LINE =
   /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for )/;
 
+/** A run of lines of a user message. */
+export interface Stretch {
+  readonly text: string;
+  /** False for what an agent host put there. */
+  readonly typed: boolean;
+}
+
 /**
  * What a person typed in a user message: blocks that agent hosts put there (`<system-reminder>`,
- * `<environment_context>`, `<INSTRUCTIONS>` …) and their notices are left out, a block that never closes is kept.
+ * `<environment_context>`, `<file_content>` …) and their notices are left out, a block that never closes is kept.
  */
 export function typedText(text: string): string {
-  if (!text.includes("<") && !text.includes("[Request")) return text.trim();
-  const kept: string[] = [];
+  const typed = stretches(text).filter((stretch) => stretch.typed);
+  return typed
+    .map((stretch) => stretch.text)
+    .join("\n")
+    .trim();
+}
+
+/** The whole text in its order, what a person typed told from what a host put there. */
+export function stretches(text: string): Stretch[] {
+  if (!text.includes("<") && !text.includes("[Request")) return [{ text, typed: true }];
+  const found: { typed: boolean; pieces: string[] }[] = [];
+  const add = (typed: boolean, piece: string): void => {
+    const last = found.at(-1);
+    if (last?.typed === typed) last.pieces.push(piece);
+    else found.push({ typed, pieces: [piece] });
+  };
   const unclosed = new Set<string>();
   let at = 0;
   while (at < text.length) {
-    const line = lineAt(text, at);
     const end = blockEnd(text, at, unclosed);
-    if (end !== undefined) {
-      at = end;
-      continue;
-    }
-    if (!INJECTED_LINE.test(line)) kept.push(line);
-    at += line.length + 1;
+    const piece = end === undefined ? lineAt(text, at) : text.slice(at, end);
+    add(end === undefined && !INJECTED_LINE.test(piece), piece);
+    at = end ?? at + piece.length + 1;
   }
-  return kept.join("\n").trim();
+  return found.map(({ typed, pieces }) => ({ typed, text: pieces.join("\n") }));
 }
 
 function lineAt(text: string, at: number): string {
