@@ -195,7 +195,8 @@ function littleSections(state: TaskState, options: ComposeOptions): string[] {
   const rules = rulesFirst(state.constraints, 0, options);
   const told = { ...state, constraints: rules.texts };
   const section = buildSection("constraints", RULES_SHARE, told, []);
-  return [...littleRequest(state, options), ...linesWithin(section, Math.floor(rules.room), countText)];
+  const room = Math.max(LEAST_SECTION, Math.floor(rules.room));
+  return [...littleRequest(state, options), ...linesWithin(section, room, countText)];
 }
 
 // Where a newer request stands beside the summary, an older one is a line like others.

@@ -39,16 +39,20 @@ const RULE = new RegExp(
 const FENCE = /^\s{0,8}(?:```|~~~)/;
 const LONGEST = 300;
 const SAME_WISH = 0.6;
+const NAME = /[A-Za-z].*[\d_./-]|[\d_./-].*[A-Za-z]/;
 
-/** Sentences that state a lasting wish or limit, newest first; a newer one that says nearly the same replaces the older. */
+/**
+ * Sentences that state a lasting wish or limit, newest first; a newer one that says nearly the same replaces the older,
+ * unless each names something that the other does not.
+ */
 export function standingDirectives(requests: readonly Request[]): Directive[] {
   const found: Directive[] = [];
-  const kept: Set<string>[] = [];
+  const kept: Wish[] = [];
   for (const request of [...requests].reverse()) {
     for (const text of directivesIn(request.text)) {
-      const words = contentWords(text);
-      if (kept.some((other) => overlap(words, other) >= SAME_WISH)) continue;
-      if (kept.length < 200) kept.push(words);
+      const wish = readWish(text);
+      if (kept.some((other) => saysTheSame(wish, other))) continue;
+      if (kept.length < 200) kept.push(wish);
       if (request.stays !== "whole") found.push({ text, id: request.id });
     }
   }
@@ -79,8 +83,22 @@ export function isRule(sentence: string): boolean {
   return RULE.test(read) || UNSPACED.test(read);
 }
 
-function contentWords(text: string): Set<string> {
-  return new Set([...plainWords(text), ...(text.match(/[\w./-]*[\d_./-][\w./-]*/g) ?? [])]);
+interface Wish {
+  readonly words: ReadonlySet<string>;
+  /** Files, identifiers and the like; a bare number is none, so that a newer limit replaces the older. */
+  readonly names: ReadonlySet<string>;
+}
+
+function readWish(text: string): Wish {
+  const marked = text.match(/[\w./-]*[\d_./-][\w./-]*/g) ?? [];
+  const names = marked.map((name) => name.replace(/[./-]+$/, "")).filter((name) => NAME.test(name));
+  return { words: new Set([...plainWords(text), ...marked]), names: new Set(names) };
+}
+
+function saysTheSame(left: Wish, right: Wish): boolean {
+  if (overlap(left.words, right.words) < SAME_WISH) return false;
+  const apart = [...left.names].some((name) => !right.names.has(name));
+  return !(apart && [...right.names].some((name) => !left.names.has(name)));
 }
 
 function overlap(left: ReadonlySet<string>, right: ReadonlySet<string>): number {

@@ -1,46 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/messages/message.ts";
 import { builtinSummarizer } from "../../src/summarizers/builtin.ts";
-
-/** What people forbid and demand, three sentences a language. */
-const RULES: Readonly<Record<string, readonly string[]>> = {
-  English: [
-    "Never push to the release branch.",
-    "Always run the linter before a commit.",
-    "Only change files below src/billing.",
-  ],
-  Chinese: ["不要修改 src/auth 目录下的文件。", "必须使用 pnpm 而不是 npm。", "只能写入测试数据库。"],
-  Japanese: [
-    "本番のデータベースには絶対に触らないでください。",
-    "必ずテストを先に書いてください。",
-    "設定ファイルは config/app.yaml のみ編集できます。",
-  ],
-  German: [
-    "Ändere niemals die Datei schema.sql.",
-    "Die Tests müssen immer grün sein.",
-    "Du darfst nur den Ordner lib anfassen.",
-  ],
-  French: [
-    "Ne supprime jamais les migrations.",
-    "Les messages doivent rester en français.",
-    "Utilise seulement la version 3 de l'API.",
-  ],
-  Spanish: [
-    "Nunca borres el archivo de registro.",
-    "Siempre usa comillas dobles.",
-    "Solo puedes leer la tabla de clientes.",
-  ],
-  Portuguese: [
-    "Sempre valide a entrada antes de gravar.",
-    "As datas devem ficar em UTC.",
-    "Use somente a fila de testes.",
-  ],
-  Russian: [
-    "Никогда не меняй файл конфигурации сервера.",
-    "Всегда пиши тесты до кода.",
-    "Нельзя добавлять новые зависимости.",
-  ],
-};
+import { RULES, sectionTokens } from "./rules.ts";
 
 const ROUNDS = 10;
 /** Everything is there after each round. */
@@ -117,6 +78,32 @@ describe("ten compactions in a row", () => {
     const rules = Object.values(RULES).flat();
     const texts = await summaries(told(rules), 3000);
     expect(texts.map((text) => share(text, rules))).toEqual(WHOLE);
+  });
+
+  it("SUM-2 keep as many rules as a fifth of the summary holds, whatever its size", async () => {
+    const all = Object.values(RULES).flat();
+    for (const maxTokens of [130, 160, 239, 240, 320, 599, 600, 1000, 2400]) {
+      const fitting = all.findIndex((_, index) => sectionTokens(all.slice(0, index + 1)) > maxTokens * 0.2);
+      const rules = fitting < 0 ? all : all.slice(0, fitting);
+      expect(rules.length).toBeGreaterThan(0);
+      const texts = await summaries(told(rules), maxTokens);
+      expect([maxTokens, ...texts.map((text) => share(text, rules))]).toEqual([maxTokens, ...WHOLE]);
+    }
+  });
+
+  it("SUM-2 rules about different things are different rules, a newer limit replaces the older", async () => {
+    const said = (...rules: string[]): Message[] =>
+      rules.map((rule, index) => say(`r${index}`, "user", `Please go on with the page. ${rule}`));
+    const text = async (...rules: string[]): Promise<string> =>
+      (await builtinSummarizer.summarize(said(...rules), { maxTokens: 1500, strategy: "brief" })).text;
+    const about = ["Never change the amount of ledger_a1.", "Never change the amount of ledger_b2."];
+    for (const rule of about) expect(await text(...about, "Thanks.")).toContain(`- ${rule}`);
+    const limits = [
+      "Always keep at most 5 backups of the table.",
+      "Always keep at most 7 backups of the table.",
+    ];
+    expect(await text(...limits, "Thanks.")).toContain(`- ${limits[1]}`);
+    expect(await text(...limits, "Thanks.")).not.toContain(`- ${limits[0]}`);
   });
 
   it("SUM-2 keep rules when wishes leave no room for all", async () => {
