@@ -43,8 +43,7 @@ const LEAST_REQUEST = 128;
 /** Longest line in characters, from so many tokens of summary on: where few lines fit, they are split at clauses. */
 const LONGEST_LINES = [
   [ROOMY, 300],
-  [128, 140],
-  [64, 100],
+  [64, 140],
   [0, 70],
 ] as const;
 /** Part of their shares that sections are given where the lines leave room, the most that fits. */
