@@ -21,6 +21,7 @@ export const BENCHES = {
   redaction: () => import("./redaction/bench.mjs"),
   violations: () => import("./violations/bench.mjs"),
   retention: () => import("./retention.mjs"),
+  drift: () => import("./drift.mjs"),
   cost: () => import("./cost.mjs"),
   import: () => import("./import.mjs"),
 };
