@@ -25,6 +25,7 @@ export function renderRetention({ cuts, rows }: Results, budgets: readonly numbe
   const cutRows = rows.filter(({ budget }) => budget !== "own");
   const ownRows = rows.filter(({ budget }) => budget === "own");
   const whole = wholeLookup(cutRows);
+  const small: Scored = { rows: cutRows, budgets: budgets.slice(0, 2), whole };
   const files = new Set(cuts.map(({ file }) => file)).size;
   const average = (of: (cut: (typeof cuts)[number]) => number): number => Math.round(mean(cuts.map(of)) ?? 0);
   return [
@@ -38,7 +39,9 @@ export function renderRetention({ cuts, rows }: Results, budgets: readonly numbe
       ),
     ]),
     "### By corpus",
-    corpora(cutRows, budgets, whole),
+    corpora(small),
+    "### By the length of the prefix",
+    lengths(small),
     "### The agents' own compactions, each method at the size of the agent's summary",
     ownRows.length === 0
       ? "None among these sessions."
@@ -119,7 +122,7 @@ function interval(rows: readonly Row[], whole: number): [number, number] {
   return [scores[Math.floor(RESAMPLES * 0.025)] ?? 0, scores[Math.floor(RESAMPLES * 0.975)] ?? 0];
 }
 
-const CORPUS_METHODS = [
+const SLICE_METHODS = [
   "compact(), one shot",
   "built-in summary alone",
   "mask, then head and tail",
@@ -127,44 +130,69 @@ const CORPUS_METHODS = [
   "oracle lines (knows the future)",
 ];
 
-function corpora(rows: readonly Row[], budgets: readonly number[], whole: number): string {
-  const small = budgets.slice(0, 2);
+/** Cuts that are looked at by themselves. */
+interface Slice {
+  readonly name: string;
+  holds(row: Row): boolean;
+}
+
+function corporaOf(rows: readonly Row[]): Slice[] {
   const names = [...new Set(rows.map(({ corpus }) => corpus))];
-  const cell = (corpus: string | undefined, method: string): string =>
-    small
-      .map((budget) => {
-        const own = rows.filter(
-          (row) =>
-            row.method === method && row.budget === budget && (corpus === undefined || row.corpus === corpus),
-        );
-        return own.length === 0 ? "–" : figure(retention(own, whole));
-      })
-      .join(" / ");
-  const line = (name: string, corpus?: string): string => {
-    const cuts = rows.filter(
-      (row) => row.method === "the whole prefix" && (corpus === undefined || row.corpus === corpus),
+  return names.map((name) => ({ name, holds: ({ corpus }) => corpus === name }));
+}
+
+/** Tokens of a prefix; 2.5 % of fewer are some 200 tokens at most, which hold the newest ask and hardly more. */
+const LONG_PREFIX = 8000;
+const LENGTHS: readonly Slice[] = [
+  { name: "under 8,000 tokens", holds: ({ prefixTokens }) => prefixTokens < LONG_PREFIX },
+  { name: "8,000 tokens and more", holds: ({ prefixTokens }) => prefixTokens >= LONG_PREFIX },
+];
+
+interface Scored {
+  readonly rows: readonly Row[];
+  readonly budgets: readonly number[];
+  readonly whole: number;
+}
+
+function scoreOf({ rows, whole }: Scored, slice: Slice, method: string, budget: number): number | undefined {
+  const own = rows.filter((row) => row.method === method && row.budget === budget && slice.holds(row));
+  return own.length === 0 ? undefined : retention(own, whole);
+}
+
+function sliceTable(what: string, slices: readonly Slice[], scored: Scored): string[] {
+  const cells = (slice: Slice): string[] =>
+    SLICE_METHODS.map((method) =>
+      scored.budgets.map((budget) => figure(scoreOf(scored, slice, method, budget))).join(" / "),
     );
-    return `| ${name} | ${cuts.length} | ${CORPUS_METHODS.map((method) => cell(corpus, method)).join(" | ")} |`;
-  };
-  const worst = (method: string): string =>
-    small
-      .map((budget) => {
-        const scores = names.map((corpus) =>
-          retention(
-            rows.filter((row) => row.method === method && row.budget === budget && row.corpus === corpus),
-            whole,
-          ),
-        );
-        return figure(mean(scores));
-      })
-      .join(" / ");
+  const cuts = (slice: Slice): number =>
+    scored.rows.filter((row) => row.method === "the whole prefix" && slice.holds(row)).length;
   return [
-    `RS at ${small.map(percent).join(" / ")}. A corpus of a few cuts says little; the last row counts each corpus alike.`,
+    `| ${what} | cuts | ${SLICE_METHODS.join(" | ")} |`,
+    `|---|---:|${SLICE_METHODS.map(() => "---:|").join("")}`,
+    ...slices.map((slice) => `| ${slice.name} | ${cuts(slice)} | ${cells(slice).join(" | ")} |`),
+  ];
+}
+
+function lengths(scored: Scored): string {
+  return [
+    `RS at ${scored.budgets.map(percent).join(" / ")}.`,
     "",
-    `| corpus | cuts | ${CORPUS_METHODS.join(" | ")} |`,
-    `|---|---:|${CORPUS_METHODS.map(() => "---:|").join("")}`,
-    ...names.map((corpus) => line(corpus, corpus)),
-    `| mean of the corpora | | ${CORPUS_METHODS.map(worst).join(" | ")} |`,
+    ...sliceTable("prefix", LENGTHS, scored),
+  ].join("\n");
+}
+
+function corpora(scored: Scored): string {
+  const slices = corporaOf(scored.rows);
+  const average = (method: string, budget: number): string =>
+    figure(mean(slices.map((slice) => scoreOf(scored, slice, method, budget))));
+  const averages = SLICE_METHODS.map((method) =>
+    scored.budgets.map((budget) => average(method, budget)).join(" / "),
+  );
+  return [
+    `RS at ${scored.budgets.map(percent).join(" / ")}. A corpus of a few cuts says little; the last row counts each corpus alike.`,
+    "",
+    ...sliceTable("corpus", slices, scored),
+    `| mean of the corpora | | ${averages.join(" | ")} |`,
   ].join("\n");
 }
 

@@ -11,6 +11,7 @@ export interface Row {
   readonly file: string;
   readonly corpus: string;
   readonly method: string;
+  readonly prefixTokens: number;
   /** Share of the prefix that the method was given; `own` for the size of the session's own summary. */
   readonly budget: number | "own" | "all";
   /** Share of the prefix that its text takes. */
@@ -85,7 +86,7 @@ async function measure(
   const add = (method: string, budget: Row["budget"], texts: readonly string[], ms: number): void => {
     const all = texts.map(score);
     const scores = averaged(all);
-    rows.push({ file, corpus, method, budget, used: scores.tokens / prefixTokens, scores, ms });
+    rows.push({ file, corpus, prefixTokens, method, budget, used: scores.tokens / prefixTokens, scores, ms });
   };
   const methods = methodsOn(one, values);
   const at = async (budget: Row["budget"], tokens: number): Promise<void> => {
