@@ -49,7 +49,7 @@ const LONGEST_LINES = [
 /** Part of their shares that sections are given where the lines leave room, the most that fits. */
 const WIDER = [1, 0.7];
 /** Least room of the sections that a short summary has too. */
-const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, constraints: 30 };
+const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, constraints: 30, errors: 40 };
 /** Most of the budget that the user's rules may take. */
 const RULES_SHARE = 0.2;
 /** In less room a section is a heading and a stub. */
