@@ -1,6 +1,6 @@
 import { textHash } from "../messages/content-hash.ts";
 
-/** Remembers one number per text, by the text's hash and length: no text is kept alive. */
+/** Remembers one number per text, by the text's fingerprint: no text is kept alive. */
 export interface TextMemo {
   get(text: string, compute: (text: string) => number): number;
   clear(): void;
