@@ -9,12 +9,12 @@ import { processorTimeOf, spread } from "./measure.mjs";
 import { loadPeers, shorteners } from "./peers.mjs";
 import { session } from "./sessions.mjs";
 
-const SIZES = [10_000, 40_000, 160_000, 640_000, 4_000_000];
+const SIZES = [10_000, 40_000, 160_000, 640_000];
 /** A contestant that took longer is not asked for larger sessions. */
 const PATIENCE_MS = 15_000;
 const PEERS = /keep half|trimMessages, as its guide|pruneMessages, all|^pi /;
 const SHARE = 4;
-const roundsOf = (size) => (size > 1e6 ? 2 : size > 3e5 ? 3 : 5);
+const roundsOf = (size) => (size > 3e5 ? 3 : 5);
 
 /** What the others count with: LangChain's own estimate, four characters a token elsewhere. */
 async function estimates() {
