@@ -58,10 +58,7 @@ const SMALL_LIMIT = 1500;
 const CUTS: Cuts = { within: [0.6, 1], floors: [400, 48, 8], shares: [Number.POSITIVE_INFINITY, 0.5, 0] };
 const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
 const TIGHT_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
-/**
- * Where less than this share of a list can remain, a summary tells more of it than its newest words do: measured with
- * bench/retention, in 8,000 tokens and more, as .46 of what is needed later against .43.
- */
+/** Where less than this share of a list can remain, a summary tells more of it than its newest words do. */
 const TIGHT_SHARE = 0.05;
 /** Most of a tight limit that kept messages take without being cut. */
 const TIGHT_KEPT = 0.4;
