@@ -1,4 +1,5 @@
 import { factsIn } from "./facts.ts";
+import { selectedLines } from "./line-selector.ts";
 import { createRandom } from "./random.ts";
 import { fitted, render, renderTurn, type Turn, tagOf, tokensOf, turnTokens, visibleText } from "./turns.ts";
 
@@ -233,6 +234,7 @@ export const BASELINES: Readonly<Record<string, readonly Method[]>> = {
   "mask old results, then trim": [masked(keepLast)],
   "mask, then head and tail": [masked(headAndTail)],
   "rarest lines (TF-IDF)": [rareLines],
+  "weighed lines": [selectedLines],
   "list of names": [entityList],
   "index card": [indexCard],
 };

@@ -96,14 +96,16 @@ function readWish(text: string): Wish {
 }
 
 function saysTheSame(left: Wish, right: Wish): boolean {
-  if (overlap(left.words, right.words) < SAME_WISH) return false;
+  if (!overlaps(left.words, right.words, SAME_WISH)) return false;
   const apart = [...left.names].some((name) => !right.names.has(name));
   return !(apart && [...right.names].some((name) => !left.names.has(name)));
 }
 
-function overlap(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+// True when at least this share of the words of both are in both; very unequal sets need no look.
+function overlaps(left: ReadonlySet<string>, right: ReadonlySet<string>, share: number): boolean {
+  const [few, many] = left.size < right.size ? [left, right] : [right, left];
+  if (few.size < share * many.size) return false;
   let shared = 0;
-  for (const word of left) if (right.has(word)) shared += 1;
-  const all = left.size + right.size - shared;
-  return all === 0 ? 1 : shared / all;
+  for (const word of few) if (many.has(word)) shared += 1;
+  return shared >= share * (few.size + many.size - shared);
 }

@@ -22,8 +22,6 @@ const EXTENSIONS =
   "ts tsx js jsx mjs cjs py go rs java kt rb php c h cc cpp hpp cs swift sh bash zsh sql md mdx txt json jsonl yaml yml toml ini cfg conf env lock html css scss vue svelte xml csv log proto ipynb rst mod sum tf gradle lua dart ex exs scala pl r";
 const FILE_EXTENSIONS: ReadonlySet<string> = new Set(EXTENSIONS.split(" "));
 const URL = /https?:\/\/[^\s"'`<>)\]}\\|]{4,300}/g;
-const RUN = /[\w@.+/~:#=?&%$-]{3,}/g;
-const LOWER_WORD = /^[A-Z]?[a-z]{2,}[.:]?$/;
 const TRAILING = /[.,;:!?'"*_-]+$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const FLAG = /^--[a-z][a-z0-9-]+$/;
@@ -46,20 +44,74 @@ export function factsIn(text: string): Fact[] {
   return [...found.values()];
 }
 
-/** The pieces of a text that may hold facts: URLs whole, else runs without blanks, quotes and brackets. */
+/** The pieces of a text that may hold facts: URLs whole, else runs without blanks, quotes and brackets; plain words are left out. */
 export function runsIn(text: string): string[] {
-  if (!text.includes("://")) return text.match(RUN) ?? [];
-  const urls: string[] = [];
-  const rest = text.replace(URL, (url) => {
+  const runs: string[] = [];
+  const rest = text.includes("://") ? withoutUrls(text, runs) : text;
+  let start = -1;
+  let before = NO_RUN;
+  let telling = false;
+  for (let at = 0; at <= rest.length; at += 1) {
+    const kind = runKind(rest, at);
+    if (kind === NO_RUN) {
+      if (telling && at - start >= 3) runs.push(rest.slice(start, at));
+      start = -1;
+      telling = false;
+    } else {
+      if (start < 0) start = at;
+      telling ||= isTelling(kind, before, rest, at);
+    }
+    before = kind;
+  }
+  return runs;
+}
+
+function withoutUrls(text: string, urls: string[]): string {
+  return text.replace(URL, (url) => {
     urls.push(url);
     return " ";
   });
-  return [...urls, ...(rest.match(RUN) ?? [])];
+}
+
+// Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows.
+function isTelling(kind: number, before: number, text: string, at: number): boolean {
+  if (kind === TELLING) return true;
+  if (kind === CAPITAL) return before === LETTER || before === CAPITAL;
+  if (kind === DOT) return runKind(text, at + 1) !== NO_RUN;
+  return kind === HYPHEN && before === HYPHEN;
+}
+
+const NO_RUN = 0;
+const OTHER = 1;
+const LETTER = 2;
+const CAPITAL = 3;
+const TELLING = 4;
+const DOT = 5;
+const HYPHEN = 6;
+const RUN_KINDS = runKinds();
+
+function runKinds(): Uint8Array {
+  const kinds = new Uint8Array(128);
+  const set = (characters: string, kind: number): void => {
+    for (const character of characters) kinds[character.charCodeAt(0)] = kind;
+  };
+  set("abcdefghijklmnopqrstuvwxyz", LETTER);
+  set("ABCDEFGHIJKLMNOPQRSTUVWXYZ", CAPITAL);
+  set("0123456789_/", TELLING);
+  set("@+~:#=?&%$", OTHER);
+  set(".", DOT);
+  set("-", HYPHEN);
+  return kinds;
+}
+
+// Beyond the end there is no run.
+function runKind(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < 128 ? (RUN_KINDS[code] ?? NO_RUN) : NO_RUN;
 }
 
 /** The facts in one run of `runsIn`. */
 export function factsOfRun(run: string): Fact[] {
-  if (LOWER_WORD.test(run)) return [];
   const found: Fact[] = [];
   const add = (key: string, kind: FactKind): void => {
     if (key.length >= 3 && key.length <= LONGEST) found.push({ key, kind });

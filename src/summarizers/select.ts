@@ -2,7 +2,7 @@ import type { Message } from "../messages/message.ts";
 import type { Evidence, EvidenceIndex } from "./evidence.ts";
 import { createMaxHeap } from "./heap.ts";
 import type { Line, LineSource } from "./lines.ts";
-import { type LineMeasure, measureLine } from "./text.ts";
+import { measureLine } from "./text.ts";
 import { WEIGHTS } from "./weights.ts";
 
 export interface Selection {
@@ -69,16 +69,23 @@ export function keepLine(position: number, selection: Selection, kept: Kept, pur
 
 /** Fills the purse with the lines that tell most for their tokens: greedy, values looked at again when they may have sunk. */
 export function selectLines(selection: Selection, kept: Kept, purse: Purse): void {
-  const measures = selection.lines.map((line) => measureLine(line.text));
-  const telling = measures.map(({ words }) => Math.min(1, words / WEIGHTS.tellingWords));
-  const weights = selection.lines.map((line, position) => lineWeight(line, measures[position]));
-  const wishes = selection.lines.map((line) => wishWorth(line, selection.wished));
   const heap = createMaxHeap();
+  const telling = new Float64Array(selection.lines.length);
+  const weights = new Float64Array(selection.lines.length);
+  const wishes = new Float64Array(selection.lines.length);
   const rate = (position: number): number =>
     (worth(position, telling[position] ?? 0, selection, kept) + (wishes[position] ?? 0)) *
     (weights[position] ?? 0);
   selection.lines.forEach((line, position) => {
-    const value = line.stays === true || kept.positions.has(position) ? 0 : rate(position);
+    if (line.stays === true || kept.positions.has(position)) return;
+    const wish = wishWorth(line, selection.wished);
+    const facts = selection.index.ofLine[position] ?? [];
+    if (facts.length === 0 && wish === 0 && !SPEECH.has(line.source)) return;
+    const { tokens, words } = measureLine(line.text);
+    telling[position] = Math.min(1, words / WEIGHTS.tellingWords);
+    weights[position] = WEIGHTS.source[line.source] / (tokens + GROUP_COST) ** WEIGHTS.price;
+    wishes[position] = wish;
+    const value = rate(position);
     if (value > 0) heap.push(position, value);
   });
   let misfits = 0;
@@ -107,10 +114,6 @@ function worth(position: number, telling: number, selection: Selection, kept: Ke
     value += WEIGHTS.telling * likely * telling * (WEIGHTS.tellings[mentions] ?? 0);
   }
   return value;
-}
-
-function lineWeight(line: Line, measure: LineMeasure | undefined): number {
-  return WEIGHTS.source[line.source] / ((measure?.tokens ?? 1) + GROUP_COST) ** WEIGHTS.price;
 }
 
 // What a person asked for counts whoever said it.

@@ -103,38 +103,53 @@ export function plainWords(text: string): string[] {
 }
 
 /** What a line is made of, guessed without an encoder. */
-export interface LineMeasure {
+interface LineMeasure {
   /** Good to about a fifth. */
   readonly tokens: number;
   /** Words of four letters and more that are no part of a name or path; in scripts without blanks every four letters. */
   readonly words: number;
 }
 
-const PLAIN = /(?<![\w./-])[A-Za-z][a-z]{3,}(?![\w/-])/g;
-const FOREIGN = /[\u00c0-\uffff]/g;
+const PLAIN_LETTERS = 4;
+const HYPHEN = 45;
+const DOT = 46;
+const SLASH = 47;
+const UNDERSCORE = 95;
+const LOWER_A = 97;
+const FIRST_FOREIGN = 0xc0;
 
 export function measureLine(text: string): LineMeasure {
-  const plain = text.match(PLAIN)?.length ?? 0;
-  const foreign = text.match(FOREIGN)?.length ?? 0;
-  return { tokens: guessTokens(text), words: plain + foreign / 4 };
-}
-
-function guessTokens(text: string): number {
   let tokens = 0;
-  let run = 0;
+  let plain = 0;
+  let foreign = 0;
+  let start = 0;
   for (let index = 0; index <= text.length; index += 1) {
     const code = text.charCodeAt(index);
-    if (isLetter(code)) run += 1;
-    else {
-      tokens += Math.ceil(run / 7) + markTokens(code);
-      run = 0;
-    }
+    if (isLetter(code)) continue;
+    tokens += Math.ceil((index - start) / 7) + markTokens(code);
+    if (isPlainWord(text, start, index)) plain += 1;
+    if (code >= FIRST_FOREIGN) foreign += 1;
+    start = index + 1;
   }
-  return Math.max(1, Math.round(tokens));
+  return { tokens: Math.max(1, Math.round(tokens)), words: plain + foreign / 4 };
+}
+
+// The letters from start to end are a word of prose: only the first may be a capital, and no name or path goes on beside it.
+function isPlainWord(text: string, start: number, end: number): boolean {
+  if (end - start < PLAIN_LETTERS || joins(text.charCodeAt(end))) return false;
+  const before = text.charCodeAt(start - 1);
+  if (joins(before) || before === DOT) return false;
+  for (let index = start + 1; index < end; index += 1) if (text.charCodeAt(index) < LOWER_A) return false;
+  return true;
 }
 
 function isLetter(code: number): boolean {
   return (code | 32) >= 97 && (code | 32) <= 122;
+}
+
+// Beside one of these a word is part of a name or a path.
+function joins(code: number): boolean {
+  return (code >= 48 && code <= 57) || code === UNDERSCORE || code === SLASH || code === HYPHEN;
 }
 
 // Blanks join the word after them; digits come up to three a token. The end of the text (NaN) costs nothing.
