@@ -1,7 +1,7 @@
 import type { Message } from "../messages/message.ts";
+import { later } from "../timer.ts";
 import { messageOf } from "./announce.ts";
 import { discardedMessages } from "./flush-item.ts";
-import { later } from "./later.ts";
 import type { CompactionPlan } from "./plan.ts";
 import type { LiveSession } from "./session.ts";
 

@@ -1,7 +1,7 @@
 import type { Message } from "../messages/message.ts";
 import type { Claim, ClaimedItem, Outbox } from "../storage/outbox.ts";
+import { later } from "../timer.ts";
 import { decodeFlushItem } from "./flush-item.ts";
-import { later } from "./later.ts";
 
 /** What a memory flush hook is told beside the messages. */
 export interface MemoryFlush {

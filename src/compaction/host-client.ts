@@ -3,6 +3,7 @@ import type { Format } from "../messages/message.ts";
 import { type ClientAnswer, isTooLong, laterAnswer, watch } from "../providers/client-answer.ts";
 import { type Json, objectOf } from "../providers/json.ts";
 import type { Method } from "../providers/overlay.ts";
+import { createNewestMap, type NewestMap } from "../tracing/round.ts";
 import { createHostPreflight, type HostManager, type HostOptions, type HostPreflight } from "./host.ts";
 import type { CompactManager } from "./manager.ts";
 import type { PreflightRequest } from "./ports.ts";
@@ -31,12 +32,15 @@ export interface ClientMethod {
 /** A request that the provider found too long is sent once more at this share of its tokens. */
 const HARDER = 0.5;
 
+/** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
+
 /** Turns methods of a client into such that compact before each call; they reject as the client's own do. */
 export function createClientWrapper(
   options: ClientOptions,
 ): (method: ClientMethod) => (original: Method) => Method {
   const preflight = createHostPreflight(options.manager, options);
-  const reported = new Map<string, unknown>();
+  const reported = createNewestMap<unknown>(MAX_SESSIONS);
   return (method) => (original) => {
     const call = original as unknown as Send;
     const wrapped: Wrapped = { options, method, call, preflight, reported };
@@ -53,7 +57,7 @@ interface Wrapped {
   readonly call: Send;
   readonly preflight: HostPreflight;
   /** The usage of each session's newest answer, until the next call. */
-  readonly reported: Map<string, unknown>;
+  readonly reported: NewestMap<unknown>;
 }
 
 async function run(wrapped: Wrapped, body: Json, rest: unknown): Promise<Made> {

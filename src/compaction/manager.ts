@@ -2,6 +2,7 @@ import { CompactError } from "../errors.ts";
 import { budgetOf, type TriggerDecision, type TriggerReason } from "../policy/trigger.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import { conflict } from "../storage/conflict.ts";
+import { openOnce } from "../storage/open-once.ts";
 import type { Fence } from "../storage/shared.ts";
 import { createTurns } from "../storage/turns.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
@@ -32,7 +33,7 @@ import { type LiveSession, standingState } from "./session.ts";
 import { managerStateOf, runningSummaryOf } from "./session-facts.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import { unsentResults } from "./shorten.ts";
-import { configuredExporters, openStore, type Store } from "./store.ts";
+import { configuredExporters, openStore } from "./store.ts";
 import { summarizersOf } from "./summarizers.ts";
 import { createTelling, type Telling } from "./telling.ts";
 
@@ -70,7 +71,19 @@ export class CompactManager {
   readonly #worker: string;
   readonly #ahead = createAheadRounds();
   readonly #flushing: MemoryFlushing | undefined;
-  #store: Promise<Store> | undefined;
+  readonly #open = openOnce(async () => {
+    const store = await openStore({
+      config: this.config,
+      driver: this.#ports.storage,
+      archiveDriver: this.#ports.archive,
+      worker: this.#worker,
+      now: () => this.#now(),
+      redactor: this.#redactor,
+      warn: (message) => this.#warn(message),
+    });
+    queueMicrotask(() => this.#flushing?.start());
+    return store;
+  });
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
@@ -366,20 +379,6 @@ export class CompactManager {
         elapsedMs: this.#clock() - call.started,
       }),
     };
-  }
-
-  #open(): Promise<Store> {
-    if (this.#store === undefined) queueMicrotask(() => this.#flushing?.start());
-    this.#store ??= openStore({
-      config: this.config,
-      driver: this.#ports.storage,
-      archiveDriver: this.#ports.archive,
-      worker: this.#worker,
-      now: () => this.#now(),
-      redactor: this.#redactor,
-      warn: (message) => this.#warn(message),
-    });
-    return this.#store;
   }
 
   #warn(message: string): void {

@@ -1,10 +1,10 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ClaimedItem, Outbox, OutboxItem } from "../storage/outbox.ts";
+import { later } from "../timer.ts";
 import { messageOf } from "./announce.ts";
 import { type BeforeCompaction, createBeforeCompaction } from "./before-compaction.ts";
 import { type DeliveryOptions, deliver, type MemoryFlushHook, retryAfter } from "./flush-delivery.ts";
 import { decodeFlushItem, discardedMessages, encodeFlushItem } from "./flush-item.ts";
-import { later } from "./later.ts";
 import type { CompactionPlan } from "./plan.ts";
 import type { LiveSession } from "./session.ts";
 import type { SessionState } from "./state.ts";

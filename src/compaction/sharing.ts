@@ -1,7 +1,7 @@
 import { conflict } from "../storage/conflict.ts";
 import { sessionKey } from "../storage/session-key.ts";
 import type { Fence, Leases, SharedStorageDriver } from "../storage/shared.ts";
-import { later } from "./later.ts";
+import { later } from "../timer.ts";
 import type { LiveSession } from "./session.ts";
 import { asAborted } from "./unless-aborted.ts";
 

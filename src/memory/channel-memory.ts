@@ -6,6 +6,7 @@ import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { TextModel } from "../model.ts";
 import { createRedactor } from "../redaction/redactor.ts";
+import { openOnce } from "../storage/open-once.ts";
 import { findChannel } from "./changes/channel-files.ts";
 import { createMemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
@@ -113,7 +114,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
       memoryFlushHook: async (messages, { sessionId, signal }) => {
         if (!parts.writes) return;
         if (parts.closed) throw closedError();
-        await begun(parts);
+        await parts.begun();
         await parts.lane.run(() => parts.intake.now(sessionId, messages, signal));
       },
       beforeCompaction: async (messages, { sessionId, discarded, signal }) => {
@@ -139,7 +140,8 @@ interface Parts {
   readonly intake: Intake;
   readonly warn: (message: string) => void;
   readonly now: () => number;
-  begun: Promise<void> | undefined;
+  /** Once, and again only when it failed. */
+  readonly begun: () => Promise<void>;
   closed: boolean;
 }
 
@@ -160,6 +162,11 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   };
   const context = { ...program, sidecar };
   const lane = createLane(warn);
+  const intake = createIntake({
+    ...{ context, lane },
+    taken: createTaken(channelDir),
+    pending: createPending(channelDir, redactor),
+  });
   return {
     options,
     settings,
@@ -167,15 +174,10 @@ function partsOf(options: ChannelMemoryOptions): Parts {
     sidecar,
     lane,
     refresh: createRefresh({ program, context, lane, thresholds: settings.sessionMemory }),
-    intake: createIntake({
-      context,
-      lane,
-      taken: createTaken(channelDir),
-      pending: createPending(channelDir, redactor),
-    }),
+    intake,
     warn,
     now,
-    begun: undefined,
+    begun: openOnce(() => begin(options, intake)),
     closed: false,
   };
 }
@@ -191,20 +193,15 @@ function harmless<T>(listener: ((value: T) => void) | undefined): (value: T) => 
   };
 }
 
-/** Files and what an earlier process left; once, and again only when it failed. */
-function begun(parts: Parts): Promise<void> {
-  const begin = async (): Promise<void> => {
-    const { workspaceDir, channelDir } = parts.options;
-    await findChannel(parts.options);
-    await ensureWorkspace(workspaceDir);
-    await ensureChannel(channelDir);
-    await parts.intake.resume();
-  };
-  parts.begun ??= begin().catch((error: unknown) => {
-    parts.begun = undefined;
-    throw error;
-  });
-  return parts.begun;
+/** Files and what an earlier process left. */
+async function begin(
+  { workspaceDir, channelDir, user }: ChannelMemoryOptions,
+  intake: Intake,
+): Promise<void> {
+  await findChannel({ workspaceDir, channelDir, user });
+  await ensureWorkspace(workspaceDir);
+  await ensureChannel(channelDir);
+  await intake.resume();
 }
 
 async function recallFrom(
@@ -224,7 +221,7 @@ async function recallFrom(
   };
   if (!enabled) return nothing;
   try {
-    if (parts.writes) await begun(parts);
+    if (parts.writes) await parts.begun();
     const rerank = rerankWithModel && sidecar !== undefined ? { rerank: rerankBy(sidecar) } : {};
     const { workspaceDir, channelDir, user } = options;
     const limits = { maxCandidates, maxInjected, maxChars };
@@ -247,7 +244,7 @@ async function recallFrom(
 
 function afterTurn(parts: Parts, messages: readonly Message[], turn: MemoryTurn): boolean {
   if (!keepsSession(parts) || parts.closed) return false;
-  return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, () => begun(parts));
+  return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
 }
 
 /** MEM-9: the session's state first, then what leaves; a step that fails stops nothing. */
@@ -260,7 +257,7 @@ async function boundary(
   const sessionId = sessionOf(turn);
   const step = async <T>(name: string, work: () => Promise<T>): Promise<T | "failed"> => {
     try {
-      await begun(parts);
+      await parts.begun();
       return await work();
     } catch (error) {
       parts.warn(`${name} failed, and is tried again beside the run: ${messageOf(error)}`);

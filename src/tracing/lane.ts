@@ -1,3 +1,4 @@
+import { later } from "../timer.ts";
 import type { CompactEvent, Exporter, Place } from "./event.ts";
 import type { Report } from "./report.ts";
 
@@ -51,7 +52,7 @@ export function createLane(exporter: Exporter, options: LaneOptions): Lane {
     return parcel;
   };
   const deliver = async (work: () => void | Promise<void>): Promise<boolean> => {
-    const overdue = later(options.patienceMs, () => {
+    const stopWaiting = later(options.patienceMs, () => {
       report("an exporter does not answer; what waits for it is dropped, the oldest first");
     });
     try {
@@ -64,7 +65,7 @@ export function createLane(exporter: Exporter, options: LaneOptions): Lane {
       failing = true;
       return false;
     } finally {
-      clearTimeout(overdue);
+      stopWaiting();
     }
   };
   const send = async ({ open, place }: Parcel): Promise<void> => {
@@ -101,11 +102,4 @@ export function createLane(exporter: Exporter, options: LaneOptions): Lane {
       tellLosses();
     },
   };
-}
-
-/** A timer that keeps no process alive. */
-function later(ms: number, act: () => void): ReturnType<typeof setTimeout> {
-  const timer = setTimeout(act, ms);
-  if (typeof timer === "object" && "unref" in timer) timer.unref();
-  return timer;
 }

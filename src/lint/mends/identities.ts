@@ -84,12 +84,12 @@ function note(editor: Editor, entry: Entry, rule: string, explanation: string): 
 export const partTwins: Step = (bench) => {
   const { list } = bench;
   const editor = createEditor(bench);
+  const textOfFirst = firstTexts(list);
   for (const entry of repeatedIds(list)) {
-    const id = entryId(list.format, entry);
-    const first = list.entries.find((other) => entryId(list.format, other) === id);
+    const id = entryId(list.format, entry) ?? "";
     const index = editor.indexAt(entry.position);
     const rule = "generic/duplicate-entry-id";
-    if (first !== undefined && jsonText(first.native) === jsonText(entry.native)) {
+    if (textOfFirst(id) === jsonText(entry.native)) {
       const removed = wordsOf(entry.message.parts);
       editor.mends.push({ rule, index, action: "dropped", explanation: `a copy of "${id}"`, removed });
       editor.drop(entry.position);
@@ -100,6 +100,22 @@ export const partTwins: Step = (bench) => {
   }
   return editor.finish();
 };
+
+/** Gives the text of the first entry of an id, however often it is asked for. */
+function firstTexts({ format, entries }: ReadList): (id: string) => string | undefined {
+  const firsts = new Map<string, Entry>();
+  for (const entry of entries) {
+    const id = entryId(format, entry);
+    if (id !== undefined && !firsts.has(id)) firsts.set(id, entry);
+  }
+  const texts = new Map<string, string>();
+  return (id) => {
+    const first = firsts.get(id);
+    const text = texts.get(id) ?? (first && jsonText(first.native));
+    if (text !== undefined) texts.set(id, text);
+    return text;
+  };
+}
 
 function withoutId({ format }: ReadList, { native }: Entry): unknown {
   return format === "langchain"

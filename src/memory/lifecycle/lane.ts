@@ -1,6 +1,6 @@
 import { messageOf } from "../../compaction/announce.ts";
 import { retryAfter } from "../../compaction/flush-delivery.ts";
-import { later } from "../../compaction/later.ts";
+import { later } from "../../timer.ts";
 
 /** Work beside the run: one piece at a time, each again later when it fails. */
 export interface Lane {
