@@ -84,8 +84,17 @@ function homeFolder(): string {
   }
 }
 
-/** A reader that leaves (`compact … | head`) is no error; a full disk is. */
+const screens = new WeakMap<NodeJS.WriteStream, Screen>();
+
+/** One for each stream, however often it is asked for: each listens for its errors as long as the process lives. */
 function screenOf(stream: NodeJS.WriteStream): Screen {
+  const screen = screens.get(stream) ?? createScreen(stream);
+  screens.set(stream, screen);
+  return screen;
+}
+
+/** A reader that leaves (`compact … | head`) is no error; a full disk is. */
+function createScreen(stream: NodeJS.WriteStream): Screen {
   let failure: NodeJS.ErrnoException | undefined;
   stream.on("error", (error) => {
     failure ??= error;
