@@ -162,6 +162,17 @@ function newestAssistant(turns: readonly Turn[], count: number): number {
   return own.at(-count) ?? 0;
 }
 
+/** The first place of a rising queue whose value is not below the given one. */
+function placeOf(queue: readonly { readonly value: number }[], value: number): number {
+  let [low, high] = [0, queue.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((queue[middle]?.value ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 class Kept {
   readonly #lines: readonly Line[];
   readonly #kept = new Set<number>();
@@ -200,10 +211,10 @@ class Kept {
       const line = this.#lines[entry.index] as Line;
       if (this.#texts.has(line.text.trim())) continue;
       const value = this.#value(entry.index);
+      if (value <= 0) continue;
       if (value < (queue.at(-1)?.value ?? 0)) {
-        const at = queue.findIndex((other) => other.value >= value);
-        queue.splice(at, 0, { index: entry.index, value });
-      } else if (value > 0 && this.#cost(line) <= this.#room) this.#keep(entry.index);
+        queue.splice(placeOf(queue, value), 0, { index: entry.index, value });
+      } else if (this.#cost(line) <= this.#room) this.#keep(entry.index);
     }
   }
 
