@@ -33,9 +33,9 @@ export interface AgentOptions {
   readonly config?: CompactConfigInput;
   readonly managerPorts?: ManagerPorts;
   readonly memory?: ChannelMemory;
-  /** Where the session is kept (`context.jsonl`, `log.jsonl`); in this process only when left out. */
+  /** Where the session is kept (`context.jsonl`, `log.jsonl`), for one agent at a time; in this process only when left out. */
   readonly channelDir?: string;
-  /** Holds those two files instead of the folder. */
+  /** Holds those two files instead of the folder; that one agent at a time uses them is the host's to see to then. */
   readonly sessionStorage?: StorageDriver;
   /** What relative paths of tools, sub-agents and skills are relative to; the working directory when left out. */
   readonly workspaceDir?: string;

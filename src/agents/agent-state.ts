@@ -48,22 +48,36 @@ export interface AgentState {
 /** Between a session's id and what tells its sub-agents' sessions apart. */
 const SUB_SESSION = "--sub-";
 
-/** Opens the channel's session where there is one. */
-export async function openState(options: AgentOptions): Promise<AgentState> {
-  const {
-    now = () => new Date(),
-    clock = () => performance.now(),
-    newId = () => crypto.randomUUID(),
-  } = options;
-  const emit = (event: AgentEvent): void => state.emit(event);
-  const warn = (diagnostic: Diagnostic): void => state.emit({ type: "warning", diagnostic });
+/** Opens the channel's session where there is one; `check` may throw, and the channel is given back then. */
+export async function openState(
+  options: AgentOptions,
+  check: (state: AgentState) => void = () => undefined,
+): Promise<AgentState> {
+  const { now = () => new Date() } = options;
   const early: Diagnostic[] = [];
-  const journal = journalOf(options, now, (diagnostic) => {
-    if (opened) warn(diagnostic);
-    else early.push(diagnostic);
-  });
-  let opened = false;
-  const stored = await journal?.load();
+  let warn = (diagnostic: Diagnostic): void => void early.push(diagnostic);
+  const journal = journalOf(options, now, (diagnostic) => warn(diagnostic));
+  try {
+    const stored = await journal?.load();
+    const state = stateOf(options, journal, stored);
+    check(state);
+    warn = (diagnostic) => state.emit({ type: "warning", diagnostic });
+    early.forEach(warn);
+    if (stored === undefined) await beginInJournal(state);
+    return state;
+  } catch (error) {
+    await journal?.release();
+    throw error;
+  }
+}
+
+function stateOf(
+  options: AgentOptions,
+  journal: ChannelJournal | undefined,
+  stored: StoredSession | undefined,
+): AgentState {
+  const { clock = () => performance.now(), newId = () => crypto.randomUUID() } = options;
+  const emit = (event: AgentEvent): void => state.emit(event);
   const managers = createManagers(
     options,
     managerPorts(options, () => state),
@@ -84,11 +98,8 @@ export async function openState(options: AgentOptions): Promise<AgentState> {
     emit: (event) => betweenTurns(event, options),
     ...sessionParts(first, { journal, options, clock, emit }),
   };
-  opened = true;
-  early.forEach(warn);
   // The manager refuses what an agent cannot work with: now, not at the first turn.
   managers.managerFor(options.model);
-  if (stored === undefined) await beginInJournal(state);
   return state;
 }
 

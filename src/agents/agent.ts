@@ -31,7 +31,8 @@ export interface SendOptions {
 
 /**
  * An agent with one live session, and one turn at a time: `send`, `compact`, `startNew` and `useModel` reject with
- * `InvalidUsage` while another one is under way. What only looks, and skills, may be asked for meanwhile.
+ * `InvalidUsage` while another one is under way, and with `Conflict` once the channel's folder is another agent's. What
+ * only looks, and skills, may be asked for meanwhile.
  */
 export interface Agent {
   /** Changes with a new session. */
@@ -62,25 +63,39 @@ export interface Agent {
   useSkill(name: string): readonly Diagnostic[];
   /** Puts a skill down; false where it was not in use. */
   endSkill(name: string): boolean;
-  /** Stores everything and waits for work beside the run. */
+  /** Stores everything, waits for work beside the run, and gives the channel's folder back. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the channel's session where there is one, or begins a new one. Rejects with `InvalidConfig` for a manager that
- * sets no `policy.maxToolResultTokens` and for two tools of one name, and with what the folder refuses.
+ * Opens the channel's session where there is one, or begins a new one. One agent at a time has the folder: an earlier one
+ * of this process writes its session no more; where an agent of another process has it, this rejects with `Conflict`.
+ * Rejects with `InvalidConfig` for a manager that sets no `policy.maxToolResultTokens` and for two tools of one name, and
+ * with what the folder refuses.
  */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
-  const state = await openState(options);
-  checkToolNames(state);
+  const state = await openState(options, checkToolNames);
   let busy = false;
-  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+  const begin = async (): Promise<() => void> => {
     if (busy) throw busyError();
     busy = true;
     try {
+      const rest = await state.journal?.atWork();
+      return () => {
+        rest?.();
+        busy = false;
+      };
+    } catch (error) {
+      busy = false;
+      throw error;
+    }
+  };
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    const end = await begin();
+    try {
       return await work();
     } finally {
-      busy = false;
+      end();
     }
   };
   return {
@@ -100,12 +115,11 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       return state.skills.inUse.map(({ skill }) => skill.name);
     },
     async *send(text, { signal } = {}) {
-      if (busy) throw busyError();
-      busy = true;
+      const end = await begin();
       try {
         yield* turnEvents(state, text, signal);
       } finally {
-        busy = false;
+        end();
       }
     },
     context: () => contextOf(state),
@@ -173,8 +187,12 @@ function useSkill(state: AgentState, name: string): readonly Diagnostic[] {
 }
 
 async function close({ managers, options, session, journal }: AgentState): Promise<void> {
-  await journal?.settled();
-  await options.memory?.close(decode(session.messages, "ai-sdk"), { sessionId: session.id });
-  await managers.close();
-  managers.release(session.id);
+  try {
+    await journal?.settled();
+    await options.memory?.close(decode(session.messages, "ai-sdk"), { sessionId: session.id });
+    await managers.close();
+    managers.release(session.id);
+  } finally {
+    await journal?.release();
+  }
 }

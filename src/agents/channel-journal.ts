@@ -7,6 +7,7 @@ import type { StorageDriver } from "../storage/driver.ts";
 import { createFsDriver } from "../storage/drivers/fs.ts";
 import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";
 import type { Journal } from "./agent-session.ts";
+import { type ChannelHold, holdChannel } from "./channel-hold.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 
 /** What a channel keeps of its newest session. */
@@ -18,17 +19,24 @@ export interface StoredSession {
 }
 
 export interface ChannelJournal extends Journal {
-  /** The session as it was left; undefined for a channel without one. */
+  /**
+   * The session as it was left, for one agent alone; undefined for a channel without one. Rejects with `Conflict` where
+   * an agent of another process has the folder.
+   */
   load(): Promise<StoredSession | undefined>;
   /** The list that is stored next is this session's; those before it stay in the log. */
   begin(session: Omit<StoredSession, "messages">): void;
   /** Resolves when the log has everything that was added. */
   settled(): Promise<void>;
+  /** Shows that the agent is at work until that is called off; rejects with `Conflict` where another one has the folder by now. */
+  atWork(): Promise<() => void>;
+  /** Gives the folder back; nothing is written any more. */
+  release(): Promise<void>;
 }
 
 export interface ChannelJournalOptions {
   readonly channelDir: string;
-  /** Where the files go instead of the folder. */
+  /** Where the files go instead of the folder; that one agent at a time writes there is the host's to see to. */
   readonly driver?: StorageDriver | undefined;
   /** What is stored has its secrets taken out. */
   readonly redactor: Redactor;
@@ -58,6 +66,9 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
   const tell = (message: string): void => warn({ code: "session-file", message, place: contextPath });
   const files = options.driver ?? createFsDriver({ root: channelDir, warn: tell });
   let header: Omit<StoredSession, "messages"> = { id: "", related: [] };
+  let hold: ChannelHold | undefined;
+  const write = (work: () => Promise<void>): Promise<void> =>
+    hold === undefined ? work() : hold.write(work);
 
   // A list is stored as a whole again and again: its messages are looked through once.
   const safe = new WeakMap<AgentMessage, string>();
@@ -77,7 +88,7 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
   const rewrite = async (messages: readonly AgentMessage[]): Promise<void> => {
     const first = lineOf({ type: "session", format: 1, ...header });
     const rest = messages.map(contextLine);
-    await files.put(CHANNEL_FILES.context, [first, ...rest].join(""));
+    await write(async () => void (await files.put(CHANNEL_FILES.context, [first, ...rest].join(""))));
   };
   // The log follows beside the run; what it could not take is told with the next message.
   let logged: Promise<void> = Promise.resolve();
@@ -85,7 +96,10 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
 
   return {
     async load() {
-      if (options.driver === undefined) await ensureChannel(channelDir);
+      if (options.driver === undefined) {
+        await ensureChannel(channelDir);
+        hold = await holdChannel(channelDir);
+      }
       const text = (await files.get(CHANNEL_FILES.context))?.value ?? "";
       const stored = readSession(text, (line) =>
         warn({
@@ -112,13 +126,15 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
         });
     },
     async add(message) {
-      await files.append(CHANNEL_FILES.context, contextLine(message));
+      await write(() => files.append(CHANNEL_FILES.context, contextLine(message)));
       const failure = logFailure;
       logFailure = undefined;
       if (failure !== undefined) warn({ ...diagnosticOf(failure), code: "log-not-written" });
     },
     settled: () => logged,
     replace: rewrite,
+    atWork: async () => (await hold?.atWork()) ?? (() => undefined),
+    release: async () => hold?.release(),
   };
 }
 

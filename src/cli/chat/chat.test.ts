@@ -60,14 +60,14 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   const workplace = await createWorkplace(folder);
   const models = createModels(invocation);
   const folders = chatFolders(invocation);
-  const { agent, skills, close } = await openChat({
+  const { agent, skills } = await openChat({
     ...{ invocation, folders, workplace, model: model ?? (await models.first()) },
     permissions: createPermissions({ input, screen, workplace }),
     onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, folder)),
   });
   screen.print(bannerLines({ agent, folders, invocation, terminal }));
   const chat = { agent, screen, input, interrupts, skills, modelNamed: models.named, folder };
-  const ended = runChat({ ...chat, clock: ports.clock }).then(close);
+  const ended = runChat({ ...chat, clock: ports.clock }).then(agent.close);
   const shows: Session["shows"] = (what) => expect.poll(() => shown, { timeout: 10_000 }).toMatch(what);
   await shows("› ");
   return {
@@ -210,10 +210,15 @@ describe("a chat", () => {
     const chat = await start();
     chat.type("fill 100\n");
     await chat.shows(/context [\d,]+ of 16k/);
-    await expect(start()).rejects.toThrow(/another chat \(process \d+\) has .compact.agent.main open/);
     chat.type("/quit\n");
     await chat.ended;
-    expect(existsSync(join(folder, ".compact", "agent", "main", "chat.lock"))).toBe(false);
+    const lock = join(folder, ".compact", "agent", "main", "agent.lock");
+    expect(existsSync(lock)).toBe(false);
+    writeFileSync(lock, JSON.stringify({ pid: 17, machine: "elsewhere" }));
+    await expect(start()).rejects.toThrow(
+      "another agent (process 17 of another machine) has this channel open",
+    );
+    rmSync(lock);
     const again = await start();
     expect(again.shown()).toContain("goes on with 2 messages");
     again.type("\u0004");

@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Agent, createAgent } from "../../agents/agent.ts";
 import type { AgentModel } from "../../agents/agent-model.ts";
 import type { Diagnostic } from "../../agents/diagnostic.ts";
@@ -11,7 +11,6 @@ import { createChannelMemory } from "../../memory/channel-memory.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import { oneLine } from "../render/safe.ts";
-import { lockChannel } from "./lock.ts";
 import { systemPrompt } from "./system-prompt.ts";
 import { readTool } from "./tools/read.ts";
 import { runCommand, runTool } from "./tools/run.ts";
@@ -46,35 +45,14 @@ export interface OpenChatOptions {
 export interface OpenChat {
   readonly agent: Agent;
   readonly skills: readonly Skill[];
-  /** Stores everything; the channel is free for another chat then. */
-  close(): Promise<void>;
 }
 
 /** Opens the channel for this process alone, and the agent with what it was left with. */
 export async function openChat(options: OpenChatOptions): Promise<OpenChat> {
-  const { invocation, folders, onDiagnostic } = options;
-  const { cwd } = invocation.ports;
+  const { folders, onDiagnostic } = options;
   await mkdir(folders.channelDir, { recursive: true, mode: 0o700 });
-  const name = relative(cwd, folders.channelDir) || ".";
-  const unlock = await lockChannel(join(folders.channelDir, "chat.lock"), name);
-  try {
-    const definitions = await loadDefinitions(folders, onDiagnostic);
-    const agent = await agentOf(options, definitions);
-    return {
-      agent,
-      skills: definitions.skills,
-      close: async () => {
-        try {
-          await agent.close();
-        } finally {
-          await unlock();
-        }
-      },
-    };
-  } catch (error) {
-    await unlock();
-    throw error;
-  }
+  const definitions = await loadDefinitions(folders, onDiagnostic);
+  return { agent: await agentOf(options, definitions), skills: definitions.skills };
 }
 
 interface Definitions {

@@ -9,7 +9,7 @@ import { startChat } from "./start-chat.ts";
 it("a chat that fails after it was opened leaves its channel free", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "compact-chat-start-"));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  const lock = join(cwd, ".compact", "agent", "main", "chat.lock");
+  const lock = join(cwd, ".compact", "agent", "main", "agent.lock");
   let wasLocked = false;
   const write = (): void => {
     wasLocked ||= existsSync(lock);

@@ -34,7 +34,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
       onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, ports.cwd), 4),
     });
     const { agent, skills } = opened;
-    close = opened.close;
+    close = agent.close;
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();
     screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
     const modelNamed = models.named;

@@ -1,0 +1,10 @@
+// Opens a channel's agent, plays one turn, and stays until it is killed. Usage: node one-writer-worker.mjs CHANNEL
+import { createAgent, createScriptedModel } from "../../dist/agents/index.js";
+
+const agent = await createAgent({
+  model: createScriptedModel(() => ({ text: "Said by the worker." })),
+  channelDir: process.argv[2],
+  config: { storage: { kind: "memory" } },
+});
+for await (const _ of agent.send("hello"));
+process.send({ opened: true });
