@@ -4,7 +4,11 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    testTimeout: 30_000,
+    setupFiles: ["test/property-seed.ts"],
+    // What is slow on a busy machine has not failed; only what never comes has.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     // One more than there are cores: many tests wait for processes, servers and a browser.
     maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./test/plain-reporter.ts"],

@@ -63,7 +63,7 @@ async function run(...words: string[]): Promise<Running> {
   };
   const code = main(words, ports);
   const said = (): string => written.out + written.err;
-  await vi.waitFor(() => expect(said()).toContain("/open?token="), { timeout: 20_000 });
+  await expect.poll(said).toContain("/open?token=");
   const link = /http:\S+\/open\?token=\S+/.exec(said())?.[0] ?? "";
   const opened = await fetch(link, { redirect: "manual" });
   const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
@@ -86,7 +86,7 @@ const heads = async (running: Running) => (await running.get<SessionList>("/api/
 describe("compact view", () => {
   it("plays a transcript", async () => {
     const running = await run("view", "session.json", "--window", "4k");
-    await vi.waitFor(async () => expect((await heads(running))[0]?.live).toBe(false), { timeout: 20_000 });
+    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
     const [head] = await heads(running);
     expect(head).toMatchObject({ source: "transcript", window: 4000, counts: { messages: 60, steps: 30 } });
     expect(head?.counts.compactions).toBeGreaterThan(1);
@@ -109,13 +109,13 @@ describe("compact view", () => {
     });
     await manager.manualCompact("second", conversation());
     await manager.flush();
-    await vi.waitFor(async () => expect(await heads(running)).toHaveLength(2), { timeout: 10_000 });
+    await expect.poll(() => heads(running)).toHaveLength(2);
     expect(await running.stop()).toBe(0);
   });
 
   it("reads a file of events, follows it, and says what is no event", async () => {
     const running = await run("view", "events.jsonl");
-    await vi.waitFor(async () => expect(await heads(running)).toHaveLength(1));
+    await expect.poll(() => heads(running)).toHaveLength(1);
     expect((await heads(running))[0]).toMatchObject({ id: "agent", source: "events", window: 4000 });
     const at = "2026-01-01T00:00:00.000Z";
     const event = {
@@ -127,8 +127,8 @@ describe("compact view", () => {
       properties: {},
     };
     appendFileSync(join(folder, "events.jsonl"), `${JSON.stringify(event)}\nno event\n`);
-    await vi.waitFor(async () => expect(await heads(running)).toHaveLength(2), { timeout: 5000 });
-    await vi.waitFor(() => expect(running.err()).toContain("1 of the lines in events.jsonl are no events"));
+    await expect.poll(() => heads(running)).toHaveLength(2);
+    await expect.poll(running.err).toContain("1 of the lines in events.jsonl are no events");
     expect(await running.stop()).toBe(0);
   });
 
@@ -144,7 +144,7 @@ describe("compact view", () => {
     ].map((one) => JSON.stringify(one).replace('"HERE"', "[".repeat(50_000) + "]".repeat(50_000)));
     writeFileSync(join(folder, "odd.jsonl"), `${lines.join("\n")}\n`);
     const running = await run("view", "odd.jsonl");
-    await vi.waitFor(async () => expect((await heads(running))[0]?.counts.spans).toBe(5));
+    await expect.poll(async () => (await heads(running))[0]?.counts.spans).toBe(5);
     expect(await running.stop()).toBe(0);
   });
 
@@ -157,7 +157,7 @@ describe("compact view", () => {
     });
     await manager.preflight("sender", conversation());
     await manager.flush();
-    await vi.waitFor(async () => expect((await heads(running)).map(({ id }) => id)).toContain("sender"));
+    await expect.poll(async () => (await heads(running)).map(({ id }) => id)).toContain("sender");
     const view = await running.get<SessionView>("/api/sessions/sender");
     expect(view.compactions).toHaveLength(1);
     expect(view.spans.some(({ parent }) => parent !== undefined)).toBe(true);
@@ -168,8 +168,8 @@ describe("compact view", () => {
     const running = await run("replay", "session.json", "--window", "4k", "--view", "--json");
     expect(await heads(running)).toEqual([]);
     const events = await running.get<Response>("/api/events");
-    await vi.waitFor(async () => expect((await heads(running))[0]?.live).toBe(false), { timeout: 20_000 });
-    await vi.waitFor(() => expect(JSON.parse(running.out())).toHaveProperty("rounds"));
+    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
+    await expect.poll(() => JSON.parse(running.out())).toHaveProperty("rounds");
     await events.body?.cancel();
     expect(await running.stop()).toBe(0);
   });

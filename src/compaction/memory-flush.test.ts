@@ -222,7 +222,7 @@ describe("a memory flush whose process died", () => {
     await deadProcess(storage);
     const { manager, heard } = setUp({ now: () => new Date(Date.now() + 60_000) }, storage);
     await manager.preflight("another chat", turns(0, 1));
-    await vi.waitFor(() => expect(heard.length).toBe(1));
+    await expect.poll(() => heard.length).toBe(1);
   });
 
   it("RUN-5 waits while the compaction may still be committed, and is dropped when another was", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { StorageDriver } from "../storage/driver.ts";
 import { createDriverOutbox } from "../storage/driver-outbox.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
@@ -69,7 +69,7 @@ describe("two workers on one session", () => {
     const storage = sharedDriver(createMemoryDriver());
     const { summarizer, asked, letGo } = heldSummarizer();
     const calls = [1, 2, 3].map(() => open(storage, { summarizer }).preflight("s", turns(28)));
-    await vi.waitFor(() => expect(asked()).toBe(1));
+    await expect.poll(asked).toBe(1);
     letGo();
     const results = await Promise.all(calls);
     expect(asked()).toBe(1);
@@ -104,7 +104,7 @@ describe("two workers on one session", () => {
     const storage = createMemoryDriver();
     const slow = heldSummarizer();
     const late = open(storage, { summarizer: slow.summarizer }).preflight("s", turns(28));
-    await vi.waitFor(() => expect(slow.asked()).toBe(1));
+    await expect.poll(slow.asked).toBe(1);
     const first = await open(storage).preflight("s", turns(28));
     slow.letGo();
     const second = await late;
@@ -119,7 +119,7 @@ describe("two workers on one session", () => {
     const storage = createMemoryDriver();
     const slow = heldSummarizer();
     const late = open(storage, { summarizer: slow.summarizer }).preflight("s", turns(28));
-    await vi.waitFor(() => expect(slow.asked()).toBe(1));
+    await expect.poll(slow.asked).toBe(1);
     const other = open(storage);
     for (let turn = 28; turn < 80; turn++) await other.preflight("s", turns(turn));
     const before = await storage.get("s/state.json");

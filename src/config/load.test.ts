@@ -188,11 +188,12 @@ models:
 });
 
 describe("hostile files", () => {
-  /** What is refused, and in how many milliseconds. */
+  /** What is refused, and with how many milliseconds of the processor. */
   const timed = (text: string): { first: string; elapsed: number } => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     const [first = "accepted"] = problems(text);
-    return { first, elapsed: performance.now() - start };
+    const { user, system } = process.cpuUsage(start);
+    return { first, elapsed: (user + system) / 1000 };
   };
 
   it("aliases that multiply are refused with their line", () => {

@@ -99,9 +99,9 @@ describe("the registry", () => {
       content: "go on",
     }));
     const grown: Message[] = [];
-    const start = performance.now();
+    const start = process.cpuUsage();
     for (const entry of list) grown.push(...decode([entry], "openai-chat", grown));
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(5000);
     expect(grown.map(({ id }) => id)).toEqual(decode(list, "openai-chat").map(({ id }) => id));
   });
 

@@ -115,9 +115,9 @@ describe("groupUnits", () => {
       ...ids.flatMap((id) => [message("assistant", call(id)), message("user", text("wait"))]),
       ...ids.map((id) => message("tool", result(id), result(`${Number(id) + 1}`))),
     ];
-    const start = performance.now();
+    const start = process.cpuUsage();
     const [tied, ...others] = groupUnits(list);
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(3000);
     expect([tied?.indexes.length, tied?.calls, tied?.open]).toEqual([20_000, 10_000, 0]);
     expect(others.every((unit) => unit.kind === "message")).toBe(true);
   });

@@ -221,9 +221,9 @@ describe("custom patterns", () => {
 
   it("RED-4 takes its time from the text's length, with patterns that make others wait for ever", () => {
     const { redactText } = createRedactor({ patterns: ["(?:a|aa)+$", "a*a*a*a*b", "(?:a|a|b)*c"] });
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(redactText(`${"a".repeat(20_000)}!`)).toBe(`${"a".repeat(20_000)}!`);
-    expect(performance.now() - started).toBeLessThan(4000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(4000);
   });
 
   it("RED-4 refuses what cannot be matched in linear time, with a hint", () => {
@@ -274,9 +274,9 @@ describe("attacks", () => {
   it("attack 27: RED-4 text of 1 MB made to stall is redacted in time", () => {
     for (const piece of ["eyJaaaaaaaaa."]) {
       const text = `password=hunter2\n${piece.repeat(1_000_000 / piece.length)}`;
-      const started = performance.now();
+      const started = process.cpuUsage();
       expect(redact(text)).not.toContain("hunter2");
-      expect(performance.now() - started).toBeLessThan(6100);
+      expect(process.cpuUsage(started).user / 1000).toBeLessThan(6100);
     }
   });
 

@@ -368,10 +368,10 @@ describe("wordsOf", () => {
   });
 
   it("takes linear time on text without a break, and knows it by its beginning", () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(wordsOf("aB".repeat(500_000)).length).toBeLessThan(3000);
     expect(wordsOf("/".repeat(1_000_000))).toEqual([]);
     expect(wordsOf("部".repeat(200_000)).length).toBe(399_999);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(5000);
   });
 });

@@ -88,10 +88,10 @@ describe("lookUpModel", () => {
   });
 
   it("does not take long over a name that is none", () => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     expect(lookUpModel("[".repeat(60_000)).found).toBe("default");
     expect(lookUpModel("gpt-4o[a][b").matched).toBe("gpt-4o");
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(500);
   });
 
   it("never takes a price from a snapshot's base or a sibling", () => {

@@ -284,9 +284,11 @@ describe("remembering", () => {
     total();
     const times = Array.from({ length: 9 }, (_, round) => {
       list.push(message("user", text(`newest ${round} ${"and something more ".repeat(100)}`)));
-      const start = performance.now();
+      // Time of the processor: other work on the machine does not count.
+      const start = process.cpuUsage();
       total();
-      return performance.now() - start;
+      const { user, system } = process.cpuUsage(start);
+      return (user + system) / 1000;
     });
     expect(times.sort((left, right) => left - right)[4]).toBeLessThan(10);
   });

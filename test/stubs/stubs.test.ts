@@ -178,8 +178,7 @@ describe.each(APIS)("the stub of %s", (api) => {
       setTimeout(() => control.abort(), pause);
       await expect(response.text()).rejects.toThrow(/abort/);
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(stub?.requests.slice(-2).map(({ aborted }) => aborted)).toEqual([true, true]);
+    await expect.poll(() => stub?.requests.slice(-2).map(({ aborted }) => aborted)).toEqual([true, true]);
   });
 
   it("says the last answer again when it is stale", async () => {

@@ -14,7 +14,8 @@ export interface OutboxCase {
   run(given: OutboxUnderTest): Promise<void>;
 }
 
-const MS = 150;
+/** Longer than any of these cases takes: only `pass` ends a claim. */
+const MS = 60_000;
 const one: Claim = { by: "one", ms: MS };
 const two: Claim = { by: "two", ms: MS };
 const item = (id: string, session = "s"): OutboxItem => ({

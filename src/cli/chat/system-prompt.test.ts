@@ -24,8 +24,8 @@ describe("the system prompt", () => {
 
   it("is there at once, whatever the headings look like", async () => {
     const line = "#".repeat(10_000);
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(await promptWith(`${line}\nUse tabs.\n`)).toContain("Use tabs.");
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(1000);
   });
 });

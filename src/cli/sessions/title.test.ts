@@ -22,7 +22,7 @@ it("a title is the document's own, else the user's first words", async () => {
 });
 
 it("a document made to be slow to search is given up on at once", async () => {
-  const started = performance.now();
+  const started = process.cpuUsage();
   expect(await titleOf(`{${'"type":"user"'.repeat(40_000)}`)).toBeUndefined();
-  expect(performance.now() - started).toBeLessThan(3000);
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(3000);
 });

@@ -124,9 +124,9 @@ describe("answerJson", () => {
       '"{'.repeat(100_000),
       '{"a": "x" '.repeat(20_000),
     ]) {
-      const started = performance.now();
+      const started = process.cpuUsage();
       answerJson(text);
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
     }
   });
 });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { hasEnded, machine } from "./fs-temps.ts";
 
@@ -15,12 +16,14 @@ it("knows of processes here whether they have ended, and of others nothing", asy
 it.skipIf(process.platform !== "linux")(
   "takes one for ended whose parent does not ask for its end",
   async () => {
-    // The shell starts a process that ends at once and becomes another that never waits for it.
-    const parent = spawn("sh", ["-c", "sh -c 'echo $$' & exec sleep 30"]);
+    // The shell starts a process and becomes another that never waits for it; only then does the first end.
+    const parent = spawn("sh", ["-c", "exec 3<&0; sh -c 'echo $$; read line <&3' & exec sleep 60"]);
     const pid = await new Promise<number>((resolve) => {
       parent.stdout.once("data", (text: Buffer) => resolve(Number(text.toString())));
     });
     try {
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n");
+      parent.stdin.end("\n");
       await expect.poll(() => hasEnded(machine(), pid)).toBe(true);
       expect(() => process.kill(pid, 0)).not.toThrow();
     } finally {

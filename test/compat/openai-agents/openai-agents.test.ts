@@ -288,10 +288,9 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ version, name
       const agent = new sdk.Agent({ name: "a", model: "gpt-4o" });
       const started = performance.now();
       for (let run = 0; run < 3; run += 1) await runner.run(agent, [...history(), user("now")]);
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(performance.now() - started).toBeLessThan(20_000);
       expect(textsOf(model.requests[2]?.input ?? [])).toHaveLength(21);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      expect(events.some((event) => /error|warning/.test(event.name))).toBe(true);
+      await expect.poll(() => events.map(({ name }) => name).join()).toMatch(/error|warning/);
     });
 
     it("refuses a list over the budget with a hint when nothing can be archived", async () => {
