@@ -8,3 +8,4 @@ const agent = await createAgent({
 });
 for await (const _ of agent.send("hello"));
 process.send({ opened: true });
+setInterval(() => undefined, 60_000);
