@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ensureChannel } from "../memory/files/ensure.ts";
 import { CHANNEL_FILES } from "../memory/files/names.ts";
+import { copyWith } from "../messages/native.ts";
 import { objectOf, textOf } from "../providers/json.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { StorageDriver } from "../storage/driver.ts";
@@ -142,17 +143,33 @@ function lineOf(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** The message without secrets; reasoning that held one is left out, because what was signed must not be edited. */
+/**
+ * The message without secrets. Reasoning that held one leaves, with all reasoning of the message, because what was signed
+ * must not be edited; so do the ids by which its provider would ask for it.
+ */
 function withoutSecrets(message: AgentMessage, redactor: Redactor): AgentMessage {
   if (message.role !== "assistant" || typeof message.content === "string")
     return redactor.redactValue(message) as AgentMessage;
-  const clean = message.content.filter(
+  const isClean = message.content.every(
     (part) => part.type !== "reasoning" || redactor.redactText(part.text) === part.text,
   );
-  const content = clean.map((part) =>
+  const kept = isClean
+    ? message.content
+    : message.content.filter(({ type }) => type !== "reasoning").map(withoutItemId);
+  const content = kept.map((part) =>
     part.type === "reasoning" ? part : (redactor.redactValue(part) as typeof part),
   );
   return { role: "assistant", content };
+}
+
+/** OpenAI refuses an item by its id where the reasoning item that it followed is missing. */
+function withoutItemId<Part extends { readonly providerOptions?: unknown }>(part: Part): Part {
+  const providers = Object.entries(objectOf(part.providerOptions));
+  if (!providers.some(([, options]) => "itemId" in objectOf(options))) return part;
+  const providerOptions = Object.fromEntries(
+    providers.map(([name, options]) => [name, copyWith(objectOf(options), { itemId: undefined })]),
+  );
+  return { ...part, providerOptions };
 }
 
 function readSession(
@@ -214,7 +231,8 @@ function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
         list.push({ role: "tool", content: [...content, ...answerAll(missing, CUT_OFF).content] });
       return;
     }
-    list.push(message);
+    // Of one that only thought, and of a secret, nothing was stored.
+    if (message.content.length > 0) list.push(message);
     const next = messages[index + 1];
     const calls = callsOf(message);
     if (calls.length > 0 && next?.role !== "tool") list.push(answerAll(calls, CUT_OFF));
