@@ -309,12 +309,14 @@ describe("-o", () => {
     expect(readFileSync(join(folder, "precious.json"), "utf8")).not.toBe("mine");
   });
 
-  it("replaces the input only when -o names it, and leaves no temporary file", async () => {
+  it("replaces the input only when -o names it with --force, and leaves no temporary file", async () => {
     const file = session();
     const before = readFileSync(join(folder, file), "utf8");
     await run([file]);
+    const refused = await run([file, "-o", `./${file}`]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("is the file that is read")]);
     expect(readFileSync(join(folder, file), "utf8")).toBe(before);
-    expect((await run([file, "-o", `./${file}`])).code).toBe(0);
+    expect((await run([file, "-o", `./${file}`, "--force"])).code).toBe(0);
     expect(readFileSync(join(folder, file), "utf8").length).toBeLessThan(before.length);
     expect(readdirSync(folder).sort()).toEqual([".compact", "session.json"]);
   });
@@ -357,7 +359,7 @@ describe("-o", () => {
   it("writes a sound session as it is, says so, and leaves the input itself untouched", async () => {
     const file = session();
     const before = statSync(join(folder, file));
-    expect((await run(["repair", file, "-o", file])).code).toBe(0);
+    expect((await run(["repair", file, "-o", file, "--force"])).code).toBe(0);
     expect(statSync(join(folder, file)).ino).toBe(before.ino);
     expect((await run(["repair", file, "-o", "copy.json"])).out).toContain("Written to copy.json.");
     expect(readFileSync(join(folder, "copy.json"))).toEqual(readFileSync(join(folder, file)));
@@ -367,7 +369,7 @@ describe("-o", () => {
     const file = session();
     const grown = body(60);
     let steps = 0;
-    const { code, err } = await run([file, "-o", file], {
+    const { code, err } = await run([file, "-o", file, "--force"], {
       clock: () => {
         steps += 1;
         if (steps === 2) writeFileSync(join(folder, file), grown);

@@ -138,7 +138,7 @@ describe("compact redact", () => {
     expect(refused.err).toContain("--force");
     expect((await redact(["env", "-o", "taken", "--force"])).code).toBe(0);
     expect(read("taken")).toBe(CLEAN_ENV);
-    expect((await redact(["env", "-o", "env"])).code).toBe(0);
+    expect((await redact(["env", "-o", "env", "--force"])).code).toBe(0);
     expect(read("env")).toBe(CLEAN_ENV);
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });

@@ -21,7 +21,7 @@ export interface Destination {
   readonly replaces: boolean;
 }
 
-/** Checks that a result may be written there; throws `InvalidUsage` for a file that is there already. */
+/** Checks that a result may be written there; throws `InvalidUsage` for a file that is there already, the input too. */
 export async function checkDestination(
   name: string,
   source: Source,
@@ -48,8 +48,9 @@ export async function checkDestination(
     });
   }
   const isInput = path === input;
-  if (!isInput && !force) {
-    throw new CompactError("InvalidUsage", `-o ${name} is there already`, {
+  if (!force) {
+    const what = isInput ? "is the file that is read" : "is there already";
+    throw new CompactError("InvalidUsage", `-o ${name} ${what}`, {
       place: "-o",
       hint: "Add --force to replace it, or name another file.",
     });
