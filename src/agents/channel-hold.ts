@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { CompactError } from "../errors.ts";
 import { CLAIM_LEASE_MS, type ClaimOwner, takeClaim } from "../memory/files/claim.ts";
 import { createTurns } from "../storage/turns.ts";
-import { later } from "../timer.ts";
 
 /** The right of one agent to write a channel's session. */
 export interface ChannelHold {
@@ -44,7 +43,7 @@ export async function holdChannel(channelDir: string): Promise<ChannelHold> {
         // A disk that fails ends no work: what cannot be written is told where it is written.
         if (CompactError.isInstance(error)) throw error;
       });
-      return later(CLAIM_LEASE_MS / 3, () => void claim.renew().catch(() => false), true);
+      return claim.keep();
     },
     release: () =>
       inTurn(path, async () => {

@@ -217,25 +217,26 @@ function isMessage(value: unknown): value is AgentMessage {
 
 /** The list with every call answered: a process that died may have left some open, or results whose call is lost. */
 function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
-  const list: AgentMessage[] = [];
-  messages.forEach((message, index) => {
-    const open = callsOf(messages[index - 1] ?? message);
-    if (message.role === "tool") {
-      const known = new Set(
-        messages[index - 1]?.role === "assistant" ? open.map((call) => call.toolCallId) : [],
-      );
-      const content = message.content.filter(({ toolCallId }) => known.has(toolCallId));
-      const given = new Set(content.map(({ toolCallId }) => toolCallId));
-      const missing = open.filter(({ toolCallId }) => known.has(toolCallId) && !given.has(toolCallId));
-      if (known.size > 0)
-        list.push({ role: "tool", content: [...content, ...answerAll(missing, CUT_OFF).content] });
-      return;
-    }
+  return messages.flatMap((message, index): AgentMessage[] => {
+    if (message.role === "tool") return answersTo(messages[index - 1], message);
     // Of one that only thought, and of a secret, nothing was stored.
-    if (message.content.length > 0) list.push(message);
-    const next = messages[index + 1];
+    if (message.content.length === 0) return [];
     const calls = callsOf(message);
-    if (calls.length > 0 && next?.role !== "tool") list.push(answerAll(calls, CUT_OFF));
+    const isOpen = calls.length > 0 && messages[index + 1]?.role !== "tool";
+    return isOpen ? [message, answerAll(calls, CUT_OFF)] : [message];
   });
-  return list;
+}
+
+/** The results that answer calls of the message before them, and what stands for those that are missing. */
+function answersTo(
+  caller: AgentMessage | undefined,
+  { content }: AgentMessage & { readonly role: "tool" },
+): AgentMessage[] {
+  const calls = caller === undefined ? [] : callsOf(caller);
+  if (calls.length === 0) return [];
+  const known = new Set(calls.map(({ toolCallId }) => toolCallId));
+  const results = content.filter(({ toolCallId }) => known.has(toolCallId));
+  const given = new Set(results.map(({ toolCallId }) => toolCallId));
+  const missing = calls.filter(({ toolCallId }) => !given.has(toolCallId));
+  return [{ role: "tool", content: [...results, ...answerAll(missing, CUT_OFF).content] }];
 }

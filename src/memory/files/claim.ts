@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemCode } from "../../storage/drivers/fs-errors.ts";
 import { dropTemp, hasEnded, machine, tempName } from "../../storage/drivers/fs-temps.ts";
+import { later } from "../../timer.ts";
 
 /** Milliseconds after its last sign that an owner is taken to be gone where its process cannot be asked for. */
 export const CLAIM_LEASE_MS = 30_000;
@@ -13,6 +14,8 @@ export const CLAIM_LEASE_MS = 30_000;
 export interface Claim {
   /** A sign that the owner is there; false once somebody else has the claim. */
   renew(): Promise<boolean>;
+  /** Gives such signs until it is called off. */
+  keep(): () => void;
   release(): Promise<void>;
 }
 
@@ -60,16 +63,18 @@ interface Process {
 }
 
 function claimOf(path: string, mine: string): Claim {
+  const renew = async (): Promise<boolean> => {
+    // Who took it away by mistake puts it back at once.
+    for (const wait of [10, 40, 0]) {
+      const found = await renewed(path, mine);
+      if (found !== undefined) return found;
+      await sleep(wait);
+    }
+    return false;
+  };
   return {
-    async renew() {
-      // Who took it away by mistake puts it back at once.
-      for (const wait of [10, 40, 0]) {
-        const found = await renewed(path, mine);
-        if (found !== undefined) return found;
-        await sleep(wait);
-      }
-      return false;
-    },
+    renew,
+    keep: () => later(CLAIM_LEASE_MS / 3, () => void renew().catch(() => false), true),
     release: () => takeAway(path, mine),
   };
 }

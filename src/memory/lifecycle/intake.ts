@@ -46,10 +46,9 @@ export function createIntake({ context, taken, pending, lane }: IntakePorts): In
     return inTurn("intake", () => takeIn(sessionId, lessons, signal));
   };
   const take = (range: PendingRange): void => {
-    lane.keepTrying(`taking messages in (${range.id.slice(0, 8)})`, async (signal) => {
-      await now(range.sessionId, range.messages, signal);
-      await pending.remove(range);
-    });
+    lane.keepTrying(`taking messages in (${range.id.slice(0, 8)})`, (signal) =>
+      pending.takeIn(range, () => now(range.sessionId, range.messages, signal)),
+    );
   };
   return {
     now,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Message } from "../../messages/message.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { WORK_FOLDER } from "../changes/channel-files.ts";
+import { takeClaim } from "../files/claim.ts";
 import { createFile, readMemoryFile } from "../files/write-file.ts";
 
 /** Messages that wait to be taken in. */
@@ -18,8 +19,14 @@ export interface Pending {
   /** Durable when it resolves, secrets taken out. */
   add(sessionId: string, messages: readonly Message[]): Promise<PendingRange>;
   all(): Promise<readonly PendingRange[]>;
-  remove(range: PendingRange): Promise<void>;
+  /**
+   * Takes a range in with `work`, after which it waits no more; it does after a rejection. Nothing where somebody else is
+   * at it, of this process or another one, or was.
+   */
+  takeIn(range: PendingRange, work: () => Promise<unknown>): Promise<void>;
 }
+
+const CLAIM = ".claim";
 
 export function createPending(channelDir: string, redactor: Pick<Redactor, "redactValue">): Pending {
   const folder = join(channelDir, WORK_FOLDER, "pending");
@@ -33,10 +40,28 @@ export function createPending(channelDir: string, redactor: Pick<Redactor, "reda
     },
     async all() {
       const names = await readdir(folder).catch(() => []);
+      // Left by a process that ended between its range and its claim.
+      const done = names.filter(
+        (name) => name.endsWith(CLAIM) && !names.includes(name.slice(0, -CLAIM.length)),
+      );
+      await Promise.all(done.map((name) => rm(join(folder, name), { force: true })));
       const read = names.filter((name) => name.endsWith(".json")).map((name) => readRange(folder, name));
       return (await Promise.all(read)).flat();
     },
-    remove: ({ id }) => rm(join(folder, id), { force: true }),
+    async takeIn({ id }, work) {
+      const path = join(folder, id);
+      const taken = await takeClaim(`${path}${CLAIM}`, { fromItself: false });
+      if ("owner" in taken) return;
+      const stopKeeping = taken.claim.keep();
+      try {
+        if ((await readMemoryFile(path)) === undefined) return;
+        await work();
+        await rm(path, { force: true });
+      } finally {
+        stopKeeping();
+        await taken.claim.release();
+      }
+    },
   };
 }
 
