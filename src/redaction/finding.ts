@@ -7,6 +7,12 @@ export interface Finding {
   readonly kind: string;
 }
 
+/** Characters `start` to `end` of a text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A layer of redaction: what it finds in a text, in any order, overlaps allowed. */
 export type Finder = (text: string) => Iterable<Finding>;
 
@@ -32,4 +38,14 @@ export function replaceFindings(text: string, findings: readonly Finding[]): str
   }
   pieces.push(text.slice(copied));
   return pieces.join("");
+}
+
+/** Where `replaceFindings` put something, in the text that it gives. */
+export function replacements(findings: readonly Finding[]): Span[] {
+  let shift = 0;
+  return findings.map(({ start, end }) => {
+    const at = start + shift;
+    shift += REDACTED.length - (end - start);
+    return { start: at, end: at + REDACTED.length };
+  });
 }

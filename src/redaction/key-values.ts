@@ -1,4 +1,4 @@
-import type { Finding } from "./finding.ts";
+import type { Finding, Span } from "./finding.ts";
 import { HINT, isHintingName, SECRET_NAME } from "./secret-names.ts";
 import { isBareSecret, isQuotedSecret, looksGenerated, type ValueContext } from "./secret-values.ts";
 
@@ -18,11 +18,6 @@ const GENERATED = /[A-Za-z0-9_.+/=~-]{12,512}/y;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const KIND = "named-value";
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** The values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
 export function* findKeyValues(text: string): Generator<Finding> {

@@ -1,6 +1,14 @@
 import { findAnchoredTokens } from "./anchored-tokens.ts";
 import { compilePatterns } from "./custom-patterns.ts";
-import { type Finder, type Finding, joinFindings, replaceFindings } from "./finding.ts";
+import { findAround } from "./find-around.ts";
+import {
+  type Finder,
+  type Finding,
+  joinFindings,
+  replaceFindings,
+  replacements,
+  type Span,
+} from "./finding.ts";
 import { mayHoldJsonLines, redactJsonText } from "./json-text.ts";
 import { redactJson } from "./json-values.ts";
 import { findKeyValues } from "./key-values.ts";
@@ -43,14 +51,11 @@ export const REDACTION_OFF_WARNING =
 /** What stands in place of a text that could not be searched in time, or whose search failed. */
 export const WITHHELD = "<REDACTED:withheld>";
 
-const BUILT_IN: readonly Finder[] = [
-  findPrivateKeys,
-  findTokens,
-  findAnchoredTokens,
-  findKeyValues,
-  findPlaces,
-  findKubernetesSecrets,
-];
+/** What they find they find in the text around it. */
+const NEAR: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findPlaces];
+/** These follow a text from its beginning to its end, before the others and behind them. */
+const FIRST: readonly Finder[] = [findPrivateKeys];
+const LAST: readonly Finder[] = [findKubernetesSecrets];
 const DEADLINE = 5000;
 /** What is taken out can bare something beside it; two rounds settle it, more are for hostile text. */
 const MOST_ROUNDS = 6;
@@ -69,8 +74,9 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     onWarning?.(REDACTION_OFF_WARNING);
     return { enabled, redactText: (text) => text, redactValue: (value) => value };
   }
-  const finders = [...BUILT_IN, custom, ...(options.personal === true ? [findPersonal] : [])];
-  const search = createSearch(finders, options);
+  const last = [...LAST, custom, ...(options.personal === true ? [findPersonal] : [])];
+  const finders = [...FIRST, ...NEAR, ...last];
+  const search = createSearch(last, options);
   const redactText = (text: string): string => {
     if (text.length < 4) return text;
     try {
@@ -88,12 +94,22 @@ interface Search {
   settle(text: string): string;
 }
 
-function createSearch(finders: readonly Finder[], options: RedactorOptions): Search {
+/** A text after a round. */
+interface Round {
+  readonly text: string;
+  /** What stands in place of secrets now; undefined where other places may have changed as well. */
+  readonly replaced?: readonly Span[];
+}
+
+function createSearch(last: readonly Finder[], options: RedactorOptions): Search {
   const { deadline = DEADLINE, clock = () => performance.now(), onFinding } = options;
   let depth = 0;
   let end = Number.POSITIVE_INFINITY;
 
-  const findAll = (text: string): Finding[] => {
+  const checkTime = (): void => {
+    if (clock() > end) throw new RangeError("the time for this text is over");
+  };
+  const findBy = (finders: readonly Finder[], text: string): Finding[] => {
     const found: Finding[] = [];
     for (const finder of finders) {
       for (const finding of finder(text)) {
@@ -102,39 +118,38 @@ function createSearch(finders: readonly Finder[], options: RedactorOptions): Sea
       }
       checkTime();
     }
-    return joinFindings(found);
-  };
-  const checkTime = (): void => {
-    if (clock() > end) throw new RangeError("the time for this text is over");
+    return found;
   };
   const onNamed = (): void => onFinding?.("named-value");
-  const plain = (text: string): string => {
-    const found = findAll(text);
+  const plain = (text: string, replaced?: readonly Span[]): Round => {
+    const around = replaced && findAround(text, replaced, (part) => findBy(NEAR, part));
+    const near = around ?? findBy(NEAR, text);
+    const found = joinFindings([...findBy(FIRST, text), ...near, ...findBy(last, text)]);
     for (const { kind } of found) onFinding?.(kind);
-    return replaceFindings(text, found);
+    return { text: replaceFindings(text, found), replaced: replacements(found) };
   };
-  const once = (text: string): string => {
+  const once = ({ text, replaced }: Round): Round => {
     if (depth > DEEPEST_JSON) return plain(text);
     const inJson = (inner: string): string => (inner.length < 4 ? inner : nested(inner));
-    const whole = redactJsonText(text, { redactText: inJson, onNamed });
-    if (whole !== undefined) return whole;
-    return mayHoldJsonLines(text)
-      ? eachLine(text, { plain, json: (line) => redactJsonText(line, { redactText: inJson, onNamed }) })
-      : plain(text);
+    const json = (part: string): string | undefined => redactJsonText(part, { redactText: inJson, onNamed });
+    const whole = json(text);
+    if (whole !== undefined) return { text: whole };
+    if (!mayHoldJsonLines(text)) return plain(text, replaced);
+    return { text: eachLine(text, { plain: (part) => plain(part).text, json }) };
   };
   const rounds = (text: string): string => {
-    let before = text;
+    let before: Round = { text };
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const after = once(before);
-      if (after === before) return after;
+      if (after.text === before.text) break;
       before = after;
     }
-    return before;
+    return before.text;
   };
   const nested = (text: string): string => {
     depth += 1;
     try {
-      return once(text);
+      return once({ text }).text;
     } finally {
       depth -= 1;
     }

@@ -27,8 +27,8 @@ const REMEMBERED = 4;
 
 /** Formats by the code of their first two characters, the longest prefix first. */
 const BY_BEGINNING = beginnings(TOKEN_FORMATS.map(compiled));
-const CAN_BEGIN = new Uint8Array(ASCII);
-for (const code of BY_BEGINNING.keys()) CAN_BEGIN[Math.floor(code / ASCII)] = 1;
+const CAN_BEGIN = new Uint8Array(ASCII * ASCII);
+for (const code of BY_BEGINNING.keys()) CAN_BEGIN[code] = 1;
 const MEMBERS = Object.fromEntries(
   Object.entries(ALPHABETS).map(([name, characters]) => [name, membersOf(characters)]),
 ) as Record<Alphabet, Uint8Array>;
@@ -43,11 +43,10 @@ export function findTokens(text: string): Finding[] {
   const last = text.length - 1;
   for (let index = 0; index < last; index++) {
     const first = text.charCodeAt(index);
-    if (first >= ASCII || CAN_BEGIN[first] === 0) continue;
     const second = text.charCodeAt(index + 1);
-    const candidates = second < ASCII ? BY_BEGINNING.get(first * ASCII + second) : undefined;
-    if (candidates === undefined) continue;
-    const finding = tokenAt(text, index, candidates, walkers);
+    const code = first * ASCII + second;
+    if (first >= ASCII || second >= ASCII || CAN_BEGIN[code] === 0) continue;
+    const finding = tokenAt(text, index, BY_BEGINNING.get(code) ?? [], walkers);
     if (finding === undefined) continue;
     found.push(finding);
     index = finding.end - 1;

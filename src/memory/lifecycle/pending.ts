@@ -39,7 +39,7 @@ export function createPending(channelDir: string, redactor: Pick<Redactor, "reda
       return range;
     },
     async all() {
-      const names = await readdir(folder).catch(() => []);
+      const names = await readdir(folder).catch((): string[] => []);
       // Left by a process that ended between its range and its claim.
       const done = names.filter(
         (name) => name.endsWith(CLAIM) && !names.includes(name.slice(0, -CLAIM.length)),
