@@ -38,7 +38,6 @@ const RULE = new RegExp(
 );
 const FENCE = /^\s{0,8}(?:```|~~~)/;
 const LONGEST = 300;
-const SAME_WISH = 0.6;
 const NAME = /[A-Za-z].*[\d_./-]|[\d_./-].*[A-Za-z]/;
 
 /**
@@ -84,7 +83,9 @@ export function isRule(sentence: string): boolean {
 }
 
 interface Wish {
-  readonly words: ReadonlySet<string>;
+  /** Every word once. */
+  readonly words: readonly string[];
+  readonly known: ReadonlySet<string>;
   /** Files, identifiers and the like; a bare number is none, so that a newer limit replaces the older. */
   readonly names: ReadonlySet<string>;
 }
@@ -92,20 +93,22 @@ interface Wish {
 function readWish(text: string): Wish {
   const marked = text.match(/[\w./-]*[\d_./-][\w./-]*/g) ?? [];
   const names = marked.map((name) => name.replace(/[./-]+$/, "")).filter((name) => NAME.test(name));
-  return { words: new Set([...plainWords(text), ...marked]), names: new Set(names) };
+  const known = new Set([...plainWords(text), ...marked]);
+  return { words: [...known], known, names: new Set(names) };
 }
 
 function saysTheSame(left: Wish, right: Wish): boolean {
-  if (!overlaps(left.words, right.words, SAME_WISH)) return false;
+  if (!sharesWords(left, right)) return false;
   const apart = [...left.names].some((name) => !right.names.has(name));
   return !(apart && [...right.names].some((name) => !left.names.has(name)));
 }
 
-// True when at least this share of the words of both are in both; very unequal sets need no look.
-function overlaps(left: ReadonlySet<string>, right: ReadonlySet<string>, share: number): boolean {
-  const [few, many] = left.size < right.size ? [left, right] : [right, left];
-  if (few.size < share * many.size) return false;
-  let shared = 0;
-  for (const word of few) if (many.has(word)) shared += 1;
-  return shared >= share * (few.size + many.size - shared);
+// True when three fifths of the words of both are in both, in whole numbers; given up as soon as too many are missing.
+function sharesWords(left: Wish, right: Wish): boolean {
+  let spare = 8 * left.words.length - 3 * (left.words.length + right.words.length);
+  for (const word of left.words) {
+    if (spare < 0) return false;
+    if (!right.known.has(word)) spare -= 8;
+  }
+  return spare >= 0;
 }

@@ -1,5 +1,5 @@
 import type { Conversation } from "./conversation.ts";
-import { type Fact, type FactKind, factsIn, factsOfRun, pathKey, runsIn } from "./facts.ts";
+import { eachRun, type Fact, type FactKind, factsIn, factsOfRun, pathKey } from "./facts.ts";
 import type { Line } from "./lines.ts";
 
 /** What is known about one fact after reading all lines. */
@@ -52,7 +52,7 @@ export function gatherEvidence(conversation: Conversation, lines: readonly Line[
   const found = readEvidence(lines, byKey, ofMessage);
   const limit = conversation.messages.length * COMMON_SHARE;
   const common = (fact: Evidence): boolean => fact.messages >= COMMON_FROM && fact.messages > limit;
-  for (const [key, fact] of byKey) if (common(fact)) byKey.delete(key);
+  for (const fact of byKey.values()) if (common(fact)) byKey.delete(fact.key);
   const ofLine = found.map((facts) => (facts.some(common) ? facts.filter((fact) => !common(fact)) : facts));
   noteMessages(ofMessage, workingSet(conversation));
   noteNeighbours(ofLine, newestSpoken(conversation, lines, ofLine));
@@ -72,14 +72,19 @@ function readEvidence(
     ofRun.set(run, known);
     return known;
   };
+  const found: Evidence[] = [];
   return lines.map((line, position) => {
     const ofThis = ofMessage.get(line.message) ?? [];
     ofMessage.set(line.message, ofThis);
-    const facts: Evidence[] = [];
-    for (const run of runsIn(line.text)) {
-      for (const fact of factsOf(run, line)) if (note(fact, line, position, ofThis)) facts.push(fact);
-    }
-    return facts;
+    let count = 0;
+    eachRun(line.text, (run) => {
+      for (const fact of factsOf(run, line)) {
+        if (!note(fact, line, position, ofThis)) continue;
+        found[count] = fact;
+        count += 1;
+      }
+    });
+    return found.slice(0, count);
   });
 }
 
@@ -91,17 +96,21 @@ function knownFact(fact: Fact, line: Line, byKey: Map<string, Evidence>): Eviden
   return evidence;
 }
 
+/** Before every message; the summary so far is message -1. Small integers take no room of their own in memory. */
+const NOWHERE = -2;
+const NOBODY_YET = 2 ** 30;
+
 function newEvidence({ key, kind }: Fact, line: Line): Evidence {
   return {
     key,
     kind,
     messages: 0,
     first: line.message,
-    last: Number.NEGATIVE_INFINITY,
+    last: NOWHERE,
     saidFirstByAssistant: line.source === "assistant" || line.source === "call",
     saidByUser: false,
     calls: 0,
-    company: Number.POSITIVE_INFINITY,
+    company: NOBODY_YET,
     beside: 0,
     hotBeside: 0,
     nearWork: 0,

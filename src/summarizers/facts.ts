@@ -40,21 +40,22 @@ const LONGEST = 200;
 /** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
 export function factsIn(text: string): Fact[] {
   const found = new Map<string, Fact>();
-  for (const run of runsIn(text)) for (const fact of factsOfRun(run)) found.set(fact.key, fact);
+  eachRun(text, (run) => {
+    for (const fact of factsOfRun(run)) found.set(fact.key, fact);
+  });
   return [...found.values()];
 }
 
-/** The pieces of a text that may hold facts: URLs whole, else runs without blanks, quotes and brackets; plain words are left out. */
-export function runsIn(text: string): string[] {
-  const runs: string[] = [];
-  const rest = text.includes("://") ? withoutUrls(text, runs) : text;
+/** Visits the pieces of a text that may hold facts: URLs whole, then runs without blanks, quotes and brackets; plain words are passed over. */
+export function eachRun(text: string, visit: (run: string) => void): void {
+  const rest = text.includes("://") ? withoutUrls(text, visit) : text;
   let start = -1;
   let before = NO_RUN;
   let telling = false;
   for (let at = 0; at <= rest.length; at += 1) {
     const kind = runKind(rest, at);
     if (kind === NO_RUN) {
-      if (telling && at - start >= 3) runs.push(rest.slice(start, at));
+      if (telling && at - start >= 3) visit(rest.slice(start, at));
       start = -1;
       telling = false;
     } else {
@@ -63,12 +64,11 @@ export function runsIn(text: string): string[] {
     }
     before = kind;
   }
-  return runs;
 }
 
-function withoutUrls(text: string, urls: string[]): string {
+function withoutUrls(text: string, visit: (url: string) => void): string {
   return text.replace(URL, (url) => {
-    urls.push(url);
+    visit(url);
     return " ";
   });
 }
@@ -110,29 +110,33 @@ function runKind(text: string, at: number): number {
   return code < 128 ? (RUN_KINDS[code] ?? NO_RUN) : NO_RUN;
 }
 
-/** The facts in one run of `runsIn`. */
-export function factsOfRun(run: string): Fact[] {
-  const found: Fact[] = [];
-  const add = (key: string, kind: FactKind): void => {
-    if (key.length >= 3 && key.length <= LONGEST) found.push({ key, kind });
-  };
-  if (run.startsWith("http") && run.includes("://")) add(run.replace(TRAILING, ""), "url");
-  else for (const piece of run.split(/[:=?&%$]+/)) if (piece.length >= 3) classify(piece, add);
-  return found;
+const JOINT = /[:=?&%$]+/;
+const WORD_JOINT = /[.+@~#/-]+/;
+const NONE: readonly Fact[] = [];
+
+/** The facts in one run of `eachRun`. */
+export function factsOfRun(run: string): readonly Fact[] {
+  if (run.startsWith("http") && run.includes("://")) return alone(run.replace(TRAILING, ""), "url");
+  return JOINT.test(run) ? run.split(JOINT).flatMap(factsOfPiece) : factsOfPiece(run);
 }
 
-function classify(raw: string, add: (key: string, kind: FactKind) => void): void {
+function factsOfPiece(raw: string): readonly Fact[] {
+  if (raw.length < 3) return NONE;
   const piece = trimEnd(raw);
   const path = piece.includes("/") ? pathKey(piece) : undefined;
-  const whole = path === undefined ? wholeKind(piece) : "path";
-  if (whole !== undefined) {
-    add(path ?? piece, whole);
-    return;
-  }
-  for (const word of piece.split(/[.+@~#/-]+/)) {
-    const kind = word.length >= 3 ? wordKind(word) : undefined;
-    if (kind !== undefined) add(word, kind);
-  }
+  if (path !== undefined) return alone(path, "path");
+  const whole = wholeKind(piece);
+  if (whole !== undefined) return alone(piece, whole);
+  return WORD_JOINT.test(piece) ? piece.split(WORD_JOINT).flatMap(factsOfWord) : factsOfWord(piece);
+}
+
+function factsOfWord(word: string): readonly Fact[] {
+  const kind = word.length >= 3 ? wordKind(word) : undefined;
+  return kind === undefined ? NONE : alone(word, kind);
+}
+
+function alone(key: string, kind: FactKind): readonly Fact[] {
+  return key.length >= 3 && key.length <= LONGEST ? [{ key, kind }] : NONE;
 }
 
 // The pattern alone would be quadratic on a long run of dots that ends in something else.

@@ -1,5 +1,5 @@
 import type { ClaimKind } from "../check.ts";
-import { type FactKind, factsOfRun, runsIn } from "../facts.ts";
+import { type FactKind, factsIn } from "../facts.ts";
 
 /** Something that a line of a summary says and that its source can be asked for. */
 export interface Claim {
@@ -103,11 +103,9 @@ function isPath(text: string): boolean {
 }
 
 function namesIn(text: string): string[] {
-  return runsIn(text).flatMap((run) =>
-    factsOfRun(run)
-      .filter((fact) => IDENTIFIERS.has(fact.kind) && !COMMON_NAMES.has(fact.key))
-      .map((fact) => fact.key),
-  );
+  return factsIn(text)
+    .filter((fact) => IDENTIFIERS.has(fact.kind) && !COMMON_NAMES.has(fact.key))
+    .map((fact) => fact.key);
 }
 
 // Single digits count things; they are no facts that could be looked up.
