@@ -117,7 +117,7 @@ describe("--summarizer", () => {
     const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openAiUrl };
     const started = performance.now();
     const { code, err } = await run([...AIM, "--summarizer", "openai:m", "--deadline", "0.2"], env);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(30_000);
     expect(code).toBe(0);
     expect(err).toContain("builtin wrote the summary instead");
   });

@@ -55,7 +55,7 @@ const active = (tab: Tab): Promise<string> =>
   tab.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent");
 /** Waits until a script says true; the page's own policy forbids Playwright's way of waiting. */
 async function until(tab: Tab, script: string): Promise<void> {
-  await expect.poll(() => tab.evaluate(script), { timeout: 10_000, interval: 20 }).toBe(true);
+  await expect.poll(() => tab.evaluate(script), { interval: 20 }).toBe(true);
 }
 
 const ready = (tab: Tab): Promise<unknown> => tab.waitForSelector(".panel:not([hidden]) .row");

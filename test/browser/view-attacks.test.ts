@@ -387,7 +387,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
     const before = Date.now();
     await opened.locator('[role=tab]:has-text("Compactions")').first().click();
     await opened.locator('[role=tab]:has-text("Window")').first().click();
-    expect(Date.now() - before).toBeLessThan(3000);
+    expect(Date.now() - before).toBeLessThan(15_000);
     await opened.close();
   });
 

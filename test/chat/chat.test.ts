@@ -92,7 +92,7 @@ describe.skipIf(!built || !hasTmux)("compact chat in a terminal (needs tmux)", (
     again.keys("C-c");
     await again.shows("Ctrl-C again leaves");
     again.keys("C-c");
-    await expect.poll(() => again.ended(), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => again.ended()).toBe(true);
   }, 90_000);
 });
 

@@ -109,7 +109,7 @@ describe("a channel's memory", () => {
     expect(warnings.join("\n")).toContain("SESSION.md");
     rmSync(join(channelDir, "SESSION.md"), { recursive: true });
     writeFileSync(join(channelDir, "SESSION.md"), last);
-    await expect.poll(() => read("SESSION.md"), { timeout: 8_000 }).toContain("Never push to main.");
+    await expect.poll(() => read("SESSION.md")).toContain("Never push to main.");
     await memory.close();
   });
 

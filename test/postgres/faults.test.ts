@@ -129,7 +129,7 @@ describe.skipIf(server === undefined)("a server in trouble", () => {
   });
 
   it("where a statement takes too long, says so and what to do", async () => {
-    const driver = open(url, { statementTimeoutMs: 150 });
+    const driver = open(url, { statementTimeoutMs: 1000 });
     await driver.put("locked/state", "1");
     const client = new pg.Client({ connectionString: url });
     await client.connect();

@@ -68,7 +68,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   screen.print(bannerLines({ agent, folders, invocation, terminal }));
   const chat = { agent, screen, input, interrupts, skills, modelNamed: models.named, folder };
   const ended = runChat({ ...chat, clock: ports.clock }).then(agent.close);
-  const shows: Session["shows"] = (what) => expect.poll(() => shown, { timeout: 10_000 }).toMatch(what);
+  const shows: Session["shows"] = (what) => expect.poll(() => shown).toMatch(what);
   await shows("› ");
   return {
     shows,

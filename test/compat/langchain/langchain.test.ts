@@ -253,7 +253,7 @@ describe.each(VERSIONS)("LangChain $version", async ({ version, load: loadVersio
       const { agent, seen } = simple({ manager, sessionId: "broken" });
       await agent.invoke({ messages: [...history().slice(0, 14), { role: "user", content: "now" }] });
       expect(seen[0]).toHaveLength(15);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await manager.flush();
       const warned = events.filter(({ properties }) => properties.code === "passed_as_given");
       expect(warned).toHaveLength(1);
       const { agent: strict } = simple({ manager, sessionId: "broken", onFailure: "throw" });
