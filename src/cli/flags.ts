@@ -72,7 +72,7 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
-  all: { help: "leave nothing folded or out: every message of a run, a channel's logs" },
+  all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
 };

@@ -40,6 +40,7 @@ export function generalHelp(
     terminal.paint("strong", "  Flags of the main job"),
     ...flagLines(main, terminal),
     "",
+    ...noteLines(main, terminal),
     ...paragraph(`Reads and writes: ${TRANSCRIPT_FORMATS.join(", ")}.`, terminal.width),
     ...paragraph("Exit codes: 0 done, 1 the work failed, 2 wrong use.", terminal.width),
     "",
@@ -55,11 +56,13 @@ export function commandHelp(name: string, command: Command, terminal: Terminal):
     ...paragraph(command.summary, terminal.width),
     "",
     ...flagLines(command, terminal),
-    ...(command.notes === undefined
-      ? []
-      : ["", ...command.notes.flatMap((note) => paragraph(note, terminal.width))]),
+    ...(command.notes === undefined ? [] : ["", ...noteLines(command, terminal)]),
     "",
   ];
+}
+
+function noteLines({ notes = [] }: Command, terminal: Terminal): string[] {
+  return notes.flatMap((note) => paragraph(note, terminal.width));
 }
 
 const LEFT = 28;

@@ -183,7 +183,7 @@ describe("the main job", () => {
       "Summary, version 1",
       "every original is in",
       " .compact/archive/session/transcript-pre-compact-001.jsonl\n",
-      "compact session.json -o FILE",
+      "compact session.json --target 1500 -o FILE",
     ]) {
       expect(out).toContain(text);
     }
@@ -572,7 +572,7 @@ describe("plan", () => {
 describe("archive", () => {
   it("ARC-4 lists, shows and searches what was archived", async () => {
     await run([session(), "--archive", "kept"]);
-    expect((await run(["archive", "--archive", "kept"])).out).toContain("session  1 step");
+    expect((await run(["archive", "--archive", "kept"])).out).toContain("session  step 1");
     const listed = (await run(["archive", "show", "--archive", "kept"])).out;
     const id = /^ +3 {2}(\w{10}) {2}tool/m.exec(listed)?.[1] ?? "";
     const whole = await run(["archive", "show", "session", id, "--archive", "kept"]);

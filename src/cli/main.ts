@@ -92,7 +92,7 @@ function noCommand(word: string): CompactError {
 function tooMany(words: readonly string[], { name, command }: Choice): CompactError {
   const [first = ""] = words;
   if (name === undefined && !/[./\\]/.test(first)) return noCommand(first);
-  const usage = ["compact", name, command.usage].filter((word) => word !== undefined);
+  const usage = ["compact", name, command.usage].filter((word) => word !== undefined && word !== "");
   return new CompactError("InvalidUsage", `${words[command.mostWords] ?? ""} is one word too many`, {
     hint: `Usage: ${usage.join(" ")}`,
   });

@@ -26,6 +26,8 @@ export interface Settings {
   readonly fixedTokens: number;
   readonly tokensBefore: number;
   readonly target: number;
+  /** Nobody named a target. */
+  readonly targetIsDefault: boolean;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";
 }
@@ -129,6 +131,7 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
   return {
     ...{ config, model, window, windowFrom, budget, counter, fixedTokens, tokensBefore, target },
     ...{ strategy, onOverflow },
+    targetIsDefault: flags.target === undefined && config.policy.targetContextTokens === undefined,
   };
 }
 

@@ -6,13 +6,15 @@ import { actionNamed } from "../actions.ts";
 import { openArchive, sessionOf } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
+import type { Flags } from "../flags.ts";
 import { plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { truncate } from "../render/width.ts";
+import { paragraph, truncate } from "../render/width.ts";
 import { restoreToFile } from "../restore.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "../views/message-line.ts";
+import { commandLine } from "../words.ts";
 
 type Action = (archive: Archive, words: readonly string[], invocation: Invocation) => Promise<void>;
 
@@ -20,6 +22,7 @@ export const archiveCommand: Command = {
   usage: "list | show [session] [step|id] | search TEXT [session] | restore [session] [step] -o FILE",
   summary: "the originals of what was compacted: list, read, search, restore",
   flags: ["config", "archive", "output", "force", "json"],
+  flagHelp: { output: "where restore writes" },
   notes: [
     'search ranks by words; "words in double quotes" must stand there as they are.',
     "restore writes the messages of a session up to a step, the newest when left out, as a JSON list in their provider's format.",
@@ -37,6 +40,8 @@ export const archiveCommand: Command = {
     return 0;
   },
 };
+
+const MOST_HITS = 20;
 
 const ACTIONS: Readonly<Record<string, Action>> = { list, show, search, restore: restoreSession };
 
@@ -57,8 +62,7 @@ async function list(archive: Archive, _: readonly string[], { terminal, flags }:
   }
   const rows = sessions.map(({ id, steps }): (Cell | string)[] => [
     oneLine(id),
-    plural(steps.length, "step"),
-    { text: steps.join(", "), style: "faint" },
+    { text: stepsText(steps), style: "faint" },
   ]);
   terminal.print([
     "",
@@ -67,12 +71,18 @@ async function list(archive: Archive, _: readonly string[], { terminal, flags }:
     ...(rows.length === 0
       ? ["  Nothing is archived here yet. compact FILE archives before it drops anything."]
       : table(rows, {
-          columns: [{}, { align: "right" }, { flexible: true }],
+          columns: [{}, { flexible: true }],
           width: terminal.width,
           paint: terminal.paint,
         })),
     "",
   ]);
+}
+
+/** A step is the state before one compaction. */
+function stepsText(steps: readonly number[]): string {
+  const [only] = steps;
+  return steps.length === 1 ? `step ${only}` : `${plural(steps.length, "step")}: ${steps.join(", ")}`;
 }
 
 /** Without a session the only one there is; without a step the newest. */
@@ -125,7 +135,10 @@ async function showStep(
       paint: terminal.paint,
     }),
     "",
-    terminal.paint("faint", `  One message whole: compact archive show ${oneLine(session)} ID`),
+    terminal.paint(
+      "faint",
+      `  One message whole: ${commandLine(["compact", "archive", "show", session, "ID"], flags, ["config", "archive"])}`,
+    ),
     "",
   ]);
 }
@@ -157,7 +170,7 @@ async function search(
     });
   }
   if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
-  const options = { limit: 20, ...(sessionId === undefined ? {} : { sessionId }) };
+  const options = { limit: MOST_HITS, ...(sessionId === undefined ? {} : { sessionId }) };
   const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {
     terminal.printJson({ hits, problems });
@@ -165,12 +178,28 @@ async function search(
   }
   terminal.print([
     "",
-    ...(hits.length === 0 ? [`  Nothing in the archive holds ${oneLine(text)}.`, ""] : []),
+    ...(hits.length === 0
+      ? [...paragraph(`Nothing in the archive ${archive.location} holds ${text}.`, terminal.width), ""]
+      : []),
     ...hits.flatMap((hit) => hitLines(hit, terminal)),
+    ...readNext(hits, flags).flatMap((line) => [terminal.paint("faint", `  ${line}`), ""]),
   ]);
   for (const { sessionId: id, step, line, problem } of problems) {
     terminal.warn(`${id} step ${step} line ${line}: ${problem}`);
   }
+}
+
+/** How the best hit is read whole; that there may be more is told too. */
+function readNext(hits: readonly SearchHit[], flags: Flags): string[] {
+  const [best] = hits;
+  if (best === undefined) return [];
+  const words = ["compact", "archive", "show", best.sessionId, best.archiveId];
+  return [
+    ...(hits.length === MOST_HITS
+      ? [`The best ${MOST_HITS}; more words, or a session, narrow it down.`]
+      : []),
+    `One whole: ${commandLine(words, flags, ["config", "archive"])}`,
+  ];
 }
 
 function hitLines(hit: SearchHit, terminal: Terminal): string[] {

@@ -16,17 +16,21 @@ import { summarizerFor } from "../summarizer.ts";
 import { compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { compactionJson } from "../views/machine.ts";
+import { commandLine } from "../words.ts";
 import { chooseSession } from "./sessions.ts";
+
+/** What decides a result: a command that is offered to be run again must say it again. */
+const DECIDING = [
+  ...(["model", "window", "target", "format", "strategy", "on-overflow", "summarizer"] as const),
+  ...(["deadline", "config", "archive"] as const),
+];
 
 export const compactCommand: Command = {
   usage: "<transcript>",
   summary: "compacts a session: before and after, what was kept, where the rest is",
-  flags: [
-    ...(["model", "window", "target", "format", "strategy", "on-overflow", "summarizer"] as const),
-    ...(["deadline", "config", "archive", "output", "force", "json"] as const),
-  ],
+  flags: [...DECIDING, "output", "force", "json"],
   notes: [
-    "<transcript> is a file, or the number or id of a session that `compact` alone lists.",
+    "<transcript> is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
     "The window is --window, else the configuration's, else the model's, else 128,000.",
     "The aim is --target, else the configuration's, else a quarter of what there is.",
   ],
@@ -106,7 +110,7 @@ async function write(
 
 /** Where everything is now, and what to type next. */
 function whereLines(
-  { ports, terminal }: Invocation,
+  { ports, terminal, flags }: Invocation,
   { result, sessionId, changed }: Outcome,
   { source, destination }: { readonly source: Source; readonly destination: Destination | undefined },
 ): string[] {
@@ -120,7 +124,7 @@ function whereLines(
     lines.push(
       `${label("Archive")}every original is in${fits ? ` ${place}` : ""}`,
       ...(fits ? [] : [`${label("")}${place}`]),
-      command(`compact archive show ${shellWord(sessionId)}`),
+      command(commandLine(["compact", "archive", "show", sessionId], flags, ["config", "archive"])),
     );
   }
   if (destination !== undefined) {
@@ -129,7 +133,7 @@ function whereLines(
   } else if (changed) {
     lines.push(
       `${label("Output")}nothing is written yet; to keep the result:`,
-      command(`compact ${shellWord(source.word ?? source.name)} -o FILE`),
+      command(`${commandLine(["compact", source.word ?? source.name], flags, DECIDING)} -o FILE`),
     );
   }
   return [...lines, ""];
@@ -138,10 +142,4 @@ function whereLines(
 function shortPath(path: string, cwd: string): string {
   const near = relative(cwd, path);
   return near.startsWith("..") || near === "" ? path : near;
-}
-
-/** Text that can be pasted into a shell as one word. */
-function shellWord(text: string): string {
-  const safe = oneLine(text);
-  return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
 }

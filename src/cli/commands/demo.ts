@@ -78,7 +78,7 @@ function summarizing(transcript: Transcript, settings: Settings): Settings {
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
     if (plan.entries.some((entry) => entry.action === "summarize")) return lower;
-    lower = { ...lower, target: Math.ceil(lower.target / 2) };
+    lower = { ...lower, target: Math.ceil(lower.target / 2), targetIsDefault: false };
   }
   return lower;
 }

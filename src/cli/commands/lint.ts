@@ -1,12 +1,14 @@
 import type { Command } from "../command.ts";
 import { readSource } from "../files/read.ts";
+import type { Source } from "../files/source.ts";
+import type { Flags } from "../flags.ts";
 import { createProgress } from "../progress.ts";
 import { providerList, violationsOf } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { violationLines } from "../views/rules.ts";
-import { wordOf } from "../words.ts";
+import { repairHint, violationLines } from "../views/rules.ts";
+import { commandLine, wordOf } from "../words.ts";
 
 export const lintCommand: Command = {
   usage: "<transcript>",
@@ -30,8 +32,14 @@ export const lintCommand: Command = {
         ...headline(transcript, settings, terminal),
         ...problemLines(transcript, terminal),
         ...violationLines(violations, { held, terminal }),
+        ...(errors > 0 ? repairHint(repairCommandLine(source, flags), terminal) : []),
       ]);
     }
     return errors > 0 ? 1 : 0;
   },
 };
+
+function repairCommandLine(source: Source, flags: Flags): string {
+  const words = ["compact", "repair", source.word ?? source.name];
+  return commandLine(words, flags, ["provider", "model", "format", "config"]);
+}

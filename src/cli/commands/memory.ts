@@ -23,6 +23,7 @@ export const memoryCommand: Command = {
   summary:
     "a channel's memory: its items with ids and ages, every change of it, taking one back, what is wrong",
   flags: ["channel", "workspace", "user", "partial", "all", "json"],
+  flagHelp: { all: "every change, not the newest 20 alone" },
   notes: [
     "show lists the sections of SESSION.md, MEMORY.md and HISTORY.md with the id, age and author of every item.",
     "log lists the newest 20 changes, --all every one; with a change's id what it did and what it refused.",

@@ -18,6 +18,7 @@ export const recallCommand: Command = {
   usage: "<query> --channel DIR",
   summary: "what a channel's memory says to a question: the sections that would be put before the message",
   flags: ["channel", "workspace", "user", "all", "debug", "json"],
+  flagHelp: { all: "the channel's logs as well" },
   notes: [
     "Reads SESSION.md, MEMORY.md and HISTORY.md of the channel and MEMORY.md of the workspace; writes nothing.",
     "--all searches the channel's logs as well. --json has the text of the block, too.",

@@ -13,6 +13,10 @@ export const redactCommand: Command = {
   usage: "<file | ->",
   summary: "prints any text with the secrets taken out; counts them by kind on stderr",
   flags: ["pii", "config", "output", "force", "json"],
+  flagHelp: {
+    output: "write the text here instead of printing it",
+    json: "counts on stdout, instead of the text",
+  },
   notes: [
     "The built-in patterns and redaction.patterns of the settings; redaction.enabled is not asked: this command always redacts.",
     "- reads standard input. --json prints the counts instead of the text; with -o the text is in the file.",

@@ -28,7 +28,8 @@ export async function readSource(
     });
     if (transcript.messages.length > 0) return garbled ? withGarbled(transcript) : transcript;
   } catch (error) {
-    throw error instanceof RangeError ? tooLarge(source, error) : error;
+    if (error instanceof RangeError) throw tooLarge(source, error);
+    throw CompactError.isInstance(error) && error.code === "UnknownFormat" ? unknownFormat(error) : error;
   } finally {
     progress?.end();
   }
@@ -51,6 +52,15 @@ function transcriptFormat(name: string): TranscriptFormat {
   throw new CompactError("InvalidUsage", `--format ${name}: there is no such format`, {
     place: "--format",
     hint: `${near === undefined ? "" : `Did you mean ${near}? `}Known are ${TRANSCRIPT_FORMATS.join(", ")}.`,
+  });
+}
+
+/** On the command line a format is named by a flag. */
+function unknownFormat(error: CompactError): CompactError {
+  return new CompactError(error.code, error.message, {
+    ...(error.place === undefined ? {} : { place: error.place }),
+    hint: `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`,
+    cause: error,
   });
 }
 

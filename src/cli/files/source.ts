@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { CompactError } from "../../errors.ts";
 
@@ -42,11 +42,27 @@ export async function openFile(name: string, cwd: string): Promise<Source> {
     throw unreadable(name, error);
   });
   try {
-    await refuseBinary(file, name);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    refuseBinary(buffer.subarray(0, bytesRead), name);
   } finally {
     await file.close();
   }
   return { name, path, bytes: facts.size, chunks: (listener) => fileChunks(path, listener) };
+}
+
+/** What stands for standard input. */
+export const STDIN = "-";
+
+/** A session that is piped in, held whole: it may be read twice. Throws `InvalidTranscript` as for a file. */
+export async function openStdin(stdin: AsyncIterable<Uint8Array> | undefined): Promise<Source> {
+  const name = "standard input";
+  if (stdin === undefined) throw refused(name, "cannot be read here", "Name a file.");
+  const pieces: Uint8Array[] = [];
+  for await (const piece of stdin) pieces.push(piece);
+  const bytes = pieces.reduce((total, piece) => total + piece.length, 0);
+  if (bytes === 0) throw refused(name, "is empty", "Pipe a session into it: compact - < session.jsonl");
+  refuseBinary(Buffer.concat(pieces, Math.min(bytes, HEAD_BYTES)), name);
+  return { name, word: STDIN, bytes, chunks: (listener) => decoded(pieces, listener) };
 }
 
 /** What a session is called after its file when it says nothing itself. */
@@ -54,12 +70,20 @@ export function stemOf(name: string): string {
   return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
 }
 
-async function* fileChunks(path: string, listener?: ReadListener): AsyncGenerator<string> {
-  const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+function fileChunks(path: string, listener?: ReadListener): AsyncGenerator<string> {
+  return decoded(createReadStream(path, { highWaterMark: CHUNK_BYTES }), listener);
+}
+
+async function* decoded(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  listener?: ReadListener,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const isSound = createUtf8Check();
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    listener?.onBytes(stream.bytesRead);
+  let bytes = 0;
+  for await (const chunk of pieces) {
+    bytes += chunk.length;
+    listener?.onBytes(bytes);
     if (!isSound(chunk)) listener?.onGarbled();
     yield decoder.decode(chunk, { stream: true });
   }
@@ -80,14 +104,12 @@ function createUtf8Check(): (piece?: Uint8Array) => boolean {
   };
 }
 
-async function refuseBinary(file: FileHandle, name: string): Promise<void> {
-  const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-  const head = buffer.subarray(0, bytesRead);
+function refuseBinary(head: Buffer, name: string): void {
   if (head[0] === 0xff && head[1] === 0xfe) {
     throw refused(name, "is UTF-16 text", "Save it as UTF-8 first.");
   }
   if (!head.includes(0) && !(head[0] === 0x1f && head[1] === 0x8b)) {
-    if (head.toString("utf8").trim() !== "" || bytesRead === HEAD_BYTES) return;
+    if (head.toString("utf8").trim() !== "" || head.length === HEAD_BYTES) return;
     throw refused(name, "holds nothing but white space", "Check that the session was saved.");
   }
   throw refused(

@@ -3,10 +3,8 @@ import { access, constants, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CompactError } from "../../errors.ts";
 import type { CliPorts } from "../ports.ts";
-import type { Source } from "./source.ts";
+import { type Source, STDIN } from "./source.ts";
 
-/** What stands for standard input. */
-const STDIN = "-";
 const CHUNK_BYTES = 1 << 20;
 
 /**

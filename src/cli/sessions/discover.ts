@@ -1,5 +1,6 @@
 import { CompactError } from "../../errors.ts";
-import { openFile, type Source } from "../files/source.ts";
+import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
+import type { CliPorts } from "../ports.ts";
 import { opencodeSessions } from "./opencode.ts";
 import type { FoundSession, Places } from "./session.ts";
 import { FILE_TOOLS, sessionsOf } from "./tools.ts";
@@ -14,13 +15,14 @@ export async function discoverSessions(places: Places): Promise<FoundSession[]> 
 }
 
 /**
- * The transcript that a word means: a file, the number of a session in the list, or the beginning of a
- * session's id. Throws `NotFound`, or `InvalidUsage` when several sessions are meant.
+ * The transcript that a word means: a file, `-` for standard input, the number of a session in the list, or the
+ * beginning of a session's id. Throws `NotFound`, or `InvalidUsage` when several sessions are meant.
  */
 export async function openTranscript(
   word: string,
-  places: Places & { readonly cwd: string },
+  places: Places & Pick<CliPorts, "cwd" | "stdin">,
 ): Promise<Source> {
+  if (word === STDIN) return openStdin(places.stdin);
   try {
     return await openFile(word, places.cwd);
   } catch (error) {

@@ -24,9 +24,9 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ),
     "",
     ...fatesOf(report, terminal),
-    ...[...relaxedNote(report, settings), ...rangeNote(report, settings)].flatMap((note) =>
-      paragraph(note, terminal.width),
-    ),
+    ...[relaxedNote, aimNote, rangeNote]
+      .flatMap((note) => note(report, settings))
+      .flatMap((text) => paragraph(text, terminal.width)),
     "",
     ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
     `  ${terminal.paint("faint", `done in ${formatDuration(outcome.elapsedMs)}`)}`,
@@ -67,18 +67,22 @@ function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[]
   if (plan === undefined || plan.relaxed === 0) return [];
   const { keepRecentTurns, keepToolIoPairs } = plan.keep;
   return [
-    `To fit, ${plural(keepRecentTurns, "turn")} and ${plural(keepToolIoPairs, "tool pair")} are kept, not ${config.policy.keepRecentTurns} and ${config.policy.keepToolIoPairs}.`,
+    `To fit, at most ${plural(keepRecentTurns, "turn")} and ${plural(keepToolIoPairs, "tool pair")} are kept, not ${config.policy.keepRecentTurns} and ${config.policy.keepToolIoPairs}.`,
   ];
 }
 
-function rangeNote({ range, tokensAfter, plan }: CompactionReport, { target, counter }: Settings): string[] {
-  const missed =
-    plan !== undefined && tokensAfter > target
-      ? [`The aim was ${formatCount(target)} tokens; what must stay is more than that.`]
-      : [];
-  if (counter.exact) return missed;
+/** Which aim was taken where nobody named one, and any that was missed. */
+function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): string[] {
+  const { target, targetIsDefault } = settings;
+  if (plan !== undefined && tokensAfter > target) {
+    return [`The aim was ${formatCount(target)} tokens; what must stay is more than that.`];
+  }
+  return targetIsDefault ? ["The aim was a quarter of what there was; --target sets another."] : [];
+}
+
+function rangeNote({ range }: CompactionReport, { counter }: Settings): string[] {
+  if (counter.exact) return [];
   return [
-    ...missed,
     `Counts are estimates: the model will see ${formatCount(range.low)} to ${formatCount(range.high)} tokens.`,
   ];
 }

@@ -45,7 +45,9 @@ function fullness({ settings, decision, transcript }: Inspection, terminal: Term
   const drawn = bar(Math.min(tokensBefore, window), window, cells);
   const rest = terminal.paint("faint", "░".repeat(Math.max(0, cells - drawn.length)));
   const range = settings.counter.range(tokensBefore);
-  const spread = range.exact ? "exact" : `${formatShort(range.low)} to ${formatShort(range.high)}`;
+  const spread = range.exact
+    ? "exact"
+    : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
   const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`;
   const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (trigger: ${formatCount(window * config.policy.triggerPct)}, most: ${formatCount(budget)})`;
   return [
@@ -112,7 +114,7 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
   const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
   const rows: string[][] = [
     ["tool calls", calls],
-    ...(usage === undefined ? [] : [["provider", usageText(usage)]]),
+    ...(usage === undefined ? [] : [["provider", usageText(usage, inspection)]]),
     ...(transcript.compactions.length === 0
       ? []
       : [
@@ -133,10 +135,18 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
   ];
 }
 
-function usageText({ record, reported, counted }: NonNullable<Inspection["usage"]>): string {
+function usageText(
+  { record, reported, counted }: NonNullable<Inspection["usage"]>,
+  { transcript, settings }: Inspection,
+): string {
+  const isBare = settings.fixedTokens === 0 && !transcript.messages.some(({ role }) => role === "system");
+  const why =
+    isBare && counted < reported
+      ? "; the file has no system prompt and tools, which the provider counts"
+      : "";
   const off = ((counted - reported) / reported) * 100;
   const sign = off > 0 ? "+" : "−";
-  return `reported ${formatCount(reported)} tokens for message #${record.index + 1}; counted ${formatCount(counted)} (${sign}${Math.abs(off).toFixed(1)}%)`;
+  return `reported ${formatCount(reported)} tokens for message #${record.index + 1}; counted ${formatCount(counted)} (${sign}${Math.abs(off).toFixed(1)}%)${why}`;
 }
 
 function problems({ transcript, faults }: Inspection, terminal: Terminal): string[] {
@@ -149,8 +159,12 @@ function problems({ transcript, faults }: Inspection, terminal: Terminal): strin
   if (all.length === 0) return [];
   const shown = all
     .slice(0, PROBLEMS_SHOWN)
-    .map((text) => `  ${terminal.paint("warn", "!")} ${truncate(oneLine(text), terminal.width - 4)}`);
-  const more = all.length - shown.length;
+    .flatMap((text) =>
+      wrap(oneLine(text), terminal.width - 6).map((line, index) =>
+        index === 0 ? `  ${terminal.paint("warn", "!")} ${line}` : `    ${line}`,
+      ),
+    );
+  const more = all.length - PROBLEMS_SHOWN;
   return [
     ...heading("Problems", terminal),
     ...shown,

@@ -3,7 +3,7 @@ import type { Message } from "../../messages/message.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";
 import { type Cell, table } from "../render/table.ts";
-import { paragraph } from "../render/width.ts";
+import { paragraph, wrap } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "./message-line.ts";
 
@@ -77,13 +77,13 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
     { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
     plural(entries.length, "message"),
     `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
-    { text: entries[0]?.reason ?? "", style: "faint" },
   ]);
-  return table(rows, {
-    columns: [{}, { align: "right" }, { align: "right" }, { flexible: true }],
-    width: terminal.width,
-    paint: terminal.paint,
-  });
+  const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
+  const columns = [{}, { align: "right" }, { align: "right" }] as const;
+  return table(rows, { columns, width: terminal.width, paint: terminal.paint }).flatMap((line, index) => [
+    line,
+    ...wrap(reasons[index] ?? "", terminal.width - 8).map((text) => `      ${terminal.paint("faint", text)}`),
+  ]);
 }
 
 /** Neighbours of one layer that all go, or all stay: what is cleared among what is kept does not end a run. */

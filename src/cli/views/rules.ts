@@ -1,5 +1,5 @@
 import type { Mend, Violation } from "../../lint/index.ts";
-import { formatCount } from "../render/numbers.ts";
+import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";
 import type { ProviderList } from "../rules.ts";
@@ -25,13 +25,16 @@ export function violationLines(violations: readonly Violation[], { held, termina
   const errors = violations.filter(({ severity }) => severity === "error").length;
   const warnings = violations.length - errors;
   return [
-    `  ${held.provider}: ${entries} entries, ${formatCount(errors)} errors, ${formatCount(warnings)} warnings`,
+    `  ${held.provider}: ${entries} entries, ${plural(errors, "error")}, ${plural(warnings, "warning")}`,
     "",
     ...byRule(violations).flatMap((group) => ruleLines(group, terminal)),
-    ...(errors > 0
-      ? [`  ${terminal.paint("faint", "compact repair FILE -o FILE mends what can be mended.")}`, ""]
-      : []),
   ];
+}
+
+/** The command that mends what can be mended. */
+export function repairHint(command: string, terminal: Terminal): string[] {
+  const text = `To mend what can be mended: ${command} -o FILE`;
+  return [`  ${terminal.paint("faint", text)}`, ""];
 }
 
 function byRule(violations: readonly Violation[]): Violation[][] {
