@@ -164,6 +164,13 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
+  it("waits for events where nothing is archived yet, and says so", async () => {
+    const running = await run("view");
+    expect(await heads(running)).toEqual([]);
+    expect(running.out()).toContain("/ingest");
+    expect(await running.stop()).toBe(0);
+  });
+
   it("compact replay --view begins when the page is open, and prints what came of it", async () => {
     const running = await run("replay", "session.json", "--window", "4k", "--view", "--json");
     expect(await heads(running)).toEqual([]);
@@ -178,7 +185,7 @@ describe("compact view", () => {
     [["view", "nowhere.json"], "there is no file nowhere.json"],
     [["view", "session.json", "--port", "70000"], "--port 70000: no port is called that"],
     [["view", "session.json", "--port", "x"], "--port x: no port is called that"],
-    [["view"], "there is no archived session in"],
+    [["view", "--archive", "nowhere"], "there is no archived session in"],
     // A file that opens and refuses to be read, for every user.
     ...(existsSync(UNREADABLE) ? [[["view", UNREADABLE], `${UNREADABLE} is empty`] as const] : []),
   ];

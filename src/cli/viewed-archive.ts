@@ -40,7 +40,10 @@ export async function viewedArchive(
     }
   };
   await look();
-  if (signs.size === 0) throw nothingIn(source.archive.location);
+  if (signs.size === 0) {
+    if (place.flag !== undefined) throw nothingIn(source.archive.location);
+    warn("nothing is archived here yet; the page fills when that changes, or when events come");
+  }
   return {
     store,
     async fill(stopped) {

@@ -8,7 +8,7 @@ export const viewCommand: Command = {
   summary: "a page in your browser: the window over the session, each compaction, spans, search",
   flags: ["port", "open", "archive", "model", "window", "format", "strategy", "on-overflow", "config"],
   notes: [
-    "Without a word: the archive here. A transcript is replayed first, as compact replay does.",
+    "Without a word: the archive here, also one that is still empty, and events that come. A transcript is replayed first, as compact replay does.",
     "The page is served on this computer alone, to the browser that opens the printed link.",
     "Programs may send events to its /ingest: COMPACT_TRACING_ARIADNE names it. Ctrl-C ends it.",
   ],
