@@ -226,6 +226,10 @@ const GROUPS = [
     "open-mistral-nemo",
     "pixtral-12b",
     old("mistral-large-2411", 131_072, 131_072, null),
+    // Aliases move: the window that @mariozechner/pi-ai 0.73.1 gives them; newer models have no less.
+    old("mistral-large-latest", 262_144, 262_144, null),
+    old("mistral-medium-latest", 262_144, 262_144, null),
+    old("mistral-small-latest", 256_000, 256_000, null),
   ]),
   other("moonshotai", "kimi", prefix(null, null), [
     "kimi-k3.1-pro",

@@ -173,6 +173,9 @@ open-mistral-nemo 128000 128000 0.15/0.15/0.015/0.15/-
 pixtral-12b 128000 128000 0.15/0.15/0.015/0.15/-
 # mistral mistral o200k_base prefix/-/- flat free -/- 2026-09-23
 mistral-large-2411 131072 131072 -
+mistral-large-latest 262144 262144 -
+mistral-medium-latest 262144 262144 -
+mistral-small-latest 256000 256000 -
 # moonshotai kimi o200k_base prefix/-/- flat free -/- 2026-11-10
 kimi-k3.1-pro 1048576 1048576 2/10/0.2/2/-
 kimi-k3 1048576 1048576 3/15/0.3/3/-

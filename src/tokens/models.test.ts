@@ -76,6 +76,9 @@ describe("lookUpModel", () => {
     ["claude-sonnet-6", "family", "claude-sonnet-5-5"],
     ["claude-sonnet-4-2", "family", "claude-sonnet-4"],
     ["mistral-large-2407", "family", "mistral-large-2411"],
+    ["mistral-large-latest", "exact", "mistral-large-latest"],
+    ["mistral/mistral-medium-latest", "provider", "mistral-medium-latest"],
+    ["mistral-large", "normalized", "mistral-large-latest"],
     ["mistral-7b-instruct", "default", undefined],
     ["some-model", "default", undefined],
     ["constructor", "default", undefined],
@@ -85,6 +88,16 @@ describe("lookUpModel", () => {
     const lookup = lookUpModel(name);
     expect([lookup.found, lookup.matched]).toEqual([found, matched]);
     expect(lookup.known).toBe(found !== "default");
+  });
+
+  it("gives an alias the window that the newest model behind it is known to have at least", () => {
+    const windows = [
+      "mistral-large-latest",
+      "mistral-medium-latest",
+      "mistral-small-latest",
+      "mistral-large-2407",
+    ];
+    expect(windows.map((name) => lookUpModel(name).window)).toEqual([262_144, 262_144, 256_000, 131_072]);
   });
 
   it("does not take long over a name that is none", () => {

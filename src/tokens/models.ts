@@ -110,11 +110,16 @@ export function knownModels(): readonly ModelFacts[] {
   return models;
 }
 
+/** `-latest` is the newest of its line: it says nothing of an older one. */
+function isNoAlias({ id }: ModelFacts): boolean {
+  return !id.endsWith("-latest");
+}
+
 /** The sibling with the longest common beginning: the newest that is not newer than the name, else the oldest. */
 function familyOf(name: string): ModelFacts | undefined {
   const words = nameWords(withoutSnapshot(name));
   let best: { model: ModelFacts; words: string[] } | undefined;
-  for (const model of knownModels()) {
+  for (const model of knownModels().filter(isNoAlias)) {
     const candidate = { model, words: nameWords(model.id) };
     const needed = ONE_LINE_VENDORS.has(model.provider) ? 1 : 2;
     if (sharedWords(candidate.words, words) < needed) continue;
@@ -140,7 +145,7 @@ function fromTable(name: string): ModelLookup | undefined {
 
 function fromSnapshot(name: string): ModelLookup | undefined {
   const base = withoutSnapshot(name);
-  const model = knownModels().find((one) => normalizeModelName(one.id) === base);
+  const model = knownModels().find((one) => isNoAlias(one) && normalizeModelName(one.id) === base);
   return model && unpriced(name, model, "snapshot", model.window);
 }
 
