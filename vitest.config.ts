@@ -1,9 +1,31 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+const installed = "**/node_modules/**";
+
+/** Tests that measure their own process. */
+const measuring = [
+  "src/summarizers/builtin.test.ts",
+  "src/tokens/encodings/encodings.test.ts",
+  "test/tracing/hostile.test.ts",
+];
+
+/** Tests that replace modules by others. */
+function mocking(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : mocking(path);
+    return path.endsWith(".test.ts") && readFileSync(path, "utf8").includes("vi.mock(") ? [path] : [];
+  });
+}
+
+// These have a process each. All others share some, into which a source file is loaded once: to load the sources for
+// each file anew took longer than most tests.
+const apart = [...measuring, ...mocking("src"), ...mocking("test")];
+
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     setupFiles: ["test/property-seed.ts"],
     // What is slow on a busy machine has not failed; only what never comes has.
     testTimeout: 60_000,
@@ -12,6 +34,18 @@ export default defineConfig({
     // One more than there are cores: many tests wait for processes, servers and a browser.
     maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./test/plain-reporter.ts"],
+    projects: [
+      { extends: true, test: { name: "apart", include: apart } },
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: [...apart, installed],
+          isolate: false,
+        },
+      },
+    ],
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],
