@@ -3,10 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { whole } from "../whole.ts";
 import { tempFolder } from "./harness.ts";
 
 /** `AGENT_SOAK_TURNS=1000 npx vitest run test/agents/soak.test.ts` plays the whole; its figures are in docs/agents.md. */
-const TURNS = Number(process.env.AGENT_SOAK_TURNS ?? 100);
+const TURNS = Number(process.env.AGENT_SOAK_TURNS ?? (whole ? 100 : 50));
 const FULL = TURNS >= 1000;
 const WINDOW = FULL ? 60_000 : 14_000;
 
@@ -74,7 +75,7 @@ describe("a long session", () => {
       if (process.env.AGENT_SOAK_TURNS !== undefined)
         console.log(JSON.stringify({ ...figures, found: countOf(found) }, undefined, 1));
       expect(found).toHaveLength(facts);
-      expect(compactions).toBeGreaterThanOrEqual(5);
+      expect(compactions).toBeGreaterThanOrEqual(TURNS < 100 ? 2 : 5);
       // Wall time says more of the machine's other work than of ours; the long run measures it.
       expect(FULL ? shareOf(wallMs) : shareOf(cpuMs)).toBeLessThan(0.1);
       if (FULL) expect(perTurn).toBeLessThan(MOST_GROWTH);

@@ -20,6 +20,7 @@ import {
   type Utterance,
 } from "../../src/testing/generated-lists.ts";
 import { generateNativeList, writeNativeList } from "../../src/testing/native-lists.ts";
+import { whole } from "../whole.ts";
 
 const options = fc.record({
   turns: fc.integer({ min: 1, max: 6 }),
@@ -29,7 +30,7 @@ const options = fc.record({
   system: fc.boolean(),
 });
 const seeds = fc.integer({ min: 0, max: 2 ** 31 });
-const RUNS = { numRuns: 40 };
+const RUNS = { numRuns: whole ? 40 : 10 };
 
 /** Who said what, without ids and whatever entries it was spread over. */
 function said(messages: readonly Message[], ids = true): unknown[] {
@@ -148,7 +149,7 @@ describe.each(FORMATS)("the %s codec on generated lists", (format) => {
         expect(findMalformations(converted)).toEqual([]);
         expect(said(codec.decode(codec.encode(converted)))).toEqual(said(messages));
       }),
-      { numRuns: 10 },
+      { numRuns: whole ? 10 : 3 },
     );
   });
 

@@ -5,6 +5,7 @@ import { describeRules, lint, repair, type Violation } from "../../src/lint/inde
 import { decode, encode, FORMATS } from "../../src/messages/codecs.ts";
 import { toolCalls, toolResults } from "../../src/messages/message.ts";
 import { manifest, present, read, recordings } from "../transcripts/sessions.ts";
+import { partOf, whole } from "../whole.ts";
 import { breakList, validList } from "./broken-lists.ts";
 
 const seeds = fc.integer({ min: 0, max: 2 ** 31 });
@@ -15,6 +16,7 @@ const chosen = fc.record({
   protect: fc.boolean(),
   system: fc.boolean(),
 });
+const runs = (most: number) => ({ numRuns: whole ? most : most / 4 });
 const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefined ? [] : [rule.id])));
 
 const errors = (found: readonly Violation[]): string[] =>
@@ -32,7 +34,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
       fc.property(seeds, chosen, (seed, options) => {
         expect(lint(validList(format, seed, options), format)).toEqual([]);
       }),
-      { numRuns: 40 },
+      runs(40),
     );
   });
 
@@ -48,7 +50,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
         const asked = lint(list, format, { pendingAllowed: false });
         expect(asked.filter((one) => one.rule === "generic/dead-call").length).toBe(open.length);
       }),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 
@@ -61,7 +63,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
         expect(messages).not.toBe(list);
         expect(isSame(messages, list)).toBe(true);
       }),
-      { numRuns: 40 },
+      runs(40),
     );
   });
 
@@ -87,7 +89,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
         expect(isSame(again.messages, messages)).toBe(true);
         if (left(lint(list, format, options)).length > 0) expect(mends).not.toEqual([]);
       }),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 
@@ -141,7 +143,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
         expect(left(lint(messages, format))).toEqual([]);
         expect(lint(messages, format).map((one) => one.rule)).not.toContain("generic/unreadable-entry");
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 
@@ -161,7 +163,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
           expect(mend.index).toBeLessThan(list.length);
         }
       }),
-      { numRuns: 40 },
+      runs(40),
     );
   });
 });
@@ -191,31 +193,33 @@ describe.skipIf(!present)("lint and repair of recorded lists", () => {
     /opencode|moatless|swe-agent|who-and-when|aider|gemini-cli/.test(file),
   );
 
-  it.each(files.filter((file) => !foreign.includes(file)))(
-    "%s, in its own format, is clean, or its faults are known and mended",
-    async (file) => {
-      const { segments } = await read(file);
-      for (const { messages: decoded } of segments) {
-        const format = decoded[0]?.format;
-        if (format === undefined) throw new Error(`${file} has no format`);
-        const list = decoded.map((message) => message.native);
-        const found = lint(list, format);
-        const known = new Set(["anthropic/empty-text", "generic/result-without-id"]);
-        const expected = FAULTS.find(([name]) => name === file);
-        const surprising = found.filter((one) => !known.has(one.rule) && one.rule !== expected?.[1]);
-        expect(surprising).toEqual([]);
-        if (expected !== undefined)
-          expect(found.filter((one) => one.rule === expected[1]).length).toBe(expected[2]);
-        const { messages, mends } = repair(list, format);
-        expect(errors(lint(messages, format))).toEqual([]);
-        expect(mends.length).toBe(found.length);
-        const changed = new Set(mends.map((mend) => mend.index));
-        expect(list.filter((entry, index) => !changed.has(index) && !messages.includes(entry))).toEqual([]);
-      }
-    },
-  );
+  it.each(
+    partOf(
+      files.filter((file) => !foreign.includes(file)),
+      12,
+    ),
+  )("%s, in its own format, is clean, or its faults are known and mended", async (file) => {
+    const { segments } = await read(file);
+    for (const { messages: decoded } of segments) {
+      const format = decoded[0]?.format;
+      if (format === undefined) throw new Error(`${file} has no format`);
+      const list = decoded.map((message) => message.native);
+      const found = lint(list, format);
+      const known = new Set(["anthropic/empty-text", "generic/result-without-id"]);
+      const expected = FAULTS.find(([name]) => name === file);
+      const surprising = found.filter((one) => !known.has(one.rule) && one.rule !== expected?.[1]);
+      expect(surprising).toEqual([]);
+      if (expected !== undefined)
+        expect(found.filter((one) => one.rule === expected[1]).length).toBe(expected[2]);
+      const { messages, mends } = repair(list, format);
+      expect(errors(lint(messages, format))).toEqual([]);
+      expect(mends.length).toBe(found.length);
+      const changed = new Set(mends.map((mend) => mend.index));
+      expect(list.filter((entry, index) => !changed.has(index) && !messages.includes(entry))).toEqual([]);
+    }
+  });
 
-  it.each(foreign)("%s is mended in every format that it is written in", async (file) => {
+  it.each(partOf(foreign, 6))("%s is mended in every format that it is written in", async (file) => {
     const { messages } = await read(file);
     expect(messages.length).toBeGreaterThan(3);
     for (const format of FORMATS) {

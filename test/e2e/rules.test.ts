@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { whole } from "../whole.ts";
+import { type Result, runCommand } from "./command.ts";
 
 const program = resolve("bin/compact.js");
 const folder = mkdtempSync(join(tmpdir(), "compact-rules-"));
@@ -21,47 +23,49 @@ const broken = [
   { role: "assistant", content: "fine" },
 ];
 
-function run(...argv: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...argv], {
+/** In a process of its own where all is tried. */
+async function run(...argv: string[]): Promise<Pick<Result, "code" | "out">> {
+  if (!whole) return runCommand(folder, argv);
+  const { status, stdout } = spawnSync(process.execPath, [program, ...argv], {
     cwd: folder,
     encoding: "utf8",
   });
-  return { status, stdout, stderr };
+  return { code: status, out: stdout };
 }
 
 describe.skipIf(!existsSync("dist/cli/main.js"))("compact lint and repair", () => {
-  it("name each broken rule with its place, mend it, and leave nothing to name", () => {
+  it("name each broken rule with its place, mend it, and leave nothing to name", async () => {
     writeFileSync(join(folder, "broken.json"), JSON.stringify(broken));
-    const found = run("lint", "broken.json");
-    expect(found.status).toBe(1);
-    expect(found.stdout).toContain("messages[1]");
-    expect(found.stdout).toContain("generic/dead-call");
-    expect(found.stdout).toContain("generic/orphan-result");
-    const mended = run("repair", "broken.json", "-o", "mended.json", "--json");
-    expect(mended.status).toBe(0);
-    expect(JSON.parse(mended.stdout)).toMatchObject({ provider: "openai-chat", left: [] });
-    expect(mended.stdout).toContain("stray words");
-    expect(run("lint", "mended.json").stdout).toContain("clean");
+    const found = await run("lint", "broken.json");
+    expect(found.code).toBe(1);
+    expect(found.out).toContain("messages[1]");
+    expect(found.out).toContain("generic/dead-call");
+    expect(found.out).toContain("generic/orphan-result");
+    const mended = await run("repair", "broken.json", "-o", "mended.json", "--json");
+    expect(mended.code).toBe(0);
+    expect(JSON.parse(mended.out)).toMatchObject({ provider: "openai-chat", left: [] });
+    expect(mended.out).toContain("stray words");
+    expect((await run("lint", "mended.json")).out).toContain("clean");
     const list = JSON.parse(readFileSync(join(folder, "mended.json"), "utf8")) as { role: string }[];
     expect(list.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user", "assistant"]);
   });
 
-  it("leave a sound session alone, byte for byte", () => {
+  it("leave a sound session alone, byte for byte", async () => {
     const text = JSON.stringify([
       { role: "user", content: "hi" },
       { role: "assistant", content: "hello" },
     ]);
     writeFileSync(join(folder, "sound.json"), text);
-    expect(run("lint", "sound.json").status).toBe(0);
-    expect(run("repair", "sound.json", "-o", "copy.json").stdout).toContain("Nothing to mend");
+    expect((await run("lint", "sound.json")).code).toBe(0);
+    expect((await run("repair", "sound.json", "-o", "copy.json")).out).toContain("Nothing to mend");
     expect(readFileSync(join(folder, "copy.json"), "utf8")).toBe(text);
   });
 
-  it("hold a session to another provider's rules when asked", () => {
+  it("hold a session to another provider's rules when asked", async () => {
     writeFileSync(join(folder, "talk.json"), JSON.stringify([{ role: "user", content: "hi" }]));
-    expect(run("lint", "talk.json", "--provider", "anthropic", "--json").stdout).toContain(
+    expect((await run("lint", "talk.json", "--provider", "anthropic", "--json")).out).toContain(
       '"provider": "anthropic"',
     );
-    expect(run("lint", "talk.json", "--provider", "nobody").status).toBe(2);
+    expect((await run("lint", "talk.json", "--provider", "nobody")).code).toBe(2);
   });
 });

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryWriter } from "../../src/memory/changes/writer.ts";
 import { ensureChannel } from "../../src/memory/files/ensure.ts";
+import { whole } from "../whole.ts";
 import { checkLog, factsOf, leftOvers, startWorker } from "./crowd.ts";
 
 /** `COMPACT_MEMORY_KILLS=500` for a long run; the build must be fresh, since the processes run it. */
-const KILLS = Number(process.env.COMPACT_MEMORY_KILLS ?? 12);
+const KILLS = Number(process.env.COMPACT_MEMORY_KILLS ?? (whole ? 12 : 4));
 const WORKERS = 4;
 const ROUNDS = 12;
 

@@ -9,8 +9,10 @@ import { messageText } from "../../src/messages/message.ts";
 import { newestAsk } from "../../src/messages/turns.ts";
 import { findMalformations } from "../../src/messages/well-formed.ts";
 import { generateNativeList } from "../../src/testing/native-lists.ts";
+import { whole } from "../whole.ts";
 
-const SESSIONS_PER_FORMAT = 20;
+/** Of each of eight formats: more than a hundred in any case. */
+const SESSIONS_PER_FORMAT = whole ? 20 : 13;
 const OPTIONS = { turns: 9, parallelCalls: 3, media: true, reasoning: true, protect: true, system: true };
 const seeds = Array.from({ length: SESSIONS_PER_FORMAT }, (_, index) => index * 7919 + 13);
 

@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { createPostgresDriver } from "../../src/storage/drivers/postgres.ts";
 import { newSchema, runSql, startServer } from "../postgres/server.ts";
+import { whole } from "../whole.ts";
 import { built, startWorker, type Worker } from "./fleet.ts";
 import { expectWholeSession, flushedBy } from "./session-check.ts";
 
 /** Few in the tests; more where the environment asks for it. */
-const kills = Number(process.env.COMPACT_KILLS ?? 5);
+const kills = Number(process.env.COMPACT_KILLS ?? (whole ? 5 : 3));
 const server = built ? await startServer() : undefined;
 const schema = newSchema();
 const driver = createPostgresDriver({ url: server?.url ?? "postgres://none", schema, connections: 2 });
