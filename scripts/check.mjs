@@ -37,7 +37,7 @@ const steps = [
     () => tool("dependency-cruiser/bin/dependency-cruise.mjs", "src", "--config", ".dependency-cruiser.cjs"),
   ],
   ["api", () => [...script("api.mjs"), "--check"]],
-  ["tests", () => tool("vitest/vitest.mjs", "run", "--coverage")],
+  ["tests", () => tool("vitest/vitest.mjs", "run")],
   ["knip", () => tool("knip/bin/knip.js", "--no-config-hints")],
   ["publint", () => tool("publint/src/cli.js", "run", tarball(), "--strict")],
   ["attw", () => tool("@arethetypeswrong/cli/dist/index.js", tarball(), "--profile", "esm-only")],
