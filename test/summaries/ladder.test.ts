@@ -251,7 +251,7 @@ describe("time", () => {
   }
   const never: TextModel = { name: "never", generate: () => new Promise(() => {}) };
 
-  it("SUM-12 gives up after 60 seconds in all when nothing is said, each model having had its share", async () => {
+  it("gives up after 60 seconds in all when nothing is said, each model having had its share", async () => {
     const { time } = virtualTime();
     const made = await summarize({
       model: never,

@@ -9,7 +9,7 @@ const MODEL = { first: 0.6, reads: 10_000, writes: 120 };
 const TURN_SECONDS = 3;
 
 describe("TST-3 a session of 1,000 turns", () => {
-  it("TST-3 and SUM-12: five compactions take less than a tenth of its time, each summary under ten seconds", async () => {
+  it("TST-3 and SUM-12: five compactions take less than a tenth of its time, each summary of a fast model under ten seconds", async () => {
     /** Milliseconds that pass without anybody computing. */
     let waited = 0;
     const clock = (): number => performance.now() + waited;
