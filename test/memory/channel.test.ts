@@ -408,10 +408,12 @@ describe("with a manager", () => {
     });
     expect(read("MEMORY.md")).not.toContain("Thursdays");
     const pending = join(channelDir, ".memory", "pending");
-    const left = (): string[] => readdirSync(pending).filter((name) => !name.endsWith(".claim"));
+    const left = (): string[] => readdirSync(pending).filter((name) => name.endsWith(".json"));
     expect(left()).toHaveLength(1);
+    const claim = join(pending, `${left()[0]}.claim`);
+    await expect.poll(() => existsSync(claim)).toBe(true);
     // The process ends here, and nobody has its claim any more; another one opens the channel.
-    writeFileSync(join(pending, `${left()[0]}.claim`), "");
+    writeFileSync(claim, "");
     const next = open();
     await next.recall("anything");
     await next.settled();
