@@ -20,7 +20,7 @@ export {
   type PlanOptions,
   planCompaction,
 } from "./compaction/one-shot.ts";
-export type { CompactionPlan, PlannedAction, PlannedMessage } from "./compaction/plan.ts";
+export type { AskFate, CompactionPlan, PlannedAction, PlannedMessage } from "./compaction/plan.ts";
 export type {
   CompactionNotice,
   ManagerPorts,

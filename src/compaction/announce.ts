@@ -7,6 +7,7 @@ import {
   prunedMessages,
   summaryCreated,
   triggerDecision,
+  warning,
 } from "../tracing/events.ts";
 import type { CompactConfig, CompactPolicy } from "./config.ts";
 import { priced } from "./priced.ts";
@@ -87,6 +88,16 @@ export function prunedEvent(report: CompactionReport, step: number): EventDescri
     step,
     elapsedMs: report.elapsedMs,
   });
+}
+
+/** Says that the user's newest request could not stay whole, where that is so. */
+export function askCutEvents({ plan }: CompactionReport): EventDescription[] {
+  const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
+  if (entry === undefined) return [];
+  const message =
+    `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
+    "tools and protected messages it does not fit; the archive has all of it";
+  return [warning({ severity: "medium", code: "ask_cut", message })];
 }
 
 /** OBS-3: what went wrong and what was done instead. */

@@ -12,6 +12,7 @@ import {
 } from "../messages/message.ts";
 import { isObject } from "../messages/native.ts";
 import { carriesCompaction } from "../messages/native-compaction.ts";
+import { piecesOf } from "./ask.ts";
 
 /** What happens to a kept message; stored with the session so that the same bytes come out each time. */
 export interface Edit {
@@ -19,6 +20,8 @@ export interface Edit {
   readonly clear?: true;
   /** Texts longer than this many tokens keep their head and tail. */
   readonly elideTo?: number;
+  /** The user's own words are not cut by `elideTo`, only what was injected or pasted into them. */
+  readonly sparesOwnWords?: true;
   /** Tool results longer than this many tokens keep their head and tail. */
   readonly resultsTo?: number;
   /** Images and other media are left out: their bytes are too many for the wire. */
@@ -65,7 +68,7 @@ function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
   const { pointer, context } = about;
   const cleared =
     edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
-  const cut = edit.elideTo === undefined ? cleared : elidePart(cleared, { ...about, cap: edit.elideTo });
+  const cut = edit.elideTo === undefined ? cleared : elideBy(edit, cleared, { ...about, cap: edit.elideTo });
   const short = edit.resultsTo === undefined ? cut : shortenResult(cut, { ...about, cap: edit.resultsTo });
   return edit.dropMedia === true ? withoutMedia(short, pointer) : short;
 }
@@ -127,6 +130,13 @@ interface Elision {
   readonly cap: number;
   readonly pointer: string;
   readonly context: EditContext;
+}
+
+function elideBy(edit: Edit, part: Part, elision: Elision): Part {
+  if (edit.sparesOwnWords !== true || part.type !== "text") return elidePart(part, elision);
+  const pieces = piecesOf(part.text).map(({ text, own }) => (own ? text : elideText(text, elision)));
+  const text = pieces.join("");
+  return text === part.text ? part : { ...part, text };
 }
 
 function elidePart(part: Part, elision: Elision): Part {

@@ -1,78 +1,24 @@
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import { carriesCompaction } from "../messages/native-compaction.ts";
-import { newestAsk } from "../messages/turns.ts";
-import { isUnderWay, type KeepCounts, type Partition, partition } from "../policy/partition.ts";
+import { isUserSpeech } from "../messages/turns.ts";
 import { relaxations } from "../policy/relax.ts";
-import type { TokenCounter } from "../tokens/counter.ts";
-import { summaryMessage } from "./assemble.ts";
-import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText } from "./edit.ts";
+import {
+  type Draft,
+  draftOf,
+  editContext,
+  floorOf,
+  isTight,
+  isTiny,
+  needsSummary,
+  type PlanInput,
+  sum,
+} from "./draft.ts";
+import { applyEdit, type Edit, type EditContext, hasBoundReasoning } from "./edit.ts";
+import { elideTowards, leastElided } from "./elide.ts";
 
-/** What a plan is made from; counts are tokens of `counter`. */
-export interface PlanInput {
-  readonly messages: readonly Message[];
-  readonly counter: TokenCounter;
-  readonly fixedTokens: number;
-  readonly budget: number;
-  /** Aim; may be missed when what must stay is larger. Without it everything eligible is summarized. */
-  readonly target?: number | undefined;
-  /** Below this the next compaction is far enough away: the keep counts are lowered until it is reached, or to their floor. */
-  readonly preferred?: number;
-  readonly keep: KeepCounts;
-  readonly clearToolResults: boolean;
-  readonly onOverflow: "error" | "elide";
-  /** The model takes signed reasoning back only behind an unchanged prefix. */
-  readonly reasoningBound?: boolean;
-  /** Most tokens of the summary's text. */
-  readonly maxSummaryTokens: number;
-  /** Most bytes of the request on the wire; see `wireBytes`. */
-  readonly maxBytes?: number;
-  readonly archiveId?: (message: Message) => string;
-  /** Tool answers that stay whole while there is room: the model has just asked for them. */
-  readonly recalled?: ReadonlySet<Message>;
-}
-
-/** A summary message without its text; a constant, so that it is counted once. */
-const EMPTY_SUMMARY = summaryMessage({ version: 99, text: "" }, "assistant");
-
-/** Tokens of a summary message beside its text: tags, role, per-message overhead, two for how texts join. */
-export function summaryOverhead(counter: TokenCounter): number {
-  return counter.countMessage(EMPTY_SUMMARY) + 2;
-}
-
-/** Least room worth a summary. */
-export const MIN_SUMMARY_TOKENS = 64;
-/** A summary needs its tags and framing, which alone would fill a smaller budget. */
-const TINY_BUDGET = 256;
-/** How texts are cut, tried in this order. */
-interface Cuts {
-  /** Shares of the limit that all that is kept may take. */
-  readonly within: readonly number[];
-  /** Elided texts keep at least this much, in tokens, before fewer messages are kept. */
-  readonly floors: readonly number[];
-  /** Shares of that room that kept messages beside the newest ask may take. */
-  readonly shares: readonly number[];
-}
-/** Below this many tokens the newest words would leave no room for a summary that says anything. */
-const SMALL_LIMIT = 1500;
-const CUTS: Cuts = { within: [0.6, 1], floors: [400, 48, 8], shares: [Number.POSITIVE_INFINITY, 0.5, 0] };
-const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
-const TIGHT_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
-/** Where less than this share of a list can remain, a summary tells more of it than its newest words do. */
-const TIGHT_SHARE = 0.05;
 /** Most of a tight limit that kept messages take without being cut. */
 const TIGHT_KEPT = 0.4;
-
-/** What stays and what it costs, before it is told as a plan. */
-export interface Draft {
-  readonly partition: Partition;
-  readonly keep: KeepCounts;
-  readonly relaxed: number;
-  /** One edit per kept message that is changed. */
-  readonly edits: ReadonlyMap<number, Edit>;
-  readonly kept: ReadonlySet<number>;
-  readonly costs: readonly number[];
-}
 
 /** Decides what stays. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(input: PlanInput, limit: number): Draft {
@@ -91,10 +37,6 @@ function crowds(input: PlanInput, draft: Draft, limit: number): boolean {
     return false;
   const cuttable = [...draft.kept].filter((index) => draft.partition.layers[index] !== "pinned");
   return sum(cuttable, draft.costs) > limit * TIGHT_KEPT;
-}
-
-function isTight(input: PlanInput, { costs }: Draft, limit: number): boolean {
-  return limit < TIGHT_SHARE * costs.reduce((total, cost) => total + cost, input.fixedTokens);
 }
 
 /** Where the list first differs from what was sent; a summary stands before everything that is not pinned. */
@@ -130,162 +72,54 @@ function atFloor(input: PlanInput, costs: readonly number[], limit: number): Dra
 function floorDraft(input: PlanInput, costs: readonly number[]): Draft {
   const counts = [...relaxations(input.keep)];
   const keep = counts.at(-1) ?? input.keep;
-  return draftOf(partition(input.messages, keep), keep, counts.length - 1, costs);
+  return draftOf(input, keep, { relaxed: counts.length - 1, costs });
 }
 
 /** The first partition, relaxing the keep counts, whose kept messages fit under `limit` with a summary. */
 function fitting(input: PlanInput, costs: readonly number[], limit: number): Draft | undefined {
   let relaxed = 0;
   for (const keep of relaxations(input.keep)) {
-    const draft = draftOf(partition(input.messages, keep), keep, relaxed, costs);
+    const draft = draftOf(input, keep, { relaxed, costs });
     if (floorOf(input, draft) <= limit) return draft;
     relaxed += 1;
   }
   return undefined;
 }
 
-function draftOf(parts: Partition, keep: KeepCounts, relaxed: number, costs: readonly number[]): Draft {
-  const kept = new Set(parts.layers.flatMap((layer, index) => (layer === "remainder" ? [] : [index])));
-  return { partition: parts, keep, relaxed, edits: new Map(), kept, costs };
-}
-
-/** Least tokens of the result: all that is kept, and a small summary where something goes or is emptied. */
-export function floorOf(input: PlanInput, draft: Draft): number {
-  // A budget of a few dozen tokens holds the newest ask and nothing else; without one the summary opens the list.
-  const askAlone = input.budget < TINY_BUDGET && opensWithUser(input, draft);
-  const room = askAlone ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(input.counter);
-  const summary = needsSummary(input, draft) ? room : 0;
-  return input.fixedTokens + sum(draft.kept, draft.costs) + summary;
-}
-
-function opensWithUser({ messages }: PlanInput, { kept }: Draft): boolean {
-  const first = messages.find(
-    ({ role }, index) => kept.has(index) && role !== "system" && role !== "developer",
-  );
-  return first?.role === "user";
-}
-
-/** A summary tells what was dropped, and what emptied results and cut texts held. */
-export function needsSummary(input: PlanInput, draft: Draft): boolean {
-  if (draft.kept.size < input.messages.length) return true;
-  return [...draft.edits.values()].some(losesText);
-}
-
-export function sum(indexes: Iterable<number>, costs: readonly number[]): number {
-  let total = 0;
-  for (const index of indexes) total += costs[index] ?? 0;
-  return total;
-}
-
-/** Even the floor of one turn and one pair is too large: elide, miss the aim, or give up. */
+/** Even the floor of one turn and one pair is too large: elide, miss the aim, tell more of the turn, or give up. */
 function overflowing(input: PlanInput, costs: readonly number[], limit: number): Draft {
   const draft = floorDraft(input, costs);
-  const pinned = draft.partition.layers.flatMap((layer, index) => (layer === "pinned" ? [index] : []));
-  const pinnedTokens = input.fixedTokens + sum(pinned, costs);
-  if (pinnedTokens > input.budget) throw insufficientBudget("protected", pinnedTokens, input);
-  const elided =
-    input.onOverflow === "elide" ? elideTowards(input, draft, { limit, pinnedTokens }) : undefined;
+  if (draft.pinnedTokens > input.budget) throw pinnedTooLarge(input, draft);
+  const elided = input.onOverflow === "elide" ? elideTowards(input, draft, limit) : undefined;
   if (elided !== undefined) return elided;
-  const least = floorOf(input, draft);
-  if (least <= input.budget) return draft;
-  throw insufficientBudget("floor", least, input);
-}
-
-/** An aim below what is pinned is an aim for the rest; one that no eliding reaches grows until it is the budget. */
-function elideTowards(
-  input: PlanInput,
-  draft: Draft,
-  { limit, pinnedTokens }: { readonly limit: number; readonly pinnedTokens: number },
-): Draft | undefined {
-  let aim = pinnedTokens >= limit ? pinnedTokens + limit : limit;
-  for (;;) {
-    const elided = elide(input, draft, Math.min(aim, input.budget));
-    if (elided !== undefined || aim >= input.budget) return elided;
-    aim = pinnedTokens + (aim - pinnedTokens) * 1.5;
-  }
+  if (floorOf(input, draft) <= input.budget) return draft;
+  const told = tellEarlierAnswers(input, draft, Math.min(input.preferred ?? limit, limit));
+  if (floorOf(input, told) <= input.budget) return told;
+  throw restTooLarge(input, told);
 }
 
 /**
- * Cuts what is kept until it fits: rather fewer messages than cuts that leave little of each, and rather a
- * summary of some length than more of the newest words.
+ * In the newest turn the newest answer stays, and of those before it (agents that talk among each other, comments
+ * between calls) as many as fit, the oldest told first: a turn that is never interrupted would fill any budget.
  */
-function elide(input: PlanInput, draft: Draft, limit: number): Draft | undefined {
-  const { within, floors, shares } = cutsFor(input, draft, limit);
-  for (const room of within.map((part) => part * limit)) {
-    for (const floor of floors) {
-      for (const share of shares) {
-        const kept = newestWithin(input, draft, room * share);
-        const elided = elideKept(input, { ...draft, kept }, { limit: room, floor });
-        if (elided !== undefined) return elided;
-      }
-    }
+function tellEarlierAnswers(input: PlanInput, draft: Draft, limit: number): Draft {
+  const { units, layers } = draft.partition;
+  const answers = units.filter(({ kind, indexes }) => {
+    const [index = -1] = indexes;
+    const message = input.messages[index];
+    if (kind !== "message" || index < draft.ask || message === undefined) return false;
+    return layers[index] === "recent" && !isUserSpeech(message) && !carriesCompaction(message);
+  });
+  const newest = answers.findLast(({ indexes }) =>
+    indexes.some((index) => input.messages[index]?.role === "assistant"),
+  );
+  const kept = new Set(draft.kept);
+  const told = { ...draft, kept };
+  for (const unit of answers) {
+    if (floorOf(input, told) <= limit) break;
+    if (unit !== newest) for (const index of unit.indexes) kept.delete(index);
   }
-  return undefined;
-}
-
-function cutsFor(input: PlanInput, draft: Draft, limit: number): Cuts {
-  if (isTight(input, draft, limit)) return TIGHT_CUTS;
-  return limit < SMALL_LIMIT ? SMALL_CUTS : CUTS;
-}
-
-/** What is pinned or always stays (see `partition`), and of the rest the newest units that fit into so many tokens. */
-function newestWithin(input: PlanInput, draft: Draft, tokens: number): Set<number> {
-  const { layers, units } = draft.partition;
-  const last = input.messages.length - 1;
-  const needed = new Set([newestAsk(input.messages), input.messages.findLastIndex(carriesCompaction)]);
-  const kept = new Set<number>();
-  let room = tokens;
-  for (const unit of units.toReversed()) {
-    const must =
-      isUnderWay(unit, last) || unit.indexes.some((index) => layers[index] === "pinned" || needed.has(index));
-    const eligible = unit.indexes.some((index) => draft.kept.has(index));
-    const cost = sum(unit.indexes, draft.costs);
-    if (!must && (!eligible || cost > room)) continue;
-    if (!must) room -= cost;
-    for (const index of unit.indexes) kept.add(index);
-  }
-  return kept;
-}
-
-/** Finds the largest cap per text under which the kept messages fit `limit`. */
-function elideKept(
-  input: PlanInput,
-  draft: Draft,
-  bounds: { limit: number; floor: number },
-): Draft | undefined {
-  const context = editContext(input);
-  const at = (cap: number): Draft => {
-    const edits = new Map<number, Edit>();
-    const costs = [...draft.costs];
-    for (const index of draft.kept) {
-      const message = input.messages[index];
-      if (message === undefined || draft.partition.layers[index] === "pinned") continue;
-      const edited = applyEdit(message, { elideTo: cap }, context);
-      if (edited === message) continue;
-      edits.set(index, { elideTo: cap });
-      costs[index] = input.counter.countMessage(edited);
-    }
-    return { ...draft, edits, costs };
-  };
-  let low = bounds.floor;
-  let best = at(low);
-  if (floorOf(input, best) > bounds.limit) return undefined;
-  let high = Math.max(low, bounds.limit);
-  while (high - low > Math.max(4, low * 0.05)) {
-    const middle = Math.floor((low + high) / 2);
-    const candidate = at(middle);
-    if (floorOf(input, candidate) <= bounds.limit) {
-      low = middle;
-      best = candidate;
-    } else high = middle;
-  }
-  return best;
-}
-
-/** What edits of the planned messages are made with. */
-export function editContext(input: PlanInput): EditContext {
-  const countText = (text: string): number => input.counter.countText(text);
-  return input.archiveId === undefined ? { countText } : { countText, archiveId: input.archiveId };
+  return told;
 }
 
 /** Up to half of the free room goes to what the model has just brought back, the newest first. */
@@ -336,7 +170,7 @@ function extend(input: PlanInput, draft: Draft, limit: number): Draft {
 }
 
 function mayExtend(input: PlanInput, draft: Draft, limit: number): boolean {
-  if (input.target === undefined || draft.edits.size > 0 || input.budget < TINY_BUDGET) return false;
+  if (input.target === undefined || draft.edits.size > 0 || isTiny(input, draft)) return false;
   return input.onOverflow !== "elide" || !isTight(input, draft, limit);
 }
 
@@ -367,19 +201,47 @@ function lightened(
   return { cost, cleared: edited !== message };
 }
 
-function insufficientBudget(what: "protected" | "floor", tokens: number, input: PlanInput): CompactError {
-  const subject =
-    what === "protected"
-      ? "the system prompt, tool schemas and protected messages"
-      : "the newest turn and tool call, with what is protected,";
+/** Says what is too large where nothing may be cut or left out. */
+function pinnedTooLarge(input: PlanInput, { pinnedTokens }: Draft): CompactError {
+  const { budget, fixedTokens } = input;
+  const parts = `${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay`;
   return new CompactError(
     "InsufficientBudget",
-    `${subject} take ${tokens} tokens, but only ${input.budget} are available`,
+    `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${parts}), but only ${budget} are available`,
     {
-      hint:
-        what === "protected"
-          ? "Reduce protected memory (system prompt, protected messages, tools) or raise the context limit."
-          : 'Raise the context limit, or set onOverflow to "elide" so that oversized messages keep their head and tail.',
+      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.`,
     },
   );
+}
+
+function restTooLarge(input: PlanInput, draft: Draft): CompactError {
+  const { budget, onOverflow } = input;
+  const least = onOverflow === "elide" ? leastElided(input, draft) : floorOf(input, draft);
+  const subject =
+    onOverflow === "elide"
+      ? "what must stay, with every text in it cut short,"
+      : "the newest turn and tool call, with what is protected,";
+  const raise = `Raise the context limit to ${least} tokens or more`;
+  return new CompactError(
+    "InsufficientBudget",
+    `${subject} take ${least} tokens${largestOf(input, draft)}, but only ${budget} are available`,
+    {
+      hint:
+        onOverflow === "elide"
+          ? `${raise}, or reduce what is never cut: it takes ${draft.pinnedTokens}.`
+          : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.`,
+    },
+  );
+}
+
+/** Names the largest message that had to stay without being pinned, where it takes most of the room. */
+function largestOf(input: PlanInput, draft: Draft): string {
+  const free = [...draft.kept].filter((index) => draft.partition.layers[index] !== "pinned");
+  const index = free.reduce(
+    (most, one) => ((draft.costs[one] ?? 0) > (draft.costs[most] ?? 0) ? one : most),
+    -1,
+  );
+  const tokens = draft.costs[index] ?? 0;
+  if (tokens * 2 < input.budget) return "";
+  return ` (${tokens} of them in one ${input.messages[index]?.role} message)`;
 }

@@ -71,3 +71,15 @@ it("takes a list that grew by 200,000 messages at once", { timeout: 60_000 }, as
   const { messages } = await manager.preflight("s", list);
   expect(messages).toBe(list);
 });
+
+it("counts a message that was put in the place of another; one that was changed in place stays as it was read", async () => {
+  const manager = new CompactManager(settings);
+  const count = async (list: readonly unknown[]): Promise<number> =>
+    (await manager.preflight("s", list)).report.tokensBefore;
+  const asked = { role: "user", content: "What is in there?" };
+  const result = { role: "assistant", content: "word ".repeat(500) };
+  const before = await count([asked, result]);
+  result.content = "trimmed";
+  expect(await count([asked, result])).toBe(before);
+  expect(await count([asked, { ...result }])).toBeLessThan(before / 2);
+});

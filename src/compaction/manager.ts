@@ -130,6 +130,8 @@ export class CompactManager {
   /**
    * Looks at the list that is about to be sent, raw or our last output with new messages behind it, and
    * compacts it when a threshold is reached. The caller's own array comes back when nothing has to change.
+   * Entries are recognised by object: one that is changed in place after a look keeps its old text and count, so put
+   * a new object in its place.
    * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
    * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when
    * other workers went on with the session meanwhile and the list is behind: read it again.

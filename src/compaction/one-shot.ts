@@ -10,7 +10,7 @@ import { applyPlan } from "./apply.ts";
 import { markSummaries } from "./assemble.ts";
 import { checkPolicy } from "./check-policy.ts";
 import { type CompactConfig, type CompactPolicy, mergePolicy } from "./config.ts";
-import type { PlanInput } from "./fit.ts";
+import type { PlanInput } from "./draft.ts";
 import { listCodec } from "./list-codec.ts";
 import { type CompactionPlan, planBytes, planView } from "./plan.ts";
 import { type ArchiveReceipt, type CompactionResult, reportOf, untouched } from "./report.ts";

@@ -1,17 +1,16 @@
 import type { Message, Role } from "../messages/message.ts";
 import type { KeepCounts, Layer, Partition } from "../policy/partition.ts";
-import { type Edit, losesText } from "./edit.ts";
 import {
   type Draft,
-  fitToLimit,
   floorOf,
   MIN_SUMMARY_TOKENS,
   needsSummary,
   type PlanInput,
-  releaseReasoning,
   sum,
   summaryOverhead,
-} from "./fit.ts";
+} from "./draft.ts";
+import { type Edit, losesText } from "./edit.ts";
+import { fitToLimit, releaseReasoning } from "./fit.ts";
 import { fitBytes, keepAll, shortenResults } from "./shorten.ts";
 
 export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
@@ -32,6 +31,12 @@ export interface PlannedMessage {
   readonly reason: string;
 }
 
+/**
+ * What a compaction leaves of the newest message in which the user asks for something: all of it, the user's own words
+ * without what was injected or pasted into them, or head and tail of those too.
+ */
+export type AskFate = "whole" | "own_words" | "cut";
+
 /** What a compaction would do, as data: nothing has happened yet. */
 export interface CompactionPlan {
   readonly entries: readonly PlannedMessage[];
@@ -49,6 +54,8 @@ export interface CompactionPlan {
   readonly keep: KeepCounts;
   readonly relaxed: number;
   readonly counts: Partition["counts"];
+  /** Undefined where the user asks for nothing in the list. */
+  readonly newestAsk: { readonly index: number; readonly fate: AskFate } | undefined;
 }
 
 /**
@@ -116,7 +123,14 @@ function finish(input: PlanInput, draft: Draft, limit: number): CompactionPlan {
     keep: draft.keep,
     relaxed: draft.relaxed,
     counts: draft.partition.counts,
+    newestAsk: draft.ask === -1 ? undefined : { index: draft.ask, fate: askFate(draft) },
   };
+}
+
+function askFate({ ask, edits }: Draft): AskFate {
+  const edit = edits.get(ask);
+  if (edit?.elideTo !== undefined && edit.sparesOwnWords !== true) return "cut";
+  return actionOf(true, edit) === "keep" ? "whole" : "own_words";
 }
 
 function planned(
@@ -147,9 +161,7 @@ function reasonFor(
   message: Message,
   { layer, action, edit }: { layer: Layer; action: PlannedAction; edit: Edit | undefined },
 ): string {
-  if (edit?.dropMedia === true) return "its media are left out: too many bytes for one request";
-  if (edit?.resultsTo !== undefined) return "tool output over the limit: keeps its head and tail";
-  if (action === "elide") return "must stay but is too large: keeps its head and tail";
+  if (edit !== undefined && action === "elide") return cutReason(edit);
   if (action === "clear") return "kept near the recent part, its tool output emptied";
   if (action === "summarize") {
     return message.meta?.summaryVersion === undefined
@@ -161,6 +173,14 @@ function reasonFor(
   if (layer === "recent") return "in the recent turns";
   if (layer === "toolPairs") return "among the newest tool calls";
   return "fits under the target";
+}
+
+function cutReason(edit: Edit): string {
+  if (edit.dropMedia === true) return "its media are left out: too many bytes for one request";
+  if (edit.resultsTo !== undefined) return "tool output over the limit: keeps its head and tail";
+  if (edit.sparesOwnWords === true)
+    return "the newest request: what was injected or pasted into it keeps its head and tail";
+  return "must stay but is too large: keeps its head and tail";
 }
 
 function actionOf(kept: boolean, edit: Edit | undefined): PlannedAction {

@@ -4,7 +4,7 @@ import type { SummaryAttempt } from "../summarizers/attempt.ts";
 import type { SummaryCheck } from "../summarizers/check.ts";
 import type { TokenCount } from "../tokens/counter.ts";
 import type { Applied, SummarizerFailure } from "./apply.ts";
-import type { CompactionPlan, PlannedMessage } from "./plan.ts";
+import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
 
 export interface LayerSize {
   readonly messages: number;
@@ -41,6 +41,8 @@ export interface CompactionReport {
   readonly elidedCount: number;
   /** Kept messages whose signed reasoning had to go, because the model binds it to an unchanged prefix. */
   readonly reasoningDropped: number;
+  /** What is left of the user's newest request; undefined where nothing was done, or there is none. */
+  readonly newestAsk: AskFate | undefined;
   readonly summaryVersion: number | undefined;
   readonly summaryTokens: number;
   /** The summarizer that wrote the summary. */
@@ -135,6 +137,7 @@ export function reportOf({
     clearedCount: count("clear"),
     elidedCount: count("elide"),
     reasoningDropped: plan.entries.filter((entry) => entry.edit?.stripReasoning === true).length,
+    newestAsk: plan.newestAsk?.fate,
     summaryVersion: applied.summary?.version,
     summaryTokens: applied.summaryTokens,
     summarizer: applied.summarizer,
@@ -173,6 +176,7 @@ export function untouched(input: {
     clearedCount: 0,
     elidedCount: 0,
     reasoningDropped: 0,
+    newestAsk: undefined,
     summaryVersion: undefined,
     summaryTokens: 0,
     summarizer: undefined,

@@ -7,6 +7,7 @@ import type { LiveConversation, Summarizer } from "../summarizers/summarizer.ts"
 import { archival, failure } from "../tracing/events.ts";
 import {
   type Announce,
+  askCutEvents,
   attemptEvent,
   decisionEvent,
   failureEvent,
@@ -17,7 +18,7 @@ import {
 } from "./announce.ts";
 import { type Applied, applyPlan } from "./apply.ts";
 import type { CompactConfig } from "./config.ts";
-import type { PlanInput } from "./fit.ts";
+import type { PlanInput } from "./draft.ts";
 import type { ListCodec } from "./list-codec.ts";
 import type { MemoryFlushing, QueuedFlush } from "./memory-flush.ts";
 import { nextState } from "./next-state.ts";
@@ -365,4 +366,5 @@ function announceDone(
     announce(summaryEvent(report, input.config, { text: applied.summary.text, step }), times);
   }
   announce(prunedEvent(report, step), { startedAt });
+  for (const event of askCutEvents(report)) announce(event);
 }

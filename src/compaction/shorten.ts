@@ -1,10 +1,8 @@
 import { CompactError } from "../errors.ts";
 import { type Message, resultText, toolResults } from "../messages/message.ts";
-import { newestAsk } from "../messages/turns.ts";
 import { mediaBytes, wireBytes } from "../messages/wire-size.ts";
-import { partition } from "../policy/partition.ts";
+import { type Draft, draftOf, editContext, type PlanInput } from "./draft.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
-import { type Draft, editContext, type PlanInput } from "./fit.ts";
 import { recallAnswers } from "./recalled.ts";
 
 /** Media are taken down to this share of the byte budget at once, so that the next image does not ask again. */
@@ -12,14 +10,8 @@ const MEDIA_SHARE = 0.5;
 
 /** Everything stays; nothing is edited yet. */
 export function keepAll(input: PlanInput): Draft {
-  return {
-    partition: partition(input.messages, input.keep),
-    keep: input.keep,
-    relaxed: 0,
-    edits: new Map(),
-    kept: new Set(input.messages.keys()),
-    costs: input.messages.map((message) => input.counter.countMessage(message)),
-  };
+  const costs = input.messages.map((message) => input.counter.countMessage(message));
+  return { ...draftOf(input, input.keep, { relaxed: 0, costs }), kept: new Set(input.messages.keys()) };
 }
 
 /**
@@ -31,12 +23,11 @@ export function fitBytes(input: PlanInput, draft: Draft): Draft {
   let bytes = 0;
   for (const index of draft.kept) bytes += sizeAfter(input, index, draft.edits.get(index));
   if (bytes <= maxBytes) return draft;
-  const ask = newestAsk(messages);
   const found = new Map<number, Edit>();
   for (const index of [...draft.kept].sort((one, other) => one - other)) {
     const message = messages[index];
     if (message === undefined || mediaBytes(message) === 0) continue;
-    if (draft.partition.layers[index] === "pinned" || index === ask) continue;
+    if (draft.partition.layers[index] === "pinned" || index === draft.ask) continue;
     if (bytes <= maxBytes * MEDIA_SHARE) break;
     const edit: Edit = { ...draft.edits.get(index), dropMedia: true };
     bytes += sizeAfter(input, index, edit) - sizeAfter(input, index, draft.edits.get(index));

@@ -39,6 +39,7 @@ export const warningCodes: Readonly<Record<string, string>> = {
   redaction_off: "secrets are stored and exported as they are",
   history_changed: "the list no longer goes on from what was summarized",
   fixed_over_trigger: "what is never pruned is over the trigger by itself",
+  ask_cut: "the user's newest request does not fit whole and keeps its head and tail",
   passed_as_given: "an adapter passed the list on without a look",
   server_managed_history: "the provider keeps the history, there is nothing to compact here",
   too_long: "the provider refused the request as too long; it is compacted harder and sent once more",

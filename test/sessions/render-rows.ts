@@ -28,8 +28,8 @@ list up to there compacted five times in a row, each time on what was left: to 8
 ${number(sum("compactions"))} compactions ${sum("newFaults") === 0 ? "none" : number(sum("newFaults"))} broke a pair or a rule that the list had kept before; ${number(sum("refused"))} more were refused with ${"`InsufficientBudget`"}.
 
 The live part of a session (after its own last compaction) is compacted; the replay plays all of it. Cells of the two
-compactions: tokens after · messages after · pruned/cleared/elided. \`*\`: the aim is smaller than the system prompt and
-what else must stay, so it was missed.
+compactions: tokens after · messages after · pruned/cleared/elided. \`*\`: the aim is smaller than the system prompt, the newest
+request of the user and what else must stay, so it was missed.
 
 | session | format | messages | tokens | to 25 % | to 10 % | replayed tokens | calls | rounds | largest request |
 |---|---|---|---|---|---|---|---|---|---|

@@ -1,3 +1,4 @@
+import { newestTypedAsk } from "../../src/compaction/ask.ts";
 import { countTokens } from "../../src/compaction/count-list.ts";
 import { CompactManager } from "../../src/compaction/manager.ts";
 import { type CompactOptions, compact, planCompaction } from "../../src/compaction/one-shot.ts";
@@ -43,6 +44,8 @@ export interface SessionRow {
   readonly tokens: number;
   /** System prompt, tools and pinned messages, which no compaction touches. */
   readonly pinned: number;
+  /** The newest message in which the user asks for something: it is cut for the budget, not for an aim. */
+  readonly ask: number;
   readonly compactions: readonly CompactionRow[];
   readonly replay: ReplayRow;
 }
@@ -74,6 +77,7 @@ export async function runSession(name: string, text: string): Promise<SessionRow
   const options = requestOptions(transcript);
   const tokens = countTokens(transcript.messages, options).tokens;
   const pinned = transcript.messages.filter(({ role }) => role === "system" || role === "developer");
+  const ask = transcript.messages[newestTypedAsk(transcript.messages)];
   const compactions: CompactionRow[] = [];
   for (const share of SHARES) compactions.push(await compactTo(share, tokens, { transcript, options }));
   return {
@@ -82,6 +86,7 @@ export async function runSession(name: string, text: string): Promise<SessionRow
     messages: transcript.messages.length,
     tokens,
     pinned: countTokens(pinned, options).tokens,
+    ask: ask === undefined ? 0 : countTokens([ask], options).tokens - countTokens([], options).tokens,
     compactions,
     replay: await replay(transcript, options),
   };

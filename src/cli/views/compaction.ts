@@ -24,7 +24,7 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ),
     "",
     ...fatesOf(report, terminal),
-    ...[relaxedNote, aimNote, rangeNote]
+    ...[askNote, relaxedNote, aimNote, rangeNote]
       .flatMap((note) => note(report, settings))
       .flatMap((text) => paragraph(text, terminal.width)),
     "",
@@ -61,6 +61,14 @@ function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
 
 function tokensOf(entries: readonly PlannedMessage[], field: "tokens" | "tokensAfter"): number {
   return entries.reduce((total, entry) => total + entry[field], 0);
+}
+
+function askNote({ newestAsk }: CompactionReport): string[] {
+  if (newestAsk === "own_words")
+    return ["The newest request keeps its own words; what was pasted or injected is cut."];
+  return newestAsk === "cut"
+    ? ["The newest request is too long to stay whole: it keeps its head and tail."]
+    : [];
 }
 
 function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[] {

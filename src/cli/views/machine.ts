@@ -27,6 +27,7 @@ export function compactionJson(
     cleared_count: report.clearedCount,
     elapsed_ms: Math.round(outcome.elapsedMs),
     elided_count: report.elidedCount,
+    newest_ask: report.newestAsk ?? null,
     layers_before: snakeLayers(outcome.layersBefore),
     fixed_tokens: settings.fixedTokens,
     budget: settings.budget,

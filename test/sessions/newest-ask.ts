@@ -1,0 +1,95 @@
+import { newestTypedAsk } from "../../src/compaction/ask.ts";
+import { countTokens } from "../../src/compaction/count-list.ts";
+import { CompactManager } from "../../src/compaction/manager.ts";
+import { type CompactOptions, compact } from "../../src/compaction/one-shot.ts";
+import { CompactError } from "../../src/errors.ts";
+import { type Message, messageText } from "../../src/messages/message.ts";
+import { typedText } from "../../src/summarizers/typed-text.ts";
+import type { Transcript } from "../../src/transcripts/transcript.ts";
+import { type RequestOptions, requestOptions } from "./run-session.ts";
+
+/** Lines between code fences, which a person shows rather than says. */
+const FENCED = /^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?\n {0,3}\1[^\n]*$/gm;
+
+/** What a person said in the newest message in which one did, line by line; nothing where nobody did. */
+export function newestWords(messages: readonly Message[]): string[] {
+  const ask = messages[newestTypedAsk(messages)];
+  const words = ask === undefined ? "" : typedText(messageText(ask)).replace(FENCED, "");
+  return words.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+}
+
+/** True where each of the lines stands in a message of the list. */
+export function hasWords(messages: readonly Message[], lines: readonly string[]): boolean {
+  const text = messages.map(messageText).join("\n");
+  return lines.every((line) => text.includes(line));
+}
+
+/** What became of the newest ask of a session that was compacted, or why it was refused. */
+export interface AskOutcome {
+  readonly refused: boolean;
+  readonly words: boolean;
+  readonly fate: string | undefined;
+  /** Tokens of the ask, and of what is left beside what no compaction touches. */
+  readonly ask: number;
+  readonly room: number;
+  /** Tokens of the ask afterwards. */
+  readonly left: number;
+}
+
+/** Compacts a session to a share of its tokens, cuts allowed. */
+export async function askAfter(transcript: Transcript, share: number): Promise<AskOutcome> {
+  const { messages } = transcript;
+  const options = requestOptions(transcript);
+  const maxTokens = Math.ceil(countTokens(messages, options).tokens * share);
+  const fixed = countTokens([], options).tokens;
+  const cost = (list: readonly Message[]): number => countTokens(list, options).tokens - fixed;
+  const pinned = messages.filter(({ role }) => role === "system" || role === "developer");
+  const newest = messages[newestTypedAsk(messages)];
+  const size = {
+    ask: newest === undefined ? 0 : cost([newest]),
+    room: maxTokens - fixed - cost(pinned),
+  };
+  const result = await compacted(messages, { ...options, maxTokens });
+  if (result === undefined) return { refused: true, words: false, fate: undefined, left: 0, ...size };
+  const { plan, newestAsk: fate } = result.report;
+  const left = plan?.entries[plan.newestAsk?.index ?? -1]?.tokensAfter ?? 0;
+  return { refused: false, words: hasWords(result.messages, newestWords(messages)), fate, left, ...size };
+}
+
+/** Calls of a replay in a window of so many tokens, and those that did not have the newest words of a person whole. */
+export async function replayedAsks(
+  { segments, ...transcript }: Transcript,
+  maxContextTokens: number,
+): Promise<{ readonly calls: number; readonly rounds: number; readonly without: number }> {
+  const { model, ...request } = requestOptions({ segments, ...transcript });
+  const manager = new CompactManager({
+    ...(model === undefined ? {} : { model }),
+    maxContextTokens,
+    policy: { onOverflow: "elide" },
+    storage: { kind: "memory" },
+  });
+  const found = { calls: 0, rounds: 0, without: 0 };
+  for (const [number, { messages }] of segments.entries()) {
+    const list: Message[] = [];
+    for (const message of messages) {
+      if (message.role === "assistant" && list.length > 0) {
+        const sent = await manager.preflight<Message>(`segment-${number}`, list, request);
+        found.calls += 1;
+        found.rounds += sent.report.compacted ? 1 : 0;
+        found.without += hasWords(sent.messages, newestWords(list)) ? 0 : 1;
+      }
+      list.push(message);
+    }
+  }
+  return found;
+}
+
+function compacted(
+  messages: readonly Message[],
+  options: RequestOptions & Pick<CompactOptions, "maxTokens">,
+): Promise<Awaited<ReturnType<typeof compact<Message>>> | undefined> {
+  return compact<Message>(messages, { ...options, onOverflow: "elide" }).catch((error: unknown) => {
+    if (CompactError.isInstance(error) && error.code === "InsufficientBudget") return undefined;
+    throw error;
+  });
+}
