@@ -5,7 +5,7 @@ import type { Message, Part, Role } from "../messages/message.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import { builtinSummarizer } from "./builtin.ts";
 import { factsIn } from "./facts.ts";
-import { HEADINGS, INTRODUCTION } from "./headings.ts";
+import { HEADINGS, INTRODUCTION, NOT_ALL } from "./headings.ts";
 import { callText } from "./lines.ts";
 import type { SummaryStrategy } from "./summarizer.ts";
 
@@ -324,6 +324,23 @@ describe("built-in summarizer", () => {
     const summary = await summarize([user(huge)], 500);
     expect(section(summary, HEADINGS.request)).toContain("Please port this file.");
     expect(section(summary, HEADINGS.request)).toContain("public names exactly.");
+  });
+
+  it("SUM-2 says that some of the user's rules had no room, in the next round too", async () => {
+    const rule = (index: number): string =>
+      `Never touch the ${"abcdefghij"[index]}-folder of service ${index}.`;
+    const rules = Array.from({ length: 10 }, (_, index) => user(`${rule(index)} Look at it.`));
+    const first = await summarize([...rules, user("Now list what you saw in all of them.")], 320);
+    const shown = section(first, HEADINGS.constraints);
+    expect(shown).toContain(rule(9));
+    expect(shown).not.toContain(rule(0));
+    expect(shown).toContain(NOT_ALL);
+    const roomy = await summarize(rules, 4000);
+    expect(section(roomy, HEADINGS.constraints)).toContain(rule(0));
+    expect(roomy).not.toContain(NOT_ALL);
+    const second = await summarize([user("Go on with the next one.")], 4000, { previous: first });
+    expect(section(second, HEADINGS.constraints)).toContain(rule(9));
+    expect(second).toContain(NOT_ALL);
   });
 
   it("keeps the request and a constraint where room is short, and gives most of it to telling lines", async () => {

@@ -2,7 +2,15 @@ import { isRule } from "./directives.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { factsIn } from "./facts.ts";
 import { fitLines } from "./fit.ts";
-import { HEADINGS, type HeadingKey, INTRODUCTION, REPEATED, SHORT_INTRODUCTION, WISH } from "./headings.ts";
+import {
+  HEADINGS,
+  type HeadingKey,
+  INTRODUCTION,
+  NOT_ALL,
+  REPEATED,
+  SHORT_INTRODUCTION,
+  WISH,
+} from "./headings.ts";
 import { workedWith } from "./identifiers.ts";
 import { addLines, type Line, readLines } from "./lines.ts";
 import { markPrinted, markStaying } from "./printed.ts";
@@ -159,15 +167,37 @@ function sectionTexts(
   let left = Math.floor(maxTokens * plan.sectionsShare);
   for (const [heading, share] of plan.sections.filter(([, , from = 0]) => maxTokens >= from)) {
     const usual = Math.max(LEAST[heading] ?? 0, part * share * maxTokens);
-    const rules = heading === "constraints" ? rulesFirst(state.constraints, usual, options) : undefined;
-    const told = rules === undefined ? state : { ...state, constraints: rules.texts };
-    const section = buildSection(heading, share, told, identifiers);
-    const lines = linesWithin(section, Math.floor(Math.min(left, rules?.room ?? usual)), countText);
+    const lines =
+      heading === "constraints"
+        ? constraintLines(state, { share, usual, left }, options)
+        : linesWithin(
+            buildSection(heading, share, state, identifiers),
+            Math.floor(Math.min(left, usual)),
+            countText,
+          );
     if (lines.length > 0) left -= countText(`${lines.join("\n")}\n`);
     texts.push(...lines);
     if (!LISTS.has(heading)) prose.push(...lines);
   }
   return { lines: texts, prose };
+}
+
+function constraintLines(
+  state: TaskState,
+  { share, usual, left }: { readonly share: number; readonly usual: number; readonly left: number },
+  options: ComposeOptions,
+): string[] {
+  const rules = rulesFirst(state.constraints, usual, options);
+  const section = buildSection("constraints", share, { ...state, constraints: rules.texts }, []);
+  const lines = linesWithin(section, Math.floor(Math.min(left, rules.room)), options.countText);
+  const noted = [...lines, NOT_ALL];
+  return leavesOut(lines, state) && options.countText(`${noted.join("\n")}\n`) <= left ? noted : lines;
+}
+
+// Wishes leave without a word; that a rule is missing is worth a line.
+function leavesOut(lines: readonly string[], { constraints, earlier }: TaskState): boolean {
+  const rules = lines.filter((line) => line.startsWith("- ") && isRule(line)).length;
+  return lines.length > 0 && (rules < constraints.filter(isRule).length || earlier.rulesLeftOut);
 }
 
 function linesWithin(section: Section, room: number, countText: (text: string) => number): string[] {

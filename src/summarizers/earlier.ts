@@ -4,6 +4,7 @@ import {
   type HeadingKey,
   INTRODUCTION,
   LEDGER_HEADINGS,
+  NOT_ALL,
   REPEATED,
   SHORT_INTRODUCTION,
   WISH,
@@ -19,6 +20,8 @@ export interface Earlier {
   readonly answered: boolean;
   readonly firstRequest: string | undefined;
   readonly constraints: readonly string[];
+  /** Some of the user's rules had no room in it. */
+  readonly rulesLeftOut: boolean;
   readonly inheritedRules: readonly string[];
   readonly todos: readonly Todo[];
   readonly decisions: readonly string[];
@@ -78,6 +81,7 @@ function ownSections(sections: ReadonlyMap<HeadingKey, string[]>, prose: readonl
     answered: sections.has("answered"),
     firstRequest: quotes(sections.get("firstRequest"))[0],
     constraints: items("constraints"),
+    rulesLeftOut: sections.get("constraints")?.includes(NOT_ALL) === true,
     inheritedRules: items("inheritedRules"),
     todos: items("todos").map(readTodo),
     decisions: items("decisions"),

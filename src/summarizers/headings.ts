@@ -12,6 +12,9 @@ export const WRITTEN_INTRODUCTION =
 /** What is said where there is nothing to tell: that something left is to be seen all the same. */
 export const REPEATED = "What left this list repeats what stands beside this summary.";
 
+/** Closes the constraints where some of the user's rules had no room, in this round or an earlier one. */
+export const NOT_ALL = "(More rules had no room here.)";
+
 /** Starts the line that repeats what a person asked the summary to look after. */
 export const WISH = "Asked to look after: ";
 
