@@ -94,17 +94,12 @@ interface Search {
   settle(text: string): string;
 }
 
-/** A text after a round. */
-interface Round {
-  readonly text: string;
-  /** What stands in place of secrets now; undefined where other places may have changed as well. */
-  readonly replaced?: readonly Span[];
-}
-
 function createSearch(last: readonly Finder[], options: RedactorOptions): Search {
   const { deadline = DEADLINE, clock = () => performance.now(), onFinding } = options;
   let depth = 0;
   let end = Number.POSITIVE_INFINITY;
+  /** By text that was searched: where something was replaced in it. */
+  const searched = new Map<string, readonly Span[]>();
 
   const checkTime = (): void => {
     if (clock() > end) throw new RangeError("the time for this text is over");
@@ -121,35 +116,36 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): Search
     return found;
   };
   const onNamed = (): void => onFinding?.("named-value");
-  const plain = (text: string, replaced?: readonly Span[]): Round => {
+  const plain = (text: string): string => {
+    const replaced = searched.get(text);
+    if (replaced?.length === 0) return text;
     const around = replaced && findAround(text, replaced, (part) => findBy(NEAR, part));
     const near = around ?? findBy(NEAR, text);
     const found = joinFindings([...findBy(FIRST, text), ...near, ...findBy(last, text)]);
     for (const { kind } of found) onFinding?.(kind);
-    return { text: replaceFindings(text, found), replaced: replacements(found) };
+    const after = replaceFindings(text, found);
+    searched.set(after, replacements(found));
+    return after;
   };
-  const once = ({ text, replaced }: Round): Round => {
+  const once = (text: string): string => {
     if (depth > DEEPEST_JSON) return plain(text);
     const inJson = (inner: string): string => (inner.length < 4 ? inner : nested(inner));
     const json = (part: string): string | undefined => redactJsonText(part, { redactText: inJson, onNamed });
-    const whole = json(text);
-    if (whole !== undefined) return { text: whole };
-    if (!mayHoldJsonLines(text)) return plain(text, replaced);
-    return { text: eachLine(text, { plain: (part) => plain(part).text, json }) };
+    return json(text) ?? (mayHoldJsonLines(text) ? eachLine(text, { plain, json }) : plain(text));
   };
   const rounds = (text: string): string => {
-    let before: Round = { text };
+    let before = text;
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const after = once(before);
-      if (after.text === before.text) break;
+      if (after === before) return after;
       before = after;
     }
-    return before.text;
+    return before;
   };
   const nested = (text: string): string => {
     depth += 1;
     try {
-      return once({ text }).text;
+      return once(text);
     } finally {
       depth -= 1;
     }
@@ -158,7 +154,11 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): Search
     settle: (text) => {
       end = clock() + deadline + text.length / 1000;
       depth = 0;
-      return rounds(text);
+      try {
+        return rounds(text);
+      } finally {
+        searched.clear();
+      }
     },
   };
 }
