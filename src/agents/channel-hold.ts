@@ -13,7 +13,7 @@ export interface ChannelHold {
   release(): Promise<void>;
 }
 
-export const HOLD_FILE = "agent.lock";
+const HOLD_FILE = "agent.lock";
 
 /** Writes and takings of a channel in this process: who takes it from an agent waits for the write under way. */
 const inTurn = createTurns();
