@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { whole } from "./test/whole.ts";
 
 const installed = "**/node_modules/**";
 
@@ -21,7 +22,7 @@ function mocking(folder: string): string[] {
 }
 
 // These have a process each. All others share some, into which a source file is loaded once: to load the sources for
-// each file anew took longer than most tests.
+// each file anew took longer than most tests. Where the whole is tried, each file has its own.
 const apart = [...measuring, ...mocking("src"), ...mocking("test")];
 
 export default defineConfig({
@@ -42,7 +43,7 @@ export default defineConfig({
           name: "together",
           include: ["src/**/*.test.ts", "test/**/*.test.ts"],
           exclude: [...apart, installed],
-          isolate: false,
+          isolate: whole,
         },
       },
     ],
