@@ -12,7 +12,7 @@ export function wordOf(words: readonly string[], command: string): string {
 }
 
 /** Text that can be pasted into a shell as one word. */
-export function shellWord(text: string): string {
+function shellWord(text: string): string {
   const safe = oneLine(text);
   return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
 }

@@ -12,14 +12,14 @@ import { type RequestOptions, requestOptions } from "./run-session.ts";
 const FENCED = /^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?\n {0,3}\1[^\n]*$/gm;
 
 /** What a person said in the newest message in which one did, line by line; nothing where nobody did. */
-export function newestWords(messages: readonly Message[]): string[] {
+function newestWords(messages: readonly Message[]): string[] {
   const ask = messages[newestTypedAsk(messages)];
   const words = ask === undefined ? "" : typedText(messageText(ask)).replace(FENCED, "");
   return words.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
 }
 
 /** True where each of the lines stands in a message of the list. */
-export function hasWords(messages: readonly Message[], lines: readonly string[]): boolean {
+function hasWords(messages: readonly Message[], lines: readonly string[]): boolean {
   const text = messages.map(messageText).join("\n");
   return lines.every((line) => text.includes(line));
 }
