@@ -5,6 +5,8 @@ const HINTS: Readonly<Record<string, string>> = {
   EDQUOT: "Free some of the disk quota, or point the archive at another disk.",
   EACCES: "Let this user read and write the archive folder, or choose another one.",
   EPERM: "Let this user own the archive folder, or choose one on a file system with hard links.",
+  ENOENT: "Check that a folder can be made and written there, or choose another archive folder.",
+  ENOTDIR: "A part of this path is a file, where a folder should be: choose another archive folder.",
   EROFS: "The file system is read-only: choose another archive folder.",
   ENOTSUP: "This file system has no hard links: choose an archive folder on another one.",
   ELOOP: "Symbolic links are never followed inside the archive: put the real file or folder there.",

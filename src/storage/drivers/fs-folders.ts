@@ -35,7 +35,7 @@ export function createFolders(root: string): Folders {
   return {
     async make(key, work) {
       const { start, above, below, name } = route(root, key);
-      await mkdir(start, { recursive: true, mode: 0o700 });
+      await makeFolders(start);
       const way = [...steps(above, { make: true }), ...steps(below, { make: true, close: true })];
       const held = await walk(start, way);
       if (held === undefined) throw notOurs(join(root, key), "a folder on the way vanished");
@@ -118,6 +118,22 @@ async function realRoot(start: string): Promise<string | undefined> {
   }
 }
 
+/** Not by `mkdir` with `recursive`: where a folder that is there answers ENOENT, as /proc does, that one never ends. */
+async function makeFolders(path: string): Promise<void> {
+  if ((await realRoot(path)) !== undefined) return;
+  if (dirname(path) !== path) await makeFolders(dirname(path));
+  await makeFolder(path);
+}
+
+/** Makes one folder; another process may have been quicker. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
+
 async function enter(parent: Held, { segment, make, close }: Step): Promise<Held | undefined> {
   // Not joined: a root may begin with `..`, which only the system resolves rightly from here.
   const path = `${parent.path}/${segment}`;
@@ -125,7 +141,7 @@ async function enter(parent: Held, { segment, make, close }: Step): Promise<Held
   try {
     if (!(await isFolder(path, shown))) {
       if (!make) return undefined;
-      await mkdir(path, { recursive: true, mode: 0o700 });
+      await makeFolder(path);
       await syncFolder(parent.path);
     }
     const held = await hold(path, shown);
