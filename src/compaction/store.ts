@@ -5,6 +5,7 @@ import { archiveFiles } from "../storage/archive-files.ts";
 import type { StorageDriver } from "../storage/driver.ts";
 import { createDriverOutbox } from "../storage/driver-outbox.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
+import { openOnce } from "../storage/open-once.ts";
 import type { Outbox } from "../storage/outbox.ts";
 import { sessionKey } from "../storage/session-key.ts";
 import { createStateStore, type StateStore } from "../storage/session-state.ts";
@@ -129,14 +130,12 @@ export function configuredExporters({ tracing }: CompactConfig, warn: (message: 
 function fileAppender(path: string, warn: (message: string) => void): (line: string) => Promise<void> {
   const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
   const folder = slash === -1 ? "." : path.slice(0, slash + 1);
-  const open = async (): Promise<StorageDriver | undefined> => {
+  const open = openOnce(async () => {
     const medium = await fsDriver(folder, warn);
     if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
     return medium;
-  };
-  let driver: Promise<StorageDriver | undefined> | undefined;
+  });
   return async (line) => {
-    driver ??= open();
-    await (await driver)?.append(path.slice(slash + 1), line);
+    await (await open())?.append(path.slice(slash + 1), line);
   };
 }
