@@ -1,4 +1,4 @@
-import { closest } from "../config/names.ts";
+import { closest } from "../compaction/near-name.ts";
 import { CompactError } from "../errors.ts";
 import { oneLine } from "./render/safe.ts";
 

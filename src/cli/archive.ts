@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { CompactConfig } from "../compaction/config.ts";
+import { closest } from "../compaction/near-name.ts";
 import type { OneShotArchive } from "../compaction/one-shot.ts";
 import { postgresSettings, s3Settings } from "../compaction/store.ts";
-import { closest } from "../config/names.ts";
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import { createRedactor } from "../redaction/redactor.ts";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { closest } from "../config/names.ts";
+import { closest } from "../compaction/near-name.ts";
 import { CompactError } from "../errors.ts";
 import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
 

@@ -1,4 +1,4 @@
-import { closest } from "../config/names.ts";
+import { closest } from "../compaction/near-name.ts";
 import { CompactError } from "../errors.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";

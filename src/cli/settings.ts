@@ -1,5 +1,5 @@
 import type { CompactConfig } from "../compaction/config.ts";
-import { closest } from "../config/names.ts";
+import { closest } from "../compaction/near-name.ts";
 import { CompactError } from "../errors.ts";
 import { budgetOf } from "../policy/trigger.ts";
 import type { SummaryStrategy } from "../summarizers/summarizer.ts";

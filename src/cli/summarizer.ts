@@ -1,6 +1,6 @@
 import { textModelFromUrl, type UrlTextModelOptions } from "../adapters/http/text-model.ts";
 import type { CompactConfig } from "../compaction/config.ts";
-import { closest } from "../config/names.ts";
+import { closest } from "../compaction/near-name.ts";
 import { CompactError } from "../errors.ts";
 import type { TextModel } from "../model.ts";
 import { createRedactor, redact } from "../redaction/redactor.ts";

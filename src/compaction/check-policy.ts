@@ -1,6 +1,7 @@
 import { CompactError } from "../errors.ts";
 import type { CompactConfig, CompactPolicy } from "./config.ts";
 import { defaultConfig } from "./config.ts";
+import { didYouMean } from "./near-name.ts";
 
 type Sections = Omit<CompactConfig, "model" | "maxContextTokens" | "models">;
 type Optional<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
@@ -35,16 +36,10 @@ const WITHOUT_DEFAULT: { readonly [S in keyof Sections]: Readonly<Record<Optiona
 
 /** Checks what was passed in code: every key must be a setting, numbers be in range. Throws `InvalidConfig`. */
 export function checkConfigObject(config: CompactConfig): void {
-  for (const key of Object.keys(config)) {
-    if (
-      Object.hasOwn(WITHOUT_DEFAULT, key) ||
-      key === "models" ||
-      key === "model" ||
-      key === "maxContextTokens"
-    )
-      continue;
-    const inPolicy = isSetting("policy", key) ? ` Did you mean policy.${key}?` : "";
-    throw invalid(key, `is not a setting.${inPolicy}`);
+  const known = ["model", "maxContextTokens", "models", ...Object.keys(WITHOUT_DEFAULT)];
+  const unknown = Object.keys(config).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    throw invalid(unknown, `is not a setting${didYouMean(unknown, known, everySetting())}`);
   }
   for (const section of Object.keys(WITHOUT_DEFAULT) as (keyof Sections)[]) {
     if (section !== "policy") checkKeys(section, config[section]);
@@ -91,7 +86,18 @@ export function checkPolicy(policy: CompactPolicy): void {
 
 function checkKeys(section: keyof Sections, given: object): void {
   const unknown = Object.keys(given).find((key) => !isSetting(section, key));
-  if (unknown !== undefined) throw invalid(`${section}.${unknown}`, "is not a setting.");
+  if (unknown === undefined) return;
+  const suggestion = didYouMean(unknown, namesOf(section), everySetting());
+  throw invalid(`${section}.${unknown}`, `is not a setting${suggestion}`);
+}
+
+function namesOf(section: keyof Sections): string[] {
+  return Object.keys({ ...defaultConfig[section], ...WITHOUT_DEFAULT[section] });
+}
+
+function everySetting(): string[][] {
+  const sections = Object.keys(WITHOUT_DEFAULT) as (keyof Sections)[];
+  return sections.flatMap((section) => namesOf(section).map((name) => [section, name]));
 }
 
 function isSetting(section: keyof Sections, key: string): boolean {

@@ -454,11 +454,13 @@ describe("CompactManager.preflight", () => {
       /policy.triggerPct must be 0.0-1.0/,
     );
     expect(() => new CompactManager({ triggerPct: 0.5 } as CompactConfigInput)).toThrowError(
-      /Did you mean policy.triggerPct/,
+      /triggerPct is not a setting; did you mean policy.triggerPct\?/,
     );
     const unknown = (config: object) => () => new CompactManager(config as CompactConfigInput);
+    expect(unknown({ modell: "gpt-4o" })).toThrowError(/^modell is not a setting; did you mean model\?$/);
+    expect(unknown({ policy: { trigger_pct: 0.5 } })).toThrowError(/did you mean triggerPct\?/);
     expect(unknown({ policy: { keepRecentTurnz: 3 } })).toThrowError(
-      /policy.keepRecentTurnz is not a setting/,
+      /policy.keepRecentTurnz is not a setting; did you mean keepRecentTurns\?/,
     );
     expect(unknown({ storage: { folder: "x" } })).toThrowError(/storage.folder is not a setting/);
     expect(unknown({ storage: { kind: "s4" } })).toThrowError(/storage.kind must be one of fs, memory/);

@@ -1,6 +1,6 @@
+import { didYouMean } from "../compaction/near-name.ts";
 import { readDocument } from "./document.ts";
 import type { Layer } from "./layer.ts";
-import { closest } from "./names.ts";
 import type { ConfigProblem, SettingPath } from "./problem.ts";
 import { formatPath } from "./problem.ts";
 import type { Setting } from "./schema.ts";
@@ -100,7 +100,7 @@ function readValue(
 
 function jsonOf(name: string, text: string, reading: Reading): unknown {
   const document = readDocument(text, name);
-  reading.problems.push(...document.problems);
+  reading.problems.push(...document.problems.map(({ place, path, message }) => ({ place, path, message })));
   return document.value;
 }
 
@@ -127,10 +127,7 @@ function originOf(path: SettingPath, reading: Reading): string {
 function unknownVariables(env: Environment): string[] {
   const known = [CONFIG_VARIABLE, POSTGRES_VARIABLE, ...variables.keys()];
   const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.includes(name));
-  return unknown.map((name) => {
-    const near = closest(name, known);
-    return `${name} is not a setting of Compact${near === undefined ? "" : `; did you mean ${near}?`}`;
-  });
+  return unknown.map((name) => `${name} is not a setting of Compact${didYouMean(name, known)}`);
 }
 
 /** Full names for all, short ones for the policy where nothing else claims them; the short one is preferred. */

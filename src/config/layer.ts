@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { closest, isGroup, renameKeys, toCamelCase, toSnakeCase } from "./names.ts";
+import { didYouMean } from "../compaction/near-name.ts";
+import { isGroup, renameKeys, toCamelCase, toSnakeCase } from "./names.ts";
 import type { ConfigProblem, SettingPath } from "./problem.ts";
 import { formatPath } from "./problem.ts";
 import { configSchema, namesBelow, settings } from "./schema.ts";
@@ -24,8 +25,7 @@ export function codeLayer(overrides: unknown): Layer {
   const value = renameKeys(overrides, (key, path) => {
     const name = toSnakeCase(key);
     if (key === toCamelCase(name)) return name;
-    const known = namesBelow(path.slice(0, -1).map(toSnakeCase)).includes(name);
-    const message = `is not a setting${known ? `; in code it is written ${toCamelCase(name)}` : ""}`;
+    const message = `is not a setting${suggestion(path.slice(0, -1).map(toSnakeCase), key, problemAt)}`;
     problems.push({ place: "code", path: formatPath(path), message });
     return name;
   });
@@ -87,7 +87,7 @@ function problemsOf(issue: z.core.$ZodIssue, layer: Layer): ConfigProblem[] {
   if (issue.code !== "unrecognized_keys") return [layer.problemAt(path, "value", issue.message)];
   return issue.keys.map((key) => {
     const problem = layer.problemAt([...path, key], "key", "");
-    return { ...problem, message: `is not a setting${suggestion(path, key, layer)}` };
+    return { ...problem, message: `is not a setting${suggestion(path, key, layer.problemAt)}` };
   });
 }
 
@@ -96,13 +96,15 @@ function isOwnName(path: SettingPath, index: number): boolean {
   return typeof path[index] === "number" || (index === 1 && path[0] === "models");
 }
 
-/** `; did you mean …?`: a name at this level, or the same name in another group. */
-function suggestion(path: SettingPath, key: string, layer: Layer): string {
-  const name = toSnakeCase(key);
-  const near = closest(name, namesBelow(path));
-  if (near !== undefined) return `; did you mean ${lastStep(layer.problemAt([near], "key", "").path)}?`;
-  const elsewhere = settings.find((setting) => setting.path.length > 1 && setting.path.at(-1) === name);
-  return elsewhere === undefined ? "" : `; did you mean ${layer.problemAt(elsewhere.path, "key", "").path}?`;
+/** Names at this level, else in another group, as they are written where the layer comes from. */
+function suggestion(path: SettingPath, key: string, problemAt: Layer["problemAt"]): string {
+  const written = (setting: SettingPath): string => problemAt(setting, "key", "").path;
+  const here = namesBelow(path).map((name) => lastStep(written([...path, name])));
+  return didYouMean(
+    key,
+    here,
+    settings.map((setting) => written(setting.path).split(".")),
+  );
 }
 
 function lastStep(path: string): string {

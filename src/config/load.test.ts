@@ -344,8 +344,16 @@ describe("code", () => {
   it("file names are refused in code instead of being half understood", () => {
     const overrides = { policy: { trigger_pct: 0.5, triggerPct: 0.6 } };
     expect(refused({ overrides: overrides as unknown as LoadConfigOptions["overrides"] }).message).toBe(
-      "code policy.trigger_pct is not a setting; in code it is written triggerPct",
+      "code policy.trigger_pct is not a setting; did you mean triggerPct?",
     );
+  });
+
+  it("names the nearest setting and not how files are checked, for code and environment alone", () => {
+    const overrides = { modell: "gpt-4o" } as unknown as LoadConfigOptions["overrides"];
+    const error = refused({ overrides });
+    expect(error.message).toBe("code modell is not a setting; did you mean model?");
+    expect(error.hint).not.toContain("config check");
+    expect(refused({ env: { COMPACT_MODELS: "{a: " } }).hint).not.toContain("config check");
   });
 
   it("undefined leaves a setting alone", () => {

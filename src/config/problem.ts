@@ -44,8 +44,12 @@ export function configError(problems: readonly ConfigProblem[]): CompactError {
       ? (lines[0] ?? "")
       : `${problems.length} problems in the configuration:\n  ${lines.join("\n  ")}`;
   const place = problems[0]?.place;
+  const inFile = problems.some(({ line }) => line !== undefined);
+  const next = inFile
+    ? "`compact config check FILE` checks a file without running anything"
+    : "docs/configuration.md lists the settings and their ranges";
   return new CompactError("InvalidConfig", message, {
-    hint: "Correct the settings named above; `compact config check FILE` checks a file without running anything.",
+    hint: `Correct the settings named above; ${next}.`,
     ...(place === undefined ? {} : { place }),
   });
 }

@@ -43,7 +43,7 @@ async function settingsToPolicy({ user, act, answer, place }) {
     read("src/compaction/check-policy.ts"),
   );
   answer(`- Files say \`trigger_pct\`, code says \`triggerPct\`; \`renameKeys\` (${place("src/config/names.ts", "export function renameKeys")}) turns one into the other and leaves names of models alone.
-- Each source becomes a layer; \`checkLayer\` (${place("src/config/layer.ts", "export function checkLayer")}) holds it to the schema and says what is wrong at its place. For an unknown key it adds "did you mean": \`closest\` (${place("src/config/names.ts", "export function closest")}) takes the nearest name that differs in at most a third of its letters.
+- Each source becomes a layer; \`checkLayer\` (${place("src/config/layer.ts", "export function checkLayer")}) holds it to the schema and says what is wrong at its place. For an unknown key it adds "did you mean": \`closest\` (${place("src/compaction/near-name.ts", "export function closest")}) takes the nearest name that differs in at most a third of its letters.
 - What is passed to the manager in code is checked by \`checkConfigObject\` (${place("src/compaction/check-policy.ts", "export function checkConfigObject")}): \`policy.triggerPct\` must be above 0 and at most 1, and a policy key at the top level is answered with "Did you mean policy.…?".`);
 }
 

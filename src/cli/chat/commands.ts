@@ -1,5 +1,5 @@
 import { diagnosticOf, diagnosticText } from "../../agents/diagnostic.ts";
-import { closest } from "../../config/names.ts";
+import { closest } from "../../compaction/near-name.ts";
 import { formatCount } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
 import { padEnd } from "../render/width.ts";

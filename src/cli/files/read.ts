@@ -1,4 +1,4 @@
-import { closest } from "../../config/names.ts";
+import { closest } from "../../compaction/near-name.ts";
 import { CompactError } from "../../errors.ts";
 import { TRANSCRIPT_FORMATS } from "../../transcripts/formats.ts";
 import { readTranscript } from "../../transcripts/read.ts";
