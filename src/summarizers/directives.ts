@@ -87,20 +87,20 @@ interface Wish {
   readonly words: readonly string[];
   readonly known: ReadonlySet<string>;
   /** Files, identifiers and the like; a bare number is none, so that a newer limit replaces the older. */
-  readonly names: ReadonlySet<string>;
+  readonly names: readonly string[];
 }
 
 function readWish(text: string): Wish {
   const marked = text.match(/[\w./-]*[\d_./-][\w./-]*/g) ?? [];
   const names = marked.map((name) => name.replace(/[./-]+$/, "")).filter((name) => NAME.test(name));
   const known = new Set([...plainWords(text), ...marked]);
-  return { words: [...known], known, names: new Set(names) };
+  return { words: [...known], known, names };
 }
 
 function saysTheSame(left: Wish, right: Wish): boolean {
   if (!sharesWords(left, right)) return false;
-  const apart = [...left.names].some((name) => !right.names.has(name));
-  return !(apart && [...right.names].some((name) => !left.names.has(name)));
+  const apart = left.names.some((name) => !right.names.includes(name));
+  return !(apart && right.names.some((name) => !left.names.includes(name)));
 }
 
 // True when three fifths of the words of both are in both, in whole numbers; given up as soon as too many are missing.
