@@ -6,6 +6,7 @@ import type { Archive } from "../storage/archive.ts";
 import { archiveId } from "../storage/archive-line.ts";
 import type { Summarizer } from "../summarizers/summarizer.ts";
 import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
+import { fatesToStore } from "../viewer/stored-record.ts";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./layers.ts";
@@ -74,7 +75,7 @@ export async function runJob({
     const before = report.compacted
       ? report.layers.before
       : sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
-    await saveSummary(archive, { sessionId, settings, result, at: ports.now().toISOString() });
+    await saveRecord(archive, { transcript, sessionId, settings, result, at: ports.now().toISOString() });
     return {
       result,
       sessionId,
@@ -135,9 +136,11 @@ export function compactedSession({ result, changed }: Outcome): CompactedSession
   };
 }
 
-async function saveSummary(
+/** What became of the archived list, beside it: the summary, and the fate of each message. */
+async function saveRecord(
   archive: Archive,
   more: {
+    readonly transcript: Transcript;
     readonly sessionId: string;
     readonly settings: Settings;
     readonly result: CompactionResult<Message>;
@@ -145,15 +148,22 @@ async function saveSummary(
   },
 ): Promise<void> {
   const { report, summary } = more.result;
-  if (summary === undefined || report.archive === undefined) return;
+  const { system, tools } = more.transcript;
+  const { counter, model, strategy } = more.settings;
+  if (report.plan === undefined || report.archive === undefined) return;
   await archive.saveSummary(more.sessionId, report.archive.step, {
-    version: report.summaryVersion,
-    text: summary,
-    strategy: more.settings.strategy,
+    ...(summary === undefined ? {} : { version: report.summaryVersion, text: summary }),
+    strategy,
     summarizer: report.summarizer ?? "none",
     at: more.at,
+    ...(model === undefined ? {} : { model }),
     tokens: report.summaryTokens,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
+    fixedTokens: {
+      system: counter.countSystem(system) + counter.perRequest,
+      tools: counter.countTools(tools),
+    },
+    fates: fatesToStore(report.plan.entries),
   });
 }

@@ -591,6 +591,44 @@ describe("archive", () => {
   });
 });
 
+describe("archive list", () => {
+  it("says when, how much and what was asked first, clipped to the screen", async () => {
+    await run([session(), "--archive", "kept"]);
+    const { sessions } = JSON.parse((await run(["archive", "list", "--archive", "kept", "--json"])).out) as {
+      sessions: { id: string; steps: number[]; title: string; at: string; messages: number }[];
+    };
+    expect(sessions).toEqual([
+      {
+        ...{ id: "session", steps: [1], title: expect.any(String), at: NOW.toISOString(), messages: 83 },
+        ...{ tokensBefore: expect.any(Number), tokensAfter: expect.any(Number) },
+      },
+    ]);
+    const title = sessions[0]?.title ?? "";
+    expect(title.length).toBeGreaterThan(10);
+    const later = { now: () => new Date(NOW.getTime() + 3 * 3_600_000) };
+    const shown = (await run(["archive", "--archive", "kept"], { columns: 80, ...later })).out.replaceAll(
+      PAINT,
+      "",
+    );
+    expect(shown).toMatch(/session {2}step 1 {2}3 h ago {2}83 messages {2}[\d.]+k → [\d.]+k tokens/);
+    expect(shown).toContain(title.slice(0, 20));
+    const narrow = (await run(["archive", "--archive", "kept"], { columns: 60 })).out.replaceAll(PAINT, "");
+    const clipped = narrow.split("\n").find((line) => line.startsWith("    ")) ?? "";
+    expect(displayWidth(clipped)).toBe(60);
+    expect(clipped).toMatch(/…$/);
+  });
+
+  it("lists what was archived without a record, and names no words of the agent's host", async () => {
+    const hosted = { role: "user", content: "<system-reminder>rules</system-reminder>" };
+    const { messages, ...rest } = JSON.parse(body(40)) as { messages: object[] };
+    const file = session("hosted.json", JSON.stringify({ ...rest, messages: [hosted, ...messages] }));
+    await run([file, "--archive", "kept"]);
+    rmSync(join(folder, "kept", "hosted", "summary-001.json"));
+    const { out } = await run(["archive", "--archive", "kept"]);
+    expect(out).toMatch(/hosted {2}step 1 +84 messages\n {4}Port the parser/);
+  });
+});
+
 describe("archive restore", () => {
   it("ARC-4 writes the list that was compacted, in its own format, and says that nothing differs", async () => {
     const file = session();

@@ -1,9 +1,9 @@
-import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { CompactManager } from "../compaction/manager.ts";
-import type { SessionList, SessionView } from "../viewer/session-view.ts";
+import type { CompactionView, SessionList, SessionView } from "../viewer/session-view.ts";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
 
@@ -35,6 +35,30 @@ function conversation(): object[] {
   ]).flat();
 }
 
+/** Questions that a tool's long output answers. */
+function tools(count: number): object[] {
+  return Array.from({ length: count }, (_, index) => [
+    { role: "user", content: `question ${index}: ${"words ".repeat(40)}` },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: `c${index}`, type: "function", function: { name: "read", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: `c${index}`, content: `output ${index}: ${"text ".repeat(200)}` },
+    { role: "assistant", content: `answer ${index}` },
+  ]).flat();
+}
+
+/** What `--json` says of a compaction. */
+interface Report {
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly messages_before: number;
+  readonly messages_after: number;
+  readonly pruned_count: number;
+  readonly cleared_count: number;
+}
+
 interface Running {
   readonly out: () => string;
   readonly err: () => string;
@@ -42,8 +66,8 @@ interface Running {
   stop(): Promise<number>;
 }
 
-/** Runs the command until it is stopped, with a page that has opened its link. */
-async function run(...words: string[]): Promise<Running> {
+/** Ports whose screens are kept. */
+function silent(): { readonly ports: CliPorts; out(): string; err(): string } {
   const written = { out: "", err: "" };
   const screen = (name: "out" | "err") => ({
     write: (text: string) => {
@@ -52,24 +76,34 @@ async function run(...words: string[]): Promise<Running> {
     isTerminal: false,
     columns: undefined,
   });
+  return {
+    ports: {
+      ...{ stdout: screen("out"), stderr: screen("err"), env: {}, cwd: folder, home: folder },
+      ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+    },
+    out: () => written.out,
+    err: () => written.err,
+  };
+}
+
+/** Runs the command until it is stopped, with a page that has opened its link. */
+async function run(...words: string[]): Promise<Running> {
   let stop = (): void => undefined;
-  const ports: CliPorts = {
-    ...{ stdout: screen("out"), stderr: screen("err"), env: {}, cwd: folder, home: folder },
-    ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+  const { ports, out, err } = silent();
+  const code = main(words, {
+    ...ports,
     stopped: () =>
       new Promise((resolve) => {
         stop = resolve;
       }),
-  };
-  const code = main(words, ports);
-  const said = (): string => written.out + written.err;
+  });
+  const said = (): string => out() + err();
   await expect.poll(said).toContain("/open?token=");
   const link = /http:\S+\/open\?token=\S+/.exec(said())?.[0] ?? "";
   const opened = await fetch(link, { redirect: "manual" });
   const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
   return {
-    out: () => written.out,
-    err: () => written.err,
+    ...{ out, err },
     get: async <T>(path: string) => {
       const answer = await fetch(new URL(path, link), { headers: { cookie } });
       return path === "/api/events" ? (answer as T) : ((await answer.json()) as T);
@@ -111,6 +145,75 @@ describe("compact view", () => {
     await manager.flush();
     await expect.poll(() => heads(running)).toHaveLength(2);
     expect(await running.stop()).toBe(0);
+  });
+
+  describe("of what compact FILE archived", () => {
+    const compact = async (name: string, count: number): Promise<Report> => {
+      writeFileSync(join(folder, "grown.json"), JSON.stringify({ model: "gpt-4o", messages: tools(count) }));
+      const running = silent();
+      const code = await main(["grown.json", "--window", "4k", "--archive", name, "--json"], running.ports);
+      expect(code).toBe(0);
+      return JSON.parse(running.out()) as Report;
+    };
+    const told = async (running: Running) => {
+      const view = await running.get<SessionView>("/api/sessions/grown");
+      const opened = view.compactions.map(({ index }) =>
+        running.get<CompactionView>(`/api/sessions/grown/compactions/${index}`),
+      );
+      return { view, opened: await Promise.all(opened) };
+    };
+
+    it("tells the fate of each message and the tokens that the command told, step by step", async () => {
+      const reports = [await compact("filed", 10), await compact("filed", 14)];
+      const running = await run("view", "filed");
+      const { view, opened } = await told(running);
+      expect(view).toMatchObject({ model: "gpt-4o" });
+      expect(view.compactions).toHaveLength(2);
+      for (const [index, report] of reports.entries()) {
+        const head = view.compactions[index];
+        const step = view.steps[index];
+        expect(head).toMatchObject({
+          tokensBefore: report.tokens_before,
+          tokensAfter: report.tokens_after,
+          messagesBefore: report.messages_before,
+          messagesAfter: report.messages_after,
+        });
+        expect(step?.total).toBe(report.tokens_after);
+        const fates = opened[index]?.messages ?? [];
+        const count = (fate: string): number => fates.filter((one) => one.fate === fate).length;
+        expect(count("summarized")).toBe(report.pruned_count);
+        expect(count("summarized")).toBeGreaterThan(0);
+        expect(count("cleared")).toBe(report.cleared_count);
+        expect(count("unknown")).toBe(0);
+        expect(fates.every(({ reason }) => (reason ?? "") !== "")).toBe(true);
+        for (const { fate, tokens, tokensAfter } of fates) {
+          if (fate === "kept") expect(tokensAfter).toBe(tokens);
+          else expect(tokensAfter).toBeLessThan(tokens);
+        }
+      }
+      expect(await running.stop()).toBe(0);
+    });
+
+    it("says that fates are not known where the record does not hold them, with the tokens that it holds", async () => {
+      const reports = [await compact("older", 10), await compact("older", 14)];
+      for (const step of ["001", "002"]) {
+        const file = join(folder, "older", "grown", `summary-${step}.json`);
+        const { fates: _, fixedTokens: __, model: ___, ...older } = JSON.parse(readFileSync(file, "utf8"));
+        writeFileSync(file, JSON.stringify(older));
+      }
+      const running = await run("view", "older");
+      const { view, opened } = await told(running);
+      expect(view.layers).toContain("messages");
+      for (const [index, report] of reports.entries()) {
+        const head = view.compactions[index];
+        expect(head).toMatchObject({ tokensBefore: report.tokens_before, tokensAfter: report.tokens_after });
+        expect(head).not.toHaveProperty("messagesAfter");
+        expect(head?.fates).toEqual({ unknown: report.messages_before });
+        expect(view.steps[index]?.total).toBe(report.tokens_after);
+        expect(new Set(opened[index]?.messages.map(({ fate }) => fate))).toEqual(new Set(["unknown"]));
+      }
+      expect(await running.stop()).toBe(0);
+    });
   });
 
   it("reads a file of events, follows it, and says what is no event", async () => {

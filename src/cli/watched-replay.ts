@@ -1,10 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { messageText } from "../messages/message.ts";
-import { isUserSpeech } from "../messages/turns.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createArchive } from "../storage/archive.ts";
 import { createMemoryDriver } from "../storage/drivers/memory.ts";
-import { typedText } from "../summarizers/typed-text.ts";
 import { createCallbackExporter } from "../tracing/exporters/callback.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { createPlayedRecord } from "../viewer/played-session.ts";
@@ -16,6 +13,7 @@ import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 import type { Settings } from "./settings.ts";
+import { typedAsk } from "./typed-ask.ts";
 import { unhurried } from "./unhurried-driver.ts";
 
 /** Plays a session as `replaySession` does, for the page to look on. */
@@ -59,10 +57,8 @@ export async function replayWatched(
 
 /** The session's own title, or the first words that its user typed. */
 function titleOf(transcript: Transcript): string {
-  const asks = transcript.segments.flatMap((segment) => segment.messages).filter(isUserSpeech);
-  const typed = asks
-    .map((ask) => typedText(messageText(ask)))
-    .find((text) => /^(?!# AGENTS\.md )\S/.test(text));
+  const messages = transcript.segments.flatMap((segment) => segment.messages);
+  const typed = messages.map(typedAsk).find((text) => text !== undefined);
   return firstWords(transcript.title ?? typed ?? sessionIdOf(transcript)).slice(0, 200);
 }
 

@@ -4,17 +4,24 @@ import { isUserSpeech } from "../messages/turns.ts";
 import type { KeepCounts } from "../policy/partition.ts";
 import type { Archive } from "../storage/archive.ts";
 import type { RequestCounter } from "../tokens/token-counter.ts";
-import { type ArchivedConversation, type ArchivedStep, joinArchive } from "./archived-steps.ts";
+import {
+  type ArchivedConversation,
+  type ArchivedList,
+  type ArchivedStep,
+  joinArchive,
+} from "./archived-steps.ts";
 import { readEventLine } from "./event-line.ts";
 import { createEventReader } from "./event-reader.ts";
-import { EVENT_LAYERS, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
+import { EVENT_LAYERS } from "./layer-tokens.ts";
 import { kindOf, shortPreview, toolOf } from "./message-view.ts";
 import { rememberOpened } from "./opened-compactions.ts";
 import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
-import type { CompactionHead, CompactionView, Fate, FateView, MessageView } from "./session-view.ts";
+import type { CompactionHead, CompactionView, FateView, MessageView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
+import { type StoredRecord, storedRecord } from "./stored-record.ts";
 import { summaryPieces } from "./summary-sources.ts";
 import { expandedPiece } from "./text-piece.ts";
+import { tellSteps } from "./told-steps.ts";
 import { textIn } from "./untrusted.ts";
 
 /** An archive to look at. */
@@ -30,8 +37,7 @@ export interface ArchiveSource {
 /** What was read of a session. */
 interface Loaded extends ArchivedConversation {
   readonly counter: RequestCounter;
-  /** By the archive's step. */
-  readonly summaries: ReadonlyMap<number, string>;
+  storedOf(step: number): StoredRecord;
 }
 
 /** A session of an archive; it is read when a reader first looks at it. */
@@ -44,7 +50,7 @@ export function createArchivedRecord(
     counter: source.counterFor(undefined),
     messages: [],
     steps: [],
-    summaries: new Map(),
+    storedOf: () => storedRecord(undefined, 0),
   };
   let loading: Promise<void> | undefined;
   let indexing: Promise<SourceIndex> | undefined;
@@ -106,18 +112,17 @@ export function createArchivedRecord(
 
 async function loadSession(sessionId: string, source: ArchiveSource, record: SessionRecord): Promise<Loaded> {
   const { archive, keep } = source;
-  const counter = source.counterFor(await modelOf(archive, sessionId));
-  const lists = [];
-  const summaries = new Map<number, string>();
-  const times = new Map<number, string>();
+  const lists: ArchivedList[] = [];
+  const records = new Map<number, StoredRecord>();
   for (const step of await archive.steps(sessionId)) {
     const { messages } = await archive.readTranscript(sessionId, step);
-    lists.push({ step, messages: messages.map(withoutNative) });
-    const summary = await archive.readSummary(sessionId, step);
-    const [text, at] = [textIn(summary, "text"), textIn(summary, "at")];
-    if (text !== undefined) summaries.set(step, text);
-    if (at !== undefined) times.set(step, at);
+    const stored = storedRecord(await archive.readSummary(sessionId, step), messages.length);
+    records.set(step, stored);
+    lists.push({ step, messages: messages.map(withoutNative), fates: stored.fates });
   }
+  const storedOf = (step: number): StoredRecord => records.get(step) ?? storedRecord(undefined, 0);
+  const storedModel = [...records.values()].findLast(({ model }) => model !== undefined)?.model;
+  const counter = source.counterFor((await modelOf(archive, sessionId)) ?? storedModel);
   const state = await source.state(sessionId);
   const joined = joinArchive(lists, {
     keep,
@@ -125,10 +130,13 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
     countMessage: (message) => counter.countMessage(message),
   });
   await readEvents(sessionId, { archive, record, joined });
-  if (record.compactions.length === 0) tellSteps(record, joined, { summaries, times, counter });
+  if (record.compactions.length === 0) {
+    record.amend({ model: storedModel });
+    tellSteps(record, joined, { storedOf, countText: (text) => counter.countText(text) });
+  }
   const ask = joined.messages.find(({ message }) => isUserSpeech(message));
   if (ask !== undefined) record.amend({ title: shortPreview(readableMessage(ask.message)).slice(0, 200) });
-  return { ...joined, counter, summaries };
+  return { ...joined, counter, storedOf };
 }
 
 /** The model that the session's first estimate was made for. */
@@ -162,54 +170,6 @@ async function readEvents(
   }
 }
 
-/** An archive without events, as the command writes it: each list is a step. */
-function tellSteps(
-  record: SessionRecord,
-  { steps }: ArchivedConversation,
-  {
-    summaries,
-    times,
-    counter,
-  }: { summaries: Loaded["summaries"]; times: ReadonlyMap<number, string>; counter: RequestCounter },
-): void {
-  record.amend({ layers: MESSAGE_LAYERS });
-  for (const { step, entries, messages } of steps) {
-    const none = { system: 0, tools: 0 };
-    const text = summaries.get(step);
-    const summaryTokens = text === undefined ? 0 : counter.countText(text);
-    const before = stacked(entries, none);
-    const left = entries.map(({ layer, tokensAfter }) => ({ layer, tokens: tokensAfter }));
-    const after = stacked([...left, { layer: "summary", tokens: summaryTokens }], none);
-    const sum = (tokens: readonly number[]): number => tokens.reduce((total, one) => total + one, 0);
-    const at = times.get(step);
-    const made = record.addCompaction({
-      step: record.steps.length,
-      ...(at === undefined ? {} : { at }),
-      tokensBefore: sum(before),
-      tokensAfter: sum(after),
-      messagesBefore: entries.length,
-      fates: fateCounts(entries),
-      policy: [],
-      summaryTokens,
-      archive: { step, location: `step ${step}` },
-      failures: [],
-    });
-    record.addStep({
-      ...(at === undefined ? {} : { at }),
-      messages,
-      tokens: after,
-      before,
-      compaction: made.index,
-    });
-  }
-}
-
-function fateCounts(entries: ArchivedStep["entries"]): Partial<Record<Fate, number>> {
-  const counts: Partial<Record<Fate, number>> = {};
-  for (const { fate } of entries) counts[fate] = (counts[fate] ?? 0) + 1;
-  return counts;
-}
-
 function messageView({ messages, counter }: Loaded, index: number): MessageView | undefined {
   const archived = messages[index];
   if (archived === undefined) return undefined;
@@ -226,7 +186,7 @@ function messageView({ messages, counter }: Loaded, index: number): MessageView 
 
 function opened(
   step: ArchivedStep,
-  { steps, summaries }: Loaded,
+  { steps, storedOf }: Loaded,
   index: SourceIndex,
 ): Pick<CompactionView, "messages" | "summary"> {
   const replaced = new Set<number>();
@@ -236,7 +196,7 @@ function opened(
   }
   return {
     messages: step.entries.map((entry) => fateView(entry, steps.indexOf(step))),
-    summary: summaryPieces(summaries.get(step.step) ?? "", { index, has: (place) => replaced.has(place) }),
+    summary: summaryPieces(storedOf(step.step).text ?? "", { index, has: (place) => replaced.has(place) }),
   };
 }
 
@@ -247,7 +207,7 @@ function* sourceTexts(messages: Loaded["messages"]): Generator<SourceText> {
 }
 
 function fateView(
-  { place, message, archiveId, layer, fate, tokens, tokensAfter }: ArchivedStep["entries"][number],
+  { place, message, archiveId, layer, fate, tokens, tokensAfter, reason }: ArchivedStep["entries"][number],
   compaction: number,
 ): FateView {
   const isSummary = message.meta?.summaryVersion !== undefined;
@@ -255,6 +215,7 @@ function fateView(
     ...(place === undefined ? {} : { message: place }),
     ...(isSummary && compaction > 0 ? { summaryOf: compaction - 1 } : {}),
     ...{ role: message.role, kind: kindOf(message), layer, fate, tokens, tokensAfter, archiveId },
+    ...(reason === undefined ? {} : { reason }),
     preview: shortPreview(readableMessage(message)),
   };
 }

@@ -9,6 +9,7 @@ import type { KeepCounts } from "../policy/partition.ts";
 import type { ArchivedMessage } from "../storage/archive-line.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
 import type { Fate, LayerKey } from "./session-view.ts";
+import type { StoredFate } from "./stored-record.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
 export interface ArchivedStep {
@@ -28,6 +29,8 @@ export interface ArchivedEntry {
   readonly fate: Fate;
   readonly tokens: number;
   readonly tokensAfter: number;
+  /** Why, in words for a person, where that was stored. */
+  readonly reason?: string;
 }
 
 export interface ArchivedConversation {
@@ -48,19 +51,28 @@ interface Placed {
   readonly place: number | undefined;
 }
 
-/** Puts the lists of a session's steps together, and finds out what each compaction did. */
-export function joinArchive(
-  lists: readonly { readonly step: number; readonly messages: readonly ArchivedMessage[] }[],
-  facts: Facts,
-): ArchivedConversation {
+/** A list as it lies in the archive. */
+export interface ArchivedList {
+  readonly step: number;
+  readonly messages: readonly ArchivedMessage[];
+  /** What became of each message, where that was stored with the list. */
+  readonly fates?: readonly StoredFate[] | undefined;
+}
+
+/**
+ * Puts the lists of a session's steps together, and finds out what each compaction did: as it was stored, else by what
+ * the next list shows or, for the newest, by the state.
+ */
+export function joinArchive(lists: readonly ArchivedList[], facts: Facts): ArchivedConversation {
   let messages: readonly ArchivedMessage[] = [];
-  const placed = lists.map(({ step, messages: list }) => {
+  const placed = lists.map(({ step, messages: list, fates }) => {
     messages = joinSteps(messages, list);
-    return { step, list: placesOf(list, messages), messages: messages.length };
+    return { step, list: placesOf(list, messages), messages: messages.length, fates };
   });
-  const steps = placed.map(({ step, list, messages: count }, index) => {
+  const steps = placed.map(({ step, list, messages: count, fates: stored }, index) => {
     const next = placed[index + 1]?.list;
-    const fates = next === undefined ? fatesByState(facts.state, step, messages) : fatesByList(next);
+    const derived = next === undefined ? fatesByState(facts.state, step, messages) : fatesByList(list, next);
+    const fates: FateOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
     return { step, messages: count, entries: entriesOf(list, fates, facts) };
   });
   return { messages, steps };
@@ -98,12 +110,22 @@ function grouped(
   return groups;
 }
 
-/** The fate of a message, and what is left of it where that is known. */
-type FateOf = (entry: Placed) => { readonly fate: Fate; readonly left?: Message };
+/** The fate of a message of a list, and what is left of it where that is known. */
+type FateOf = (
+  entry: Placed,
+  index: number,
+) => Pick<StoredFate, "fate"> & Partial<StoredFate> & { readonly left?: Message };
 
-/** What is still in the list that the next compaction met. */
-function fatesByList(next: readonly Placed[]): FateOf {
+const UNKNOWN: { readonly fate: Fate } = { fate: "unknown" };
+
+/** What is still in the list that the next compaction met; nothing where that list was never a compacted one. */
+function fatesByList(list: readonly Placed[], next: readonly Placed[]): FateOf {
   const left = new Map(next.map(({ archived, place }) => [place, archived]));
+  const ids = new Set(next.map(({ archived }) => archived.archiveId));
+  const isWhole = list.every(({ archived: { archiveId }, place }) =>
+    place === undefined ? ids.has(archiveId) : left.get(place)?.archiveId === archiveId,
+  );
+  if (isWhole) return () => UNKNOWN;
   return ({ archived, place }) => {
     const found = place === undefined ? undefined : left.get(place);
     if (found === undefined) return { fate: "summarized" };
@@ -119,7 +141,7 @@ function fatesByState(
   step: number,
   all: readonly ArchivedMessage[],
 ): FateOf {
-  if (state === undefined || state.step !== step) return () => ({ fate: "unknown" });
+  if (state === undefined || state.step !== step) return () => UNKNOWN;
   const logged = state.log.map(([hash]) => archiveIdOf(hash));
   const known = new Set(logged);
   const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
@@ -150,14 +172,15 @@ function entriesOf(list: readonly Placed[], fateOf: FateOf, { keep, countMessage
   );
   return list.map((entry, index) => {
     const { message, archiveId } = entry.archived;
-    const { fate, left } = fateOf(entry);
-    const tokens = countMessage(message);
-    const after = left === undefined ? tokens : countMessage(left);
+    const { fate, left, reason, ...stored } = fateOf(entry, index);
+    const tokens = stored.tokens ?? countMessage(message);
+    const after = stored.tokensAfter ?? (left === undefined ? tokens : countMessage(left));
     const layer: LayerName = layers[index] ?? "remainder";
     return {
       ...{ place: entry.place, message, archiveId, fate, tokens },
       layer: layerKeyOf(layer, message.role),
       tokensAfter: fate === "summarized" ? 0 : after,
+      ...(reason === undefined ? {} : { reason }),
     };
   });
 }

@@ -1,4 +1,5 @@
 import { spanView } from "./event-span.ts";
+import { eventLayers } from "./layer-tokens.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { CompactionHead, Fate } from "./session-view.ts";
 import { numberIn, recordIn, textIn } from "./untrusted.ts";
@@ -144,21 +145,13 @@ function later(one: string, other: string): string {
 function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent, summary: number): void {
   const parts = recordIn(properties, "breakdown");
   const fixed = ["tools_schema", "system", "developer"].map((name) => numberIn(parts, name) ?? 0);
-  const tokens = layered(fixed, summary, numberIn(properties, "t_est") ?? 0);
+  const tokens = eventLayers(fixed, summary, numberIn(properties, "t_est") ?? 0);
   const model = textIn(properties, "model");
   record.amend({
     window: numberIn(properties, "max_tokens") ?? 0,
     ...(model === undefined || model === "unknown" ? {} : { model }),
   });
   record.addStep({ at: startedAt, messages: 0, tokens });
-}
-
-/** Tokens in the order of `EVENT_LAYERS`: what no part accounts for, such as the pending input, is of the conversation. */
-function layered(fixed: readonly number[], summary: number, total: number): number[] {
-  const [tools = 0, system = 0, developer = 0] = fixed;
-  const rest = Math.max(0, total - tools - system - developer);
-  const inSummary = Math.min(summary, rest);
-  return [tools, system, developer, inSummary, rest - inSummary];
 }
 
 function thresholds(record: SessionRecord, { properties }: ToldEvent): void {
@@ -198,7 +191,11 @@ function compacted(
   const last = record.steps.at(-1);
   // A compaction by hand comes without an estimate of its own.
   if (last === undefined || last.compaction !== undefined || round.reason === "manual") {
-    record.addStep({ at: round.startedAt, messages: last?.messages ?? 0, tokens: layered([], 0, before) });
+    record.addStep({
+      at: round.startedAt,
+      messages: last?.messages ?? 0,
+      tokens: eventLayers([], 0, before),
+    });
   }
   const step = record.steps.at(-1);
   const made = record.addCompaction({
@@ -219,7 +216,7 @@ function compacted(
   record.amendStep({
     compaction: made.index,
     before: step?.tokens ?? [],
-    tokens: layered(step?.tokens ?? [], summaryTokens, after),
+    tokens: eventLayers(step?.tokens ?? [], summaryTokens, after),
     ...(messagesOf === undefined || archiveStep === undefined ? {} : { messages: messagesOf(archiveStep) }),
   });
   return made;

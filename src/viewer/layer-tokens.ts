@@ -43,3 +43,11 @@ export function stacked(shares: Iterable<LayerShare>, fixed: FixedTokens): numbe
   for (const { layer, tokens } of shares) sums.set(layer, (sums.get(layer) ?? 0) + tokens);
   return MESSAGE_LAYERS.map((layer) => sums.get(layer) ?? 0);
 }
+
+/** Tokens in the order of `EVENT_LAYERS`: what no part accounts for, such as the pending input, is of the conversation. */
+export function eventLayers(fixed: readonly number[], summary: number, total: number): number[] {
+  const [tools = 0, system = 0, developer = 0] = fixed;
+  const rest = Math.max(0, total - tools - system - developer);
+  const inSummary = Math.min(summary, rest);
+  return [tools, system, developer, inSummary, rest - inSummary];
+}

@@ -4,11 +4,12 @@ import type { CompactionReport } from "../compaction/report.ts";
 import type { Message } from "../messages/message.ts";
 import { archiveId } from "../storage/archive-line.ts";
 import type { RequestCounter } from "../tokens/token-counter.ts";
+import { fateOf } from "./fates.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
 import { kindOf, previewOf, shortPreview, toolOf } from "./message-view.ts";
 import { rememberOpened } from "./opened-compactions.ts";
 import type { Originals } from "./session-record.ts";
-import type { CompactionHead, Fate, FateView, MessageView } from "./session-view.ts";
+import type { CompactionHead, FateView, MessageView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
 import { summaryPieces } from "./summary-sources.ts";
 import { expandedPiece } from "./text-piece.ts";
@@ -30,18 +31,6 @@ export interface PlayedTexts {
   /** Finds among the messages that were archived while it was played. */
   readonly search: Originals["search"];
   redactText(text: string): string;
-}
-
-const FATES: Readonly<Record<PlannedMessage["action"], Fate>> = {
-  keep: "kept",
-  clear: "cleared",
-  elide: "cut",
-  summarize: "summarized",
-};
-
-/** What the plan's word for it is called on the page. */
-export function fateOf({ action }: PlannedMessage): Fate {
-  return FATES[action];
 }
 
 const SUMMARY_ID = /^compact-summary-v(\d+)$/;

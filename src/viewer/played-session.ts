@@ -6,11 +6,11 @@ import type { Message } from "../messages/message.ts";
 import type { RequestCounter } from "../tokens/token-counter.ts";
 import type { CompactEvent } from "../tracing/event.ts";
 import { createEventReader } from "./event-reader.ts";
+import { fateOf } from "./fates.ts";
 import { type FixedTokens, type LayerShare, layerKeyOf, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
 import {
   createPlaces,
   createPlayedOriginals,
-  fateOf,
   isSummaryId,
   type KnownCompaction,
   type PlayedTexts,

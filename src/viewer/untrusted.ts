@@ -10,6 +10,12 @@ export function recordIn(value: unknown, name: string): Readonly<Record<string, 
   return asRecord(own(value, name));
 }
 
+/** An own field that is a list. */
+export function listIn(value: unknown, name: string): readonly unknown[] | undefined {
+  const found = own(value, name);
+  return Array.isArray(found) ? found : undefined;
+}
+
 /** An own field that is a finite number from 0. */
 export function numberIn(value: unknown, name: string): number | undefined {
   const found = own(value, name);

@@ -7,7 +7,8 @@ import { openArchive, sessionOf } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import type { Flags } from "../flags.ts";
-import { plural } from "../render/numbers.ts";
+import { type ListedSession, listedSessions } from "../listed-sessions.ts";
+import { formatAge, formatShort, plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { paragraph, truncate } from "../render/width.ts";
@@ -52,31 +53,60 @@ function unusedOutput(name: string): CompactError {
   });
 }
 
-async function list(archive: Archive, _: readonly string[], { terminal, flags }: Invocation): Promise<void> {
-  const sessions = await Promise.all(
-    (await archive.sessions()).map(async (id) => ({ id, steps: await archive.steps(id) })),
-  );
+async function list(
+  archive: Archive,
+  _: readonly string[],
+  { terminal, flags, ports }: Invocation,
+): Promise<void> {
+  const sessions = await listedSessions(archive);
   if (flags.json === true) {
     terminal.printJson({ location: archive.location, sessions });
     return;
   }
-  const rows = sessions.map(({ id, steps }): (Cell | string)[] => [
-    oneLine(id),
-    { text: stepsText(steps), style: "faint" },
-  ]);
   terminal.print([
     "",
     `  ${terminal.paint("strong", "Archive")}  ${oneLine(archive.location)}`,
     "",
-    ...(rows.length === 0
+    ...(sessions.length === 0
       ? ["  Nothing is archived here yet. compact FILE archives before it drops anything."]
-      : table(rows, {
-          columns: [{}, { flexible: true }],
-          width: terminal.width,
-          paint: terminal.paint,
-        })),
+      : sessionLines(sessions, terminal, ports.now().getTime())),
     "",
   ]);
+}
+
+/** Each session on a line, its first words below. */
+function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, now: number): string[] {
+  const rows = sessions.map(({ id, steps, at, messages, ...tokens }): (Cell | string)[] => [
+    oneLine(id),
+    { text: stepsText(steps), style: "faint" },
+    { text: ageText(at, now), style: "faint" },
+    plural(messages, "message"),
+    tokensText(tokens),
+  ]);
+  const right = { align: "right" } as const;
+  const lines = table(rows, {
+    columns: [{}, { flexible: true }, right, right, right],
+    width: terminal.width,
+    paint: terminal.paint,
+  });
+  return sessions.flatMap(({ title }, index) => [
+    lines[index] ?? "",
+    ...(title === undefined ? [] : [terminal.paint("faint", `    ${truncate(title, terminal.width - 4)}`)]),
+  ]);
+}
+
+function ageText(at: string | undefined, now: number): string {
+  const time = Date.parse(at ?? "");
+  return Number.isNaN(time) ? "" : formatAge(now - time);
+}
+
+function tokensText({
+  tokensBefore,
+  tokensAfter,
+}: Pick<ListedSession, "tokensBefore" | "tokensAfter">): string {
+  if (tokensAfter === undefined) return "";
+  const before = tokensBefore === undefined ? "" : `${formatShort(tokensBefore)} `;
+  return `${before}→ ${formatShort(tokensAfter)} tokens`;
 }
 
 /** A step is the state before one compaction. */

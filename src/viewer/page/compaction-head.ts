@@ -65,12 +65,17 @@ function factsOf(compaction: Head): string[] {
   return [
     `before call ${count(step + 1)}${clockTime(at) === "" ? "" : ` at ${clockTime(at)}`}`,
     reason === undefined ? "" : reasonWords(reason),
-    messagesBefore === undefined ? "" : `${count(messagesBefore)} → ${plural(messagesAfter ?? 0, "message")}`,
+    messageWords(messagesBefore, messagesAfter),
     durationMs === undefined ? "" : `took ${duration(durationMs)}`,
     summary.length === 0 ? "" : `summary: ${firstLine(summary.join(", "), 80)}`,
     ...policy.map(({ name, value }) => firstLine(`${name.replaceAll("_", " ")} ${value}`, 80)),
     archive === undefined ? "" : `originals: archive step ${count(archive.step)}`,
   ].filter((fact) => fact !== "");
+}
+
+function messageWords(before: number | undefined, after: number | undefined): string {
+  if (before === undefined) return "";
+  return after === undefined ? plural(before, "message") : `${count(before)} → ${plural(after, "message")}`;
 }
 
 /** The window before and after, layer by layer, on one scale. */

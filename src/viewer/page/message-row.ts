@@ -36,7 +36,7 @@ export function drawRow(node: HTMLElement, row: RowShape | undefined, classes = 
 }
 
 function fateOf(fate: RowShape["fate"]): HTMLElement | undefined {
-  if (fate === undefined || fate === "unknown") return undefined;
+  if (fate === undefined) return undefined;
   const { word, sign } = FATES[fate];
   return element(
     "span",

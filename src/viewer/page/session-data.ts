@@ -56,6 +56,8 @@ export interface ContentRow {
 /** What the window holds at a step, row by row, without building a list. */
 export interface WindowContent {
   readonly length: number;
+  /** True where nobody knows what the last compaction left: the rows before it are shown. */
+  readonly isUnknown: boolean;
   /** `undefined` while that message is on its way. */
   row(index: number): ContentRow | undefined;
 }
@@ -80,10 +82,12 @@ export function windowContent(
   },
 ): WindowContent {
   const end = session.steps[step]?.messages ?? 0;
-  const head = compaction === undefined ? [] : rowsLeft(compaction);
+  const isUnknown = compaction?.messages.some(({ fate }) => fate === "unknown") === true;
+  const head = compaction === undefined ? [] : rowsLeft(compaction, isUnknown);
   const start = compaction === undefined ? 0 : (session.steps[compaction.step]?.messages ?? 0);
   return {
     length: head.length + Math.max(0, end - start),
+    isUnknown,
     row(index) {
       if (index < head.length) return head[index];
       const found = message(start + index - head.length);
@@ -105,12 +109,12 @@ function rowOf(message: MessageView): ContentRow {
 
 const left = new WeakMap<CompactionView, ContentRow[]>();
 
-/** What a compaction left, its summary standing where the first of what it replaced stood. */
-function rowsLeft(compaction: CompactionView): ContentRow[] {
+/** What a compaction left, its summary standing where the first of what it replaced stood; the list before it where that is not known. */
+function rowsLeft(compaction: CompactionView, isUnknown: boolean): ContentRow[] {
   const known = left.get(compaction);
   if (known !== undefined) return known;
   const rows: ContentRow[] = [];
-  let said = compaction.summary.length === 0;
+  let said = isUnknown || compaction.summary.length === 0;
   for (const { layer: _, tokensAfter, tokens: __, reason: ___, ...rest } of compaction.messages) {
     if (rest.fate !== "summarized") rows.push({ ...rest, tokens: tokensAfter });
     else if (!said) {

@@ -6,7 +6,7 @@ import { type ContentRow, compactionAt, type WindowContent, windowContent } from
 import type { Shared } from "./shared.ts";
 import { createVirtualList } from "./virtual-list.ts";
 
-const NOTHING: WindowContent = { length: 0, row: () => undefined };
+const NOTHING: WindowContent = { length: 0, isUnknown: false, row: () => undefined };
 
 /** What the window holds at the step that is looked at, message by message. */
 export function createWindowPanel({ store, originals, showMessage }: Shared): HTMLElement {
@@ -36,7 +36,7 @@ export function createWindowPanel({ store, originals, showMessage }: Shared): HT
     const compaction = last === undefined ? undefined : originals.compaction(last);
     const waiting = last !== undefined && compaction === undefined;
     content = waiting ? NOTHING : windowContent(session, step, { compaction, message: originals.message });
-    caption.textContent = captionOf(session.steps[step]?.messages ?? 0, content.length, {
+    caption.textContent = captionOf(session.steps[step]?.messages ?? 0, content, {
       step,
       last,
       waiting,
@@ -60,7 +60,7 @@ function plain(row: ContentRow | undefined): ContentRow | undefined {
 
 function captionOf(
   messages: number,
-  shown: number,
+  { length: shown, isUnknown }: WindowContent,
   {
     step,
     last,
@@ -73,5 +73,7 @@ function captionOf(
     return messages === 0 && shown === 0
       ? "Which messages were sent is not known here."
       : `${sent}, the whole session so far.`;
+  if (isUnknown)
+    return `What compaction ${count(last + 1)} left of these ${plural(shown, "message")} is not known: its archive does not say.`;
   return `${sent} of ${count(messages)}, as compaction ${count(last + 1)} left them and what came since.`;
 }
