@@ -1,4 +1,4 @@
-import { mkdtemp } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +22,9 @@ import { compactionJson } from "../views/machine.ts";
 /** The window is taken so small that the session overflows it by this factor. */
 const OVERFLOW = 1.25;
 const ROUND_TO = 1000;
+const PREFIX = "compact-demo-";
+/** What `mkdtemp` makes of the prefix. */
+const FOLDER = /^compact-demo-[A-Za-z0-9]{6}$/;
 
 export const demoCommand: Command = {
   usage: "",
@@ -38,7 +41,8 @@ export const demoCommand: Command = {
     const { tokensBefore } = settingsFor(transcript, early, {});
     const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
     const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, flags));
-    const folder = await mkdtemp(join(tmpdir(), "compact-demo-"));
+    await removeEarlier();
+    const folder = await mkdtemp(join(tmpdir(), PREFIX));
     const archive = openArchive(early.config, { flag: folder, cwd: ports.cwd, warn });
     const outcome = await runJob({ transcript, settings, archive, progress, ports });
     if (flags.json === true) {
@@ -71,6 +75,18 @@ export const demoCommand: Command = {
     return 0;
   },
 };
+
+/** Folders of earlier demos, which their screens told of: the newest alone stays. Only this user's own are touched. */
+async function removeEarlier(): Promise<void> {
+  const user = process.getuid?.();
+  const names = (await readdir(tmpdir())).filter((name) => FOLDER.test(name));
+  for (const path of names.map((name) => join(tmpdir(), name))) {
+    const stats = await lstat(path).catch(() => undefined);
+    const isOurs = stats?.isDirectory() === true && (user === undefined || stats.uid === user);
+    // What another process holds or has removed meanwhile is of no concern to this demo.
+    if (isOurs) await rm(path, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
 
 /** The same settings, aiming so low that emptying tool output is not enough and the summary is seen. */
 function summarizing(transcript: Transcript, settings: Settings): Settings {
