@@ -3,7 +3,7 @@
  * Folders of one group are strangers. `.dependency-cruiser.cjs` makes rules of it.
  */
 const layers = [
-  ["errors.ts", "model.ts", "timer.ts"],
+  ["argument.ts", "errors.ts", "model.ts", "timer.ts"],
   ["messages"],
   ["tokens", "tracing", "redaction", "transcripts", "lint"],
   ["policy", "summarizers", "storage", "providers"],
@@ -18,6 +18,7 @@ const layers = [
 
 /** Folders that run in a browser as well as in Node. */
 const portable = [
+  "argument.ts",
   "errors.ts",
   "model.ts",
   "timer.ts",

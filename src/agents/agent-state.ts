@@ -1,3 +1,4 @@
+import { requireOptions } from "../argument.ts";
 import type { CompactConfigInput } from "../compaction/config.ts";
 import type { MemoryFlushHook } from "../compaction/flush-delivery.ts";
 import type { ManagerPorts } from "../compaction/ports.ts";
@@ -22,6 +23,8 @@ import { type AgentManagers, createManagers } from "./managers.ts";
 import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
 import { NOTHING_SPENT } from "./spent.ts";
 import type { AgentTool } from "./tool.ts";
+
+const MODEL_HINT = "Pass the model of the agent: { model }.";
 
 /** What an agent is at any moment; its parts change it as turns go by. */
 export interface AgentState {
@@ -53,6 +56,8 @@ export async function openState(
   options: AgentOptions,
   check: (state: AgentState) => void = () => undefined,
 ): Promise<AgentState> {
+  requireOptions(options, "options", MODEL_HINT);
+  requireOptions(options.model, "options.model", MODEL_HINT);
   const { now = () => new Date() } = options;
   const early: Diagnostic[] = [];
   let warn = (diagnostic: Diagnostic): void => void early.push(diagnostic);

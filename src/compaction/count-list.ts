@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../argument.ts";
 import type { Format } from "../messages/message.ts";
 import { countTokens as countMessages } from "../tokens/count-tokens.ts";
 import type { RequestCount } from "../tokens/counter.ts";
@@ -21,5 +22,7 @@ export interface CountListOptions {
  * Throws `UnknownFormat` and `InvalidMessages` for lists that cannot be read.
  */
 export function countTokens(messages: readonly unknown[], options: CountListOptions = {}): RequestCount {
+  requireList(messages);
+  requireOptions(options);
   return countMessages(listCodec(messages, options.format).decode(messages), options);
 }

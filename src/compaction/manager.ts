@@ -1,4 +1,4 @@
-import { CompactError } from "../errors.ts";
+import { requireList, requireOptions } from "../argument.ts";
 import { budgetOf, type TriggerDecision, type TriggerReason } from "../policy/trigger.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import { conflict } from "../storage/conflict.ts";
@@ -87,6 +87,8 @@ export class CompactManager {
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
+    requireOptions(config, "config");
+    requireOptions(ports, "ports");
     this.config = mergeConfig(config);
     checkConfigObject(this.config);
     const { model, models } = this.config;
@@ -201,10 +203,10 @@ export class CompactManager {
     return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
   }
 
-  #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
-    if (Array.isArray(call.messages)) return this.#inTurn(call.sessionId, () => this.#step(call));
-    const hint = "Pass the list itself, not the request that holds it.";
-    return Promise.reject(new CompactError("InvalidArgument", "messages must be an array", { hint }));
+  async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
+    requireList(call.messages);
+    requireOptions(call.request, "request");
+    return this.#inTurn(call.sessionId, () => this.#step(call));
   }
 
   /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */

@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import type { Format, Message } from "../messages/message.ts";
 import { wireBytes } from "../messages/wire-size.ts";
@@ -61,6 +62,7 @@ export interface OneShotArchive {
   save(messages: readonly Message[]): Promise<ArchiveReceipt>;
 }
 
+const OPTIONS_HINT = "Pass options such as { maxTokens: 100_000 }.";
 /** Most tokens of a summary, whatever room there is: beyond it, verbatim messages serve better. */
 const MAX_SUMMARY_TOKENS = 8192;
 
@@ -73,6 +75,8 @@ export async function compact<T = unknown>(
   messages: readonly T[],
   options: CompactOptions,
 ): Promise<CompactionResult<T>> {
+  requireList(messages);
+  requireOptions(options, "options", OPTIONS_HINT);
   const clock = options.clock ?? (() => performance.now());
   const started = clock();
   const prepared = prepare(messages, options);
@@ -139,11 +143,8 @@ interface Prepared {
 }
 
 function prepare(messages: readonly unknown[], options: PlanOptions): Prepared {
-  if (!Array.isArray(messages)) {
-    throw new CompactError("InvalidArgument", "messages must be an array", {
-      hint: "Pass the list itself, not the request that holds it.",
-    });
-  }
+  requireList(messages);
+  requireOptions(options, "options", OPTIONS_HINT);
   for (const name of ["maxTokens", "targetTokens"] as const)
     requirePositive(name, options[name], name === "maxTokens");
   checkPolicy(mergePolicy(options.policy));

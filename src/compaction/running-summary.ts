@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import { contentHash } from "../messages/content-hash.ts";
 import { type Format, type Message, messageText } from "../messages/message.ts";
@@ -57,6 +58,8 @@ export async function summarizeMessages<T = unknown>(
   messages: readonly T[],
   options: SummarizeMessagesOptions<T>,
 ): Promise<SummarizeMessagesResult<T>> {
+  requireList(messages);
+  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
   const limits = limitsOf(options);
   const running = options.runningSummary ?? undefined;
   if (messages.length === 0) return { messages: messages as T[], runningSummary: running };

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { requireText } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 
 /** Names under which a configuration is looked for. */
@@ -10,6 +11,7 @@ const MAX_BYTES = 1_048_576;
 
 /** The configuration in a folder, not in its parents; throws InvalidConfig when there is more than one. */
 export function findConfig(folder: string): string | undefined {
+  requireText(folder, "folder", "Pass the path of the folder to look into.");
   const present = CONFIG_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path));
   if (present.length > 1) {
     throw new CompactError("InvalidConfig", `${present.join(" and ")} are both there`, {

@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../argument.ts";
 import type { CompactConfig, CompactConfigInput } from "../compaction/config.ts";
 import { defaultConfig } from "../compaction/config.ts";
 import { CompactError } from "../errors.ts";
@@ -31,6 +32,8 @@ export interface LoadedConfig {
 
 /** Defaults, then file, then environment, then code, the later winning; throws InvalidConfig with every problem of every layer. */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
+  requireOptions(options, "options", "Pass at least the environment: { env: process.env }.");
+  requireOptions(options.env, "options.env", "Pass process.env, or {} for no environment.");
   const file = fileLayer(options);
   const environment = environmentLayer(options.env);
   const layers = [...(file === undefined ? [] : [file]), environment, codeLayer(options.overrides ?? {})];
@@ -47,6 +50,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 
 /** What is wrong with a file's text, as data; empty when nothing is. `name` is the file as the reader knows it. */
 export function checkConfig(text: string, name: string): readonly ConfigProblem[] {
+  requireText(text, "text", "Pass the file's text, and its name beside it.");
   const layer = readDocument(text, name);
   const problems = checkLayer(layer);
   if (problems.length > 0) return problems;

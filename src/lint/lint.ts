@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../argument.ts";
 import { codecFor } from "../messages/codecs.ts";
 import type { Format } from "../messages/message.ts";
 import { readEntries } from "./entries.ts";
@@ -10,6 +11,8 @@ import type { LintOptions, Violation } from "./violation.ts";
  */
 export function lint(list: readonly unknown[], format: Format, options: LintOptions = {}): Violation[] {
   codecFor(format);
+  requireList(list);
+  requireOptions(options);
   const read = readEntries(list, format);
   return rulesFor(format)
     .flatMap(({ id, severity, explanation, link, check }) =>

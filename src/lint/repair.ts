@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../argument.ts";
 import { codecFor } from "../messages/codecs.ts";
 import type { Format } from "../messages/message.ts";
 import type { Change, Step, Workbench, Working } from "./edit.ts";
@@ -38,6 +39,8 @@ const MOST_ROUNDS = 100;
  */
 export function repair(list: readonly unknown[], format: Format, options: LintOptions = {}): Repaired {
   codecFor(format);
+  requireList(list);
+  requireOptions(options);
   const start = workbench(
     format,
     options,

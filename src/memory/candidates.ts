@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireOptions, requireText } from "../argument.ts";
 import { messageOf } from "../compaction/announce.ts";
 import { slug } from "./changes/document.ts";
 import { refuseOutside } from "./files/inside.ts";
@@ -25,6 +26,8 @@ const SECTION_CHARS = 600;
 export async function buildMemoryCandidates(
   options: BuildMemoryCandidatesOptions,
 ): Promise<readonly MemoryCandidate[]> {
+  requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
+  requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   return (await readMemoryCandidates(options)).candidates;
 }
 

@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../argument.ts";
 import { messageOf } from "../compaction/announce.ts";
 import { checkConfigObject } from "../compaction/check-policy.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
@@ -20,6 +21,8 @@ import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
 import { createSidecar } from "./sidecar/sidecar.ts";
 import type { Sidecar } from "./sidecar/task.ts";
+
+const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 
 /** The sections of the settings that a memory reads; a whole configuration will do. */
 export type MemorySettingsInput = Pick<
@@ -95,6 +98,8 @@ export interface ChannelMemory {
  * Throws `InvalidConfig` for settings that are out of range.
  */
 export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemory {
+  requireOptions(options, "options", CHANNEL_HINT);
+  requireText(options.channelDir, "options.channelDir", CHANNEL_HINT);
   const parts = partsOf(options);
   return {
     user: options.user,

@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../argument.ts";
 import { messageOf } from "../compaction/announce.ts";
 import { CompactError } from "../errors.ts";
 import { LONGEST_TIMER_MS } from "../timer.ts";
@@ -102,6 +103,8 @@ const SURE_COVERAGE = 0.22;
 
 /** What of the memory answers the query, best first, and as text to put before the user's message. No model is asked. */
 export async function recallRelevantMemory(request: RecallRequest): Promise<RecallResult> {
+  requireOptions(request, "request", "Pass the channel's folder: { channelDir }.");
+  requireText(request.channelDir, "request.channelDir", "Pass the channel's folder: { channelDir }.");
   checkRequest(request);
   await checkUser(request.channelDir, request.user);
   const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;

@@ -1,5 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { requireOptions, requireText } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import { isInside, leadsTo, outside } from "./files/inside.ts";
 import { createFile, readMemoryFile } from "./files/write-file.ts";
@@ -29,7 +30,13 @@ const SEGMENT = /^[\p{L}\p{N}_@#+-][\p{L}\p{N}_.@#+-]{0,127}$/u;
  * for a user whom the channel is not for: who may not read it does not learn that it exists.
  */
 export async function openMemoryScope(request: MemoryScopeRequest): Promise<MemoryScope> {
+  requireOptions(
+    request,
+    "request",
+    "Pass the workspace's folder and the channel's name: { workspaceDir, channel }.",
+  );
   const { workspaceDir, channel, user, users } = request;
+  requireText(channel, "request.channel", "Name the channel, such as team/general.");
   const segments = channel.split("/");
   if (!segments.every((segment) => SEGMENT.test(segment))) throw noMemory(channel);
   const root = await realpath(workspaceDir).catch(() => {

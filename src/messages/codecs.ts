@@ -1,3 +1,4 @@
+import { requireList } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import type { Codec } from "./codec.ts";
 import { aiSdkCodec } from "./codecs/ai-sdk.ts";
@@ -9,6 +10,7 @@ import { openaiChatCodec } from "./codecs/openai-chat.ts";
 import { openaiResponsesCodec } from "./codecs/openai-responses.ts";
 import { piCodec } from "./codecs/pi.ts";
 import type { Format, Message } from "./message.ts";
+import { invalidMessages, objectOf } from "./native.ts";
 
 const CODECS: Readonly<Record<Format, Codec>> = {
   "openai-chat": openaiChatCodec,
@@ -39,7 +41,13 @@ export function decode(native: readonly unknown[], format: Format, previous?: re
 
 /** The native list in `format`; messages that came from it unedited give back their own objects. */
 export function encode(messages: readonly Message[], format: Format): unknown[] {
-  return codecFor(format).encode(messages);
+  const codec = codecFor(format);
+  requireList(messages);
+  const wrong = messages.findIndex((message) => !Array.isArray(objectOf(message).parts));
+  if (wrong !== -1) {
+    throw invalidMessages(`messages[${wrong}]`, "is no neutral message", "Pass what decode gave back.");
+  }
+  return codec.encode(messages);
 }
 
 /** What a look at a list says about its format. */

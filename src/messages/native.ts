@@ -1,3 +1,4 @@
+import { kindOf } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import type { MessageMeta, Role } from "./message.ts";
 
@@ -56,11 +57,6 @@ export function roleAt(value: unknown, roles: Readonly<Record<string, Role>>, pl
     `is ${shown}, which this format does not know`,
     `Use one of ${known}.`,
   );
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "an array" : value === undefined ? "missing" : `a ${typeof value}`;
 }
 
 /** The value when it is a string that is not empty. */

@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../argument.ts";
 import { findAnchoredTokens } from "./anchored-tokens.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import { findAround } from "./find-around.ts";
@@ -63,11 +64,13 @@ const DEEPEST_JSON = 8;
 
 /** The text with every secret that the built-in patterns know replaced by `<REDACTED>`; linear time, idempotent. */
 export function redact(text: string): string {
+  requireText(text, "text", "Pass the text itself; createRedactor redacts values as well.");
   return BUILT_IN_REDACTOR.redactText(text);
 }
 
 /** A redactor with the built-in patterns and the caller's; throws `InvalidConfig` for a pattern that cannot be used. */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
+  requireOptions(options);
   const { enabled = true, patterns = [], onWarning } = options;
   const custom = compilePatterns(patterns);
   if (!enabled) {

@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "./counter.ts";
@@ -95,7 +96,10 @@ export interface CountTextOptions {
 }
 
 /** Tokens of bare text, no overhead: exact in the encoding named (o200k_base by default), else as the model counts. */
-export function countText(text: string, { encoding, model }: CountTextOptions = {}): number {
+export function countText(text: string, options: CountTextOptions = {}): number {
+  requireText(text, "text", "Pass the text itself; countTokens counts lists of messages.");
+  requireOptions(options);
+  const { encoding, model } = options;
   if (encoding !== undefined) return counterFor({ encoding }).countText(text);
   return counterFor(model === undefined ? { encoding: "o200k_base" } : { model }).countText(text);
 }

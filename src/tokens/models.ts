@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../argument.ts";
 import type { EncodingName } from "./encoding.ts";
 import type {
   CacheRules,
@@ -179,6 +180,8 @@ function overrideOf(name: string, overrides: ModelOverrides): Partial<ModelFacts
  * sibling (never the prices of these two), and defaults with `known: false`.
  */
 export function lookUpModel(name: string, overrides: ModelOverrides = {}): ModelLookup {
+  requireText(name, "name", "Pass the model's name as its provider writes it.");
+  requireOptions(overrides, "overrides");
   const listed: ModelLookup = fromTable(name) ??
     fromSnapshot(name) ??
     fromFamily(name) ?? { ...DEFAULT_MODEL, id: name, known: false, found: "default" };

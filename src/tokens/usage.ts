@@ -1,3 +1,5 @@
+import { requireOptions } from "../argument.ts";
+import { CompactError } from "../errors.ts";
 import { type NativeObject, objectOf } from "../messages/native.ts";
 
 /** Whose fields a usage record has; detected from them when not given. */
@@ -299,9 +301,17 @@ export function detectUsageSource(raw: unknown): UsageSource | undefined {
 export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | undefined {
   const from = source ?? detectUsageSource(raw);
   if (from === undefined || typeof raw !== "object" || raw === null) return undefined;
+  if (!Object.hasOwn(READERS, from)) throw unknownSource(from);
   const { reason: told, ...numbers } = READERS[from](raw as Json);
   const reason = told ?? doubtAbout(numbers);
   return { source: from, ...numbers, anchor: reason === undefined, ...(reason && { reason }) };
+}
+
+function unknownSource(source: string): CompactError {
+  return new CompactError("InvalidArgument", `${JSON.stringify(source)} is no source of usage records`, {
+    place: "source",
+    hint: `Leave it out to have it recognised, or use one of ${Object.keys(READERS).join(", ")}.`,
+  });
 }
 
 function doubtAbout({ input, cacheRead, cacheWrite, output, reasoning = 0 }: Numbers): Usage["reason"] {
@@ -311,5 +321,6 @@ function doubtAbout({ input, cacheRead, cacheWrite, output, reasoning = 0 }: Num
 
 /** Tokens in the context once the answer is part of it: input and output. */
 export function contextTokens(usage: Pick<Usage, "input" | "output">): number {
+  requireOptions(usage, "usage", "Pass what normalizeUsage gave back.");
   return usage.input + usage.output;
 }

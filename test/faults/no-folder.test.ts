@@ -9,7 +9,7 @@ const refusal = vi.hoisted(() => ({ code: undefined as string | undefined, tries
 
 vi.mock("node:fs/promises", async (load) => {
   const real = await load<typeof import("node:fs/promises")>();
-  const mkdir: typeof real.mkdir = async (...args: Parameters<typeof real.mkdir>) => {
+  const mkdir = async (...args: Parameters<typeof real.mkdir>): Promise<unknown> => {
     refusal.tries += 1;
     if (refusal.code === undefined) return real.mkdir(...args);
     throw Object.assign(new Error(`${refusal.code}: planned`), { code: refusal.code });

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import { CompactError } from "../../errors.ts";
 import type { Archive } from "../../storage/archive.ts";
 import type { FoundMessage, SearchHit } from "../../storage/archive-search.ts";
@@ -51,7 +52,9 @@ export interface RecallPorts {
 /** Most tokens that come back at once where nothing else is said. */
 export const RECALL_TOKENS = 2000;
 
-export function createRecall({ sessionId, archive, countText = o200kBase.count }: RecallPorts): Recall {
+export function createRecall(ports: RecallPorts): Recall {
+  requireOptions(ports, "ports", "Pass the session and its archive: { sessionId, archive }.");
+  const { sessionId, archive, countText = o200kBase.count } = ports;
   return {
     sessionId,
     async expand(id, { maxTokens = RECALL_TOKENS, offset = 0 } = {}) {

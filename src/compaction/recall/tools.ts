@@ -1,8 +1,11 @@
+import { requireFunction, requireOptions } from "../../argument.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { type Arguments, FAILED, numberIn, readArguments, textIn, wordsOfError } from "./arguments.ts";
 import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
 import { expandedText, hitsText, type Limits, notFoundText, stepText } from "./quote.ts";
 import { RECALL_TOKENS, type Recall } from "./recall.ts";
+
+const SOURCE_HINT = "Pass the manager, whose recall the tools use.";
 
 /** A JSON schema of an object, as every provider takes it. */
 export interface ParametersSchema {
@@ -83,6 +86,9 @@ export function recallTools(
   sessionId: string,
   options: RecallToolsOptions = {},
 ): readonly RecallTool[] {
+  requireOptions(source, "source", SOURCE_HINT);
+  requireFunction(source.recall, "source.recall", SOURCE_HINT);
+  requireOptions(options);
   const limits = limitsOf(options);
   const recall = source.recall(sessionId);
   return [searchTool(recall, limits), expandTool(recall, limits)];

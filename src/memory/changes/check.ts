@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireOptions, requireText } from "../../argument.ts";
 import { messageOf } from "../../compaction/announce.ts";
 import { CompactError } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
@@ -56,6 +57,8 @@ const LONG_ITEM = 1_000;
 
 /** What is wrong or doubtful in a channel's memory and its workspace's, by file and line; changes nothing. */
 export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
+  requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
+  requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   const place = await findChannel(options);
   const redactor = options.redactor ?? createRedactor();
   const read = await Promise.all(placesOf(options).map((one) => readChecked(one, options)));

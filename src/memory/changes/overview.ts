@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireOptions, requireText } from "../../argument.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { WORKSPACE_FILES } from "../files/names.ts";
 import { readMemoryFile } from "../files/write-file.ts";
@@ -20,6 +21,8 @@ const FILES: readonly MemoryFileName[] = ["SESSION.md", "MEMORY.md", "HISTORY.md
 
 /** The memory files that a recall reads, with their sections and items; those that are missing are left out. */
 export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
+  requireOptions(folder, "folder", "Pass the channel's folder: { channelDir }.");
+  requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
   const { channelDir } = await findChannel(folder);
   const paths = FILES.map((file) => ({ place: "channel" as const, file, path: join(channelDir, file) }));
   const { workspaceDir } = folder;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { requireOptions, requireText } from "../../argument.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { createTurns } from "../../storage/turns.ts";
 import { DEFAULT_BACKUPS, keepBackup, pruneBackups } from "./backups.ts";
@@ -49,6 +50,8 @@ export interface MemoryWriter {
 const inTurn = createTurns();
 
 export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
+  requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
+  requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   const ports: Ports = {
     redactor: options.redactor ?? createRedactor(),
     now: options.now ?? Date.now,

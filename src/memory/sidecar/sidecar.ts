@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import { messageOf } from "../../compaction/announce.ts";
 import { CompactError } from "../../errors.ts";
 import type { TextModelAnswer, TextModelMessage } from "../../model.ts";
@@ -20,6 +21,7 @@ const SHOWN = 4_000;
 
 /** A runner of tasks that remembers, across them, only whether its model is there at all. */
 export function createSidecar(ports: SidecarPorts): Sidecar {
+  requireOptions(ports, "ports", "Pass the model that small tasks go to: { model }.");
   const context: Context = {
     ports,
     time: { ...platformTime, ...ports.time },

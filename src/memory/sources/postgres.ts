@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import { CompactError } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import {
@@ -52,6 +53,7 @@ export interface PostgresMemorySource extends CandidateSource {
  * by how rare the words are, and its own ranking is never asked. Needs the package `pg`, or a pool.
  */
 export function createPostgresMemorySource(options: PostgresMemoryOptions): PostgresMemorySource {
+  requireOptions(options);
   checkScope(options);
   const schema = options.schema ?? "compact_memory";
   const quoted = quotedSchema(schema);

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { requireOptions, requireText } from "../../argument.ts";
 import { CompactError } from "../../errors.ts";
 import type { ChunkedStorageDriver } from "../chunked.ts";
 import { conflict } from "../conflict.ts";
@@ -24,6 +25,7 @@ import {
 } from "./fs-versions.ts";
 
 const PUT_ATTEMPTS = 100;
+const ROOT_HINT = 'Pass the folder of the archive: { root: ".compact" }.';
 
 export interface FsDriverOptions {
   readonly root: string;
@@ -37,7 +39,9 @@ export interface FsDriverOptions {
  * Folders under `root` are made or tightened to 0700; a `root` that is there already keeps its mode.
  */
 export function createFsDriver(options: FsDriverOptions): ChunkedStorageDriver {
+  requireOptions(options, "options", ROOT_HINT);
   const { root, warn = () => undefined } = options;
+  requireText(root, "options.root", ROOT_HINT);
   const folders = createFolders(root);
   const inTurn = createTurns();
   const location = resolve(root);

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import type { ChunkedStorageDriver } from "../chunked.ts";
 import { checkAppended, checkKey, checkPrefix } from "../keys.ts";
 import { openOnce } from "../open-once.ts";
@@ -50,6 +51,7 @@ export interface PostgresDriver extends SharedStorageDriver {
  * `InvalidArgument` for options that cannot be used.
  */
 export function createPostgresDriver(options: PostgresDriverOptions = {}): PostgresDriver {
+  requireOptions(options);
   const { schema = "compact", leaseMs = 10_000 } = options;
   const quoted = quotedSchema(schema);
   const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;

@@ -1,3 +1,4 @@
+import { requireOptions, requireText } from "../../argument.ts";
 import { CompactError } from "../../errors.ts";
 import type { ChunkedStorageDriver } from "../chunked.ts";
 import { conflict } from "../conflict.ts";
@@ -8,6 +9,8 @@ import { type Bucket, createBucket, type ObjectBytes } from "./s3-bucket.ts";
 import { createConnection, type S3Client } from "./s3-client.ts";
 import { appendRecord, copiesBefore, folderOfCopies, hasCopies } from "./s3-log.ts";
 import { notesOfWrite, readBeginning, readOn, readValue, versionOf, writeValue } from "./s3-values.ts";
+
+const BUCKET_HINT = "Pass the bucket of the archive: { bucket }.";
 
 export interface S3DriverOptions {
   readonly bucket: string;
@@ -38,6 +41,8 @@ const READ_ATTEMPTS = 10;
  * megabytes go up in parts.
  */
 export function createS3Driver(options: S3DriverOptions): ChunkedStorageDriver {
+  requireOptions(options, "options", BUCKET_HINT);
+  requireText(options.bucket, "options.bucket", BUCKET_HINT);
   const place = placeOf(options);
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
   const bucket = createBucket({
@@ -84,12 +89,14 @@ export function createS3Driver(options: S3DriverOptions): ChunkedStorageDriver {
 function placeOf({ bucket, prefix = "" }: S3DriverOptions): { location: string; prefix: string } {
   if (!/^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/.test(bucket)) {
     throw new CompactError("InvalidArgument", `${JSON.stringify(bucket)} is no name of a bucket`, {
+      place: "options.bucket",
       hint: "Give the name alone, such as my-archives; a folder inside it goes into prefix.",
     });
   }
   const inner = prefix.replace(/^\/+|\/+$/g, "");
   if (inner !== "" && !isKey(inner)) {
     throw new CompactError("InvalidArgument", `${JSON.stringify(prefix)} cannot be a prefix of the archive`, {
+      place: "options.prefix",
       hint: "Use letters, digits, . _ ~ = - and / between folders.",
     });
   }

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import type { CompactEvent, Exporter } from "../event.ts";
 import { createNewestMap } from "../round.ts";
 import { createAriadneSpans } from "./ariadne-spans.ts";
@@ -30,6 +31,7 @@ const MOST_TRACES = 1000;
  * URL that events are not sent to.
  */
 export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
+  requireOptions(options);
   const now = options.now ?? (() => performance.now());
   const newId = options.newId ?? (() => crypto.randomUUID());
   const post = createPost({

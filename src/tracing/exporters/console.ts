@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import { escapeControl } from "../escape.ts";
 import type { CompactEvent, Exporter } from "../event.ts";
 import { eventLine } from "../record.ts";
@@ -11,6 +12,7 @@ const LONGEST_VALUE = 120;
 export function createConsoleExporter(
   options: { readonly write?: (line: string) => void; readonly terminal?: boolean } = {},
 ): Exporter {
+  requireOptions(options);
   const { write = (line) => console.error(line), terminal = isTerminal() } = options;
   return {
     export(event) {

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import type { CompactEvent, Exporter, Place } from "../event.ts";
 import { createNewestMap, notBefore, roundStep } from "../round.ts";
 import {
@@ -32,6 +33,7 @@ const SCOPE = "compact-context";
  * current when it happened, and as metrics. Nothing is sent by this exporter itself: that is the SDK's affair.
  */
 export function createOpenTelemetryExporter(options: OpenTelemetryOptions = {}): Exporter {
+  requireOptions(options);
   let api = options.api;
   const loaded = api === undefined ? loadApi() : Promise.resolve(api);
   loaded.then(
