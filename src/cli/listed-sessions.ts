@@ -1,7 +1,7 @@
 import type { Archive } from "../storage/archive.ts";
 import { statedMessages, storedRecord } from "../viewer/stored-record.ts";
+import { typedAsk } from "../viewer/typed-ask.ts";
 import { firstWords } from "./render/safe.ts";
-import { typedAsk } from "./typed-ask.ts";
 
 /** A session of an archive, as a list shows it; what its newest step says, and nothing where that says nothing. */
 export interface ListedSession {

@@ -7,13 +7,13 @@ import type { Transcript } from "../transcripts/transcript.ts";
 import { createPlayedRecord } from "../viewer/played-session.ts";
 import type { Originals } from "../viewer/session-record.ts";
 import type { CostView } from "../viewer/session-view.ts";
+import { typedAsk } from "../viewer/typed-ask.ts";
 import type { ViewStore } from "../viewer/view-store.ts";
 import { sessionIdOf } from "./job.ts";
 import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 import type { Settings } from "./settings.ts";
-import { typedAsk } from "./typed-ask.ts";
 import { unhurried } from "./unhurried-driver.ts";
 
 /** Plays a session as `replaySession` does, for the page to look on. */

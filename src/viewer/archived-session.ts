@@ -1,6 +1,5 @@
 import { readableMessage } from "../compaction/recall/readable.ts";
 import type { SessionState } from "../compaction/state.ts";
-import { isUserSpeech } from "../messages/turns.ts";
 import type { KeepCounts } from "../policy/partition.ts";
 import type { Archive } from "../storage/archive.ts";
 import type { RequestCounter } from "../tokens/token-counter.ts";
@@ -22,6 +21,7 @@ import { type StoredRecord, storedRecord } from "./stored-record.ts";
 import { summaryPieces } from "./summary-sources.ts";
 import { expandedPiece } from "./text-piece.ts";
 import { tellSteps } from "./told-steps.ts";
+import { typedAsk } from "./typed-ask.ts";
 import { textIn } from "./untrusted.ts";
 
 /** An archive to look at. */
@@ -134,8 +134,8 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
     record.amend({ model: storedModel });
     tellSteps(record, joined, { storedOf, countText: (text) => counter.countText(text) });
   }
-  const ask = joined.messages.find(({ message }) => isUserSpeech(message));
-  if (ask !== undefined) record.amend({ title: shortPreview(readableMessage(ask.message)).slice(0, 200) });
+  const ask = joined.messages.map(({ message }) => typedAsk(message)).find((text) => text !== undefined);
+  if (ask !== undefined) record.amend({ title: shortPreview(ask).slice(0, 200) });
   return { ...joined, counter, storedOf };
 }
 

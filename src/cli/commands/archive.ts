@@ -74,25 +74,19 @@ async function list(
   ]);
 }
 
-/** Each session on a line, its first words below. */
+/** Each session with its first words on a line, what is known of it below. */
 function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, now: number): string[] {
-  const rows = sessions.map(({ id, steps, at, messages, ...tokens }): (Cell | string)[] => [
-    oneLine(id),
-    { text: stepsText(steps), style: "faint" },
-    { text: ageText(at, now), style: "faint" },
-    plural(messages, "message"),
-    tokensText(tokens),
+  const rows = sessions.map(({ id, title = "" }): (Cell | string)[] => [
+    { text: oneLine(id), style: "strong" },
+    title,
   ]);
-  const right = { align: "right" } as const;
-  const lines = table(rows, {
-    columns: [{}, { flexible: true }, right, right, right],
-    width: terminal.width,
-    paint: terminal.paint,
+  const { width, paint } = terminal;
+  const lines = table(rows, { columns: [{}, { flexible: true }], width, paint });
+  return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
+    const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
+    const said = facts.filter((fact) => fact !== "").join(" · ");
+    return [lines[index] ?? "", paint("faint", `    ${truncate(said, width - 4)}`)];
   });
-  return sessions.flatMap(({ title }, index) => [
-    lines[index] ?? "",
-    ...(title === undefined ? [] : [terminal.paint("faint", `    ${truncate(title, terminal.width - 4)}`)]),
-  ]);
 }
 
 function ageText(at: string | undefined, now: number): string {
