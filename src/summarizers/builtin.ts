@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../argument.ts";
 import { CompactError } from "../errors.ts";
 import type { Message } from "../messages/message.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
@@ -19,6 +20,8 @@ export const builtinSummarizer: Summarizer = {
 };
 
 function summarizeBuiltin(messages: readonly Message[], options: SummarizeOptions): Summary {
+  requireList(messages);
+  requireOptions(options);
   if (options.signal?.aborted === true) {
     throw new CompactError("Aborted", "The summary was aborted before it began.", {
       cause: options.signal.reason,

@@ -40,12 +40,13 @@ const CLASSES: [string, Call][] = [
   ]),
 ];
 const WITH_FORMAT: [string, Call][] = [
+  ["builtinSummarizer.summarize", root.builtinSummarizer.summarize as Call],
   ["decode", (given) => root.decode(given as never, "openai-chat")],
   ["encode", (given) => root.encode(given as never, "openai-chat")],
   ["lint", (given, options) => root.lint(given as never, "openai-chat", options as never)],
   ["repair", (given, options) => root.repair(given as never, "openai-chat", options as never)],
 ];
-const { CompactError: _error, CompactManager: _manager, createModelSummarizer: _summarizer, ...plain } = root;
+const { CompactError: _error, CompactManager: _manager, ...plain } = root;
 const SOME = {
   ...{ createRecall: recall.createRecall, recallTools: recall.recallTools },
   ...{ loadConfig: config.loadConfig, checkConfig: config.checkConfig, findConfig: config.findConfig },

@@ -152,7 +152,7 @@ describe.skipIf(!posix)("files of the fs driver", () => {
 /** Writes the driver as plain JavaScript, so that another Node process can run it. */
 function compileDriver(target: string): string {
   const source = join(import.meta.dirname, "../../src");
-  const files = ["errors.ts", "storage", "testing/storage-contract.ts"].flatMap((path) =>
+  const files = ["argument.ts", "errors.ts", "storage", "testing/storage-contract.ts"].flatMap((path) =>
     path.endsWith(".ts")
       ? [path]
       : readdirSync(join(source, path), { recursive: true, encoding: "utf8" })

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../argument.ts";
 import { CompactError } from "../../errors.ts";
 import { type Message, messageText } from "../../messages/message.ts";
 import { redact } from "../../redaction/redactor.ts";
@@ -31,6 +32,7 @@ const REMEMBERED = 8;
  * which models fail.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
+  requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
   checkOptions(options);
   const time = { ...platformTime, ...options.time };
   const models = [options.model, ...(options.fallbackModels ?? [])].map((model): KnownModel => {
