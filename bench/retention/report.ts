@@ -126,6 +126,7 @@ const SLICE_METHODS = [
   "compact(), one shot",
   "built-in summary alone",
   "mask, then head and tail",
+  "weighed lines",
   "index card",
   "oracle lines (knows the future)",
 ];
@@ -183,16 +184,24 @@ function lengths(scored: Scored): string {
 
 function corpora(scored: Scored): string {
   const slices = corporaOf(scored.rows);
-  const average = (method: string, budget: number): string =>
-    figure(mean(slices.map((slice) => scoreOf(scored, slice, method, budget))));
-  const averages = SLICE_METHODS.map((method) =>
-    scored.budgets.map((budget) => average(method, budget)).join(" / "),
-  );
+  const others = slices.map((slice): Slice => ({ name: slice.name, holds: (row) => !slice.holds(row) }));
+  const last = (name: string, cell: (method: string, budget: number) => string): string => {
+    const cells = SLICE_METHODS.map((method) =>
+      scored.budgets.map((budget) => cell(method, budget)).join(" / "),
+    );
+    return `| ${name} | | ${cells.join(" | ")} |`;
+  };
+  const over = (some: readonly Slice[], method: string, budget: number): number[] =>
+    some.flatMap((slice) => scoreOf(scored, slice, method, budget) ?? []);
   return [
-    `RS at ${scored.budgets.map(percent).join(" / ")}. A corpus of a few cuts says little; the last row counts each corpus alike.`,
+    `RS at ${scored.budgets.map(percent).join(" / ")}. A corpus of a few cuts says little; the mean counts each corpus alike, and the last row is the range over all that is left when one corpus is left out.`,
     "",
     ...sliceTable("corpus", slices, scored),
-    `| mean of the corpora | | ${averages.join(" | ")} |`,
+    last("mean of the corpora", (method, budget) => figure(mean(over(slices, method, budget)))),
+    last("without one corpus", (method, budget) => {
+      const left = over(others, method, budget);
+      return `${figure(Math.min(...left))}–${figure(Math.max(...left))}`;
+    }),
   ].join("\n");
 }
 
