@@ -4,7 +4,7 @@ import { lint } from "../lint/index.ts";
 import type { LintOptions } from "../lint/violation.ts";
 import { decode } from "../messages/codecs.ts";
 import { type Format, type Message, messageText, toolCalls, toolResults } from "../messages/message.ts";
-import { newestAsk } from "../messages/turns.ts";
+import { isUserSpeech, newestAsk } from "../messages/turns.ts";
 import { createTokenCounter, type RequestCounter } from "../tokens/token-counter.ts";
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";
@@ -147,11 +147,20 @@ function checkOpenCalls(before: readonly Message[], after: readonly Message[]): 
   return lost.length === 0 ? [] : [["open calls", lost.map(({ id }) => id).join(" ")]];
 }
 
-/** The newest ask is the caller's own object, or, where texts were cut, begins as it did. */
+function newestSaid(messages: readonly Message[]): Message | undefined {
+  const said = messages.findLast(
+    (message) =>
+      isUserSpeech(message) &&
+      (messageText(message).trim() !== "" || message.parts.some(({ type }) => type === "media")),
+  );
+  return said ?? messages[newestAsk(messages)];
+}
+
+/** The newest ask in which anything is said is the caller's own object, or, where texts were cut, begins as it did. */
 function checkAsk(before: readonly Message[], after: readonly Message[], cut: boolean): Broken[] {
-  const ask = before[newestAsk(before)];
+  const ask = newestSaid(before);
   if (ask === undefined || after.some(({ native }) => native === ask.native)) return [];
-  const left = after[newestAsk(after)];
+  const left = newestSaid(after);
   const [head = ""] = messageText(ask);
   const same = cut && left !== undefined && messageText(left).startsWith(head);
   return same ? [] : [["newest ask", messageText(ask).slice(0, 80)]];
