@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { runCommand } from "../../../test/e2e/command.ts";
 
-it("leaves one folder, that of the newest demo, and nobody else's things", async () => {
+it("removes folders of demos that are hours old, and neither one that may be running nor anybody else's things", async () => {
   const temp = mkdtempSync(join(tmpdir(), "compact-demo-test-"));
   const outside = join(temp, "mine");
   mkdirSync(outside);
@@ -19,9 +19,12 @@ it("leaves one folder, that of the newest demo, and nobody else's things", async
   await runCommand(temp, ["demo", "--json"]);
   const first = left();
   await runCommand(temp, ["demo", "--json"]);
-  const second = left();
-  expect([first.length, second.length]).toEqual([1, 1]);
-  expect(second).not.toEqual(first);
+  expect([first.length, left().length]).toEqual([1, 2]);
+  const old = new Date(Date.now() - 2 * 3_600_000);
+  for (const name of left()) utimesSync(join(temp, name), old, old);
+  await runCommand(temp, ["demo", "--json"]);
+  expect(left()).toHaveLength(1);
+  expect(left()).not.toEqual(first);
   expect(readdirSync(temp)).toHaveLength(others.length + 1);
   expect(readdirSync(outside)).toEqual(["kept.txt"]);
   vi.unstubAllEnvs();

@@ -22,6 +22,7 @@ import { compactionJson } from "../views/machine.ts";
 /** The window is taken so small that the session overflows it by this factor. */
 const OVERFLOW = 1.25;
 const ROUND_TO = 1000;
+const KEPT_MS = 3_600_000;
 const PREFIX = "compact-demo-";
 /** What `mkdtemp` makes of the prefix. */
 const FOLDER = /^compact-demo-[A-Za-z0-9]{6}$/;
@@ -41,7 +42,7 @@ export const demoCommand: Command = {
     const { tokensBefore } = settingsFor(transcript, early, {});
     const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
     const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, flags));
-    await removeEarlier();
+    await removeEarlier(ports.now());
     const folder = await mkdtemp(join(tmpdir(), PREFIX));
     const archive = openArchive(early.config, { flag: folder, cwd: ports.cwd, warn });
     const outcome = await runJob({ transcript, settings, archive, progress, ports });
@@ -76,13 +77,14 @@ export const demoCommand: Command = {
   },
 };
 
-/** Folders of earlier demos, which their screens told of: the newest alone stays. Only this user's own are touched. */
-async function removeEarlier(): Promise<void> {
+/** Folders of demos of more than an hour ago; another may run right now. Only this user's own are touched. */
+async function removeEarlier(now: Date): Promise<void> {
   const user = process.getuid?.();
   const names = (await readdir(tmpdir())).filter((name) => FOLDER.test(name));
   for (const path of names.map((name) => join(tmpdir(), name))) {
     const stats = await lstat(path).catch(() => undefined);
-    const isOurs = stats?.isDirectory() === true && (user === undefined || stats.uid === user);
+    if (stats === undefined || now.getTime() - stats.mtimeMs < KEPT_MS) continue;
+    const isOurs = stats.isDirectory() && (user === undefined || stats.uid === user);
     // What another process holds or has removed meanwhile is of no concern to this demo.
     if (isOurs) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
