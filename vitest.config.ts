@@ -1,14 +1,31 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { whole } from "./test/whole.ts";
 
-const installed = "**/node_modules/**";
+// Not what was built: tests share each module with the sources that they test.
+const ignored = ["**/node_modules/**", "**/dist/**"];
+
+const library = fileURLToPath(new URL("packages/compact-context/", import.meta.url));
+
+/** Leads every subpath of the library to its source. */
+function aliases(): { find: RegExp; replacement: string }[] {
+  const { exports: subpaths } = JSON.parse(readFileSync(`${library}package.json`, "utf8")) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  return Object.entries(subpaths).flatMap(([subpath, target]) => {
+    if (typeof target === "string") return [];
+    const name = `compact-context${subpath.slice(1)}`.replaceAll(".", "\\.").replace("*", "(.*)");
+    const source = target.default.replace(/^\.\/dist\/(.*)\.js$/, "src/$1.ts").replace("*", "$1");
+    return [{ find: new RegExp(`^${name}$`), replacement: library + source }];
+  });
+}
 
 /** Tests that measure their own process. */
 const measuring = [
-  "src/summarizers/builtin.test.ts",
-  "src/tokens/encodings/encodings.test.ts",
+  "packages/compact-context/src/summarizers/builtin.test.ts",
+  "packages/compact-context/src/tokens/encodings/encodings.test.ts",
   "test/tracing/hostile.test.ts",
 ];
 
@@ -16,16 +33,17 @@ const measuring = [
 function mocking(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : mocking(path);
+    if (entry.isDirectory()) return /^(?:node_modules|dist)$/.test(entry.name) ? [] : mocking(path);
     return path.endsWith(".test.ts") && readFileSync(path, "utf8").includes("vi.mock(") ? [path] : [];
   });
 }
 
 // These have a process each. All others share some, into which a source file is loaded once: to load the sources for
 // each file anew took longer than most tests. Where the whole is tried, each file has its own.
-const apart = [...measuring, ...mocking("src"), ...mocking("test")];
+const apart = [...measuring, ...mocking("packages"), ...mocking("test")];
 
 export default defineConfig({
+  resolve: { alias: aliases() },
   test: {
     setupFiles: ["test/property-seed.ts"],
     // What is slow on a busy machine has not failed; only what never comes has.
@@ -41,16 +59,16 @@ export default defineConfig({
         extends: true,
         test: {
           name: "together",
-          include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: [...apart, installed],
+          include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: [...apart, ...ignored],
           isolate: whole,
         },
       },
     ],
     coverage: {
       provider: "v8",
-      include: ["src/**/*.ts"],
-      exclude: ["src/**/*.test.ts", "src/**/*.generated.ts"],
+      include: ["packages/*/src/**/*.ts"],
+      exclude: ["packages/*/src/**/*.test.ts", "packages/*/src/**/*.generated.ts"],
       thresholds: { lines: 85 },
       reporter: ["text-summary", "json-summary"],
     },

@@ -3,13 +3,13 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { replaySession } from "../dist/cli/replay.js";
-import { earlySettings, settingsFor } from "../dist/cli/settings.js";
-import { readTranscript } from "../dist/transcripts/read.js";
+import { replaySession } from "../packages/compact-context-cli/dist/replay.js";
+import { earlySettings, settingsFor } from "../packages/compact-context-cli/dist/settings.js";
+import { readTranscript } from "../packages/compact-context-cli/dist/transcripts/read.js";
 import { number, table } from "./markdown.mjs";
 
 const root = fileURLToPath(new URL("../../shared/transcripts/", import.meta.url));
-const demo = fileURLToPath(new URL("../demo/session.json", import.meta.url));
+const demo = fileURLToPath(new URL("../packages/compact-context-cli/demo/session.json", import.meta.url));
 const WINDOW = 64_000;
 const MODELS = ["claude-opus-5-5", "gpt-6.1-sol", "gpt-5.5"];
 const COLUMNS = ["compact", "+ cold", "to 25 %", "trim", "mask", "summarize"];

@@ -1,8 +1,8 @@
 // What is left of the beginning after k compactions in a row: the built-in summarizer makes each summary from the one
 // before and the new messages alone. Beside it, a summary of the same size of everything at once, which no running
 // session can have.
-import { decode } from "../dist/index.js";
-import { builtinSummarizer } from "../dist/summarizers/builtin.js";
+import { decode } from "../packages/compact-context/dist/index.js";
+import { builtinSummarizer } from "../packages/compact-context/dist/summarizers/builtin.js";
 import { number, table } from "./markdown.mjs";
 import { seeded } from "./measure.mjs";
 import { turns } from "./sessions.mjs";

@@ -7,7 +7,7 @@ import { inTurns, spread } from "./measure.mjs";
 
 const ROUNDS = 7;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const dist = (path) => new URL(`../dist/${path}`, import.meta.url).href;
+const dist = (path) => new URL(`../packages/compact-context/dist/${path}`, import.meta.url).href;
 const OURS = "compact-context";
 
 /** What is imported, by name; `after` is measured with it. */

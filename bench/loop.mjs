@@ -4,9 +4,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactManager, countTokens, decode, encode } from "../dist/index.js";
-import { createFsDriver } from "../dist/storage/drivers/fs.js";
-import { createMemoryDriver } from "../dist/storage/drivers/memory.js";
+import { CompactManager, countTokens, decode, encode } from "../packages/compact-context/dist/index.js";
+import { createFsDriver } from "../packages/compact-context/dist/storage/drivers/fs.js";
+import { createMemoryDriver } from "../packages/compact-context/dist/storage/drivers/memory.js";
 import { createCurve, curvePicture, curveTable } from "./curve.mjs";
 import { digits, number, table } from "./markdown.mjs";
 import { quantile, spread } from "./measure.mjs";

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactManager, decode } from "../dist/index.js";
-import { createChannelMemory } from "../dist/memory/index.js";
+import { CompactManager, decode } from "../packages/compact-context/dist/index.js";
+import { createChannelMemory } from "../packages/compact-context/dist/memory/index.js";
 import { digits, number, table } from "./markdown.mjs";
 import { quantile, seeded } from "./measure.mjs";
 

@@ -3,8 +3,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentTool, createAgent, createScriptedModel } from "../src/agents/index.ts";
-import { createChannelMemory } from "../src/memory/index.ts";
+import {
+  type AgentTool,
+  createAgent,
+  createScriptedModel,
+} from "../packages/compact-context/src/agents/index.ts";
+import { createChannelMemory } from "../packages/compact-context/src/memory/index.ts";
 
 const workspaceDir = await mkdtemp(join(tmpdir(), "agent-"));
 const channelDir = join(workspaceDir, "harbour");

@@ -6,11 +6,12 @@ import { fileURLToPath } from "node:url";
 import { Application } from "typedoc";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const { exports: subpaths } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const library = join(root, "packages/compact-context");
+const { exports: subpaths } = JSON.parse(readFileSync(join(library, "package.json"), "utf8"));
 /** By the name that typedoc gives a module, its entry point and the name that people import it by. */
 const modules = new Map(
   Object.entries(subpaths).flatMap(([subpath, target]) => {
-    if (typeof target === "string") return [];
+    if (typeof target === "string" || subpath.includes("*")) return [];
     const path = target.default.replace(/^\.\/dist\/(.*)\.js$/, "$1");
     return [[path.replace(/\/index$/, ""), { path, name: join("compact-context", subpath) }]];
   }),
@@ -18,12 +19,12 @@ const modules = new Map(
 
 const app = await Application.bootstrap({
   name: "compact-context",
-  entryPoints: [...modules.values()].map(({ path }) => join(root, "src", `${path}.ts`)),
-  tsconfig: join(root, "tsconfig.json"),
+  entryPoints: [...modules.values()].map(({ path }) => join(library, "src", `${path}.ts`)),
+  tsconfig: join(library, "tsconfig.json"),
   // `npm run types` says what is wrong with types.
   skipErrorChecking: true,
-  basePath: join(root, "src"),
-  displayBasePath: join(root, "src"),
+  basePath: join(library, "src"),
+  displayBasePath: join(library, "src"),
   out: join(root, "docs/api"),
   readme: "none",
   disableSources: true,

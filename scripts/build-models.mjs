@@ -1,4 +1,4 @@
-// Writes src/tokens/models-table.ts: `node scripts/build-models.mjs` (development only, run by hand; needs the
+// Writes packages/compact-context/src/tokens/models-table.ts: `node scripts/build-models.mjs` (development only, run by hand; needs the
 // npm registry). Windows, output limits and prices come from @earendil-works/pi-ai, prices of retired models
 // and the one-hour write price from @pydantic/genai-prices, everything else from the hand table below.
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 
 const PRIMARY = { name: "@earendil-works/pi-ai", version: "1.5.2", published: "2026-11-10" };
 const CHECK = { name: "@pydantic/genai-prices", version: "0.1.8", published: "2026-09-23" };
-const TARGET = new URL("../src/tokens/models-table.ts", import.meta.url);
+const TARGET = new URL("../packages/compact-context/src/tokens/models-table.ts", import.meta.url);
 
 const CLAUDE_LIMITS = { bytes: 33_554_432, images: 600 };
 const CLAUDE_SMALL_LIMITS = { bytes: 33_554_432, images: 100 };

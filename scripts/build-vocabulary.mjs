@@ -1,6 +1,6 @@
 // Writes the vocabularies and the Unicode tables that exact token counting needs, all taken from the development
-// dependency `tiktoken`: src/tokens/encodings/*.vocabulary.generated.ts and src/tokens/bpe/character-classes.generated.ts.
-// Files that already come from this script and this tiktoken are left alone.
+// dependency `tiktoken`, into src/tokens of the library: encodings/*.vocabulary.generated.ts and
+// bpe/character-classes.generated.ts. Files that already come from this script and this tiktoken are left alone.
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -133,9 +133,9 @@ for (const [encoding, name] of [
   ["cl100k_base", "cl100k-base"],
   ["o200k_base", "o200k-base"],
 ]) {
-  write(`src/tokens/encodings/${name}.vocabulary.generated.ts`, () => {
+  write(`packages/compact-context/src/tokens/encodings/${name}.vocabulary.generated.ts`, () => {
     const pairs = packPairs(encoding);
     return `export const pairs: string =\n  "${pairs}";\nexport const checksum: number = ${checksum(pairs)};\n`;
   });
 }
-write("src/tokens/bpe/character-classes.generated.ts", characterClasses);
+write("packages/compact-context/src/tokens/bpe/character-classes.generated.ts", characterClasses);

@@ -1,35 +1,49 @@
-// Builds dist/: packs the vocabularies when they are missing, compiles the library, then the page of `compact view`.
-// `--if-needed` leaves a fresh build alone.
+// Builds dist/ of each package: packs the vocabularies when they are missing, compiles the library, then the command and
+// the page of `compact view`, and last what tests and soaks share in test/support. `--if-needed` leaves a fresh build
+// alone.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const stamp = join(root, "dist", ".built");
+const library = join(root, "packages", "compact-context");
+const command = join(root, "packages", "compact-context-cli");
+const support = join(root, "test", "support");
+const outputs = [library, command, support].map((folder) => join(folder, "dist"));
+const sources = [join(library, "src"), join(command, "src"), support];
+const stamp = join(command, "dist", ".built");
 
-/** Newest modification time, in ms, of the files below a folder. */
+/** Newest modification time, in ms, of the files below a folder, what was built aside. */
 function newest(folder) {
   let time = 0;
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile()) time = Math.max(time, statSync(join(entry.parentPath, entry.name)).mtimeMs);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) time = Math.max(time, outputs.includes(path) ? 0 : newest(path));
+    else if (entry.isFile()) time = Math.max(time, statSync(path).mtimeMs);
   }
   return time;
 }
 
-const fresh = existsSync(stamp) && statSync(stamp).mtimeMs >= newest(join(root, "src"));
+const fresh =
+  outputs.every((folder) => existsSync(folder)) &&
+  existsSync(stamp) &&
+  statSync(stamp).mtimeMs >= Math.max(...sources.map(newest));
 if (!(process.argv.includes("--if-needed") && fresh)) {
-  rmSync(join(root, "dist"), { recursive: true, force: true });
+  for (const folder of outputs) rmSync(folder, { recursive: true, force: true });
   const run = (...args) => execFileSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   run(join(root, "scripts", "build-vocabulary.mjs"));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  run(tsc, "-p", "tsconfig.json");
+  // The command is compiled against the library that was built.
+  run(tsc, "-p", library);
+  run(tsc, "-p", command);
   // The page has a browser's types, and files that are served as they are.
-  const page = join("src", "viewer", "page");
+  const page = join(command, "src", "view", "page");
   run(tsc, "-p", page);
-  for (const name of readdirSync(join(root, page))) {
+  for (const name of readdirSync(page)) {
     if (/\.(?:html|css|svg)$/.test(name))
-      copyFileSync(join(root, page, name), join(root, "dist", "viewer", "page", name));
+      copyFileSync(join(page, name), join(command, "dist", "view", "page", name));
   }
+  run(tsc, "-p", support);
   writeFileSync(stamp, "");
 }

@@ -3,21 +3,21 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { configTable } from "../dist/config/index.js";
-import { CompactManager } from "../dist/index.js";
-import { createMemoryDriver } from "../dist/storage/drivers/memory.js";
-import { METRICS } from "../dist/tracing/exporters/opentelemetry-metrics.js";
-import * as tracing from "../dist/tracing/index.js";
+import { configTable } from "../packages/compact-context/dist/config/index.js";
+import { CompactManager } from "../packages/compact-context/dist/index.js";
+import { createMemoryDriver } from "../packages/compact-context/dist/storage/drivers/memory.js";
+import { METRICS } from "../packages/compact-context/dist/tracing/exporters/opentelemetry-metrics.js";
+import * as tracing from "../packages/compact-context/dist/tracing/index.js";
 import { drawCompaction, figuresOf, pictureOf, THEMES } from "./compaction-picture.mjs";
 import { commonSettings } from "./configuration-page.mjs";
 import { eventsSection, fill, metricsTable } from "./events-page.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const check = process.argv.includes("--check");
-const session = JSON.parse(readFileSync(`${root}demo/session.json`, "utf8"));
+const session = JSON.parse(readFileSync(`${root}packages/compact-context-cli/demo/session.json`, "utf8"));
 
 const events = await eventsSection({ tracing, CompactManager, createMemoryDriver }, session);
-const screen = execFileSync(process.execPath, [`${root}bin/compact.js`, "demo"], { encoding: "utf8" });
+const screen = execFileSync(process.execPath, [`${root}packages/compact-context-cli/bin/compact.js`, "demo"], { encoding: "utf8" });
 const figures = figuresOf(screen);
 /** By document, the parts that the code has a say in. */
 const documents = {

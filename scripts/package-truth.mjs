@@ -34,7 +34,7 @@ function promised() {
 }
 
 function checkContents(files) {
-  const always = ["package.json", "README.md", "LICENSE", "THIRD_PARTY_NOTICES.md", "demo/session.json"];
+  const always = ["package.json", "README.md", "LICENSE", "THIRD_PARTY_NOTICES.md", "packages/compact-context-cli/demo/session.json"];
   for (const path of files) {
     expect(always.includes(path) || /^(?:dist|bin)\//.test(path), `${path} is packed and should not be`);
     expect(!USELESS.test(path), `${path} is packed and is of no use there`);

@@ -24,5 +24,5 @@ const text = `{
 "messages": ${lines(messages)}
 }
 `;
-writeFileSync(new URL("../demo/session.json", import.meta.url), text);
+writeFileSync(new URL("../packages/compact-context-cli/demo/session.json", import.meta.url), text);
 console.log(`${messages.length} messages, ${session.calls()} calls, ${text.length} characters`);

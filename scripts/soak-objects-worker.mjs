@@ -4,9 +4,14 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { queryObjects } from "node:v8";
-import { createAgent, createScriptedModel, loadSkills, loadSubAgents } from "../dist/agents/index.js";
-import { CompactManager, countText } from "../dist/index.js";
-import { createChannelMemory, createRecallIndex } from "../dist/memory/index.js";
+import {
+  createAgent,
+  createScriptedModel,
+  loadSkills,
+  loadSubAgents,
+} from "../packages/compact-context/dist/agents/index.js";
+import { CompactManager, countText } from "../packages/compact-context/dist/index.js";
+import { createChannelMemory, createRecallIndex } from "../packages/compact-context/dist/memory/index.js";
 
 const { kind, warm, measured, folder } = JSON.parse(process.argv[2]);
 const quiet = { onWarning: () => undefined };

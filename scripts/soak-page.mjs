@@ -1,5 +1,5 @@
 // The figures of a soak, summed over its blocks, as the page docs/soak.md and as a table for the terminal.
-import { SIZES } from "../dist/testing/soak.js";
+import { SIZES } from "../test/support/dist/soak.js";
 
 const COUNTS = [
   "histories",
@@ -103,7 +103,7 @@ After each compaction:
 
 - no rule of the provider (docs/lint.md, errors) is broken more often than before, and no invariant of its wire: pairs and
   their order, signed and sealed blocks, server tools, approvals, ids and unknown fields, the newest compaction of the
-  provider's own; these are checked without the codecs and without \`lint\`, by \`src/testing/provider-checks*.ts\`;
+  provider's own; these are checked without the codecs and without \`lint\`, by \`test/support/provider-checks*.ts\`;
 - a count made from nothing is within the budget and is the one that was told; or it was refused with \`InsufficientBudget\`;
 - system, developer and protected messages are there, the caller's own objects; so are calls that still wait for a result;
 - the newest ask is there, the caller's own object, or begins as it did where texts were cut;

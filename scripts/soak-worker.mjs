@@ -1,6 +1,6 @@
 // Runs blocks of histories for scripts/soak.mjs, at the lowest priority there is.
 import { constants, setPriority } from "node:os";
-import { SIZES, soakHistory } from "../dist/testing/soak.js";
+import { SIZES, soakHistory } from "../test/support/dist/soak.js";
 
 setPriority(constants.priority.PRIORITY_LOW);
 

@@ -7,7 +7,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { FORMATS } from "../dist/messages/codecs.js";
+import { FORMATS } from "../packages/compact-context/dist/messages/codecs.js";
 import {
   countObjects,
   isFlat,
@@ -70,7 +70,7 @@ if (values.state !== undefined) mkdirSync(values.state, { recursive: true });
 function commit() {
   if (process.env.SOAK_COMMIT) return process.env.SOAK_COMMIT;
   const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
-  const changed = git("status", "--porcelain", "--", "src") !== "";
+  const changed = git("status", "--porcelain", "--", "packages") !== "";
   return git("rev-parse", "--short", "HEAD") + (changed ? " with changes" : "");
 }
 

@@ -31,8 +31,10 @@ function conversation(turns) {
 
 /** Plays the sessions whose numbers come in on standard input, some at once; says `done` after each. */
 async function work({ url, schema, modelMs }) {
-  const { builtinSummarizer, CompactManager } = await import("../dist/index.js");
-  const { createPostgresDriver } = await import("../dist/storage/drivers/postgres.js");
+  const { builtinSummarizer, CompactManager } = await import("../packages/compact-context/dist/index.js");
+  const { createPostgresDriver } = await import(
+    "../packages/compact-context/dist/storage/drivers/postgres.js"
+  );
   const storage = createPostgresDriver({ url, schema, connections: 4 });
   const manager = new CompactManager(
     { maxContextTokens: 4000, policy: { hardCapBuffer: 100, keepRecentTurns: 1 } },

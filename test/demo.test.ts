@@ -1,14 +1,20 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { countTokens } from "../src/compaction/count-list.ts";
-import { CompactManager } from "../src/compaction/manager.ts";
-import { decode } from "../src/messages/codecs.ts";
-import { argumentsText, type Message, messageText, toolCalls, toolResults } from "../src/messages/message.ts";
-import { newestAsk, turnStarts } from "../src/messages/turns.ts";
-import { findMalformations } from "../src/messages/well-formed.ts";
-import { knownModels } from "../src/tokens/models.ts";
-import { detectFormat } from "../src/transcripts/detect.ts";
-import { readTranscript } from "../src/transcripts/read.ts";
+import { countTokens } from "../packages/compact-context/src/compaction/count-list.ts";
+import { CompactManager } from "../packages/compact-context/src/compaction/manager.ts";
+import { decode } from "../packages/compact-context/src/messages/codecs.ts";
+import {
+  argumentsText,
+  type Message,
+  messageText,
+  toolCalls,
+  toolResults,
+} from "../packages/compact-context/src/messages/message.ts";
+import { newestAsk, turnStarts } from "../packages/compact-context/src/messages/turns.ts";
+import { findMalformations } from "../packages/compact-context/src/messages/well-formed.ts";
+import { knownModels } from "../packages/compact-context/src/tokens/models.ts";
+import { detectFormat } from "../packages/compact-context-cli/src/transcripts/detect.ts";
+import { readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";
 
 interface Block {
   readonly type: string;
@@ -30,7 +36,10 @@ describe("the demo session", () => {
   let session: Session;
   let messages: Message[];
   beforeAll(() => {
-    text = readFileSync(new URL("../demo/session.json", import.meta.url), "utf8");
+    text = readFileSync(
+      new URL("../packages/compact-context-cli/demo/session.json", import.meta.url),
+      "utf8",
+    );
     session = JSON.parse(text) as Session;
     messages = decode(session.messages, "anthropic");
   });

@@ -6,13 +6,13 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CompactManager } from "../../dist/index.js";
-import { createMemoryDriver } from "../../dist/storage/drivers/memory.js";
+import { CompactManager } from "../../packages/compact-context/dist/index.js";
+import { createMemoryDriver } from "../../packages/compact-context/dist/storage/drivers/memory.js";
 import {
   createAriadneExporter,
   createCallbackExporter,
   createOpenTelemetryExporter,
-} from "../../dist/tracing/index.js";
+} from "../../packages/compact-context/dist/tracing/index.js";
 import { digits, table } from "../markdown.mjs";
 import { quantile, seeded } from "../measure.mjs";
 

@@ -1,5 +1,5 @@
 // What else finds text: each takes candidates and gives `search(query, limit)`, ids best first.
-import { createRecallIndex } from "../../dist/memory/index.js";
+import { createRecallIndex } from "../../packages/compact-context/dist/memory/index.js";
 import { optional } from "../peers.mjs";
 
 const ours = {

@@ -1,6 +1,6 @@
 // What redactors find and touch on both halves of the corpus, and how fast they are by the length of a message.
 import { fileURLToPath } from "node:url";
-import { createRedactor, redact } from "../../dist/redaction/redactor.js";
+import { createRedactor, redact } from "../../packages/compact-context/dist/redaction/redactor.js";
 import { curvePicture, curveTable } from "../curve.mjs";
 import { digits, number, percent, table } from "../markdown.mjs";
 import { isGone, personalRows } from "./corpus.mjs";

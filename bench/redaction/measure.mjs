@@ -11,7 +11,7 @@ export const HALVES = {
   development: {
     half: development,
     seed: 1,
-    code: codeLines([at("src"), at("scripts")], (path) => /redaction|\.test\.ts$/.test(path)),
+    code: codeLines([at("packages"), at("scripts")], (path) => /redaction|\.test\.ts$/.test(path)),
   },
   "kept back": {
     half: keptBack,

@@ -1,7 +1,7 @@
 // What the redaction misses and wrongly touches in the development half, and what it touches in recorded sessions, to look
 // at: node bench/redaction/misses.mjs   (of the half that is kept back only figures are looked at)
 import { fileURLToPath } from "node:url";
-import { redact } from "../../dist/redaction/redactor.js";
+import { redact } from "../../packages/compact-context/dist/redaction/redactor.js";
 import { HALVES, measure, touchedOf } from "./measure.mjs";
 import { sessionLines } from "./transcripts.mjs";
 

@@ -1,6 +1,6 @@
-import { groupUnits } from "../../src/messages/exchanges.ts";
-import type { Message } from "../../src/messages/message.ts";
-import type { Transcript } from "../../src/transcripts/transcript.ts";
+import { groupUnits } from "../../packages/compact-context/src/messages/exchanges.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type Turn, tokensOf, turnsOf, turnTokens } from "./turns.ts";
 
 /** A place of a session where what came before is taken away. */

@@ -1,7 +1,7 @@
-import { compact } from "../../src/compaction/one-shot.ts";
-import { decode, encode } from "../../src/messages/codecs.ts";
-import type { Message } from "../../src/messages/message.ts";
-import { builtinSummarizer } from "../../src/summarizers/builtin.ts";
+import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { decode, encode } from "../../packages/compact-context/src/messages/codecs.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
 import { render, turnsOf } from "./turns.ts";
 
 /** Ours, on the messages themselves. */

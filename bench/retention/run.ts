@@ -1,4 +1,4 @@
-import type { Transcript } from "../../src/transcripts/transcript.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type Case, cutsOf, ownCompactionsOf, type SessionFile } from "./cuts.ts";
 import { groundTruth } from "./ground-truth.ts";
 import { BASELINES, type Method, oracleLines } from "./methods.ts";

@@ -1,5 +1,10 @@
-import { argumentsValue, type Message, type Part, resultText } from "../../src/messages/message.ts";
-import { countText } from "../../src/tokens/count-tokens.ts";
+import {
+  argumentsValue,
+  type Message,
+  type Part,
+  resultText,
+} from "../../packages/compact-context/src/messages/message.ts";
+import { countText } from "../../packages/compact-context/src/tokens/count-tokens.ts";
 
 /** One message as the benchmark sees it. */
 export interface Turn {

@@ -2,10 +2,10 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRedactor } from "../../dist/redaction/redactor.js";
-import { createArchive } from "../../dist/storage/archive.js";
-import { createArchiveSearch } from "../../dist/storage/archive-search.js";
-import { createFsDriver } from "../../dist/storage/drivers/fs.js";
+import { createRedactor } from "../../packages/compact-context/dist/redaction/redactor.js";
+import { createArchive } from "../../packages/compact-context/dist/storage/archive.js";
+import { createArchiveSearch } from "../../packages/compact-context/dist/storage/archive-search.js";
+import { createFsDriver } from "../../packages/compact-context/dist/storage/drivers/fs.js";
 import { clockTime, heldMegabytes } from "../measure.mjs";
 import { messages, queries, timeQueries } from "./corpus.mjs";
 

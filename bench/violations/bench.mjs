@@ -1,8 +1,8 @@
 // What shortening breaks: Compact and other libraries on the same histories with the same aims. Everything that counts
 // tokens is given Compact's counter, except pi, which only estimates.
-import { countTokens, decode } from "../../dist/index.js";
-import { messageText } from "../../dist/messages/message.js";
-import { newlyBroken } from "../../dist/testing/soak-promises.js";
+import { countTokens, decode } from "../../packages/compact-context/dist/index.js";
+import { messageText } from "../../packages/compact-context/dist/messages/message.js";
+import { newlyBroken } from "../../test/support/dist/soak-promises.js";
 import { digits, number, table } from "../markdown.mjs";
 import { quantile } from "../measure.mjs";
 import { SUMMARY, shorteners, versionOf } from "../peers.mjs";

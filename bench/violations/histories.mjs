@@ -2,12 +2,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { countTokens, decode, encode } from "../../dist/index.js";
-import { messageText } from "../../dist/messages/message.js";
-import { newestAsk } from "../../dist/messages/turns.js";
-import { drawHistory } from "../../dist/testing/soak-history.js";
-import { newlyBroken } from "../../dist/testing/soak-promises.js";
-import { readTranscript } from "../../dist/transcripts/read.js";
+import { countTokens, decode, encode } from "../../packages/compact-context/dist/index.js";
+import { messageText } from "../../packages/compact-context/dist/messages/message.js";
+import { newestAsk } from "../../packages/compact-context/dist/messages/turns.js";
+import { readTranscript } from "../../packages/compact-context-cli/dist/transcripts/read.js";
+import { drawHistory } from "../../test/support/dist/soak-history.js";
+import { newlyBroken } from "../../test/support/dist/soak-promises.js";
 
 export const FEWEST_ENTRIES = 12;
 export const LEAST_AIM = 400;

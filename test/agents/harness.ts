@@ -12,9 +12,9 @@ import {
   createAgent,
   createScriptedModel,
   type ScriptedAnswer,
-} from "../../src/agents/index.ts";
-import { lint } from "../../src/lint/index.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
+} from "../../packages/compact-context/src/agents/index.ts";
+import { lint } from "../../packages/compact-context/src/lint/index.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
 
 export type Event<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type AgentModel, createAgent, createScriptedModel } from "../../src/agents/index.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
+import {
+  type AgentModel,
+  createAgent,
+  createScriptedModel,
+} from "../../packages/compact-context/src/agents/index.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tool } from "./harness.ts";
 
 const callOnce =

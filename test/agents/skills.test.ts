@@ -1,9 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type AgentModelRequest, agentMessageText, type Skill } from "../../src/agents/index.ts";
-import { ensureChannel } from "../../src/memory/files/ensure.ts";
-import { writeMemoryFile } from "../../src/memory/files/write-file.ts";
-import { createChannelMemory } from "../../src/memory/index.ts";
+import {
+  type AgentModelRequest,
+  agentMessageText,
+  type Skill,
+} from "../../packages/compact-context/src/agents/index.ts";
+import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
+import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
+import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";
 
 const skill = (more: Partial<Skill> = {}): Skill => ({

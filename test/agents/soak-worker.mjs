@@ -1,9 +1,14 @@
 // Plays turns of a scripted session in a channel folder until its last turn, or until it is killed; what happened goes
 // to the parent. Usage: node --expose-gc soak-worker.mjs '{"folder", "from", "to", "turns", "window", "dieAt"}'
 import { join } from "node:path";
-import { createAgent, createScriptedModel, loadSkills, loadSubAgents } from "../../dist/agents/index.js";
-import { decode, encode, lint } from "../../dist/index.js";
-import { createChannelMemory } from "../../dist/memory/index.js";
+import {
+  createAgent,
+  createScriptedModel,
+  loadSkills,
+  loadSubAgents,
+} from "../../packages/compact-context/dist/agents/index.js";
+import { decode, encode, lint } from "../../packages/compact-context/dist/index.js";
+import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 import { factsOf, MODEL, turnOf } from "./soak-script.mjs";
 
 const { folder, from, to, turns, window, dieAt } = JSON.parse(process.argv[2]);

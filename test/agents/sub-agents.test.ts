@@ -6,11 +6,11 @@ import {
   type AgentOptions,
   createScriptedModel,
   type SubAgent,
-} from "../../src/agents/index.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { ensureChannel } from "../../src/memory/files/ensure.ts";
-import { writeMemoryFile } from "../../src/memory/files/write-file.ts";
-import { createChannelMemory } from "../../src/memory/index.ts";
+} from "../../packages/compact-context/src/agents/index.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
+import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
+import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";
 
 const reviewer: SubAgent = {

@@ -9,7 +9,7 @@ import {
   type SpanView,
   type StepView,
   VIEW_VERSION,
-} from "../../src/viewer/session-view.ts";
+} from "../../packages/compact-context-cli/src/view/session-view.ts";
 
 /** A session as the server would tell it, made up: the page is tested without anything behind it. */
 export interface Fixture {

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { type LiveNotice, VIEW_VERSION } from "../../src/viewer/session-view.ts";
+import { type LiveNotice, VIEW_VERSION } from "../../packages/compact-context-cli/src/view/session-view.ts";
 import type { Fixture } from "./fixture.ts";
 
-const PAGE = fileURLToPath(new URL("../../src/viewer/page", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../packages/compact-context-cli/src/view/page", import.meta.url));
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",

@@ -6,17 +6,17 @@ import { networkInterfaces } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { mergeConfig } from "../../src/compaction/config.ts";
-import { compact } from "../../src/compaction/one-shot.ts";
-import type { Message } from "../../src/messages/message.ts";
-import { createTokenCounter } from "../../src/tokens/token-counter.ts";
-import { readPageFiles } from "../../src/viewer/page-files.ts";
-import { createPlayedRecord } from "../../src/viewer/played-session.ts";
-import { startViewServer, type ViewServer } from "../../src/viewer/server.ts";
-import { createViewStore, type ViewStore } from "../../src/viewer/view-store.ts";
+import { mergeConfig } from "../../packages/compact-context/src/compaction/config.ts";
+import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { createTokenCounter } from "../../packages/compact-context/src/tokens/token-counter.ts";
+import { readPageFiles } from "../../packages/compact-context-cli/src/view/page-files.ts";
+import { createPlayedRecord } from "../../packages/compact-context-cli/src/view/played-session.ts";
+import { startViewServer, type ViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
+import { createViewStore, type ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, type Page, type Profile, START_MS } from "./profile.ts";
 
-const page = resolve("dist/viewer/page");
+const page = resolve("packages/compact-context-cli/dist/view/page");
 const built = existsSync(`${page}/main.js`);
 
 const SEPARATOR = "\u2028";

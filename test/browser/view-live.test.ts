@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { readPageFiles } from "../../src/viewer/page-files.ts";
-import { startViewServer } from "../../src/viewer/server.ts";
-import { createViewStore } from "../../src/viewer/view-store.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { readPageFiles } from "../../packages/compact-context-cli/src/view/page-files.ts";
+import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
+import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, START_MS } from "./profile.ts";
 
-const page = resolve("dist/viewer/page");
+const page = resolve("packages/compact-context-cli/dist/view/page");
 
 describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an agent runs", () => {
   it(

@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hasTmux, openTerminal, type TestTerminal } from "./terminal.ts";
 
-const built = existsSync("dist/cli/main.js");
+const built = existsSync("packages/compact-context-cli/dist/main.js");
 
 let folder = "";
 let terminal: TestTerminal | undefined;
@@ -105,7 +105,7 @@ interface Ended {
 /** Types lines into a chat whose input is no terminal; `shell` goes before the command. */
 function piped(lines: readonly string[], shell = ""): Promise<Ended> {
   const { PATH, HOME } = process.env;
-  const command = `${shell}exec '${process.execPath}' '${resolve("bin/compact.js")}' chat`;
+  const command = `${shell}exec '${process.execPath}' '${resolve("packages/compact-context-cli/bin/compact.js")}' chat`;
   const child = spawn("sh", ["-c", command], { cwd: folder, env: { PATH, HOME } });
   let out = "";
   let err = "";

@@ -37,7 +37,7 @@ export function openTerminal(
   const set = Object.entries({ TERM: "screen-256color", LANG: "C.UTF-8", ...env }).flatMap(
     ([name, value]) => ["-e", `${name}=${value}`],
   );
-  const program = [process.execPath, resolve("bin/compact.js"), ...words];
+  const program = [process.execPath, resolve("packages/compact-context-cli/bin/compact.js"), ...words];
   tmux(
     "-u",
     "new-session",

@@ -15,7 +15,7 @@ export interface ExampleRun {
 
 /** True where the package is built and the SDK installed: examples use both as a stranger would, by their names. */
 export function canRun(name: string, folder: string = name): boolean {
-  const built = join(root, "dist", "adapters", name, "index.js");
+  const built = join(root, "packages/compact-context/dist/adapters", name, "index.js");
   return existsSync(built) && existsSync(join(root, "test/compat", folder, "node_modules"));
 }
 
@@ -27,7 +27,7 @@ export async function runExample(
   const modules = join(root, "test/compat", folder, "node_modules");
   const own = join(modules, "compact-context");
   const place = mkdtempSync(join(tmpdir(), "compact-example-"));
-  if (!existsSync(own)) symlinkSync(root, own, "junction");
+  if (!existsSync(own)) symlinkSync(join(root, "packages/compact-context"), own, "junction");
   try {
     symlinkSync(modules, join(place, "node_modules"), "junction");
     const source = readFileSync(join(root, "examples", `${name}.ts`), "utf8");

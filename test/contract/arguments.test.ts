@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import * as agents from "../../src/agents/index.ts";
-import * as recall from "../../src/compaction/recall/index.ts";
-import * as config from "../../src/config/index.ts";
-import { CompactError } from "../../src/errors.ts";
-import * as root from "../../src/index.ts";
-import * as memory from "../../src/memory/index.ts";
-import { createPostgresMemorySource } from "../../src/memory/sources/postgres.ts";
-import * as redaction from "../../src/redaction/redactor.ts";
-import { createFsDriver } from "../../src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { createPostgresDriver } from "../../src/storage/drivers/postgres.ts";
-import { createS3Driver } from "../../src/storage/drivers/s3.ts";
-import * as tracing from "../../src/tracing/index.ts";
+import * as agents from "../../packages/compact-context/src/agents/index.ts";
+import * as recall from "../../packages/compact-context/src/compaction/recall/index.ts";
+import * as config from "../../packages/compact-context/src/config/index.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import * as root from "../../packages/compact-context/src/index.ts";
+import * as memory from "../../packages/compact-context/src/memory/index.ts";
+import { createPostgresMemorySource } from "../../packages/compact-context/src/memory/sources/postgres.ts";
+import * as redaction from "../../packages/compact-context/src/redaction/redactor.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createPostgresDriver } from "../../packages/compact-context/src/storage/drivers/postgres.ts";
+import { createS3Driver } from "../../packages/compact-context/src/storage/drivers/s3.ts";
+import * as tracing from "../../packages/compact-context/src/tracing/index.ts";
 
 type Call = (...given: unknown[]) => unknown;
 

@@ -1,6 +1,6 @@
-import type { Format } from "../../src/messages/message.ts";
-import type { ConversationOptions } from "../../src/testing/generated-lists.ts";
-import { generateNativeList } from "../../src/testing/native-lists.ts";
+import type { Format } from "../../packages/compact-context/src/messages/message.ts";
+import type { ConversationOptions } from "../support/generated-lists.ts";
+import { generateNativeList } from "../support/native-lists.ts";
 
 type Entry = Record<string, unknown>;
 

@@ -2,9 +2,20 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { codecFor, decode, detectListFormat, encode, FORMATS } from "../../src/messages/codecs.ts";
-import { argumentsValue, type Format, type Message, resultText } from "../../src/messages/message.ts";
-import { findMalformations } from "../../src/messages/well-formed.ts";
+import {
+  codecFor,
+  decode,
+  detectListFormat,
+  encode,
+  FORMATS,
+} from "../../packages/compact-context/src/messages/codecs.ts";
+import {
+  argumentsValue,
+  type Format,
+  type Message,
+  resultText,
+} from "../../packages/compact-context/src/messages/message.ts";
+import { findMalformations } from "../../packages/compact-context/src/messages/well-formed.ts";
 import {
   type CodecCheck,
   checkEditedResults,
@@ -12,14 +23,14 @@ import {
   checkIds,
   checkSuffixes,
   orphanResults,
-} from "../../src/testing/codec-contract.ts";
+} from "../support/codec-contract.ts";
 import {
   type ConversationOptions,
   generateConversation,
   generateUtterances,
   type Utterance,
-} from "../../src/testing/generated-lists.ts";
-import { generateNativeList, writeNativeList } from "../../src/testing/native-lists.ts";
+} from "../support/generated-lists.ts";
+import { generateNativeList, writeNativeList } from "../support/native-lists.ts";
 import { whole } from "../whole.ts";
 
 const options = fc.record({

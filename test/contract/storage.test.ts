@@ -19,12 +19,12 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Message } from "../../src/messages/message.ts";
-import { createRedactor } from "../../src/redaction/redactor.ts";
-import { createArchive } from "../../src/storage/archive.ts";
-import { createFsDriver } from "../../src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { countUp, storageContract } from "../../src/testing/storage-contract.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { countUp, storageContract } from "../support/storage-contract.ts";
 
 const run = promisify(execFile);
 const posix = process.platform !== "win32";

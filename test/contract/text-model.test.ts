@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { textModelFromUrl } from "../../src/adapters/http/text-model.ts";
-import { CompactError } from "../../src/errors.ts";
+import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { drip, noHeaders } from "../stubs/answers.ts";
 import { type Stub, type StubOptions, startStub } from "../stubs/server.ts";
 import { type Api, describeTextModel, PREFIXES } from "./text-model.ts";

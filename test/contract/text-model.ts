@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { LivePrefix, TextModel, TextModelAnswer, TextModelRequest } from "../../src/model.ts";
-import { normalizeUsage } from "../../src/tokens/usage.ts";
+import type {
+  LivePrefix,
+  TextModel,
+  TextModelAnswer,
+  TextModelRequest,
+} from "../../packages/compact-context/src/model.ts";
+import { normalizeUsage } from "../../packages/compact-context/src/tokens/usage.ts";
 import {
   brokenBytes,
   brokenJson,

@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { describe, expect, it } from "vitest";
-import { cl100kBase } from "../../src/tokens/encodings/cl100k-base.ts";
-import type { Encoding } from "../../src/tokens/encodings/encoding.ts";
-import { o200kBase } from "../../src/tokens/encodings/o200k-base.ts";
+import { cl100kBase } from "../../packages/compact-context/src/tokens/encodings/cl100k-base.ts";
+import type { Encoding } from "../../packages/compact-context/src/tokens/encodings/encoding.ts";
+import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 import { partOf, whole } from "../whole.ts";
 
 // COMPACT_DIFFERENTIAL=full puts every code point into every context, sequences of 5 kinds, and runs each family 20,000 times: minutes, not seconds.

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseArguments } from "../../src/cli/arguments.ts";
-import { compactCommand } from "../../src/cli/commands/compact.ts";
-import { COMMANDS } from "../../src/cli/commands/index.ts";
+import { parseArguments } from "../../packages/compact-context-cli/src/arguments.ts";
+import { compactCommand } from "../../packages/compact-context-cli/src/commands/compact.ts";
+import { COMMANDS } from "../../packages/compact-context-cli/src/commands/index.ts";
 import { fencesOf, PAGES, pageText, root } from "./fences.ts";
 
 /** A command line of a page. */

@@ -103,7 +103,7 @@ function told(problem: ts.Diagnostic, { fence, before }: Source): string {
 
 /** Strict, as a project of today, with every public subpath led to its source. */
 function compilerOptions(): ts.CompilerOptions {
-  const { exports: subpaths } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  const { exports: subpaths } = JSON.parse(readFileSync(join(root, "packages/compact-context/package.json"), "utf8")) as {
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
   };
   const paths = Object.entries(subpaths).flatMap(([subpath, target]): [string, string[]][] =>
@@ -112,7 +112,7 @@ function compilerOptions(): ts.CompilerOptions {
       : [
           [
             join("compact-context", subpath),
-            [target.default.replace(/^\.\/dist\/(.*)\.js$/, `${root}/src/$1.ts`)],
+            [target.default.replace(/^\.\/dist\/(.*)\.js$/, `${root}/packages/compact-context/src/$1.ts`)],
           ],
         ],
   );

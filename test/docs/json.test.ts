@@ -2,8 +2,8 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createMemoryWriter } from "../../src/memory/changes/writer.ts";
-import { ensureChannel, ensureWorkspace } from "../../src/memory/files/ensure.ts";
+import { createMemoryWriter } from "../../packages/compact-context/src/memory/changes/writer.ts";
+import { ensureChannel, ensureWorkspace } from "../../packages/compact-context/src/memory/files/ensure.ts";
 import { runCommand } from "../e2e/command.ts";
 import { pageText, root } from "./fences.ts";
 
@@ -30,7 +30,7 @@ const folder = mkdtempSync(join(tmpdir(), "compact-json-"));
 const place = ["--channel", "team", "--workspace", "."];
 const ids = { item: "", change: "" };
 beforeAll(async () => {
-  copyFileSync(join(root, "demo/session.json"), join(folder, "session.json"));
+  copyFileSync(join(root, "packages/compact-context-cli/demo/session.json"), join(folder, "session.json"));
   writeFileSync(join(folder, "compact.yaml"), "model: gpt-4o\n");
   const channelDir = join(folder, "team");
   await ensureWorkspace(folder);

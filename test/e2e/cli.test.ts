@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { partOf, whole } from "../whole.ts";
 import { type Result, runCommand } from "./command.ts";
 
-const program = resolve("bin/compact.js");
-const built = existsSync("dist/cli/main.js");
+const program = resolve("packages/compact-context-cli/bin/compact.js");
+const built = existsSync("packages/compact-context-cli/dist/main.js");
 const transcripts = resolve("../shared/transcripts");
 const recorded = built && existsSync(transcripts);
-const demo = built && existsSync("demo/session.json");
+const demo = built && existsSync("packages/compact-context-cli/demo/session.json");
 
 let folder = "";
 beforeAll(async () => {

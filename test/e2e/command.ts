@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { main } from "../../src/cli/main.ts";
+import { main } from "../../packages/compact-context-cli/src/main.ts";
 
 /** Exit code and output of a command line. */
 export interface Result {

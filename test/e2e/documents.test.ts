@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
+import { configTable } from "../../packages/compact-context/src/config/index.ts";
 import { commonSettings } from "../../scripts/configuration-page.mjs";
 import { fill } from "../../scripts/events-page.mjs";
-import { configTable } from "../../src/config/index.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");

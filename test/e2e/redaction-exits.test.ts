@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import type { ManagerPorts } from "../../src/compaction/ports.ts";
-import { summarizeMessages } from "../../src/compaction/running-summary.ts";
-import { detectListFormat, FORMATS } from "../../src/messages/codecs.ts";
-import type { TextModel } from "../../src/model.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import type { ManagerPorts } from "../../packages/compact-context/src/compaction/ports.ts";
+import { summarizeMessages } from "../../packages/compact-context/src/compaction/running-summary.ts";
+import { detectListFormat, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
+import type { TextModel } from "../../packages/compact-context/src/model.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
 import { LISTS, SECRET } from "./secret-lists.ts";
 
 const NAMES = Object.keys(LISTS);

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { whole } from "../whole.ts";
 import { type Result, runCommand } from "./command.ts";
 
-const program = resolve("bin/compact.js");
+const program = resolve("packages/compact-context-cli/bin/compact.js");
 const folder = mkdtempSync(join(tmpdir(), "compact-rules-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -33,7 +33,7 @@ async function run(...argv: string[]): Promise<Pick<Result, "code" | "out">> {
   return { code: status, out: stdout };
 }
 
-describe.skipIf(!existsSync("dist/cli/main.js"))("compact lint and repair", () => {
+describe.skipIf(!existsSync("packages/compact-context-cli/dist/main.js"))("compact lint and repair", () => {
   it("name each broken rule with its place, mend it, and leave nothing to name", async () => {
     writeFileSync(join(folder, "broken.json"), JSON.stringify(broken));
     const found = await run("lint", "broken.json");

@@ -15,13 +15,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Message } from "../../src/messages/message.ts";
-import { createRedactor } from "../../src/redaction/redactor.ts";
-import { createArchive } from "../../src/storage/archive.ts";
-import { createFsDriver } from "../../src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { sessionKey } from "../../src/storage/session-key.ts";
-import { createStateStore } from "../../src/storage/session-state.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { sessionKey } from "../../packages/compact-context/src/storage/session-key.ts";
+import { createStateStore } from "../../packages/compact-context/src/storage/session-state.ts";
 
 const posix = process.platform !== "win32";
 let folder: string;

@@ -17,7 +17,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 /** The search index takes most of the time: it is made in long runs alone. */
 const searched = MEGABYTES > 64;
 
-it.skipIf(!existsSync("dist/index.js"))(
+it.skipIf(!existsSync("packages/compact-context/dist/index.js"))(
   `attack 25: ARC-4 a transcript of ${MEGABYTES} MB is saved, compared and read${searched ? ", found in and searched" : ""} within a heap of ${HEAP} MB`,
   { timeout: 60_000 + MEGABYTES * 4_000 },
   async () => {

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
-import { CompactError } from "../../src/errors.ts";
-import { createFsDriver } from "../../src/storage/drivers/fs.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
 
 const refusal = vi.hoisted(() => ({ code: undefined as string | undefined, tries: 0 }));
 

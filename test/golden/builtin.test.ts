@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { decode } from "../../src/messages/codecs.ts";
-import type { Message } from "../../src/messages/message.ts";
-import { builtinSummarizer } from "../../src/summarizers/builtin.ts";
-import { HEADINGS, INTRODUCTION } from "../../src/summarizers/headings.ts";
-import { STRATEGIES } from "../../src/summarizers/strategies.ts";
-import type { SummaryStrategy } from "../../src/summarizers/summarizer.ts";
+import { decode } from "../../packages/compact-context/src/messages/codecs.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
+import { HEADINGS, INTRODUCTION } from "../../packages/compact-context/src/summarizers/headings.ts";
+import { STRATEGIES } from "../../packages/compact-context/src/summarizers/strategies.ts";
+import type { SummaryStrategy } from "../../packages/compact-context/src/summarizers/summarizer.ts";
 
 const NAMES = Object.keys(STRATEGIES) as SummaryStrategy[];
 
@@ -13,7 +13,7 @@ const NAMES = Object.keys(STRATEGIES) as SummaryStrategy[];
 describe("built-in summaries of the recorded session", () => {
   let messages: Message[];
   beforeAll(() => {
-    const text = readFileSync(new URL("../../demo/session.json", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../../packages/compact-context-cli/demo/session.json", import.meta.url), "utf8");
     messages = decode((JSON.parse(text) as { messages: unknown[] }).messages, "anthropic");
   });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-const PAGE = new URL("../../src/viewer/page/", import.meta.url);
+const PAGE = new URL("../../packages/compact-context-cli/src/view/page/", import.meta.url);
 const names = readdirSync(fileURLToPath(PAGE));
 const textOf = (name: string): string => readFileSync(new URL(name, PAGE), "utf8");
 

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { createRedactor } from "../../src/redaction/redactor.ts";
-import { type Archive, createArchive } from "../../src/storage/archive.ts";
-import { createFsDriver } from "../../src/storage/drivers/fs.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
+import { type Archive, createArchive } from "../../packages/compact-context/src/storage/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
 
 const WORKER = join(import.meta.dirname, "worker.mjs");
 /** `COMPACT_KILLS=500` for a long run; the build must be fresh, since the processes run it. */
@@ -87,7 +87,7 @@ function temporaryFiles(session: string): string[] {
   return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(".temp-")) : [];
 }
 
-describe.skipIf(process.platform === "win32" || !existsSync("dist/index.js"))(
+describe.skipIf(process.platform === "win32" || !existsSync("packages/compact-context/dist/index.js"))(
   "a manager that is killed",
   () => {
     it(`ARC-1 ARC-5 loses nothing that it acknowledged, in ${KILLS} kills`, {

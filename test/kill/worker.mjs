@@ -1,7 +1,7 @@
 // Compacts a growing conversation into an archive on disk until it is killed; says on standard output what is done.
 // Usage: node worker.mjs ROOT SESSION FIRST_TURN
 import { writeSync } from "node:fs";
-import { CompactManager } from "../../dist/index.js";
+import { CompactManager } from "../../packages/compact-context/dist/index.js";
 
 const [root, session, first] = process.argv.slice(2);
 const manager = new CompactManager({

@@ -1,8 +1,12 @@
 // One process of an agent in a channel: plays its steps, prints what its model was asked, and ends, or is killed.
 // Usage: node checklist-worker.mjs '{"workspaceDir", "now", "steps": […]}'
 import { join } from "node:path";
-import { createAgent, createScriptedModel, loadSubAgents } from "../../dist/agents/index.js";
-import { createChannelMemory } from "../../dist/memory/index.js";
+import {
+  createAgent,
+  createScriptedModel,
+  loadSubAgents,
+} from "../../packages/compact-context/dist/agents/index.js";
+import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 
 const { workspaceDir, now, steps } = JSON.parse(process.argv[2]);
 const channelDir = join(workspaceDir, "team");

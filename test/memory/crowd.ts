@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { readLogText } from "../../src/memory/changes/change-log.ts";
-import { versionOf } from "../../src/memory/files/write-file.ts";
+import { readLogText } from "../../packages/compact-context/src/memory/changes/change-log.ts";
+import { versionOf } from "../../packages/compact-context/src/memory/files/write-file.ts";
 
 const WORKER = join(import.meta.dirname, "worker.mjs");
 

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createChannelMemory } from "../../src/memory/channel-memory.ts";
-import { openMemoryScope } from "../../src/memory/scope.ts";
+import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
+import { openMemoryScope } from "../../packages/compact-context/src/memory/scope.ts";
 import { talk } from "./talk.ts";
 
 let workspaceDir = "";

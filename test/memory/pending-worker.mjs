@@ -1,7 +1,7 @@
 // Opens a channel's memory when it is told to, takes in what waits there, and tells what it did.
 // Usage: node pending-worker.mjs WORKSPACE CHANNEL
 import { setTimeout as sleep } from "node:timers/promises";
-import { createChannelMemory } from "../../dist/memory/index.js";
+import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 
 const [workspaceDir, channelDir] = process.argv.slice(2);
 const tasks = [];

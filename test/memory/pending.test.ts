@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createChannelMemory } from "../../src/memory/channel-memory.ts";
-import { createPending } from "../../src/memory/lifecycle/pending.ts";
-import { createRedactor } from "../../src/redaction/redactor.ts";
+import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
+import { createPending } from "../../packages/compact-context/src/memory/lifecycle/pending.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { talk } from "./talk.ts";
 
 let workspaceDir: string;

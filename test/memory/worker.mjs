@@ -1,7 +1,7 @@
 // Changes a channel's memory until it is killed or done; says on standard output what was acknowledged.
 // Usage: node worker.mjs CHANNEL NAME FIRST ROUNDS
 import { writeSync } from "node:fs";
-import { createMemoryWriter } from "../../dist/memory/changes/writer.js";
+import { createMemoryWriter } from "../../packages/compact-context/dist/memory/changes/writer.js";
 
 const [channelDir, name, first, rounds] = process.argv.slice(2);
 const writer = createMemoryWriter({ channelDir, backups: 5 });

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createMemoryWriter } from "../../src/memory/changes/writer.ts";
-import { ensureChannel } from "../../src/memory/files/ensure.ts";
+import { createMemoryWriter } from "../../packages/compact-context/src/memory/changes/writer.ts";
+import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
 import { whole } from "../whole.ts";
 import { checkLog, factsOf, leftOvers, startWorker } from "./crowd.ts";
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(channel, { recursive: true, force: true }));
 
-const possible = process.platform !== "win32" && existsSync("dist/memory/changes/writer.js");
+const possible = process.platform !== "win32" && existsSync("packages/compact-context/dist/memory/changes/writer.js");
 
 describe.skipIf(!possible)("processes that change one memory", () => {
   it(`MEM-11 ${KILLS} kills leave whole files, a log that agrees with them, and nothing acknowledged lost`, {

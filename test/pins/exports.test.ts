@@ -6,7 +6,7 @@ interface Manifest {
 }
 
 const read = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
-const manifest = read("../../package.json") as Manifest;
+const manifest = read("../../packages/compact-context/package.json") as Manifest;
 /** By subpath, the sorted names that it exports: a change here is a change of the public contract. */
 const pins = read("exports.json") as Readonly<Record<string, readonly string[]>>;
 
@@ -14,7 +14,7 @@ const pins = read("exports.json") as Readonly<Record<string, readonly string[]>>
 const subpaths = Object.entries(manifest.exports).flatMap(([subpath, target]): [string, string][] =>
   typeof target === "string"
     ? []
-    : [[subpath, target.default.replace(/^\.\/dist\/(.*)\.js$/, "../../src/$1.ts")]],
+    : [[subpath, target.default.replace(/^\.\/dist\/(.*)\.js$/, "../../packages/compact-context/src/$1.ts")]],
 );
 
 it.each(subpaths)("%s exports what is pinned in exports.json", async (subpath, source) => {

@@ -1,6 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { createPostgresDriver, type PostgresDriver } from "../../src/storage/drivers/postgres.ts";
-import { storageContract } from "../../src/testing/storage-contract.ts";
+import {
+  createPostgresDriver,
+  type PostgresDriver,
+} from "../../packages/compact-context/src/storage/drivers/postgres.ts";
+import { storageContract } from "../support/storage-contract.ts";
 import { outboxCases } from "../workers/outbox-contract.ts";
 import { newSchema, runSql, startServer } from "./server.ts";
 

@@ -1,7 +1,10 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import { CompactManager } from "../../src/index.ts";
-import { createPostgresDriver, type PostgresDriver } from "../../src/storage/drivers/postgres.ts";
+import { CompactManager } from "../../packages/compact-context/src/index.ts";
+import {
+  createPostgresDriver,
+  type PostgresDriver,
+} from "../../packages/compact-context/src/storage/drivers/postgres.ts";
 import { conversation } from "../workers/conversation.mjs";
 import { expectWholeSession } from "../workers/session-check.ts";
 import { startProxy } from "./cutting-proxy.ts";

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RecallCandidate } from "../../src/memory/ranking/candidate.ts";
-import { memorySource, searchSource } from "../../src/memory/ranking/search-source.ts";
-import { createPostgresMemorySource, type PostgresMemorySource } from "../../src/memory/sources/postgres.ts";
+import type { RecallCandidate } from "../../packages/compact-context/src/memory/ranking/candidate.ts";
+import {
+  memorySource,
+  searchSource,
+} from "../../packages/compact-context/src/memory/ranking/search-source.ts";
+import {
+  createPostgresMemorySource,
+  type PostgresMemorySource,
+} from "../../packages/compact-context/src/memory/sources/postgres.ts";
 import { newSchema, runSql, startServer } from "./server.ts";
 
 const server = await startServer();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../src/compaction/count-list.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { compact } from "../../src/compaction/one-shot.ts";
-import { lint } from "../../src/lint/index.ts";
-import { decode, FORMATS } from "../../src/messages/codecs.ts";
-import type { Format, Message } from "../../src/messages/message.ts";
-import { messageText } from "../../src/messages/message.ts";
-import { newestAsk } from "../../src/messages/turns.ts";
-import { findMalformations } from "../../src/messages/well-formed.ts";
-import { generateNativeList } from "../../src/testing/native-lists.ts";
+import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { lint } from "../../packages/compact-context/src/lint/index.ts";
+import { decode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
+import type { Format, Message } from "../../packages/compact-context/src/messages/message.ts";
+import { messageText } from "../../packages/compact-context/src/messages/message.ts";
+import { newestAsk } from "../../packages/compact-context/src/messages/turns.ts";
+import { findMalformations } from "../../packages/compact-context/src/messages/well-formed.ts";
+import { generateNativeList } from "../support/native-lists.ts";
 import { whole } from "../whole.ts";
 
 /** Of each of eight formats: more than a hundred in any case. */

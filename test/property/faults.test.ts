@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../src/compaction/count-list.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { compact } from "../../src/compaction/one-shot.ts";
-import { decode, FORMATS } from "../../src/messages/codecs.ts";
-import { type Format, messageText } from "../../src/messages/message.ts";
-import type { StorageDriver } from "../../src/storage/driver.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import type { Summarizer } from "../../src/summarizers/summarizer.ts";
-import { generateNativeList } from "../../src/testing/native-lists.ts";
+import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { decode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
+import { type Format, messageText } from "../../packages/compact-context/src/messages/message.ts";
+import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { Summarizer } from "../../packages/compact-context/src/summarizers/summarizer.ts";
+import { generateNativeList } from "../support/native-lists.ts";
 
 const OPTIONS = { turns: 8, parallelCalls: 3, reasoning: true, protect: true, system: true, resultWords: 60 };
 const SEEDS = [5, 77, 4242];

@@ -1,31 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/messages/codecs.ts";
-import type { Format } from "../../src/messages/message.ts";
-import { type SoakOutcome, soakHistory } from "../../src/testing/soak.ts";
-import type { SoakFixed } from "../../src/testing/soak-history.ts";
+import { FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
+import type { Format } from "../../packages/compact-context/src/messages/message.ts";
+import { type SoakOutcome, soakHistory } from "../support/soak.ts";
+import type { SoakFixed } from "../support/soak-history.ts";
 
 /*
  * The invariants that a compaction can break, over generated histories of every format: each goes
  * through `compact()` and through a manager that gets the raw list, its own output, or now this, now that; with a model
  * that binds its reasoning and with one that does not. The checks read the wire by themselves
- * (src/testing/provider-checks*.ts); what they see of broken lists is in provider-checks.test.ts.
+ * (test/support/provider-checks*.ts); what they see of broken lists is in provider-checks.test.ts.
  *
  * Not touched by a compaction, or not held as it is written, and so not claimed here:
  *
- * A9, R4  Requests to a summarizing model are written by the summarizers; see src/summarizers.
+ * A9, R4  Requests to a summarizing model are written by the summarizers; see packages/compact-context/src/summarizers.
  * C3      Strict templates: `lint` and `repair` with `strict`; a compaction does not merge what the host wrote.
  * R3      "All reasoning and calls since the last user message, or none": a turn of 145 steps cannot be kept so. What is
  *         held is R1: every response that is kept is kept whole.
  * G8      The kept part is no suffix: pinned messages, tool pairs and texts have counts of their own. What is held: kept
  *         messages are the caller's own objects in their order, and the last message stays the last.
- * G12, U1-U5  Usage records: src/tokens/usage.test.ts and calibration.test.ts.
+ * G12, U1-U5  Usage records: packages/compact-context/src/tokens/usage.test.ts and calibration.test.ts.
  * L1, L2, L4  Updates of a graph's state: the adapters.
  * S1, V2  Sessions of the Agents SDK and `prepareStep`: the adapters.
  * A4      "The open loop's thinking is all kept or the loop is summarized whole": PRT-4 takes older exchanges of a long
  *         turn from the front, which is legal. What is held: A3, and every exchange that stays keeps its own thinking
  *         (C4), unless the model binds it to what left.
- * G14     What was brought back: src/compaction/recall and its tests.
- * G15     Tags in what people and tools say: test/summaries and src/compaction/recall/quote.ts.
+ * G14     What was brought back: packages/compact-context/src/compaction/recall and its tests.
+ * G15     Tags in what people and tools say: test/summaries and packages/compact-context/src/compaction/recall/quote.ts.
  */
 
 const SEEDS = Array.from({ length: 4 }, (_, index) => index * 97 + 3);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Format } from "../../src/messages/message.ts";
-import { checkProvider } from "../../src/testing/provider-checks.ts";
-import { brokenSeals, sealEntries } from "../../src/testing/soak-seal.ts";
+import type { Format } from "../../packages/compact-context/src/messages/message.ts";
+import { checkProvider } from "../support/provider-checks.ts";
+import { brokenSeals, sealEntries } from "../support/soak-seal.ts";
 
 type Entry = Record<string, unknown>;
 

@@ -7,7 +7,7 @@ import { renderRetention } from "../../bench/retention/report.ts";
 import { type Results, runRetention } from "../../bench/retention/run.ts";
 import { createScorer } from "../../bench/retention/score.ts";
 import { render, type Turn, tokensOf } from "../../bench/retention/turns.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 
 /** Writes the figures of docs/retention.md: `npm run retention`. Other sessions and cuts: `RETENTION_ROOT`, `RETENTION_CUTS`. */
 const report = process.env.RETENTION_REPORT;

@@ -1,11 +1,14 @@
 import { S3Client } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import type { Message } from "../../src/messages/message.ts";
-import { createRedactor } from "../../src/redaction/redactor.ts";
-import { createArchive } from "../../src/storage/archive.ts";
-import { createS3Driver, type S3DriverOptions } from "../../src/storage/drivers/s3.ts";
-import { storageContract } from "../../src/testing/storage-contract.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
+import {
+  createS3Driver,
+  type S3DriverOptions,
+} from "../../packages/compact-context/src/storage/drivers/s3.ts";
+import { storageContract } from "../support/storage-contract.ts";
 import { whole } from "../whole.ts";
 import { type Asked, type Fault, type StubServer, startStub } from "./stub-server.ts";
 

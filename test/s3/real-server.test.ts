@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { CreateBucketCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createS3Driver } from "../../src/storage/drivers/s3.ts";
-import { storageContract } from "../../src/testing/storage-contract.ts";
+import { createS3Driver } from "../../packages/compact-context/src/storage/drivers/s3.ts";
+import { storageContract } from "../support/storage-contract.ts";
 import { clientFor, s3Server } from "./server.ts";
 
 const server = s3Server();

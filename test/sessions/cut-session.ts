@@ -1,9 +1,9 @@
-import { countTokens } from "../../src/compaction/count-list.ts";
-import { compact } from "../../src/compaction/one-shot.ts";
-import { CompactError } from "../../src/errors.ts";
-import type { Message } from "../../src/messages/message.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
-import type { Transcript } from "../../src/transcripts/transcript.ts";
+import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
+import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { newFaults, requestOptions } from "./run-session.ts";
 
 /** Shares of the tokens of a cut session to which it is compacted, each on what the one before left. */

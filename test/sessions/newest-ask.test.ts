@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readTranscript } from "../../src/transcripts/read.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import { type AskOutcome, askAfter, replayedAsks } from "./newest-ask.ts";
 
 const root = fileURLToPath(new URL("../../../shared/transcripts/", import.meta.url));

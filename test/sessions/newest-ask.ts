@@ -1,11 +1,11 @@
-import { newestTypedAsk } from "../../src/compaction/ask.ts";
-import { countTokens } from "../../src/compaction/count-list.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { type CompactOptions, compact } from "../../src/compaction/one-shot.ts";
-import { CompactError } from "../../src/errors.ts";
-import { type Message, messageText } from "../../src/messages/message.ts";
-import { typedText } from "../../src/summarizers/typed-text.ts";
-import type { Transcript } from "../../src/transcripts/transcript.ts";
+import { newestTypedAsk } from "../../packages/compact-context/src/compaction/ask.ts";
+import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { type CompactOptions, compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import { type Message, messageText } from "../../packages/compact-context/src/messages/message.ts";
+import { typedText } from "../../packages/compact-context/src/summarizers/typed-text.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type RequestOptions, requestOptions } from "./run-session.ts";
 
 /** Lines between code fences, which a person shows rather than says. */

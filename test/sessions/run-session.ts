@@ -1,13 +1,17 @@
-import { newestTypedAsk } from "../../src/compaction/ask.ts";
-import { countTokens } from "../../src/compaction/count-list.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { type CompactOptions, compact, planCompaction } from "../../src/compaction/one-shot.ts";
-import { lint } from "../../src/lint/index.ts";
-import { encode } from "../../src/messages/codecs.ts";
-import type { Format, Message } from "../../src/messages/message.ts";
-import { findMalformations } from "../../src/messages/well-formed.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
-import type { Transcript } from "../../src/transcripts/transcript.ts";
+import { newestTypedAsk } from "../../packages/compact-context/src/compaction/ask.ts";
+import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import {
+  type CompactOptions,
+  compact,
+  planCompaction,
+} from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { lint } from "../../packages/compact-context/src/lint/index.ts";
+import { encode } from "../../packages/compact-context/src/messages/codecs.ts";
+import type { Format, Message } from "../../packages/compact-context/src/messages/message.ts";
+import { findMalformations } from "../../packages/compact-context/src/messages/well-formed.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 
 /** Shares of the tokens before to which a session is compacted. */
 const SHARES = [0.25, 0.1] as const;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../src/compaction/count-list.ts";
-import { decode, FORMATS } from "../../src/messages/codecs.ts";
-import { checkCompaction, type SoakRoundOptions, soakHistory } from "../../src/testing/soak.ts";
-import { checkResult, newlyBroken } from "../../src/testing/soak-promises.ts";
+import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
+import { decode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
+import { checkCompaction, type SoakRoundOptions, soakHistory } from "../support/soak.ts";
+import { checkResult, newlyBroken } from "../support/soak-promises.ts";
 import { whole } from "../whole.ts";
 
 /** Of each of eight formats: a thousand runs in all, or a hundred and twenty. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { countText } from "../../src/tokens/count-tokens.ts";
+import { countText } from "../../packages/compact-context/src/tokens/count-tokens.ts";
 import type {
   Answer,
   Failure,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import type { TextModel } from "../../src/model.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { lookUpModel } from "../../src/tokens/models.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import type { TextModel } from "../../packages/compact-context/src/model.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { lookUpModel } from "../../packages/compact-context/src/tokens/models.ts";
 
 const AGENT = "gpt-5.4";
 const CHEAPER = "gpt-5.4-mini";

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import type { Message } from "../../src/messages/message.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { builtinSummarizer } from "../../src/summarizers/builtin.ts";
-import type { SummarizeOptions, Summarizer } from "../../src/summarizers/summarizer.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
+import type {
+  SummarizeOptions,
+  Summarizer,
+} from "../../packages/compact-context/src/summarizers/summarizer.ts";
 import { RULES, sectionTokens } from "./rules.ts";
 
 /**

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../src/messages/message.ts";
-import type { TextModel, TextModelRequest } from "../../src/model.ts";
-import type { SummaryAttempt } from "../../src/summarizers/attempt.ts";
-import { createModelSummarizer } from "../../src/summarizers/model/create.ts";
-import { asData } from "../../src/summarizers/model/frame.ts";
-import { recordUnits } from "../../src/summarizers/model/records.ts";
-import { splitUnits } from "../../src/summarizers/model/split.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import type { TextModel, TextModelRequest } from "../../packages/compact-context/src/model.ts";
+import type { SummaryAttempt } from "../../packages/compact-context/src/summarizers/attempt.ts";
+import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/model/create.ts";
+import { asData } from "../../packages/compact-context/src/summarizers/model/frame.ts";
+import { recordUnits } from "../../packages/compact-context/src/summarizers/model/records.ts";
+import { splitUnits } from "../../packages/compact-context/src/summarizers/model/split.ts";
 import { HONEST_NOTES, loginSession } from "./conversations.ts";
 
 function watching(window: number, answer = (_: number): string => HONEST_NOTES) {

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { textModelFromUrl } from "../../src/adapters/http/text-model.ts";
-import type { CompactConfigInput } from "../../src/compaction/config.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { compact } from "../../src/compaction/one-shot.ts";
-import { CompactError } from "../../src/errors.ts";
-import type { TextModel } from "../../src/model.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import type { SummaryAttempt } from "../../src/summarizers/attempt.ts";
-import { createModelSummarizer } from "../../src/summarizers/model/create.ts";
-import type { ModelSummarizerOptions } from "../../src/summarizers/model/options.ts";
-import type { CompactEvent } from "../../src/tracing/event.ts";
+import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
+import type { CompactConfigInput } from "../../packages/compact-context/src/compaction/config.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import type { TextModel } from "../../packages/compact-context/src/model.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { SummaryAttempt } from "../../packages/compact-context/src/summarizers/attempt.ts";
+import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/model/create.ts";
+import type { ModelSummarizerOptions } from "../../packages/compact-context/src/summarizers/model/options.ts";
+import type { CompactEvent } from "../../packages/compact-context/src/tracing/event.ts";
 import {
   type Answer,
   brokenBytes,

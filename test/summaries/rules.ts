@@ -1,5 +1,5 @@
-import { HEADINGS } from "../../src/summarizers/headings.ts";
-import { o200kBase } from "../../src/tokens/encodings/o200k-base.ts";
+import { HEADINGS } from "../../packages/compact-context/src/summarizers/headings.ts";
+import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 
 /** What people forbid and demand, three sentences a language. */
 export const RULES: Readonly<Record<string, readonly string[]>> = {

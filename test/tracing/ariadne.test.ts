@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import type { Summarizer } from "../../src/summarizers/summarizer.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { Summarizer } from "../../packages/compact-context/src/summarizers/summarizer.ts";
 import { type AriadneRow, type StubAriadne, startAriadne, startServer } from "../stubs/ariadne.ts";
 
 let ariadne: StubAriadne;
@@ -109,7 +109,7 @@ describe("a process that never flushes", () => {
       asked += 1;
     });
     const code = `
-      import { CompactManager } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+      import { CompactManager } from ${JSON.stringify(new URL("../../packages/compact-context/dist/index.js", import.meta.url).href)};
       const storage = { kind: "memory" };
       const manager = new CompactManager({ storage, tracing: { ariadne: ${JSON.stringify(silent.url)} } });
       await manager.preflight("s", [{ role: "user", content: "hello" }]);

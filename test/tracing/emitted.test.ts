@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { CompactConfigInput } from "../../src/compaction/config.ts";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import type { ManagerPorts } from "../../src/compaction/ports.ts";
-import { CompactError } from "../../src/errors.ts";
-import type { TextModel, TextModelAnswer } from "../../src/model.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { recordProblems } from "../../src/tracing/check-record.ts";
-import { createJsonlExporter } from "../../src/tracing/exporters/jsonl.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
+import type { CompactConfigInput } from "../../packages/compact-context/src/compaction/config.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import type { ManagerPorts } from "../../packages/compact-context/src/compaction/ports.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import type { TextModel, TextModelAnswer } from "../../packages/compact-context/src/model.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { recordProblems } from "../../packages/compact-context/src/tracing/check-record.ts";
+import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/jsonl.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 
 interface Run {
   readonly manager: CompactManager;
@@ -77,7 +77,9 @@ const usage = { prompt_tokens: 2_000, completion_tokens: 100 };
 
 describe("every event that is sent and kept fits the schema", () => {
   it("OBS-1 OBS-2 OBS-3 over the bundled session, call by call, with the built-in summarizer", async () => {
-    const session = JSON.parse(readFileSync(new URL("../../demo/session.json", import.meta.url), "utf8"));
+    const session = JSON.parse(
+      readFileSync(new URL("../../packages/compact-context-cli/demo/session.json", import.meta.url), "utf8"),
+    );
     const { manager, records } = setUp({ model: session.model, maxContextTokens: 32_000 });
     const { system, tools, messages } = session;
     for (let end = 1; end <= messages.length; end += 8) {

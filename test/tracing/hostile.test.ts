@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import { CompactError } from "../../src/errors.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import type { Exporter } from "../../src/tracing/event.ts";
-import { warning } from "../../src/tracing/events.ts";
-import { createAriadneExporter } from "../../src/tracing/exporters/ariadne.ts";
-import { createTracer } from "../../src/tracing/tracer.ts";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { Exporter } from "../../packages/compact-context/src/tracing/event.ts";
+import { warning } from "../../packages/compact-context/src/tracing/events.ts";
+import { createAriadneExporter } from "../../packages/compact-context/src/tracing/exporters/ariadne.ts";
+import { createTracer } from "../../packages/compact-context/src/tracing/tracer.ts";
 import { closeServer, startAriadne, startServer } from "../stubs/ariadne.ts";
 
 vi.mock("node:dns", async (original) => {

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import type { TriggerReason } from "../../packages/compact-context/src/policy/trigger.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { METRICS } from "../../packages/compact-context/src/tracing/exporters/opentelemetry-metrics.ts";
+import * as tracing from "../../packages/compact-context/src/tracing/index.ts";
+import { reasons } from "../../packages/compact-context/src/tracing/schema-parts.ts";
 import { eventsSection, fill, metricsTable } from "../../scripts/events-page.mjs";
-import { CompactManager } from "../../src/compaction/manager.ts";
-import type { TriggerReason } from "../../src/policy/trigger.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
-import { METRICS } from "../../src/tracing/exporters/opentelemetry-metrics.ts";
-import * as tracing from "../../src/tracing/index.ts";
-import { reasons } from "../../src/tracing/schema-parts.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), "utf8");
@@ -18,7 +18,7 @@ describe("OBSERVABILITY.md", () => {
   });
 
   it("DOC-3 has every event with its schema and an example of a real run, as fresh as the code", async () => {
-    const session: unknown = JSON.parse(read("demo/session.json"));
+    const session: unknown = JSON.parse(read("packages/compact-context-cli/demo/session.json"));
     const section = await eventsSection({ tracing, CompactManager, createMemoryDriver }, session);
     for (const name of Object.keys(tracing.eventSchema)) expect(section).toContain(`### \`${name}\``);
     expect(fill(page, "events", section) === page, "npm run docs").toBe(true);

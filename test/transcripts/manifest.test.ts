@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../src/messages/message.ts";
-import { detectFormat } from "../../src/transcripts/detect.ts";
-import type { Transcript } from "../../src/transcripts/transcript.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { detectFormat } from "../../packages/compact-context-cli/src/transcripts/detect.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type ManifestEntry, manifest, present, read, recordings, textOf } from "./sessions.ts";
 
 /** Everything said in the session, copies carried over by its own compactions left out. */

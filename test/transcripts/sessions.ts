@@ -1,15 +1,19 @@
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { groupUnits } from "../../src/messages/exchanges.ts";
-import { argumentsValue, type Message, resultText } from "../../src/messages/message.ts";
-import { isUserSpeech } from "../../src/messages/turns.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
+import { groupUnits } from "../../packages/compact-context/src/messages/exchanges.ts";
+import {
+  argumentsValue,
+  type Message,
+  resultText,
+} from "../../packages/compact-context/src/messages/message.ts";
+import { isUserSpeech } from "../../packages/compact-context/src/messages/turns.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type {
   CompactedSession,
   Transcript,
   WritePorts,
   WrittenTranscript,
-} from "../../src/transcripts/transcript.ts";
+} from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 
 const ROOT = join(import.meta.dirname, "../../../shared/transcripts");
 

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../src/messages/message.ts";
-import { readTranscript } from "../../src/transcripts/read.ts";
-import type { CompactedSession, Transcript } from "../../src/transcripts/transcript.ts";
-import { writeTranscript } from "../../src/transcripts/write.ts";
+import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
+import type {
+  CompactedSession,
+  Transcript,
+} from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
+import { writeTranscript } from "../../packages/compact-context-cli/src/transcripts/write.ts";
 import {
   compactSimply,
   essence,

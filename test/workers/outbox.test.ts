@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { StorageDriver } from "../../src/storage/driver.ts";
-import { createDriverOutbox } from "../../src/storage/driver-outbox.ts";
-import { createFsDriver } from "../../src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../src/storage/drivers/memory.ts";
+import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
+import { createDriverOutbox } from "../../packages/compact-context/src/storage/driver-outbox.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
 import { outboxCases } from "./outbox-contract.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "compact-outbox-"));

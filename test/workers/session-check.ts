@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { createRedactor } from "../../src/redaction/redactor.ts";
-import { createArchive } from "../../src/storage/archive.ts";
-import type { StorageDriver } from "../../src/storage/driver.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
+import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
 import { conversation } from "./conversation.mjs";
 
 interface StoredState {

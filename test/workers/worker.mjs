@@ -2,9 +2,9 @@
 // says what it does line by line: `up`, `summarizing`, `flush KEY MESSAGES`, `done N VERSION MESSAGES`, `overtaken N`.
 // The one argument is JSON: kind, url, schema, root, session, leaseMs, summarizeMs, hook.
 import { createInterface } from "node:readline";
-import { builtinSummarizer, CompactManager } from "../../dist/index.js";
-import { createFsDriver } from "../../dist/storage/drivers/fs.js";
-import { createPostgresDriver } from "../../dist/storage/drivers/postgres.js";
+import { builtinSummarizer, CompactManager } from "../../packages/compact-context/dist/index.js";
+import { createFsDriver } from "../../packages/compact-context/dist/storage/drivers/fs.js";
+import { createPostgresDriver } from "../../packages/compact-context/dist/storage/drivers/postgres.js";
 import { conversation } from "./conversation.mjs";
 
 const settings = JSON.parse(process.argv[2] ?? "{}");

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { agentModelFromAiSdk } from "../../../src/adapters/ai-sdk/index.ts";
-import type { AgentEvent } from "../../../src/agents/index.ts";
-import { createAgent } from "../../../src/agents/index.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
+import { agentModelFromAiSdk } from "../../../packages/compact-context/src/adapters/ai-sdk/index.ts";
+import type { AgentEvent } from "../../../packages/compact-context/src/agents/index.ts";
+import { createAgent } from "../../../packages/compact-context/src/agents/index.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: two majors of the SDK are loaded at run time
 type Loose = any;

@@ -3,13 +3,13 @@ import {
   compactLanguageModelMiddleware,
   compactPrepareStep,
   type PrepareStepOptions,
-} from "../../../src/adapters/ai-sdk/index.ts";
-import { CompactManager } from "../../../src/index.ts";
-import { createRedactor } from "../../../src/redaction/redactor.ts";
-import { createArchive } from "../../../src/storage/archive.ts";
-import type { StorageDriver } from "../../../src/storage/driver.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../src/tracing/event.ts";
+} from "../../../packages/compact-context/src/adapters/ai-sdk/index.ts";
+import { CompactManager } from "../../../packages/compact-context/src/index.ts";
+import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../../packages/compact-context/src/storage/archive.ts";
+import type { StorageDriver } from "../../../packages/compact-context/src/storage/driver.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
 import {
   ask,
   createProvider,

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Stub, startStub } from "../../stubs/server.ts";
 
-const bin = resolve("bin/compact.js");
+const bin = resolve("packages/compact-context-cli/bin/compact.js");
 const packages = fileURLToPath(new URL("node_modules", import.meta.url));
-const built = existsSync("dist/cli/main.js");
+const built = existsSync("packages/compact-context-cli/dist/main.js");
 const installed = built && existsSync(join(packages, "@ai-sdk", "openai"));
 
 let project = "";

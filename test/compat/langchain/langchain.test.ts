@@ -1,12 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { compactMiddleware, type MiddlewareOptions } from "../../../src/adapters/langchain/index.ts";
-import { asLangChainTools, recallTools } from "../../../src/compaction/recall/index.ts";
-import { CompactManager } from "../../../src/index.ts";
-import { createRedactor } from "../../../src/redaction/redactor.ts";
-import { createArchive } from "../../../src/storage/archive.ts";
-import type { StorageDriver } from "../../../src/storage/driver.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../src/tracing/event.ts";
+import {
+  compactMiddleware,
+  type MiddlewareOptions,
+} from "../../../packages/compact-context/src/adapters/langchain/index.ts";
+import {
+  asLangChainTools,
+  recallTools,
+} from "../../../packages/compact-context/src/compaction/recall/index.ts";
+import { CompactManager } from "../../../packages/compact-context/src/index.ts";
+import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../../packages/compact-context/src/storage/archive.ts";
+import type { StorageDriver } from "../../../packages/compact-context/src/storage/driver.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
 import {
   ask,
   createProvider,

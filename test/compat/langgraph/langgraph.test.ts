@@ -8,9 +8,9 @@ import {
   type GraphArchive,
   SummarizationNode,
   type SummarizationNodeOptions,
-} from "../../../src/adapters/langgraph/index.ts";
-import type { TextModel, TextModelRequest } from "../../../src/model.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
+} from "../../../packages/compact-context/src/adapters/langgraph/index.ts";
+import type { TextModel, TextModelRequest } from "../../../packages/compact-context/src/model.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
 import { startServer } from "../../postgres/server.ts";
 import { chatModel, playedBy } from "../langchain/chat-model.ts";
 import {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scanMarkdown } from "../../../src/memory/markdown.ts";
+import { scanMarkdown } from "../../../packages/compact-context/src/memory/markdown.ts";
 
 const ENTRY = join(import.meta.dirname, "node_modules/micromark/index.js");
 

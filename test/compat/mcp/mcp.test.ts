@@ -5,15 +5,15 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createRedactor } from "../../../src/redaction/redactor.ts";
-import { createArchive } from "../../../src/storage/archive.ts";
-import { createFsDriver } from "../../../src/storage/drivers/fs.ts";
-import { countText } from "../../../src/tokens/count-tokens.ts";
+import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../../packages/compact-context/src/storage/archive.ts";
+import { createFsDriver } from "../../../packages/compact-context/src/storage/drivers/fs.ts";
+import { countText } from "../../../packages/compact-context/src/tokens/count-tokens.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const bin = resolve("bin/compact.js");
+const bin = resolve("packages/compact-context-cli/bin/compact.js");
 const packages = join(here, "node_modules");
-const built = existsSync("dist/cli/main.js");
+const built = existsSync("packages/compact-context-cli/dist/main.js");
 const installed = built && existsSync(join(packages, "@modelcontextprotocol"));
 const SECRET = "AKIAIOSFODNN7EXAMPLE";
 

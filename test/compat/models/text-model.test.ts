@@ -1,17 +1,26 @@
 import { describe, it } from "vitest";
-import { type AiSdkLanguageModel, textModelFromAiSdk } from "../../../src/adapters/ai-sdk/text-model.ts";
-import { type AnthropicClient, textModelFromAnthropic } from "../../../src/adapters/anthropic/text-model.ts";
+import {
+  type AiSdkLanguageModel,
+  textModelFromAiSdk,
+} from "../../../packages/compact-context/src/adapters/ai-sdk/text-model.ts";
+import {
+  type AnthropicClient,
+  textModelFromAnthropic,
+} from "../../../packages/compact-context/src/adapters/anthropic/text-model.ts";
 import {
   type LangChainChatModel,
   type LangChainSettings,
   textModelFromLangChain,
-} from "../../../src/adapters/langchain/text-model.ts";
-import { type OpenAiClient, textModelFromOpenAi } from "../../../src/adapters/openai/text-model.ts";
+} from "../../../packages/compact-context/src/adapters/langchain/text-model.ts";
+import {
+  type OpenAiClient,
+  textModelFromOpenAi,
+} from "../../../packages/compact-context/src/adapters/openai/text-model.ts";
 import {
   type PiModel,
   type PiTextModelOptions,
   textModelFromPi,
-} from "../../../src/adapters/pi/text-model.ts";
+} from "../../../packages/compact-context/src/adapters/pi/text-model.ts";
 import {
   AI_SDK_PREFIX,
   type Api,

@@ -3,12 +3,18 @@ import {
   CompactSession,
   compactInputFilter,
   createSpanExporter,
-} from "../../../src/adapters/openai-agents/index.ts";
-import { asOpenAiAgentsTools, recallTools } from "../../../src/compaction/recall/index.ts";
-import { CompactManager, type CompactManager as Manager } from "../../../src/index.ts";
-import type { StorageDriver } from "../../../src/storage/driver.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../src/tracing/event.ts";
+} from "../../../packages/compact-context/src/adapters/openai-agents/index.ts";
+import {
+  asOpenAiAgentsTools,
+  recallTools,
+} from "../../../packages/compact-context/src/compaction/recall/index.ts";
+import {
+  CompactManager,
+  type CompactManager as Manager,
+} from "../../../packages/compact-context/src/index.ts";
+import type { StorageDriver } from "../../../packages/compact-context/src/storage/driver.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
 import {
   ask,
   createProvider,

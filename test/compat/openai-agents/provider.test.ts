@@ -1,8 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { compactInputFilter } from "../../../src/adapters/openai-agents/index.ts";
-import { asOpenAiAgentsTools, recallTools } from "../../../src/compaction/recall/index.ts";
-import { CompactManager } from "../../../src/index.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
+import { compactInputFilter } from "../../../packages/compact-context/src/adapters/openai-agents/index.ts";
+import {
+  asOpenAiAgentsTools,
+  recallTools,
+} from "../../../packages/compact-context/src/compaction/recall/index.ts";
+import { CompactManager } from "../../../packages/compact-context/src/index.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
 import { type Stub, startStub } from "../../stubs/server.ts";
 import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
 import { loadSdk, type Sdk } from "./sdk.ts";

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { CompactManager } from "../../../src/compaction/manager.ts";
-import type { TextModel } from "../../../src/model.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../src/tracing/event.ts";
-import { createOpenTelemetryExporter } from "../../../src/tracing/exporters/opentelemetry.ts";
-import { METRICS } from "../../../src/tracing/exporters/opentelemetry-metrics.ts";
+import { CompactManager } from "../../../packages/compact-context/src/compaction/manager.ts";
+import type { TextModel } from "../../../packages/compact-context/src/model.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
+import { createOpenTelemetryExporter } from "../../../packages/compact-context/src/tracing/exporters/opentelemetry.ts";
+import { METRICS } from "../../../packages/compact-context/src/tracing/exporters/opentelemetry-metrics.ts";
 import { loadDefinitions, type ReceivedSpan, type Receiver, startReceiver } from "./receiver.ts";
 import { loadSdk, type RunningSdk } from "./sdk.ts";
 

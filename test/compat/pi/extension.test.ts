@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { compactExtension, type PiExtensionOptions } from "../../../src/adapters/pi/index.ts";
-import { CompactManager } from "../../../src/index.ts";
-import { ensureChannel } from "../../../src/memory/files/ensure.ts";
-import { writeMemoryFile } from "../../../src/memory/files/write-file.ts";
-import { createChannelMemory } from "../../../src/memory/index.ts";
-import { createMemoryDriver } from "../../../src/storage/drivers/memory.ts";
+import {
+  compactExtension,
+  type PiExtensionOptions,
+} from "../../../packages/compact-context/src/adapters/pi/index.ts";
+import { CompactManager } from "../../../packages/compact-context/src/index.ts";
+import { ensureChannel } from "../../../packages/compact-context/src/memory/files/ensure.ts";
+import { writeMemoryFile } from "../../../packages/compact-context/src/memory/files/write-file.ts";
+import { createChannelMemory } from "../../../packages/compact-context/src/memory/index.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
 import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: pi is loaded at run time

@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isUserSpeech } from "../../../src/messages/turns.ts";
-import { readTranscript } from "../../../src/transcripts/read.ts";
-import type { CompactedSession, Transcript } from "../../../src/transcripts/transcript.ts";
-import { writeTranscript } from "../../../src/transcripts/write.ts";
+import { isUserSpeech } from "../../../packages/compact-context/src/messages/turns.ts";
+import { readTranscript } from "../../../packages/compact-context-cli/src/transcripts/read.ts";
+import type {
+  CompactedSession,
+  Transcript,
+} from "../../../packages/compact-context-cli/src/transcripts/transcript.ts";
+import { writeTranscript } from "../../../packages/compact-context-cli/src/transcripts/write.ts";
 import {
   compactSimply,
   fileText,

@@ -1,0 +1,227 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import type { AgentModel } from "compact-context/internal/agents/agent-model";
+import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agents/scripted";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Invocation } from "../command.ts";
+import type { Flags } from "../flags.ts";
+import { processPorts } from "../ports.ts";
+import { createTerminal } from "../terminal.ts";
+import { bannerLines } from "./banner.ts";
+import { runChat } from "./chat.ts";
+import { createModels } from "./find-model.ts";
+import { createChatInput } from "./input.ts";
+import { createInterrupts } from "./interrupts.ts";
+import { chatFolders, openChat } from "./open-chat.ts";
+import { createPermissions } from "./permissions.ts";
+import { problemText } from "./problem-text.ts";
+import { createChatScreen } from "./screen.ts";
+import { createWorkplace } from "./workplace.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "compact-chat-unit-"));
+  writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Session {
+  type(text: string): void;
+  shows(what: string | RegExp): Promise<void>;
+  shown(): string;
+  ended: Promise<void>;
+}
+
+/** A chat in this process: typed into through a stream that claims to be a terminal. */
+async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
+  let shown = "";
+  const stdout = new PassThrough();
+  stdout.on("data", (piece) => {
+    // Without readline's moves of the cursor.
+    shown += String(piece)
+      .replaceAll("\u001b", "^")
+      .replace(/\^\[\d*[GJ]/g, "")
+      .replaceAll("\r", "");
+  });
+  const write = (text: string): void => void stdout.write(text);
+  const screenPort = { write, isTerminal: true, columns: 80 };
+  const ports = { ...processPorts(), cwd: folder, stdout: screenPort, env: { NO_COLOR: "1" } };
+  const terminal = createTerminal(ports);
+  const invocation: Invocation = { words: [], flags, ports, terminal };
+  const stdin = new PassThrough();
+  const screen = createChatScreen({ isTerminal: true, terminal: () => terminal, write });
+  const interrupts = createInterrupts(() => input.close());
+  const input = createChatInput({
+    ...{ stdin, stdout, isTerminal: true, history: [], words: [], onTyped: () => undefined },
+    onInterrupt: interrupts.hit,
+  });
+  const workplace = await createWorkplace(folder);
+  const models = createModels(invocation);
+  const folders = chatFolders(invocation);
+  const { agent, skills } = await openChat({
+    ...{ invocation, folders, workplace, model: model ?? (await models.first()) },
+    permissions: createPermissions({ input, screen, workplace }),
+    onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, folder)),
+  });
+  screen.print(bannerLines({ agent, folders, invocation, terminal }));
+  const chat = { agent, screen, input, interrupts, skills, modelNamed: models.named, folder };
+  const ended = runChat({ ...chat, clock: ports.clock }).then(agent.close);
+  const shows: Session["shows"] = (what) => expect.poll(() => shown).toMatch(what);
+  await shows("› ");
+  return {
+    shows,
+    ended,
+    shown: () => shown,
+    type: (text) => {
+      shown = "";
+      stdin.write(text.replace(/\n/g, "\r"));
+    },
+  };
+}
+
+const said = (answer: ScriptedAnswer): AgentModel =>
+  createScriptedModel((_, turn) => (turn === 1 ? answer : { text: "done" }), { window: 16_000 });
+
+describe("a chat", () => {
+  it("AGT-3 shows the context by layer, compacts, begins anew and keeps the work state", async () => {
+    const chat = await start();
+    await chat.shows("none: a script answers");
+    for (let turn = 1; turn <= 8; turn++) {
+      chat.type("fill 200\n");
+      await chat.shows(/gate \d+\.[\s\S]*context [\d,]+ of 16k/);
+    }
+    chat.type("/context\n");
+    await chat.shows(
+      /recent turns +[\d,]+ +[\d.]+%[\s\S]+older +[1-9][\s\S]+starts at 13,600 tokens: [\d,]+ to go/,
+    );
+    chat.type("/compact look after parcels\n");
+    await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: 4 summarized, 12 kept, all archived/);
+    chat.type("/context\n");
+    await chat.shows(/summary +[1-9]\d+[\s\S]+1 compaction, the last/);
+    chat.type("/summarize\n");
+    await chat.shows(/compact {2}[\d,]+ → |nothing to compact/);
+    chat.type("/new\n");
+    await chat.shows("a new session; the old one stays searchable, its state in the memory");
+    chat.type("/memory\n");
+    await chat.shows(/SESSION\.md +[1-9]\d* characters[\s\S]+fill 200/);
+    chat.type("/memory what was filled?\n");
+    await chat.shows(/fill 200/);
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
+  it("asks before each call; always holds for the same command alone", async () => {
+    const chat = await start();
+    chat.type("run echo first\n");
+    await chat.shows(/allow\? {3}run {2}echo first[\s\S]+always this command[\s\S]+› $/);
+    chat.type("a\n");
+    await chat.shows(/ok {7}first[\s\S]+exit code 0/);
+    chat.type("run echo first\n");
+    await chat.shows(/tool {5}run {2}echo first\n {2}ok/);
+    chat.type("run echo second\n");
+    await chat.shows(/allow\? {3}run {2}echo second[\s\S]+› $/);
+    chat.type("use another way\n");
+    await chat.shows("They said: use another way");
+    chat.type("write b.txt new text\n");
+    await chat.shows(/allow\? {3}write {2}b\.txt\n {11}writes 1 line:\n {11}\+ new text[\s\S]+› $/);
+    chat.type("y\n");
+    await chat.shows("Wrote 1 line");
+    expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("new text\n");
+  });
+
+  it("an interrupt ends the turn and keeps the session; a second one leaves", async () => {
+    const chat = await start();
+    chat.type("slow\n");
+    await chat.shows(/Sentence \d/);
+    chat.type("\u0003");
+    await chat.shows("interrupted; what was said stays");
+    chat.type("read a.txt\n");
+    await chat.shows(/y once[\s\S]+› $/);
+    chat.type("\u0003");
+    await chat.shows("interrupted");
+    chat.type("half a line");
+    chat.type("\u0003");
+    chat.type("\u0003");
+    await chat.shows("Ctrl-C again leaves");
+    chat.type("\u0003");
+    await chat.ended;
+  });
+
+  it("a model that breaks off, a tool that is not there, an unknown command: a line each, and it goes on", async () => {
+    const chat = await start(said({ text: "I beg", error: new Error("bad\u001b[2J gateway"), calls: [] }));
+    chat.type("hello\n");
+    await chat.shows("the model failed: bad\\x1b[2J gateway");
+    chat.type("again\n");
+    await chat.shows("done");
+    chat.type("/contxt\n");
+    await chat.shows("there is no command /contxt. Did you mean /context?");
+    chat.type("/model nothing\n");
+    await chat.shows(/error {4}--model: nothing names no model[\s\S]+try {6}Write provider\/model/);
+    chat.type("/model demo\n");
+    await chat.shows("model    demo:script, 16,000 tokens");
+    chat.type("/help\n");
+    await chat.shows(/\/compact \[instruction\]/);
+  });
+
+  it("skills and sub-agents are found; what is broken is told", async () => {
+    const home = join(folder, ".compact", "agent");
+    mkdirSync(join(home, "skills"), { recursive: true });
+    mkdirSync(join(home, "sub-agents"), { recursive: true });
+    writeFileSync(
+      join(home, "skills", "care.md"),
+      "---\nname: care\ndescription: Works with care.\n---\nBe careful.\n",
+    );
+    writeFileSync(
+      join(home, "sub-agents", "peer.md"),
+      "---\nname: peer\ndescription: Helps.\n---\nYou help.\n",
+    );
+    writeFileSync(join(home, "sub-agents", "bad.md"), "no frontmatter\n");
+    const chat = await start();
+    expect(chat.shown()).toMatch(/note {5}\.compact\/agent\/sub-agents\/bad\.md/);
+    chat.type("/skill\n");
+    await chat.shows("care: Works with care.");
+    chat.type("/skill care\n");
+    await chat.shows("care is in use from the next message on");
+    chat.type("/skill care\n");
+    await chat.shows("care is put down");
+    chat.type("/skill nothing\n");
+    await chat.shows(/there is no skill "nothing"/);
+    chat.type("agent peer hello\n");
+    await chat.shows(/agent {4}peer begins: hello[\s\S]+agent {4}peer is done after [^\n]+1 request/);
+  });
+
+  it("--archive is the place of the originals, also where the settings name another kind", async () => {
+    writeFileSync(join(folder, "compact.yaml"), "storage:\n  kind: memory\n");
+    const chat = await start(undefined, { archive: "kept" });
+    for (let turn = 1; turn <= 8; turn++) {
+      chat.type("fill 20\n");
+      await chat.shows(/gate \d+\.[\s\S]*context [\d,]+ of 16k/);
+    }
+    chat.type("/compact\n");
+    await chat.shows(/all archived/);
+    chat.type("/quit\n");
+    await chat.ended;
+    expect(existsSync(join(folder, "kept"))).toBe(true);
+  });
+
+  it("MEM-12 the next process goes on with the session; only one has it open", async () => {
+    const chat = await start();
+    chat.type("fill 100\n");
+    await chat.shows(/context [\d,]+ of 16k/);
+    chat.type("/quit\n");
+    await chat.ended;
+    const lock = join(folder, ".compact", "agent", "main", "agent.lock");
+    expect(existsSync(lock)).toBe(false);
+    writeFileSync(lock, JSON.stringify({ pid: 17, machine: "elsewhere" }));
+    await expect(start()).rejects.toThrow(
+      "another agent (process 17 of another machine) has this channel open",
+    );
+    rmSync(lock);
+    const again = await start();
+    expect(again.shown()).toContain("goes on with 2 messages");
+    again.type("\u0004");
+    await again.ended;
+  });
+});

@@ -1,0 +1,82 @@
+import type { AgentEvent, TurnEnd } from "compact-context/internal/agents/event";
+import { USE_SKILL } from "compact-context/internal/agents/skills/use-skill";
+import { SUB_AGENT } from "compact-context/internal/agents/sub-agents/run-sub-agent";
+import { RECALL_TOOL_NAMES } from "compact-context/internal/compaction/recall/names";
+import { isFailure } from "compact-context/internal/compaction/recall/tools";
+import { formatDuration, plural } from "../render/numbers.ts";
+import { firstWords } from "../render/safe.ts";
+import { compactionWords } from "./compaction-words.ts";
+import { ASKED_TOOLS } from "./permissions.ts";
+import { problemText } from "./problem-text.ts";
+import type { ChatScreen } from "./screen.ts";
+import { callWords, resultWords } from "./tool-words.ts";
+
+type Show<T extends AgentEvent["type"]> = (
+  event: Extract<AgentEvent, { readonly type: T }>,
+  screen: ChatScreen,
+  folder: string,
+) => void;
+
+/** Puts what happens on the screen; paths are named from the folder. */
+export function showEvent(event: AgentEvent, screen: ChatScreen, folder: string): void {
+  (SHOWN[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
+}
+
+const ENDS: Readonly<Record<TurnEnd, string | undefined>> = {
+  answered: undefined,
+  failed: undefined,
+  interrupted: "interrupted; what was said stays",
+  refused: "the model declined to answer",
+  "request-limit": "stopped: the turn reached its limit of requests; say “go on”",
+  "call-limit": "stopped: the turn reached its limit of tool calls; say “go on”",
+  "time-limit": "stopped: the turn reached its limit of time; say “go on”",
+};
+
+/** Calls that are told where leave is asked for, or by what they begin. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set([...ASKED_TOOLS, SUB_AGENT, USE_SKILL]);
+
+const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
+  text: ({ text }, screen) => screen.say(text),
+  reasoning: () => undefined,
+  usage: () => undefined,
+  toolStarted: ({ name, arguments: args }, screen) => {
+    if (!TOLD_ELSEWHERE.has(name)) screen.tell("tool", callWords(name, args), 4);
+  },
+  toolFinished: ({ name, output, isError }, screen) => {
+    if (isError || (RECALL_TOOL_NAMES.has(name) && isFailure(output)))
+      screen.tell("failed", firstWords(output, 400), 4);
+    else screen.tell("ok", resultWords(name, output));
+  },
+  compacted: ({ report }, screen) => screen.tell("compact", compactionWords(report)),
+  subAgentStarted: ({ name, task }, screen) =>
+    screen.tell("agent", `${name} begins: ${firstWords(task, 200)}`, 3),
+  subAgentEnded: ({ name, end, elapsedMs, spent }, screen) => {
+    const how = end === "answered" ? "is done" : `ended (${end})`;
+    const took = `${formatDuration(elapsedMs)}, ${plural(spent.requests, "request")}`;
+    screen.tell("agent", `${name} ${how} after ${took}`);
+  },
+  recalled: ({ titles }, screen) => {
+    if (titles.length > 0) screen.tell("memory", `recalled ${titles.join(", ")}`, 2);
+  },
+  skillStarted: ({ name }, screen) => screen.tell("skill", `${name} begins`),
+  skillEnded: ({ name }, screen) => screen.tell("skill", `${name} ends`),
+  hookRan: ({ skill, event, output, elapsedMs }, screen) =>
+    screen.tell("skill", `${skill}, ${event}: ${firstWords(output, 200)}  ${formatDuration(elapsedMs)}`, 3),
+  retry: ({ attempt, reason, discarded }, screen) => {
+    const lost = discarded === "" ? "" : "; what it had begun to say does not count";
+    screen.tell(
+      "note",
+      `the model failed (${firstWords(reason, 200)})${lost}; asked again, attempt ${attempt + 1}`,
+    );
+  },
+  warning: ({ diagnostic }, screen, folder) => screen.tell("note", problemText(diagnostic, folder), 4),
+  error: ({ diagnostic: { hint, ...what } }, screen, folder) => {
+    screen.tell("error", problemText(what, folder), 4);
+    if (hint !== undefined) screen.tell("try", hint, 3);
+  },
+  ended: ({ end }, screen) => {
+    const words = ENDS[end];
+    if (words !== undefined) screen.tell("note", words);
+    else screen.rest();
+  },
+};

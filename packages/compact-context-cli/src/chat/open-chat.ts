@@ -1,0 +1,110 @@
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type Agent, createAgent } from "compact-context/internal/agents/agent";
+import type { AgentModel } from "compact-context/internal/agents/agent-model";
+import type { Diagnostic } from "compact-context/internal/agents/diagnostic";
+import { loadSkills, type Skill } from "compact-context/internal/agents/skills/skill";
+import { loadSubAgents, type SubAgent } from "compact-context/internal/agents/sub-agents/sub-agent";
+import type { Permissions } from "compact-context/internal/agents/tool";
+import type { CompactConfig, CompactConfigInput } from "compact-context/internal/compaction/config";
+import { createChannelMemory } from "compact-context/internal/memory/channel-memory";
+import type { Invocation } from "../command.ts";
+import { readConfig } from "../files/config.ts";
+import { oneLine } from "../render/safe.ts";
+import { systemPrompt } from "./system-prompt.ts";
+import { readTool } from "./tools/read.ts";
+import { runCommand, runTool } from "./tools/run.ts";
+import { editTool, writeTool } from "./tools/write.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** Where a chat keeps what it knows. */
+export interface ChatFolders {
+  /** SOUL.md, AGENTS.md and MEMORY.md for every channel, `sub-agents/`, `skills/`, and what was typed. */
+  readonly workspaceDir: string;
+  /** The session and its memory. */
+  readonly channelDir: string;
+}
+
+/** `.compact/agent/main` of the folder unless flags say otherwise. */
+export function chatFolders({ flags, ports }: Pick<Invocation, "flags" | "ports">): ChatFolders {
+  const workspaceDir = resolve(ports.cwd, flags.workspace ?? join(".compact", "agent"));
+  const channel =
+    flags.channel === undefined ? join(workspaceDir, "main") : resolve(ports.cwd, flags.channel);
+  return { workspaceDir, channelDir: channel };
+}
+
+export interface OpenChatOptions {
+  readonly invocation: Invocation;
+  readonly folders: ChatFolders;
+  readonly workplace: Workplace;
+  readonly model: AgentModel;
+  readonly permissions: Permissions;
+  onDiagnostic(diagnostic: Diagnostic): void;
+}
+
+export interface OpenChat {
+  readonly agent: Agent;
+  readonly skills: readonly Skill[];
+}
+
+/** Opens the channel for this process alone, and the agent with what it was left with. */
+export async function openChat(options: OpenChatOptions): Promise<OpenChat> {
+  const { folders, onDiagnostic } = options;
+  await mkdir(folders.channelDir, { recursive: true, mode: 0o700 });
+  const definitions = await loadDefinitions(folders, onDiagnostic);
+  return { agent: await agentOf(options, definitions), skills: definitions.skills };
+}
+
+interface Definitions {
+  readonly skills: readonly Skill[];
+  readonly subAgents: readonly SubAgent[];
+}
+
+/** What is wrong with a file is told; the others are used. */
+async function loadDefinitions(
+  { workspaceDir, channelDir }: ChatFolders,
+  onDiagnostic: (diagnostic: Diagnostic) => void,
+): Promise<Definitions> {
+  const places = [workspaceDir, channelDir];
+  const skills = await loadSkills(places.map((place) => join(place, "skills")));
+  const subAgents = await loadSubAgents(places.map((place) => join(place, "sub-agents")));
+  for (const problem of [...skills.problems, ...subAgents.problems]) onDiagnostic(problem);
+  return { skills: skills.found, subAgents: subAgents.found };
+}
+
+async function agentOf(
+  { invocation, folders, workplace, model, permissions, onDiagnostic }: OpenChatOptions,
+  { skills, subAgents }: Definitions,
+): Promise<Agent> {
+  const { ports, flags } = invocation;
+  const { workspaceDir, channelDir } = folders;
+  const warn = (text: string): void => onDiagnostic({ code: "settings", message: oneLine(text) });
+  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const env = { ...ports.env };
+  const settings = settingsFor(config, invocation);
+  const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });
+  const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning });
+  return createAgent({
+    ...{ model, permissions, onDiagnostic, channelDir, skills, subAgents, memory },
+    system: await systemPrompt(ports.cwd, workspaceDir),
+    tools: [readTool(workplace), writeTool(workplace), editTool(workplace), runTool(workplace, env)],
+    config: settings,
+    runCommand: (command, { signal }) =>
+      runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
+  });
+}
+
+/** A skill's own limit ends its command before. */
+const HOOK_SECONDS = 600;
+
+/** The settings of the folder; the model is the chat's own, and nothing that is too long ends a chat. */
+function settingsFor(config: CompactConfig, { flags, ports }: Invocation): CompactConfigInput {
+  const { model: _, ...rest } = config;
+  const storage = {
+    ...config.storage,
+    // --archive names a folder, whatever the settings keep originals in.
+    kind: flags.archive === undefined ? config.storage.kind : "fs",
+    root: resolve(ports.cwd, flags.archive ?? config.storage.root),
+  };
+  return { ...rest, storage, policy: { ...config.policy, onOverflow: "elide" } } as CompactConfigInput;
+}

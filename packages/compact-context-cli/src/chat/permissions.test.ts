@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Permission } from "compact-context/internal/agents/tool";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createPermissions } from "./permissions.ts";
+import { createWorkplace } from "./workplace.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "compact-permissions-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function decided(tool: string, args: unknown): Promise<{ permission: Permission; questions: number }> {
+  let questions = 0;
+  const ask = async (): Promise<string> => {
+    questions += 1;
+    return "n";
+  };
+  const screen = { tell: () => undefined, print: () => undefined, rest: () => undefined };
+  const workplace = await createWorkplace(folder);
+  const permissions = createPermissions({ input: { isTerminal: true, ask }, screen, workplace });
+  const request = { tool, arguments: args, signal: new AbortController().signal };
+  return { permission: await permissions(request), questions };
+}
+
+it("asks before every command, whatever other arguments it comes with", async () => {
+  for (const args of [
+    { command: "date" },
+    { command: "date", path: "../elsewhere" },
+    { command: "date", path: 1 },
+  ])
+    expect(await decided("run", args)).toEqual({ permission: "deny", questions: 1 });
+});
+
+it("asks for files of the folder, and for none that the tool refuses by itself", async () => {
+  expect(await decided("read", { path: "a.txt" })).toEqual({ permission: "deny", questions: 1 });
+  expect(await decided("write", { path: "../a.txt" })).toEqual({ permission: "allow", questions: 0 });
+});
+
+it("shows a command whole, and a long change whole to whoever asks for it", async () => {
+  const told: string[] = [];
+  const answers = ["s", "n", "n"];
+  const input = { isTerminal: true, ask: async () => answers.shift() };
+  const screen = {
+    tell: (_: string, text: string, most = 12) => void told.push(`${most} ${text}`),
+    print: () => undefined,
+    rest: () => undefined,
+  };
+  const permissions = createPermissions({ input, screen, workplace: await createWorkplace(folder) });
+  const request = { signal: new AbortController().signal };
+  const content = Array.from({ length: 30 }, (_, n) => `line ${n}`).join("\n");
+  expect(await permissions({ ...request, tool: "write", arguments: { path: "a.txt", content } })).toBe(
+    "deny",
+  );
+  const shown = told.findIndex((line) => line.includes("s show all"));
+  expect(told.slice(0, shown).some((line) => line.includes("line 29"))).toBe(false);
+  expect(told.slice(shown).some((line) => line.includes("line 29"))).toBe(true);
+  const command = `echo ${"long ".repeat(2000)}; rm -r everything`;
+  await permissions({ ...request, tool: "run", arguments: { command } });
+  expect(told.find((line) => line.endsWith("rm -r everything"))).toMatch(/^Infinity /);
+});

@@ -1,0 +1,252 @@
+import { CompactError } from "compact-context/internal/errors";
+import { argumentsText, type Message, resultText } from "compact-context/internal/messages/message";
+import type { Archive } from "compact-context/internal/storage/archive";
+import type { SearchHit } from "compact-context/internal/storage/archive-search";
+import { actionNamed } from "../actions.ts";
+import { openArchive, sessionOf } from "../archive.ts";
+import type { Command, Invocation } from "../command.ts";
+import { readConfig } from "../files/config.ts";
+import type { Flags } from "../flags.ts";
+import { type ListedSession, listedSessions } from "../listed-sessions.ts";
+import { formatAge, formatShort, plural } from "../render/numbers.ts";
+import { firstWords, oneLine, safeLines } from "../render/safe.ts";
+import { type Cell, table } from "../render/table.ts";
+import { paragraph, truncate } from "../render/width.ts";
+import { restoreToFile } from "../restore.ts";
+import type { Terminal } from "../terminal.ts";
+import { callNames, messageGist } from "../views/message-line.ts";
+import { commandLine } from "../words.ts";
+
+type Action = (archive: Archive, words: readonly string[], invocation: Invocation) => Promise<void>;
+
+export const archiveCommand: Command = {
+  usage: "list | show [session] [step|id] | search TEXT [session] | restore [session] [step] -o FILE",
+  summary: "the originals of what was compacted: list, read, search, restore",
+  flags: ["config", "archive", "output", "force", "json"],
+  flagHelp: { output: "where restore writes" },
+  notes: [
+    'search ranks by words; "words in double quotes" must stand there as they are.',
+    "restore writes the messages of a session up to a step, the newest when left out, as a JSON list in their provider's format.",
+  ],
+  mostWords: 3,
+  run: async (invocation) => {
+    const { words, flags, ports, terminal } = invocation;
+    const [name = "list", ...rest] = words;
+    const action = actionNamed(ACTIONS, name, "archive");
+    const warn = (text: string): void => terminal.warn(text);
+    const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+    if (flags.output !== undefined && name !== "restore") throw unusedOutput(name);
+    const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+    await action(archive, rest, invocation);
+    return 0;
+  },
+};
+
+const MOST_HITS = 20;
+
+const ACTIONS: Readonly<Record<string, Action>> = { list, show, search, restore: restoreSession };
+
+function unusedOutput(name: string): CompactError {
+  return new CompactError("InvalidUsage", `compact archive ${name} writes no file`, {
+    place: "-o",
+    hint: "Leave -o out, or use compact archive restore.",
+  });
+}
+
+async function list(
+  archive: Archive,
+  _: readonly string[],
+  { terminal, flags, ports }: Invocation,
+): Promise<void> {
+  const sessions = await listedSessions(archive);
+  if (flags.json === true) {
+    terminal.printJson({ location: archive.location, sessions });
+    return;
+  }
+  terminal.print([
+    "",
+    `  ${terminal.paint("strong", "Archive")}  ${oneLine(archive.location)}`,
+    "",
+    ...(sessions.length === 0
+      ? ["  Nothing is archived here yet. compact FILE archives before it drops anything."]
+      : sessionLines(sessions, terminal, ports.now().getTime())),
+    "",
+  ]);
+}
+
+/** Each session with its first words on a line, what is known of it below. */
+function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, now: number): string[] {
+  const rows = sessions.map(({ id, title = "" }): (Cell | string)[] => [
+    { text: oneLine(id), style: "strong" },
+    title,
+  ]);
+  const { width, paint } = terminal;
+  const lines = table(rows, { columns: [{}, { flexible: true }], width, paint });
+  return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
+    const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
+    const said = facts.filter((fact) => fact !== "").join(" · ");
+    return [lines[index] ?? "", paint("faint", `    ${truncate(said, width - 4)}`)];
+  });
+}
+
+function ageText(at: string | undefined, now: number): string {
+  const time = Date.parse(at ?? "");
+  return Number.isNaN(time) ? "" : formatAge(now - time);
+}
+
+function tokensText({
+  tokensBefore,
+  tokensAfter,
+}: Pick<ListedSession, "tokensBefore" | "tokensAfter">): string {
+  if (tokensAfter === undefined) return "";
+  const before = tokensBefore === undefined ? "" : `${formatShort(tokensBefore)} `;
+  return `${before}→ ${formatShort(tokensAfter)} tokens`;
+}
+
+/** A step is the state before one compaction. */
+function stepsText(steps: readonly number[]): string {
+  const [only] = steps;
+  return steps.length === 1 ? `step ${only}` : `${plural(steps.length, "step")}: ${steps.join(", ")}`;
+}
+
+/** Without a session the only one there is; without a step the newest. */
+async function show(archive: Archive, words: readonly string[], invocation: Invocation): Promise<void> {
+  const [given, which] = words;
+  const { session, steps } = await sessionOf(archive, given, "show");
+  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  if (step !== undefined) return showStep(archive, { session, step }, invocation);
+  const found = await archive.findMessage(session, which ?? "");
+  if (found === undefined) {
+    throw new CompactError(
+      "NotFound",
+      `${oneLine(which ?? "")} is no step and no message of ${oneLine(session)}`,
+      {
+        hint: `Steps are ${steps.join(", ")}; ids are listed by compact archive show ${oneLine(session)}.`,
+      },
+    );
+  }
+  if (invocation.flags.json === true) invocation.terminal.printJson(found);
+  else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
+}
+
+async function showStep(
+  archive: Archive,
+  { session, step }: { readonly session: string; readonly step: number },
+  { terminal, flags }: Invocation,
+): Promise<void> {
+  const { messages, problems } = await archive.readTranscript(session, step);
+  if (flags.json === true) {
+    terminal.printJson({ session, step, messages, problems });
+    return;
+  }
+  const names = callNames(messages.map((archived) => archived.message));
+  const rows = messages.map(({ n, archiveId, message }): (Cell | string)[] => [
+    { text: String(n), style: "faint" },
+    oneLine(archiveId),
+    oneLine(message.role),
+    messageGist(message, names),
+  ]);
+  terminal.print([
+    "",
+    `  ${terminal.paint("strong", oneLine(session))}  step ${step}, ${plural(messages.length, "message")}`,
+    ...problems.map(
+      ({ line, problem }) => `  ${terminal.paint("warn", "!")} line ${line}: ${oneLine(problem)}`,
+    ),
+    "",
+    ...table(rows, {
+      columns: [{ align: "right" }, {}, {}, { flexible: true }],
+      width: terminal.width,
+      paint: terminal.paint,
+    }),
+    "",
+    terminal.paint(
+      "faint",
+      `  One message whole: ${commandLine(["compact", "archive", "show", session, "ID"], flags, ["config", "archive"])}`,
+    ),
+    "",
+  ]);
+}
+
+function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): string[] {
+  const blocks = message.parts.map((part) => {
+    if (part.type === "text" || part.type === "reasoning") return part.text;
+    if (part.type === "toolCall") return `${part.name} ${argumentsText(part)}`;
+    return part.type === "toolResult" ? resultText(part) : `(${part.mediaType})`;
+  });
+  return [
+    "",
+    `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(message.id))}`,
+    ...(redacted ? [`  ${terminal.paint("warn", "!")} secrets were taken out of it`] : []),
+    "",
+    ...blocks.flatMap((text) => [...safeLines(text).map((line) => `  ${line}`), ""]),
+  ];
+}
+
+async function search(
+  archive: Archive,
+  words: readonly string[],
+  { terminal, flags }: Invocation,
+): Promise<void> {
+  const [text, sessionId] = words;
+  if (text === undefined || text === "") {
+    throw new CompactError("InvalidUsage", "compact archive search needs a text", {
+      hint: "Write compact archive search 'some words'.",
+    });
+  }
+  if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
+  const options = { limit: MOST_HITS, ...(sessionId === undefined ? {} : { sessionId }) };
+  const { hits, problems } = await archive.search(text, options);
+  if (flags.json === true) {
+    terminal.printJson({ hits, problems });
+    return;
+  }
+  terminal.print([
+    "",
+    ...(hits.length === 0
+      ? [...paragraph(`Nothing in the archive ${archive.location} holds ${text}.`, terminal.width), ""]
+      : []),
+    ...hits.flatMap((hit) => hitLines(hit, terminal)),
+    ...readNext(hits, flags).flatMap((line) => [terminal.paint("faint", `  ${line}`), ""]),
+  ]);
+  for (const { sessionId: id, step, line, problem } of problems) {
+    terminal.warn(`${id} step ${step} line ${line}: ${problem}`);
+  }
+}
+
+/** How the best hit is read whole; that there may be more is told too. */
+function readNext(hits: readonly SearchHit[], flags: Flags): string[] {
+  const [best] = hits;
+  if (best === undefined) return [];
+  const words = ["compact", "archive", "show", best.sessionId, best.archiveId];
+  return [
+    ...(hits.length === MOST_HITS
+      ? [`The best ${MOST_HITS}; more words, or a session, narrow it down.`]
+      : []),
+    `One whole: ${commandLine(words, flags, ["config", "archive"])}`,
+  ];
+}
+
+function hitLines(hit: SearchHit, terminal: Terminal): string[] {
+  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`;
+  return [
+    `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", where)}`,
+    `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
+    "",
+  ];
+}
+
+async function restoreSession(
+  archive: Archive,
+  words: readonly string[],
+  invocation: Invocation,
+): Promise<void> {
+  const [given, which] = words;
+  const { session, steps } = await sessionOf(archive, given, "restore");
+  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  if (step === undefined) {
+    throw new CompactError("NotFound", `${oneLine(session)} has no step ${oneLine(which ?? "")}`, {
+      hint: `Steps are ${steps.join(", ")}.`,
+    });
+  }
+  await restoreToFile(archive, { session, step }, invocation);
+}

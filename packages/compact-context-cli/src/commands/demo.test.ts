@@ -1,0 +1,32 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { runCommand } from "../../../../test/e2e/command.ts";
+
+it("removes folders of demos that are hours old, and neither one that may be running nor anybody else's things", async () => {
+  const temp = mkdtempSync(join(tmpdir(), "compact-demo-test-"));
+  const outside = join(temp, "mine");
+  mkdirSync(outside);
+  mkdirSync(join(temp, "compact-demo-notes"));
+  writeFileSync(join(outside, "kept.txt"), "kept");
+  writeFileSync(join(temp, "compact-demo-fileA1"), "no folder");
+  symlinkSync(outside, join(temp, "compact-demo-linkA1"));
+  vi.stubEnv("TMPDIR", temp);
+  vi.stubEnv("TEMP", temp);
+  const others = ["compact-demo-fileA1", "compact-demo-linkA1", "compact-demo-notes", "mine"];
+  const left = (): string[] => readdirSync(temp).filter((name) => !others.includes(name));
+  await runCommand(temp, ["demo", "--json"]);
+  const first = left();
+  await runCommand(temp, ["demo", "--json"]);
+  expect([first.length, left().length]).toEqual([1, 2]);
+  const old = new Date(Date.now() - 2 * 3_600_000);
+  for (const name of left()) utimesSync(join(temp, name), old, old);
+  await runCommand(temp, ["demo", "--json"]);
+  expect(left()).toHaveLength(1);
+  expect(left()).not.toEqual(first);
+  expect(readdirSync(temp)).toHaveLength(others.length + 1);
+  expect(readdirSync(outside)).toEqual(["kept.txt"]);
+  vi.unstubAllEnvs();
+  rmSync(temp, { recursive: true });
+});

@@ -1,0 +1,116 @@
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { planCompaction } from "compact-context/internal/compaction/one-shot";
+import { CompactError } from "compact-context/internal/errors";
+import { openArchive } from "../archive.ts";
+import type { Command } from "../command.ts";
+import { readSource } from "../files/read.ts";
+import { openFile } from "../files/source.ts";
+import { requestOf, runJob } from "../job.ts";
+import { createProgress } from "../progress.ts";
+import { formatCount, formatPercent, plural } from "../render/numbers.ts";
+import { oneLine } from "../render/safe.ts";
+import { wrap } from "../render/width.ts";
+import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
+import { compactionView } from "../views/compaction.ts";
+import { headline } from "../views/headline.ts";
+import { compactionJson } from "../views/machine.ts";
+
+/** The window is taken so small that the session overflows it by this factor. */
+const OVERFLOW = 1.25;
+const ROUND_TO = 1000;
+const KEPT_MS = 3_600_000;
+const PREFIX = "compact-demo-";
+/** What `mkdtemp` makes of the prefix. */
+const FOLDER = /^compact-demo-[A-Za-z0-9]{6}$/;
+
+export const demoCommand: Command = {
+  usage: "",
+  summary: "shows the main job on a session that comes along; needs nothing",
+  flags: ["window", "target", "strategy", "json"],
+  mostWords: 0,
+  run: async ({ flags, ports, terminal }) => {
+    const source = await demoSource();
+    const warn = (text: string): void => terminal.warn(text);
+    const outside = { flags, ports: { cwd: tmpdir(), env: {} }, warn };
+    const progress = createProgress(ports);
+    const transcript = await readSource(source, undefined, progress);
+    const early = earlySettings(outside);
+    const { tokensBefore } = settingsFor(transcript, early, {});
+    const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
+    const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, flags));
+    await removeEarlier(ports.now());
+    const folder = await mkdtemp(join(tmpdir(), PREFIX));
+    const archive = openArchive(early.config, { flag: folder, cwd: ports.cwd, warn });
+    const outcome = await runJob({ transcript, settings, archive, progress, ports });
+    if (flags.json === true) {
+      terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));
+      return 0;
+    }
+    const { report } = outcome.result;
+    const say = (text: string): string[] => wrap(text, terminal.width - 4).map((line) => `  ${line}`);
+    terminal.print([
+      "",
+      ...say(
+        `An agent worked until its window of ${formatCount(window)} tokens was full: the session below has ${formatCount(tokensBefore)}, the next call would be refused. Compact writes down every message in an archive, keeps what the agent needs next, empties old tool output and sums up the rest, here without any model.`,
+      ),
+      ...headline(transcript, settings, terminal),
+      ...compactionView(outcome, settings, terminal),
+      ...say(
+        `The ask, the newest steps and the system prompt stay as they were, ${formatPercent(report.tokensBefore - report.tokensAfter, report.tokensBefore)} of the tokens are free again, and all ${plural(report.messagesBefore, "message")} are in the archive:`,
+      ),
+      `  ${oneLine(report.archive?.location ?? folder)}`,
+      "",
+      `  ${terminal.paint("strong", "Next")}`,
+      "    compact                      the newest agent sessions on this computer",
+      "    compact FILE                 the same for any of your transcripts",
+      "    compact replay FILE          what would have happened, call by call",
+      `    compact archive show --archive ${oneLine(folder)}`,
+      "",
+      ...say("In a checkout of the project, compact is: npx compact"),
+      "",
+    ]);
+    return 0;
+  },
+};
+
+/** Folders of demos of more than an hour ago; another may run right now. Only this user's own are touched. */
+async function removeEarlier(now: Date): Promise<void> {
+  const user = process.getuid?.();
+  const names = (await readdir(tmpdir())).filter((name) => FOLDER.test(name));
+  for (const path of names.map((name) => join(tmpdir(), name))) {
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats === undefined || now.getTime() - stats.mtimeMs < KEPT_MS) continue;
+    const isOurs = stats.isDirectory() && (user === undefined || stats.uid === user);
+    // What another process holds or has removed meanwhile is of no concern to this demo.
+    if (isOurs) await rm(path, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** The same settings, aiming so low that emptying tool output is not enough and the summary is seen. */
+function summarizing(transcript: Transcript, settings: Settings): Settings {
+  let lower = settings;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
+    if (plan.entries.some((entry) => entry.action === "summarize")) return lower;
+    lower = { ...lower, target: Math.ceil(lower.target / 2), targetIsDefault: false };
+  }
+  return lower;
+}
+
+/** The session beside the package's own files, two folders above the compiled commands. */
+async function demoSource(): Promise<Awaited<ReturnType<typeof openFile>>> {
+  const path = fileURLToPath(new URL("../../demo/session.json", import.meta.url));
+  try {
+    return { ...(await openFile(path, "/")), name: "demo/session.json" };
+  } catch (error) {
+    throw new CompactError("NotFound", "the demo session is missing from this installation", {
+      place: "demo/session.json",
+      hint: "Install the package again, or run compact on a transcript of your own.",
+      cause: error,
+    });
+  }
+}

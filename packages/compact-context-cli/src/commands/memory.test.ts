@@ -1,0 +1,130 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
+import { ensureChannel, ensureWorkspace } from "compact-context/internal/memory/files/ensure";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { main } from "../main.ts";
+import { processPorts, type Screen } from "../ports.ts";
+
+let cwd = "";
+let ids: readonly string[] = [];
+let changeId = "";
+beforeEach(async () => {
+  cwd = mkdtempSync(join(tmpdir(), "compact-memory-"));
+  const channelDir = join(cwd, "team");
+  await ensureWorkspace(cwd);
+  await ensureChannel(channelDir);
+  const result = await createMemoryWriter({ channelDir, workspaceDir: cwd }).apply(
+    [
+      { op: "add", section: "Decisions", text: "Deploys go out on \u001b[31mThursdays." },
+      {
+        op: "add",
+        section: "Facts",
+        text: "The page says refunds are free.",
+        trust: "tool",
+        source: "fetch",
+      },
+      { op: "forget", target: "m-unknown" },
+    ],
+    { author: "consolidation", reason: "what was said on Friday", sources: ["log 3-9"] },
+  );
+  ids = result.done.map(({ id }) => id);
+  changeId = result.changeId ?? "";
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const screen = (write: (text: string) => void): Screen => ({ write, isTerminal: false, columns: undefined });
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = "";
+  let err = "";
+  const code = await main(["memory", ...argv, "--channel", "team"], {
+    ...processPorts(),
+    cwd,
+    stdout: screen((text) => {
+      out += text;
+    }),
+    stderr: screen((text) => {
+      err += text;
+    }),
+  });
+  return { code, out, err };
+}
+const memory = (): string => readFileSync(join(cwd, "team", "MEMORY.md"), "utf8");
+
+it("show lists items with id, age, author and origin, escaped", async () => {
+  const { code, out } = await run("show");
+  expect(code).toBe(0);
+  expect(out).toMatch(new RegExp(`${ids[0]}\\s+just now\\s+consolidation\\s+Deploys`));
+  expect(out).toContain("consolidation (tool fetch)");
+  expect(out).not.toContain("\u001b");
+  const { files } = JSON.parse((await run("show", "--json")).out) as {
+    files: { document: { file: string } }[];
+  };
+  expect(files.map(({ document }) => document.file)).toEqual([
+    "SESSION.md",
+    "MEMORY.md",
+    "HISTORY.md",
+    "MEMORY.md",
+  ]);
+});
+
+it("log says when, who, why, what, and what was refused; undo takes it back", async () => {
+  expect((await run("log")).out).toMatch(
+    new RegExp(`${changeId}\\s.*consolidation\\s+add ×2 \\(1 refused\\)\\s+what was`),
+  );
+  const one = (await run("log", changeId)).out;
+  expect(one).toContain("from log 3-9");
+  expect(one).toContain("refunds are free");
+  expect(one).toContain("refused: No item has the id m-unknown");
+  expect((await run("undo", changeId)).code).toBe(0);
+  expect(memory()).not.toContain("refunds");
+  expect((await run("undo", "c-none")).code).toBe(1);
+  expect((await run("undo")).code).toBe(2);
+});
+
+it("undo says what stands in the way and does the rest with --partial", async () => {
+  writeFileSync(join(cwd, "team", "MEMORY.md"), memory().replace("refunds are free", "refunds cost"));
+  const { code, out } = await run("undo", changeId);
+  expect(code).toBe(1);
+  expect(out).toContain("--partial");
+  expect((await run("undo", changeId, "--partial")).code).toBe(0);
+  expect(memory()).toContain("refunds cost");
+  expect(memory()).not.toContain("Thursdays");
+});
+
+it("forget takes an item out of file, log and backups", async () => {
+  expect((await run("forget", ids[1] ?? "")).code).toBe(0);
+  expect(memory() + readFileSync(join(cwd, "team", "memory-log.jsonl"), "utf8")).not.toContain("refunds");
+  expect((await run("forget", "m-unknown")).code).toBe(1);
+});
+
+it("check finds what is wrong, each with its place, and exits with 1 for errors", async () => {
+  expect(await run("check")).toMatchObject({ code: 0, out: expect.stringContaining("clean") });
+  const key = ["ghp", "a1B2".repeat(9)].join("_");
+  const old = "- an old fact <!-- m-aaaaaaaa 2020-01-01T00:00:00Z consolidation agent -->";
+  const bad = `## A\n\n- the token is ${key}\n- same\n- Same.\n${old}\n- ${"long ".repeat(300)}\n<<<<<<< ours\n\`\`\`\nnever closed\n`;
+  writeFileSync(join(cwd, "team", "MEMORY.md"), bad);
+  const log = join(cwd, "team", "memory-log.jsonl");
+  writeFileSync(log, `{"broken\n${readFileSync(log, "utf8")}`);
+  const { code, out } = await run("check");
+  expect(code).toBe(1);
+  for (const expected of [
+    "secret  MEMORY.md:3",
+    "duplicate  MEMORY.md:5",
+    "stale  MEMORY.md:6",
+    "oversized  MEMORY.md:7",
+    "malformed  MEMORY.md:8",
+    "malformed  MEMORY.md:9",
+    "log  memory-log.jsonl:1",
+  ])
+    expect(out).toContain(expected);
+  expect(out).not.toContain(key);
+  expect((JSON.parse((await run("check", "--json")).out) as { errors: number }).errors).toBe(3);
+});
+
+it("wrong use is told apart", async () => {
+  expect((await run("shoow")).err).toContain("Did you mean show?");
+  expect((await run("show", "--channel", "none")).code).toBe(2);
+});

@@ -1,0 +1,58 @@
+import { planCompaction } from "compact-context/internal/compaction/one-shot";
+import type { CompactionPlan } from "compact-context/internal/compaction/plan";
+import type { Command } from "../command.ts";
+import { readSource } from "../files/read.ts";
+import { requestOf } from "../job.ts";
+import { createProgress } from "../progress.ts";
+import { openTranscript } from "../sessions/discover.ts";
+import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { untouchedView } from "../views/compaction.ts";
+import { headline } from "../views/headline.ts";
+import { planView } from "../views/plan.ts";
+import { wordOf } from "../words.ts";
+
+export const planCommand: Command = {
+  usage: "<transcript>",
+  summary: "dry run: message by message, kept, cleared or summarized, and why",
+  flags: ["model", "window", "target", "format", "strategy", "on-overflow", "config", "all", "json"],
+  mostWords: 1,
+  run: async ({ words, flags, ports, terminal }) => {
+    const source = await openTranscript(wordOf(words, "plan"), ports);
+    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+    const transcript = await readSource(source, flags.format, createProgress(ports));
+    const settings = settingsFor(transcript, early, flags);
+    const small = settings.tokensBefore <= settings.target;
+    const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
+    const plan = planned?.entries.some((entry) => entry.action !== "keep") === true ? planned : undefined;
+    if (flags.json === true) {
+      terminal.printJson(planJson(plan, settings));
+      return 0;
+    }
+    terminal.print([
+      ...headline(transcript, settings, terminal),
+      ...(plan === undefined
+        ? untouchedView(settings, terminal)
+        : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
+    ]);
+    return 0;
+  },
+};
+
+function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<string, unknown> {
+  return {
+    compacts: plan !== undefined,
+    budget: settings.budget,
+    target: settings.target,
+    fixed_tokens: settings.fixedTokens,
+    tokens_before: settings.tokensBefore,
+    tokens_after_at_most: plan?.tokensAfter ?? settings.tokensBefore,
+    summary_tokens_at_most: plan?.summaryTokens ?? 0,
+    messages: (plan?.entries ?? []).map(
+      ({ index, id, role, layer, action, tokens, tokensAfter, reason }) => ({
+        ...{ index, id, role, layer: layer === "toolPairs" ? "tool_pairs" : layer, action, tokens },
+        tokens_after: tokensAfter,
+        reason,
+      }),
+    ),
+  };
+}

@@ -1,0 +1,55 @@
+import { readdir } from "node:fs/promises";
+import { CompactError } from "compact-context/internal/errors";
+import { describe, expect, it } from "vitest";
+import { reportFailure } from "./failure.ts";
+import type { CliPorts } from "./ports.ts";
+
+function report(error: unknown): { code: number; text: string } {
+  let text = "";
+  const stderr = {
+    write: (more: string) => {
+      text += more;
+    },
+    isTerminal: false,
+    columns: undefined,
+  };
+  const code = reportFailure(error, { stderr, env: {} } as unknown as CliPorts);
+  return { code, text };
+}
+
+describe("failures", () => {
+  it("name the code, the place and what to do", () => {
+    const error = new CompactError("InvalidTranscript", "no JSON", {
+      place: "a.jsonl:3",
+      hint: "Export it again.",
+    });
+    expect(report(error)).toEqual({
+      code: 1,
+      text: "error   InvalidTranscript: no JSON\nat      a.jsonl:3\ntry     Export it again.\n",
+    });
+  });
+
+  it("of use exit with 2", () => {
+    expect(report(new CompactError("InvalidUsage", "no such flag")).code).toBe(2);
+  });
+
+  it("nobody expected show no stack", () => {
+    const { code, text } = report(new TypeError("x is not a function"));
+    expect(code).toBe(1);
+    expect(text).toContain("unexpected: x is not a function");
+    expect(text).not.toContain("failure.test");
+  });
+
+  it("of the system are no defects of ours", async () => {
+    const refused = await readdir("/nowhere/at all").catch((error: unknown) => error);
+    const { code, text } = report(refused);
+    expect(code).toBe(1);
+    expect(text).toMatch(/^error {3}the system refused: ENOENT.*\ntry {5}Check that/);
+    expect(text).not.toContain("defect");
+  });
+
+  it("cannot forge lines of ours or move the cursor", () => {
+    const { text } = report(new CompactError("NotFound", "no file a\u001b[2K\rerror fake\nWritten ok"));
+    expect(text).toBe("error   NotFound: no file a\\x1b[2K\\x0derror fake\n        Written ok\n");
+  });
+});

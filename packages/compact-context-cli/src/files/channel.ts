@@ -1,0 +1,29 @@
+import { lstat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { CompactError } from "compact-context/internal/errors";
+import type { Flags } from "../flags.ts";
+import type { CliPorts } from "../ports.ts";
+import { oneLine } from "../render/safe.ts";
+
+export interface ChannelFolders {
+  readonly channelDir: string;
+  readonly workspaceDir: string;
+}
+
+/** The folders of `--channel` and `--workspace`; rejects with `NotFound` where the channel is no folder. */
+export async function channelFolders(
+  channel: string,
+  flags: Flags,
+  { cwd }: Pick<CliPorts, "cwd">,
+): Promise<ChannelFolders> {
+  const channelDir = resolve(cwd, channel);
+  const isFolder = await lstat(channelDir).then(
+    (stats) => stats.isDirectory() || stats.isSymbolicLink(),
+    () => false,
+  );
+  if (isFolder) return { channelDir, workspaceDir: resolve(cwd, flags.workspace ?? dirname(channelDir)) };
+  throw new CompactError("NotFound", `there is no folder ${oneLine(channel)}`, {
+    place: oneLine(channel),
+    hint: "Name the folder of a channel, with SESSION.md and MEMORY.md in it.",
+  });
+}

@@ -1,0 +1,112 @@
+import { layersOf } from "compact-context/internal/compaction/list-layers";
+import type { LayerSizes } from "compact-context/internal/compaction/report";
+import { type Message, toolCalls, toolResults } from "compact-context/internal/messages/message";
+import { findMalformations } from "compact-context/internal/messages/well-formed";
+import { decideTrigger, type TriggerDecision } from "compact-context/internal/policy/trigger";
+import { sizesOf } from "./layers.ts";
+import type { Settings } from "./settings.ts";
+import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
+
+/** Tokens and messages under one heading. */
+export interface Share {
+  readonly name: string;
+  readonly tokens: number;
+  readonly messages: number;
+}
+
+export interface Inspection {
+  readonly transcript: Transcript;
+  readonly settings: Settings;
+  readonly decision: TriggerDecision;
+  readonly layers: LayerSizes;
+  readonly roles: readonly Share[];
+  /** Tokens of calls and results by the tool's name, most first. */
+  readonly tools: readonly Share[];
+  readonly largest: readonly { readonly index: number; readonly message: Message; readonly tokens: number }[];
+  /** The newest usage that the provider reported for this list, beside our count of the same prompt. */
+  readonly usage:
+    | { readonly record: UsageRecord; readonly reported: number; readonly counted: number }
+    | undefined;
+  readonly callsWithoutResult: number;
+  /** Answers with more than one call. */
+  readonly parallelBatches: number;
+  readonly faults: ReturnType<typeof findMalformations>;
+}
+
+/** Looks at a transcript from all sides; pure. */
+export function inspect(transcript: Transcript, settings: Settings): Inspection {
+  const { messages } = transcript;
+  const { config, counter, tokensBefore, fixedTokens, window } = settings;
+  const pinnedTokens = messages
+    .filter((message) => message.role === "system" || message.role === "developer")
+    .reduce((total, message) => total + counter.countMessage(message), fixedTokens);
+  const sized = messages.map((message, index) => ({ index, message, tokens: counter.countMessage(message) }));
+  return {
+    transcript,
+    settings,
+    decision: decideTrigger(
+      { tokens: tokensBefore, messageTokens: tokensBefore - pinnedTokens, maxContextTokens: window },
+      config.policy,
+    ),
+    layers: sizesOf(messages, layersOf(messages, config.policy), counter),
+    roles: sharesBy(sized, ({ message }) => message.role),
+    tools: toolShares(messages, settings),
+    largest: sized.toSorted((a, b) => b.tokens - a.tokens).slice(0, 5),
+    usage: newestUsage(transcript, settings),
+    callsWithoutResult: unanswered(messages),
+    parallelBatches: messages.filter((message) => toolCalls(message).length > 1).length,
+    faults: findMalformations(messages),
+  };
+}
+
+function sharesBy<T extends { readonly tokens: number }>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+): Share[] {
+  const shares = new Map<string, { name: string; tokens: number; messages: number }>();
+  for (const item of items) {
+    const name = nameOf(item);
+    const share = shares.get(name) ?? { name, tokens: 0, messages: 0 };
+    share.tokens += item.tokens;
+    share.messages += 1;
+    shares.set(name, share);
+  }
+  return [...shares.values()].toSorted((a, b) => b.tokens - a.tokens);
+}
+
+/** A part's tokens are counted as a message that holds it alone; its overhead is left out. */
+function toolShares(messages: readonly Message[], { counter }: Settings): Share[] {
+  const names = new Map<string, string>();
+  const empty = counter.countMessage({ id: "empty", role: "tool", parts: [] });
+  const pieces: { name: string; tokens: number }[] = [];
+  for (const message of messages) {
+    for (const part of [...toolCalls(message), ...toolResults(message)]) {
+      const name = part.type === "toolCall" ? part.name : (names.get(part.id) ?? part.name ?? "unknown tool");
+      if (part.type === "toolCall") names.set(part.id, part.name);
+      const tokens = counter.countMessage({ id: "part", role: message.role, parts: [part] }) - empty;
+      pieces.push({ name, tokens: Math.max(0, tokens) });
+    }
+  }
+  return sharesBy(pieces, (piece) => piece.name);
+}
+
+function newestUsage(
+  { usage, segments, messages, system, tools }: Transcript,
+  { counter }: Settings,
+): Inspection["usage"] {
+  const record = usage.findLast(
+    ({ segment, promptTokens }) => segment === segments.length - 1 && (promptTokens ?? 0) > 0,
+  );
+  if (record?.promptTokens === undefined) return undefined;
+  const fixed = counter.countSystem(system) + counter.countTools(tools) + counter.perRequest;
+  const prompt = messages.slice(0, record.index);
+  const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
+  return { record, reported: record.promptTokens, counted };
+}
+
+function unanswered(messages: readonly Message[]): number {
+  const answered = new Set(messages.flatMap((message) => toolResults(message).map((result) => result.id)));
+  return messages
+    .flatMap(toolCalls)
+    .filter((call) => call.providerExecuted !== true && !answered.has(call.id)).length;
+}

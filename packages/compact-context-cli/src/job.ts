@@ -1,0 +1,169 @@
+import { layersOf } from "compact-context/internal/compaction/list-layers";
+import { compact } from "compact-context/internal/compaction/one-shot";
+import type { CompactionResult, LayerSizes } from "compact-context/internal/compaction/report";
+import type { Format, Message } from "compact-context/internal/messages/message";
+import type { Archive } from "compact-context/internal/storage/archive";
+import { archiveId } from "compact-context/internal/storage/archive-line";
+import type { Summarizer } from "compact-context/internal/summarizers/summarizer";
+import { sessionArchive } from "./archive.ts";
+import { stemOf } from "./files/source.ts";
+import { sizesOf } from "./layers.ts";
+import type { CliPorts } from "./ports.ts";
+import type { Progress } from "./progress.ts";
+import type { Settings } from "./settings.ts";
+import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
+import { fatesToStore } from "./view/stored-record.ts";
+
+export interface Job {
+  readonly transcript: Transcript;
+  readonly settings: Settings;
+  readonly archive: Archive;
+  readonly progress: Progress;
+  readonly ports: CliPorts;
+  /** Asked first for the summary; the built-in one when left out. */
+  readonly summarizer?: Summarizer | undefined;
+}
+
+/** A transcript that was compacted, or one that was small enough already. */
+export interface Outcome {
+  readonly result: CompactionResult<Message>;
+  readonly sessionId: string;
+  /** False where the list is small enough already, or all of it must stay. */
+  readonly changed: boolean;
+  readonly layersBefore: LayerSizes;
+  readonly layersAfter: LayerSizes;
+  /** Milliseconds from the read transcript to the archived, compacted list. */
+  readonly elapsedMs: number;
+}
+
+/** What the archive calls the session: its own id, or its file's name. */
+export function sessionIdOf(transcript: Transcript): string {
+  return transcript.sessionId ?? stemOf(transcript.name ?? "session");
+}
+
+/** Archives and compacts; throws as `compact` does. */
+export async function runJob({
+  transcript,
+  settings,
+  archive,
+  progress,
+  ports,
+  summarizer,
+}: Job): Promise<Outcome> {
+  const started = ports.clock();
+  const sessionId = sessionIdOf(transcript);
+  const { config, counter, strategy } = settings;
+  const saver = sessionArchive(archive, sessionId);
+  progress.show("planning");
+  try {
+    const result = await compact<Message>(transcript.messages, {
+      ...requestOf(transcript, settings),
+      strategy,
+      fallback: config.summarizer.fallback,
+      clock: ports.clock,
+      ...(summarizer === undefined ? {} : { summarizer }),
+      archive: {
+        save: async (messages) => {
+          progress.show("archiving the originals");
+          const saved = await saver.save(messages);
+          progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
+          return saved;
+        },
+      },
+    });
+    const { report } = result;
+    const before = report.compacted
+      ? report.layers.before
+      : sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
+    await saveRecord(archive, { transcript, sessionId, settings, result, at: ports.now().toISOString() });
+    return {
+      result,
+      sessionId,
+      changed: report.plan?.entries.some((entry) => entry.action !== "keep") === true,
+      layersBefore: before,
+      layersAfter: report.compacted ? report.layers.after : before,
+      elapsedMs: ports.clock() - started,
+    };
+  } finally {
+    progress.end();
+  }
+}
+
+/** What planning and compacting are told alike. */
+export function requestOf(
+  transcript: Transcript,
+  settings: Settings,
+): Pick<Settings, "onOverflow"> & {
+  maxTokens: number;
+  targetTokens: number;
+  policy: Settings["config"]["policy"];
+  models: Settings["config"]["models"];
+  archiveId(message: Message): string;
+  format?: Format;
+  model?: string;
+  system?: string;
+  tools?: readonly unknown[];
+  maxSummaryTokens?: number;
+} {
+  const { config, budget, target, model, onOverflow } = settings;
+  const { maxSummaryTokens } = config.summarizer;
+  return {
+    maxTokens: budget,
+    targetTokens: target,
+    policy: config.policy,
+    onOverflow,
+    models: config.models,
+    archiveId,
+    ...(transcript.list === undefined ? {} : { format: transcript.list }),
+    ...(model === undefined ? {} : { model }),
+    ...(transcript.system === undefined ? {} : { system: transcript.system }),
+    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
+    ...(maxSummaryTokens === undefined ? {} : { maxSummaryTokens }),
+  };
+}
+
+/** What a writer needs; undefined where nothing was done. */
+export function compactedSession({ result, changed }: Outcome): CompactedSession | undefined {
+  const { report, summary } = result;
+  if (!changed) return undefined;
+  return {
+    messages: result.messages,
+    tokensBefore: report.tokensBefore,
+    tokensAfter: report.tokensAfter,
+    ...(summary === undefined || report.summaryVersion === undefined
+      ? {}
+      : { summary: { text: summary, version: report.summaryVersion } }),
+  };
+}
+
+/** What became of the archived list, beside it: the summary, and the fate of each message. */
+async function saveRecord(
+  archive: Archive,
+  more: {
+    readonly transcript: Transcript;
+    readonly sessionId: string;
+    readonly settings: Settings;
+    readonly result: CompactionResult<Message>;
+    readonly at: string;
+  },
+): Promise<void> {
+  const { report, summary } = more.result;
+  const { system, tools } = more.transcript;
+  const { counter, model, strategy } = more.settings;
+  if (report.plan === undefined || report.archive === undefined) return;
+  await archive.saveSummary(more.sessionId, report.archive.step, {
+    ...(summary === undefined ? {} : { version: report.summaryVersion, text: summary }),
+    strategy,
+    summarizer: report.summarizer ?? "none",
+    at: more.at,
+    ...(model === undefined ? {} : { model }),
+    tokens: report.summaryTokens,
+    tokensBefore: report.tokensBefore,
+    tokensAfter: report.tokensAfter,
+    fixedTokens: {
+      system: counter.countSystem(system) + counter.perRequest,
+      tools: counter.countTools(tools),
+    },
+    fates: fatesToStore(report.plan.entries),
+  });
+}

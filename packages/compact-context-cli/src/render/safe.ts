@@ -1,0 +1,26 @@
+import { escapeControl, replaceUnseen } from "compact-context/internal/tracing/escape";
+
+/** Text of others on one line: white space joined, everything a terminal would act on made visible. */
+export function oneLine(text: string): string {
+  return escapeControl(text.replace(/[ \t\r\n]+/g, " ").trim());
+}
+
+/** The beginning of a text on one line; only that much of it is looked at. */
+export function firstWords(text: string, characters = 400): string {
+  return oneLine(text.slice(0, characters).replace(/[\ud800-\udbff]$/, ""));
+}
+
+/** The value as JSON that is safe to print to a terminal: who parses it gets the same value. */
+export function safeJson(value: unknown): string {
+  return replaceUnseen(JSON.stringify(value, undefined, 2), (character) =>
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    ).join(""),
+  );
+}
+
+/** Text of others as lines that are safe to print; tabs become spaces. */
+export function safeLines(text: string): string[] {
+  return escapeControl(text.replaceAll("\r\n", "\n")).replaceAll("\t", "  ").split("\n");
+}

@@ -1,0 +1,111 @@
+import { dollarsOf } from "compact-context/internal/tokens/dollars";
+import { type CacheRequest, type CacheSegment, type CacheUse, createCache, tokensOf } from "./cache.ts";
+import type { PlayedCall } from "./policies.ts";
+import type { PricedModel } from "./prices.ts";
+import type { RecordedSession } from "./session.ts";
+
+/** What a session comes to under one policy. */
+export interface PolicyCost {
+  readonly name: string;
+  readonly calls: number;
+  /** Calls whose request does not begin with the whole request before. */
+  readonly rewrites: number;
+  /** Calls that the model would refuse: their request is larger than its window. */
+  readonly overWindow: number;
+  /** Prompt tokens of all calls; those of summarizing calls are beside them. */
+  readonly promptTokens: number;
+  readonly meanTokens: number;
+  readonly summarizingCalls: number;
+  readonly summarizingTokens: number;
+  /** Prompt tokens by where they came from; undefined where the model's cache is not known. */
+  readonly use: CacheUse | undefined;
+  /** Dollars of the whole session, summarizing calls included; undefined where a price is not known or a call is refused. */
+  readonly dollars: number | undefined;
+  /** What a prompt token cost on average, answers left out, as a share of the list price of input. */
+  readonly priceFactor: number | undefined;
+}
+
+export interface CostTally {
+  /** Hears the calls of the session in order. */
+  add(call: PlayedCall): void;
+  cost(): PolicyCost;
+}
+
+/** Adds up what a policy costs, call by call. */
+export function createCostTally(name: string, session: RecordedSession, model: PricedModel): CostTally {
+  const cache = model.rules === undefined ? undefined : createCache(model.rules);
+  const sums = { calls: 0, rewrites: 0, overWindow: 0, promptTokens: 0 };
+  const summarizing = { calls: 0, tokens: 0 };
+  const use = { cached: 0, written: 0, uncached: 0 };
+  let dollars: number | undefined = 0;
+  let answers: number | undefined = 0;
+  let previous: readonly CacheSegment[] = [];
+
+  const pay = (request: CacheRequest, outputTokens: number): CacheUse | undefined => {
+    const found = cache?.(request);
+    dollars = plus(dollars, found === undefined ? undefined : dollarsOf(found, outputTokens, model));
+    return found;
+  };
+
+  return {
+    add({ segments, summarizing: own }) {
+      const { time = 0, outputTokens = 0 } = session.calls[sums.calls] ?? {};
+      if (own !== undefined) {
+        summarizing.calls += 1;
+        summarizing.tokens += tokensOf(own.segments);
+        pay({ segments: own.segments, breakpoints: [], time }, own.outputTokens);
+      }
+      const tokens = tokensOf(segments);
+      const found = pay({ segments, breakpoints: breakpointsOf(segments, session), time }, outputTokens);
+      answers = plus(answers, found === undefined ? undefined : answerDollars(found, outputTokens, model));
+      use.cached += found?.cached ?? 0;
+      use.written += found?.written ?? 0;
+      use.uncached += found?.uncached ?? 0;
+      sums.calls += 1;
+      sums.promptTokens += tokens;
+      sums.rewrites += beginsWith(segments, previous) ? 0 : 1;
+      sums.overWindow += tokens > session.window ? 1 : 0;
+      previous = segments;
+    },
+    cost: () => {
+      const paid = sums.overWindow > 0 ? undefined : dollars;
+      const prompts = paid === undefined || answers === undefined ? undefined : paid - answers;
+      return {
+        name,
+        ...sums,
+        meanTokens: sums.promptTokens / Math.max(1, sums.calls),
+        summarizingCalls: summarizing.calls,
+        summarizingTokens: summarizing.tokens,
+        use: cache === undefined ? undefined : { ...use },
+        dollars: paid,
+        priceFactor: prompts === undefined ? undefined : factorOf(prompts, sums.promptTokens, model),
+      };
+    },
+  };
+}
+
+function factorOf(dollars: number, tokens: number, { prices }: PricedModel): number | undefined {
+  const listed = (tokens * (prices.in ?? 0)) / 1_000_000;
+  return listed === 0 ? undefined : dollars / listed;
+}
+
+/** The part of a call's price that its answer has; the size of the prompt decides which tier it is in. */
+function answerDollars(use: CacheUse, outputTokens: number, model: PricedModel): number | undefined {
+  const whole = dollarsOf(use, outputTokens, model);
+  const prompt = dollarsOf(use, 0, model);
+  return whole === undefined || prompt === undefined ? undefined : whole - prompt;
+}
+
+/** One behind what never changes at the front, one behind everything: what agents commonly set. */
+function breakpointsOf(segments: readonly CacheSegment[], { headLength }: RecordedSession): number[] {
+  const last = segments.length - 1;
+  return headLength > 0 && headLength <= last ? [headLength - 1, last] : [last];
+}
+
+function beginsWith(segments: readonly CacheSegment[], start: readonly CacheSegment[]): boolean {
+  return start.every((segment, index) => segments[index]?.hash === segment.hash);
+}
+
+function plus(sum: number | undefined, more: number | undefined): number | undefined {
+  return sum === undefined || more === undefined ? undefined : sum + more;
+}

@@ -1,0 +1,121 @@
+import { CompactManager } from "compact-context/internal/compaction/manager";
+import type { CompactionResult } from "compact-context/internal/compaction/report";
+import type { Message } from "compact-context/internal/messages/message";
+import type { StorageDriver } from "compact-context/internal/storage/driver";
+import type { Exporter } from "compact-context/internal/tracing/event";
+import { createMemoryDriver } from "compact-context/storage/memory";
+import type { Settings } from "../settings.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
+import { type CacheSegment, tokensOf } from "./cache.ts";
+import type { PricedModel } from "./prices.ts";
+import type { RecordedSession } from "./session.ts";
+
+export interface ReplayPorts {
+  clock(): number;
+  onWarning(text: string): void;
+  /** Hears how far the replay is, 0 to 1. */
+  onProgress(share: number): void;
+  /** Looks on while the session is played as configured. */
+  readonly watcher?: ReplayWatcher;
+}
+
+/** Somebody who looks at a replay while it runs. */
+export interface ReplayWatcher {
+  /** Every message of the session: the raw lists begin with them, and are these very objects. */
+  readonly history: readonly Message[];
+  /** Where the originals go. */
+  readonly storage: StorageDriver;
+  readonly exporter: Exporter;
+  /** After each call; the replay goes on when it resolves. */
+  hear(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): Promise<void>;
+}
+
+/** Everything that one run over the session needs. */
+export interface Stage {
+  readonly transcript: Transcript;
+  readonly settings: Settings;
+  readonly ports: ReplayPorts;
+  readonly session: RecordedSession;
+  readonly model: PricedModel;
+}
+
+/** What the manager calls the session. */
+export const REPLAYED = "replay";
+
+type Played = { readonly call: number; readonly elapsedMs: number };
+/** Hears each call: the raw list, and what the manager made of it. */
+export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, played: Played) => void;
+
+/** One manager, one preflight per call; with `whileCold` a rewrite besides where the cache has lapsed anyway. */
+export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
+  const { transcript, settings, ports, session } = stage;
+  const watcher = whileCold ? undefined : ports.watcher;
+  const manager = managerOf(stage, watcher, whileCold);
+  const { targetContextTokens: target } = settings.config.policy;
+  const request = {
+    // Neutral messages do not say it, and a model that is not known is counted by it.
+    ...(transcript.list === undefined ? {} : { format: transcript.list }),
+    ...(transcript.system === undefined ? {} : { system: transcript.system }),
+    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
+  };
+  for (const [number, { end }] of session.calls.entries()) {
+    const raw = session.messages.slice(0, end);
+    const before = ports.clock();
+    let result = await manager.preflight<Message>(REPLAYED, raw, request);
+    if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
+      const aim = target === undefined ? {} : { targetTokens: target };
+      result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, ...aim });
+    }
+    const elapsedMs = ports.clock() - before;
+    hear(raw, result, { call: number + 1, elapsedMs });
+    await watcher?.hear(raw, result, elapsedMs);
+  }
+  // What was told to the watcher is on its way until then.
+  await manager.flush();
+}
+
+function managerOf(
+  { settings, ports }: Stage,
+  watcher: ReplayWatcher | undefined,
+  whileCold: boolean,
+): CompactManager {
+  return new CompactManager(managerConfig(settings), {
+    storage: watcher?.storage ?? createMemoryDriver(),
+    exporters: watcher === undefined ? [] : [watcher.exporter],
+    clock: ports.clock,
+    onWarning: whileCold ? () => undefined : ports.onWarning,
+  });
+}
+
+/** Share of the window from which a rewrite on a lapsed cache is tried. */
+const COLD_ABOVE = 0.5;
+
+/** True for a call that opens a turn after a pause in which the whole cache lapsed, with a list worth rewriting. */
+export function opensCold({ session, model }: Stage, number: number, messages: readonly Message[]): boolean {
+  const [before, call] = [session.calls[number - 1], session.calls[number]];
+  if (before === undefined || call === undefined || model.rules === undefined) return false;
+  if (!call.opensTurn || call.time - before.time <= model.rules.lifetime) return false;
+  const tokens = tokensOf(segmentsOf(messages, session));
+  return model.rules.kind !== "none" && tokens > session.window * COLD_ABOVE;
+}
+
+/** The request that such a list makes. */
+export function segmentsOf(messages: readonly Message[], session: RecordedSession): CacheSegment[] {
+  return [...session.fixed, ...messages.map(session.segmentOf)];
+}
+
+function managerConfig({
+  config,
+  model,
+  window,
+  onOverflow,
+  strategy,
+}: Settings): ConstructorParameters<typeof CompactManager>[0] {
+  return {
+    ...config,
+    ...(model === undefined ? {} : { model }),
+    maxContextTokens: window,
+    policy: { ...config.policy, onOverflow, strategy },
+    storage: { ...config.storage, kind: "memory" },
+  };
+}

@@ -1,0 +1,257 @@
+import type { Message } from "compact-context/internal/messages/message";
+import { decodeReadable } from "./decode.ts";
+import { isRecord, type JsonRecord, listOf, numberOf, optional, stringOf } from "./json.ts";
+import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
+import type { EarlierCompaction, ReadLog, Segment, UsageRecord } from "./transcript.ts";
+
+/** Fields that every record of a session repeats. */
+export type ClaudeEnvelope = JsonRecord;
+
+/** A record reduced to its place in the tree and the API message it carries. */
+export interface ClaudeRecord {
+  readonly uuid: string;
+  readonly parent: string | null;
+  readonly logicalParent?: string;
+  /** The record before it in the file: stands in for a parent that the file does not hold. */
+  readonly previous: string | undefined;
+  readonly sidechain: boolean;
+  /** `link`: carries no context, but others hang on it. `summary`: the text that replaced what came before. */
+  readonly kind: "user" | "assistant" | "summary" | "boundary" | "link";
+  readonly message?: JsonRecord;
+  readonly synthetic?: boolean;
+  readonly timestamp?: string;
+}
+
+type Records = ReadonlyMap<string, ClaudeRecord>;
+
+/** The conversation that Claude Code would resume, with the stretches before its compactions. */
+export function claudeSegments(
+  records: Records,
+  log: ReadLog,
+): {
+  readonly segments: readonly Segment[];
+  readonly usage: readonly UsageRecord[];
+  readonly model: string | undefined;
+  readonly lastUuid: string | undefined;
+} {
+  const all = [...records.values()];
+  const leaf = all.findLast((record) => record.kind !== "link");
+  const chains = leaf === undefined ? [] : liveChains(records, leaf, log);
+  const stretches = chains.map((chain, index) => {
+    // Copies made by a later compaction carry the ids of the originals: look no further than its boundary.
+    const end = chains[index + 1]?.at(-1);
+    const start = chain.at(-1);
+    const from = start?.kind === "boundary" ? all.indexOf(start) : 0;
+    return withSiblings(chain, all.slice(from, end === undefined ? all.length : all.indexOf(end)));
+  });
+  const included = new Set(stretches.flat());
+  log.leaveOut("abandoned branch", all.filter((record) => isTurn(record) && !included.has(record)).length);
+  const lastUuid = all.findLast((record) => !record.sidechain)?.uuid;
+  return { ...decodeStretches(stretches.map(groupRecords), log), lastUuid };
+}
+
+function isTurn(record: ClaudeRecord): boolean {
+  return record.kind === "user" || record.kind === "assistant" || record.kind === "summary";
+}
+
+/** The chains of records between compactions, oldest chain first; each begins with its newest record and ends with its boundary. */
+function liveChains(records: Records, leaf: ClaudeRecord, log: ReadLog): ClaudeRecord[][] {
+  const chains: ClaudeRecord[][] = [];
+  const seen = new Set<ClaudeRecord>();
+  let current: ClaudeRecord | undefined = leaf;
+  while (current !== undefined && !seen.has(current)) {
+    const chain: ClaudeRecord[] = [];
+    let before: ClaudeRecord | undefined = current;
+    while (before !== undefined && !seen.has(before)) {
+      seen.add(before);
+      chain.push(before);
+      if (before.kind === "boundary") break;
+      before = parentOf(records, before, log);
+    }
+    chains.unshift(chain);
+    const boundary = chain.at(-1);
+    current = boundary?.kind === "boundary" ? beforeBoundary(records, boundary) : undefined;
+  }
+  return chains;
+}
+
+function parentOf(records: Records, record: ClaudeRecord, log: ReadLog): ClaudeRecord | undefined {
+  if (record.parent === null) return undefined;
+  const parent = records.get(record.parent);
+  if (parent !== undefined) return parent;
+  log.problem({
+    message: `record ${record.uuid} follows ${record.parent}, which the file does not hold; it was placed after the record before it`,
+  });
+  return record.previous === undefined ? undefined : records.get(record.previous);
+}
+
+function beforeBoundary(records: Records, boundary: ClaudeRecord): ClaudeRecord | undefined {
+  const logical = boundary.logicalParent === undefined ? undefined : records.get(boundary.logicalParent);
+  return logical ?? (boundary.previous === undefined ? undefined : records.get(boundary.previous));
+}
+
+/**
+ * Parallel calls fork the tree: the other blocks of an answer and the results of their calls hang beside the chain
+ * and belong to it, as Claude Code itself has it. In file order.
+ */
+function withSiblings(chain: readonly ClaudeRecord[], all: readonly ClaudeRecord[]): ClaudeRecord[] {
+  const live = new Set(chain);
+  const answers = new Set(chain.map(answerId).filter((id) => id !== undefined));
+  const spoken = all.filter(
+    (record) => record.kind === "assistant" && (live.has(record) || answers.has(answerId(record) ?? "")),
+  );
+  const calls = new Set(spoken.flatMap(callIds));
+  const members = new Set([...chain, ...spoken]);
+  return all.filter((record) => members.has(record) || resultIds(record).some((id) => calls.has(id)));
+}
+
+function answerId(record: ClaudeRecord): string | undefined {
+  return record.kind === "assistant" ? stringOf(record.message?.id) : undefined;
+}
+
+function callIds(record: ClaudeRecord): unknown[] {
+  return blocksOf(record).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+}
+
+function blocksOf(record: ClaudeRecord): readonly JsonRecord[] {
+  return listOf(record.message?.content).filter(isRecord);
+}
+
+function resultIds(record: ClaudeRecord): unknown[] {
+  return blocksOf(record).flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []));
+}
+
+/** Records that make one API message. */
+interface Group {
+  readonly first: ClaudeRecord;
+  native: JsonRecord;
+  /** The results of this answer's calls. */
+  results?: Group;
+}
+
+interface Stretch {
+  readonly boundary: ClaudeRecord | undefined;
+  readonly groups: readonly Group[];
+}
+
+/** File order is not API order: blocks of one answer are joined, and all its results follow it in one message. */
+function groupRecords(records: readonly ClaudeRecord[]): Stretch {
+  const groups: Group[] = [];
+  const answers = new Map<string, Group>();
+  const callers = new Map<unknown, Group>();
+  for (const record of records) {
+    if (record.kind === "assistant") addAnswer(record, { groups, answers, callers });
+    else if (isTurn(record)) addUser(record, groups, callers);
+  }
+  const ordered = groups.flatMap((group) => (group.results === undefined ? [group] : [group, group.results]));
+  return { boundary: records.find((record) => record.kind === "boundary"), groups: ordered };
+}
+
+interface Grouping {
+  readonly groups: Group[];
+  readonly answers: Map<string, Group>;
+  readonly callers: Map<unknown, Group>;
+}
+
+function addAnswer(record: ClaudeRecord, { groups, answers, callers }: Grouping): void {
+  const message = record.message ?? {};
+  const id = stringOf(message.id);
+  let group = id === undefined ? undefined : answers.get(id);
+  if (group === undefined) {
+    group = { first: record, native: message };
+    groups.push(group);
+    if (id !== undefined) answers.set(id, group);
+  } else {
+    const content = [...asBlocks(group.native.content), ...asBlocks(message.content)];
+    group.native = { ...group.native, ...message, content };
+  }
+  for (const id of callIds(record)) callers.set(id, group);
+}
+
+function addUser(record: ClaudeRecord, groups: Group[], callers: ReadonlyMap<unknown, Group>): void {
+  const message = record.message ?? {};
+  const caller = resultIds(record)
+    .map((id) => callers.get(id))
+    .find((group) => group !== undefined);
+  if (caller === undefined) groups.push({ first: record, native: message });
+  else if (caller.results === undefined) caller.results = { first: record, native: message };
+  else {
+    const content = [...asBlocks(caller.results.native.content), ...asBlocks(message.content)];
+    caller.results.native = { ...caller.results.native, content };
+  }
+}
+
+function asBlocks(content: unknown): readonly unknown[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
+}
+
+function decodeStretches(
+  all: readonly Stretch[],
+  log: ReadLog,
+): {
+  segments: Segment[];
+  usage: UsageRecord[];
+  model: string | undefined;
+} {
+  const natives = all.flatMap((stretch) => stretch.groups.map((group) => group.native));
+  // Decoded as one list, so that ids stay unique over the whole session.
+  const { messages, unreadable } = decodeReadable("anthropic", natives, "messages", log);
+  const stretches = all.map(({ boundary, groups }) => ({
+    boundary,
+    groups: groups.filter((group) => !unreadable.has(group.native)),
+  }));
+  const segments: Segment[] = [];
+  const usage: UsageRecord[] = [];
+  const seen = new Set<unknown>();
+  let model: string | undefined;
+  let start = 0;
+  stretches.forEach((stretch, segment) => {
+    const own = stretch.groups.map((group, index) => finishMessage(messages[start + index], group));
+    start += stretch.groups.length;
+    const carried = segment === 0 ? 0 : carriedCount(stretch.groups, seen);
+    stretch.groups.forEach((group, index) => {
+      for (const mark of marksOf(group)) seen.add(mark);
+      if (group.first.kind !== "assistant") return;
+      model = stringOf(group.native.model) ?? model;
+      const record = usageRecord("anthropic", group.native.usage, { segment, index });
+      if (record !== undefined && index >= carried) usage.push(record);
+    });
+    const messagesOfSegment = own.filter((message) => message !== undefined);
+    const next = stretches[segment + 1]?.boundary;
+    const one = { messages: messagesOfSegment, carried };
+    if (next === undefined) segments.push(one);
+    else endSegment(segments, one, compactionOf(next));
+  });
+  return { segments, usage, model };
+}
+
+function compactionOf(boundary: ClaudeRecord): Omit<EarlierCompaction, "at"> {
+  return { kind: "summary", ...optional("tokensBefore", numberOf(boundary.message?.preTokens)) };
+}
+
+/** The summary and the run of messages at the beginning that an earlier stretch already holds: copies. */
+function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): number {
+  const firstNew = groups.findIndex(
+    (group) => group.first.kind !== "summary" && !marksOf(group).some((mark) => seen.has(mark)),
+  );
+  return firstNew < 0 ? groups.length : firstNew;
+}
+
+/** What identifies a message wherever it is copied to: the provider's ids, or what it says. */
+function marksOf(group: Group): unknown[] {
+  if (group.first.kind === "assistant") return [group.native.id].filter((id) => id !== undefined);
+  const ids = resultIds(group.first);
+  return ids.length > 0 ? ids : [`says ${JSON.stringify(group.native.content)}`];
+}
+
+function finishMessage(message: Message | undefined, group: Group): Message | undefined {
+  if (message === undefined) return undefined;
+  const { first } = group;
+  const identified = first.kind === "assistant" ? message : { ...message, id: first.uuid };
+  const ours =
+    first.kind === "summary" || first.kind === "user" ? withSummaryVersion(identified) : identified;
+  return withMeta(ours, {
+    timestamp: first.timestamp,
+    synthetic: first.synthetic === true || first.kind === "summary" ? true : undefined,
+  });
+}

@@ -1,0 +1,64 @@
+import { CompactError } from "compact-context/internal/errors";
+import { aider } from "./aider.ts";
+import { agentDojo, inspectAi, openHands, tau2Bench, tauBench } from "./benchmarks.ts";
+import { claudeCode } from "./claude-code.ts";
+import { cline } from "./cline.ts";
+import { codex } from "./codex.ts";
+import { copilotCli } from "./copilot-cli.ts";
+import { geminiCli } from "./gemini-cli.ts";
+import { langchainRecording } from "./langchain.ts";
+import { moatless } from "./moatless.ts";
+import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
+import { plainFormat } from "./plain.ts";
+import { sweAgent } from "./swe-agent.ts";
+import type { DocumentFormat, RecordFormat, TranscriptFormat } from "./transcript.ts";
+import { whoAndWhen } from "./who-and-when.ts";
+
+/** Formats of records, one a line. */
+export const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli];
+
+/** Formats of one document; the first that recognises it reads it, so plain lists come last. */
+export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [
+  aider,
+  geminiCli,
+  opencode,
+  moatless,
+  sweAgent,
+  whoAndWhen,
+  tauBench,
+  tau2Bench,
+  agentDojo,
+  inspectAi,
+  openHands,
+  cline,
+  langchainRecording,
+  plainFormat("openai-chat"),
+  plainFormat("anthropic"),
+  plainFormat("openai-responses"),
+  plainFormat("openai-agents"),
+  plainFormat("gemini"),
+  plainFormat("ai-sdk"),
+  plainFormat("langchain"),
+  plainFormat("pi"),
+];
+
+/** Every name that `readTranscript` takes. */
+export const TRANSCRIPT_FORMATS: readonly TranscriptFormat[] = [
+  ...new Set([...RECORD_FORMATS, ...DOCUMENT_FORMATS].map((one) => one.format)),
+];
+
+/** The readers that bear this name; throws `UnknownFormat` when there are none. */
+export function readersOf(format: TranscriptFormat): {
+  readonly records: RecordFormat | undefined;
+  readonly documents: readonly DocumentFormat[];
+} {
+  const records = RECORD_FORMATS.find((one) => one.format === format);
+  const documents = DOCUMENT_FORMATS.filter((one) => one.format === format);
+  if (records === undefined && documents.length === 0) {
+    throw new CompactError("UnknownFormat", `there is no transcript format "${String(format)}"`, {
+      hint: `Use one of ${TRANSCRIPT_FORMATS.join(", ")}, or leave the format out to have it detected.`,
+    });
+  }
+  return { records, documents };
+}

@@ -1,0 +1,174 @@
+import {
+  type Message,
+  messageText,
+  type Part,
+  resultText,
+  toolCalls,
+  toolResults,
+} from "compact-context/internal/messages/message";
+import { documentChunks, layoutOf } from "./document.ts";
+import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
+import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { singleSegment, usageRecord } from "./session.ts";
+import type { DocumentFormat, ReadLog, Session, UsageRecord, WritePorts } from "./transcript.ts";
+
+/** Gemini CLI's chat files (`~/.gemini/tmp/<hash>/chats`). */
+export const geminiCli: DocumentFormat = {
+  format: "gemini-cli",
+  recognises: (value) =>
+    isRecord(value) && typeof value.projectHash === "string" && Array.isArray(value.messages),
+  read: ({ value, text }, log) => readGeminiCli(recordOf(value), text, log),
+};
+
+function readGeminiCli(container: JsonRecord, text: string, log: ReadLog): Session {
+  const entries = readableEntries(listOf(container.messages), "messages", log).map(recordOf);
+  const segments = singleSegment(messagesFrom(entries.filter(isTurn).flatMap(readEntry)));
+  const live = segments[0]?.messages ?? [];
+  const notices = noticesAfter(entries, log);
+  const layout = layoutOf(text);
+  return {
+    format: "gemini-cli",
+    segments,
+    usage: usageOf(live),
+    leftOut: log.leftOut(),
+    ...optional(
+      "model",
+      entries.map((entry) => stringOf(entry.model)).findLast((model) => model !== undefined),
+    ),
+    ...optional("sessionId", stringOf(container.sessionId)),
+    ...optional("title", stringOf(container.summary)),
+    write: (compacted, ports) => ({
+      mode: "replace",
+      chunks: documentChunks(
+        {
+          ...container,
+          messages: rebuildEntries(live, compacted.messages, (group, original) =>
+            original === undefined ? freshEntry(group, ports) : rewriteEntry(original, group),
+          ).flatMap((entry) => [entry, ...(notices.get(entry) ?? [])]),
+        },
+        layout,
+      ),
+    }),
+  };
+}
+
+/** Notices of the program (`info`, `error`, `warning`) stand in the list but are shown to the person only. */
+function isTurn(entry: JsonRecord): boolean {
+  return entry.type === "user" || entry.type === "gemini";
+}
+
+/** Notices, by the turn they follow: they are written back when it is. */
+function noticesAfter(
+  entries: readonly JsonRecord[],
+  log: ReadLog,
+): ReadonlyMap<unknown, readonly JsonRecord[]> {
+  const notices = new Map<unknown, JsonRecord[]>();
+  let turn: JsonRecord | undefined;
+  for (const entry of entries) {
+    if (isTurn(entry)) turn = entry;
+    else {
+      log.leaveOut(`notice ${String(entry.type)}`);
+      notices.set(turn, [...(notices.get(turn) ?? []), entry]);
+    }
+  }
+  return notices;
+}
+
+function readEntry(entry: JsonRecord): Reading[] {
+  const type = entry.type;
+  const meta = { timestamp: stringOf(entry.timestamp), model: stringOf(entry.model) };
+  const thoughts = listOf(entry.thoughts).map(recordOf).map(readThought);
+  const calls = callsOf(entry);
+  const parts = [...thoughts, ...textParts(textOf(entry.content)), ...calls.map(callPart)];
+  const results = calls.flatMap(resultParts);
+  const role = type === "gemini" ? "assistant" : "user";
+  const own: Reading = { role, parts, native: entry, id: stringOf(entry.id), meta };
+  if (results.length === 0) return [own];
+  return [own, { role: "tool", parts: results, native: entry, id: `${own.id ?? "message"}:results`, meta }];
+}
+
+function readThought(thought: JsonRecord): Part {
+  const words = [stringOf(thought.subject), stringOf(thought.description)];
+  return { type: "reasoning", text: words.filter((word) => word !== undefined).join("\n") };
+}
+
+interface IdentifiedCall {
+  readonly call: JsonRecord;
+  readonly id: string;
+}
+
+/** The calls of an answer; one without an id is told by its place. */
+function callsOf(entry: JsonRecord): IdentifiedCall[] {
+  const calls = listOf(entry.toolCalls).map(recordOf);
+  const answer = stringOf(entry.id) ?? "message";
+  return calls.map((call, index) => ({ call, id: stringOf(call.id) ?? `${answer}:call-${index + 1}` }));
+}
+
+function callPart({ call, id }: IdentifiedCall): Part {
+  return {
+    type: "toolCall",
+    id,
+    name: stringOf(call.name) ?? "",
+    arguments: call.args,
+  };
+}
+
+function resultParts({ call, id }: IdentifiedCall): Part[] {
+  const result = call.result;
+  if (result === undefined || result === null) return [];
+  const failed = call.status === "error";
+  return [
+    {
+      type: "toolResult",
+      id,
+      content: outputOf(result),
+      ...optional("name", stringOf(call.name)),
+      ...(failed ? { isError: true } : {}),
+    },
+  ];
+}
+
+function outputOf(result: unknown): string {
+  const pieces = listOf(result).map((piece) => {
+    const response = recordOf(recordOf(recordOf(piece).functionResponse).response);
+    return textOf(response.output ?? response.error ?? recordOf(piece).text ?? piece);
+  });
+  return Array.isArray(result) ? pieces.join("\n") : textOf(result);
+}
+
+function usageOf(messages: readonly Message[]): UsageRecord[] {
+  return messages.flatMap((message, index) => {
+    if (message.role !== "assistant") return [];
+    const record = usageRecord("gemini-cli", recordOf(message.native).tokens, { segment: 0, index });
+    return record === undefined ? [] : [record];
+  });
+}
+
+function freshEntry(group: readonly Message[], ports: WritePorts): JsonRecord {
+  const type = group[0]?.role === "assistant" ? "gemini" : "user";
+  return { id: ports.newId(), timestamp: ports.now(), type, content: group.map(messageText).join("\n") };
+}
+
+function rewriteEntry(original: JsonRecord, group: readonly Message[]): JsonRecord {
+  const own = group.filter((message) => message.role !== "tool");
+  const calls = new Set(group.flatMap(toolCalls).map((call) => call.id));
+  const results = new Map(group.flatMap(toolResults).map((result) => [result.id, resultText(result)]));
+  const thinks = own.some((message) => message.parts.some((part) => part.type === "reasoning"));
+  const { thoughts, toolCalls: old, ...rest } = original;
+  const kept = callsOf(original)
+    .filter(({ id }) => calls.has(id))
+    .map(({ call, id }) => withOutput(call, results.get(id)));
+  return {
+    ...rest,
+    content: own.map(messageText).join("\n"),
+    ...(thinks ? { thoughts } : {}),
+    ...(old === undefined ? {} : { toolCalls: kept }),
+  };
+}
+
+function withOutput(call: JsonRecord, output: string | undefined): JsonRecord {
+  if (output === undefined || output === outputOf(call.result)) return call;
+  const { resultDisplay: _, ...rest } = call;
+  const { id, name } = call;
+  return { ...rest, result: [{ functionResponse: { id, name, response: { output } } }] };
+}

@@ -1,0 +1,116 @@
+import { isObject, jsonText, objectOf } from "compact-context/internal/messages/native";
+
+// What a file holds and what a provider sends is looked at the same way.
+export { isObject as isRecord, jsonText as textOf, objectOf as recordOf };
+
+/** A JSON object, keys unknown. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** Levels of nesting read; deeper values are refused, because code that walks them would overflow the stack. */
+export const MAX_DEPTH = 500;
+
+/** The value as a list; an empty one when it is anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function stringOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** ISO 8601 for milliseconds since 1970; undefined for anything that is no time. */
+export function isoTime(value: unknown): string | undefined {
+  const date = new Date(numberOf(value) ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** `{[key]: value}` when there is a value, `{}` when not: optional properties stay absent. */
+export function optional<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): Partial<Record<Key, Value>> {
+  return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, Value>>);
+}
+
+/** True when the value nests deeper than `MAX_DEPTH`. */
+export function isTooDeep(value: unknown): boolean {
+  let level = childrenOf([[value]]);
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = childrenOf(level);
+  }
+  return false;
+}
+
+function childrenOf(values: readonly unknown[]): object[] {
+  const children: object[] = [];
+  for (const value of values) {
+    if (typeof value !== "object" || value === null) continue;
+    for (const child of Object.values(value)) {
+      if (typeof child === "object" && child !== null) children.push(child);
+    }
+  }
+  return children;
+}
+
+interface ParsedLine {
+  readonly values: readonly unknown[];
+  /** What follows the last value that could be read. */
+  readonly rest: string;
+}
+
+/** The JSON values of one line: usually one, two when a newline between them was lost. */
+export function parseLine(line: string): ParsedLine {
+  try {
+    return { values: [JSON.parse(line)], rest: "" };
+  } catch {
+    return parseGlued(line);
+  }
+}
+
+function parseGlued(line: string): ParsedLine {
+  const values: unknown[] = [];
+  let start = 0;
+  while (start < line.length) {
+    const end = endOfValue(line, start);
+    if (end === undefined) break;
+    try {
+      values.push(JSON.parse(line.slice(start, end)));
+    } catch {
+      break;
+    }
+    start = end;
+    while (/\s/.test(line[start] ?? "")) start += 1;
+  }
+  return { values, rest: line.slice(start) };
+}
+
+/** Index after the object or list that starts at `start`; undefined when it does not end. */
+function endOfValue(line: string, start: number): number | undefined {
+  const marks = /["{}[\]]/g;
+  marks.lastIndex = start;
+  let depth = 0;
+  for (let mark = marks.exec(line); mark !== null; mark = marks.exec(line)) {
+    if (mark[0] === '"') marks.lastIndex = endOfString(line, mark.index);
+    else depth += mark[0] === "{" || mark[0] === "[" ? 1 : -1;
+    if (depth <= 0) return mark.index + 1;
+  }
+  return undefined;
+}
+
+/** Index after the string that starts at `start`, or the end of the line. */
+function endOfString(line: string, start: number): number {
+  let end = line.indexOf('"', start + 1);
+  while (end >= 0 && isEscaped(line, end)) end = line.indexOf('"', end + 1);
+  return end < 0 ? line.length : end + 1;
+}
+
+function isEscaped(line: string, index: number): boolean {
+  let slashes = 0;
+  while (line[index - 1 - slashes] === "\\") slashes += 1;
+  return slashes % 2 === 1;
+}

@@ -1,0 +1,317 @@
+import {
+  argumentsValue,
+  type MediaPart,
+  type Message,
+  messageText,
+  type Part,
+  resultText,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  toolCalls,
+  toolResults,
+} from "compact-context/internal/messages/message";
+import { documentChunks, layoutOf } from "./document.ts";
+import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
+import { isoTime, isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
+import type {
+  CompactedSession,
+  DocumentFormat,
+  ReadLog,
+  Segment,
+  Session,
+  UsageRecord,
+  WritePorts,
+} from "./transcript.ts";
+
+/** `opencode export`: messages of parts, a call and its result being one part. */
+export const opencode: DocumentFormat = {
+  format: "opencode",
+  recognises: (value) =>
+    isRecord(value) &&
+    isRecord(value.info) &&
+    listOf(value.messages).some((one) => Array.isArray(recordOf(one).parts)),
+  read: ({ value, text }, log) => readOpencode(recordOf(value), text, log),
+};
+
+function readOpencode(container: JsonRecord, text: string, log: ReadLog): Session {
+  const entries = readableEntries(listOf(container.messages), "messages", log).map(recordOf);
+  const messages = messagesFrom(entries.flatMap((entry) => readEntry(entry, log)));
+  const segments = segmentsOf(messages);
+  const live = segments.at(-1)?.messages ?? [];
+  const info = recordOf(container.info);
+  const layout = layoutOf(text);
+  return {
+    format: "opencode",
+    segments,
+    usage: segments.flatMap(usageOf),
+    leftOut: log.leftOut(),
+    ...optional(
+      "model",
+      entries.map(modelOf).findLast((model) => model !== undefined),
+    ),
+    ...optional("sessionId", stringOf(info.id)),
+    ...optional("title", stringOf(info.title)),
+    ...optional("cwd", stringOf(info.directory)),
+    write: (compacted, ports) => ({
+      mode: "replace",
+      chunks: documentChunks(
+        { ...container, messages: writeEntries(container, live, { compacted, ports }) },
+        layout,
+      ),
+    }),
+  };
+}
+
+function modelOf(entry: JsonRecord): string | undefined {
+  const info = recordOf(entry.info);
+  return stringOf(info.modelID) ?? stringOf(recordOf(info.model).modelID);
+}
+
+function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
+  const info = recordOf(entry.info);
+  const role = info.role === "assistant" ? "assistant" : "user";
+  const meta = {
+    timestamp: isoTime(recordOf(info.time).created),
+    model: role === "assistant" ? modelOf(entry) : undefined,
+  };
+  const parts: Part[] = [];
+  const results: Part[] = [];
+  const ids = callIds(entry);
+  for (const part of partsOf(entry)) {
+    const callId = ids.get(part);
+    if (callId !== undefined) {
+      parts.push(callOf(part, callId));
+      results.push(...resultOf(part, callId));
+    } else parts.push(...readPart(part, log));
+  }
+  const own: Reading = { role, parts, native: entry, id: stringOf(info.id), meta };
+  if (results.length === 0) return [own];
+  return [own, { role: "tool", parts: results, native: entry, id: `${own.id ?? "message"}:results`, meta }];
+}
+
+function readPart(part: JsonRecord, log: ReadLog): Part[] {
+  switch (part.type) {
+    case "text":
+    case "subtask":
+    case "file":
+      return saidBy(part);
+    case "reasoning":
+      return [{ type: "reasoning", text: stringOf(part.text) ?? "", ...seal(part) }];
+    default:
+      log.leaveOut(`part ${String(part.type)}`);
+      return [];
+  }
+}
+
+/** What a part says or shows; none for an empty text. */
+function saidBy(part: JsonRecord): Part[] {
+  if (part.type === "file") return [fileOf(part)];
+  return textPartsOf(part.type === "text" ? part.text : part.prompt);
+}
+
+function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
+  const lengths = Object.values(recordOf(part.metadata)).map(
+    (provider) => (stringOf(recordOf(provider).reasoningEncryptedContent) ?? "").length,
+  );
+  const opaqueLength = lengths.reduce((sum, length) => sum + length, 0);
+  return opaqueLength === 0 ? {} : { opaqueLength, signed: true };
+}
+
+function excerptOf(part: JsonRecord): string | undefined {
+  return stringOf(recordOf(recordOf(part.source).text).value);
+}
+
+function fileOf(part: JsonRecord): Part {
+  const excerpt = excerptOf(part);
+  if (excerpt !== undefined) return { type: "text", text: excerpt };
+  const url = stringOf(part.url);
+  return {
+    type: "media",
+    mediaType: stringOf(part.mime) ?? "application/*",
+    bytes: 0,
+    ...optional("url", url),
+    ...optional("name", stringOf(part.filename)),
+  };
+}
+
+function callOf(part: JsonRecord, id: string): Part {
+  const input = recordOf(part.state).input;
+  return { type: "toolCall", id, name: stringOf(part.tool) ?? "", arguments: input };
+}
+
+function partsOf(entry: JsonRecord): readonly JsonRecord[] {
+  return listOf(entry.parts).filter(isRecord);
+}
+
+/** The id of each call of a message. Published sessions have ids blotted out, so the same one can stand twice. */
+function callIds(entry: JsonRecord): ReadonlyMap<JsonRecord, string> {
+  const ids = new Map<JsonRecord, string>();
+  const taken = new Set<string>();
+  for (const part of partsOf(entry)) {
+    if (part.type !== "tool") continue;
+    const base = stringOf(part.callID) ?? stringOf(part.id) ?? "call";
+    let id = base;
+    for (let number = 2; taken.has(id); number += 1) id = `${base}-${number}`;
+    taken.add(id);
+    ids.set(part, id);
+  }
+  return ids;
+}
+
+function resultOf(part: JsonRecord, id: string): Part[] {
+  const state = recordOf(part.state);
+  if (state.status === "pending" || state.status === "running") return [];
+  const failed = state.status === "error";
+  const name = stringOf(part.tool);
+  const content = textOf(state.output ?? state.error);
+  return [
+    { type: "toolResult", id, content, ...optional("name", name), ...(failed ? { isError: true } : {}) },
+  ];
+}
+
+/** After a summary OpenCode sends it, with the request for it, and what follows. */
+function segmentsOf(all: readonly Message[]): readonly Segment[] {
+  const messages = all.map(withSummaryVersion);
+  const segments: Segment[] = [];
+  let start = 0;
+  let carried = 0;
+  messages.forEach((message, index) => {
+    if (message.role !== "assistant" || recordOf(recordOf(message.native).info).summary !== true) return;
+    const request = messages[index - 1];
+    const begin = request !== undefined && asksForSummary(request) ? index - 1 : index;
+    endSegment(segments, { messages: messages.slice(start, begin), carried }, { kind: "summary" });
+    start = begin;
+    carried = index + 1 - begin;
+  });
+  return [...segments, { messages: messages.slice(start), carried }];
+}
+
+function asksForSummary(message: Message): boolean {
+  return partsOf(recordOf(message.native)).some((part) => part.type === "compaction");
+}
+
+function usageOf({ messages }: Segment, segment: number): UsageRecord[] {
+  return messages.flatMap((message, index) => {
+    if (message.role !== "assistant") return [];
+    const tokens = recordOf(recordOf(message.native).info).tokens;
+    const record = usageRecord("opencode", tokens, { segment, index });
+    return record === undefined ? [] : [record];
+  });
+}
+
+interface Writing {
+  readonly compacted: CompactedSession;
+  readonly ports: WritePorts;
+}
+
+function writeEntries(
+  container: JsonRecord,
+  live: readonly Message[],
+  { compacted, ports }: Writing,
+): unknown[] {
+  const entries = listOf(container.messages).map(recordOf);
+  return rebuildEntries(live, compacted.messages, (group, original) =>
+    original === undefined
+      ? freshEntry(entries, group, ports)
+      : { ...original, parts: rewriteParts(original, group) },
+  );
+}
+
+/** A message of ours takes what the tool expects to find in `info` from its neighbours of the same role. */
+function freshEntry(
+  entries: readonly JsonRecord[],
+  group: readonly Message[],
+  ports: WritePorts,
+): JsonRecord {
+  const role = group[0]?.role === "user" ? "user" : "assistant";
+  const template = recordOf(entries.find((entry) => recordOf(entry.info).role === role)?.info);
+  const { summary: _, tokens, cost, ...info } = template;
+  const id = `msg_${ports.newId()}`;
+  const zeros =
+    tokens === undefined
+      ? {}
+      : { tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } } };
+  const time = Date.parse(ports.now());
+  const text = group.map(messageText).join("\n");
+  return {
+    info: {
+      ...info,
+      ...zeros,
+      ...(cost === undefined ? {} : { cost: 0 }),
+      id,
+      role,
+      time: { created: time },
+    },
+    parts: [
+      {
+        type: "text",
+        text,
+        id: `prt_${ports.newId()}`,
+        ...optional("sessionID", info.sessionID),
+        messageID: id,
+      },
+    ],
+  };
+}
+
+/** The parts that are still there, each with the text or output it has now. */
+function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[] {
+  const parts = group.flatMap((message) => message.parts);
+  const now: PartsNow = {
+    ids: callIds(original),
+    said: parts.filter((part) => part.type === "text" || part.type === "media"),
+    results: new Map(group.flatMap(toolResults).map((result) => [result.id, result])),
+    calls: new Map(group.flatMap(toolCalls).map((call) => [call.id, call])),
+    hasReasoning: parts.some((part) => part.type === "reasoning"),
+  };
+  const kept = partsOf(original).flatMap((part) => rewritePart(part, now));
+  return [...kept, ...now.said.filter((part) => part.type === "text" && part.text !== "")];
+}
+
+interface PartsNow {
+  readonly ids: ReadonlyMap<JsonRecord, string>;
+  /** Taken one by one as parts come up that show something. */
+  readonly said: (TextPart | MediaPart)[];
+  readonly results: ReadonlyMap<string, ToolResultPart>;
+  readonly calls: ReadonlyMap<string, ToolCallPart>;
+  readonly hasReasoning: boolean;
+}
+
+function rewritePart(part: JsonRecord, now: PartsNow): JsonRecord[] {
+  switch (part.type) {
+    case "text":
+    case "subtask":
+    case "file":
+      return saidBy(part).length === 0 ? [part] : rewriteSaid(part, now.said.shift());
+    case "reasoning":
+      return now.hasReasoning ? [part] : [];
+    case "tool": {
+      const id = now.ids.get(part) ?? "";
+      const call = now.calls.get(id);
+      if (call === undefined) return [];
+      return [{ ...part, state: stateWith(part, argumentsValue(call), now.results.get(id)) }];
+    }
+    default:
+      return [part];
+  }
+}
+
+/** The part with the text it has now; a file that was left out gives way to the words for it. */
+function rewriteSaid(part: JsonRecord, now: TextPart | MediaPart | undefined): JsonRecord[] {
+  if (now === undefined) return [];
+  if (now.type === "media") return [part];
+  const { text } = now;
+  if (part.type !== "file") return [{ ...part, [part.type === "text" ? "text" : "prompt"]: text }];
+  const { id, sessionID, messageID } = part;
+  if (excerptOf(part) === undefined) return [{ id, sessionID, messageID, type: "text", text }];
+  const source = recordOf(part.source);
+  return [{ ...part, source: { ...source, text: { ...recordOf(source.text), value: text } } }];
+}
+
+function stateWith(part: JsonRecord, input: unknown, result: ToolResultPart | undefined): JsonRecord {
+  const state = recordOf(part.state);
+  const field = state.status === "error" ? "error" : "output";
+  return { ...state, input, ...(result === undefined ? {} : { [field]: resultText(result) }) };
+}

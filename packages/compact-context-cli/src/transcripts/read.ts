@@ -1,0 +1,212 @@
+import { CompactError } from "compact-context/internal/errors";
+import { detectListFormat, FORMATS } from "compact-context/internal/messages/codecs";
+import type { Format } from "compact-context/internal/messages/message";
+import { HEAD_LINES, type Layout, layoutOfLines, parseDocument } from "./detect.ts";
+import { DOCUMENT_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
+import { isTooDeep, parseLine } from "./json.ts";
+import { type Chunks, type LineCursor, lineCursor } from "./lines.ts";
+import { createReadLog } from "./log.ts";
+import { readEntryLines } from "./plain.ts";
+import type {
+  Problem,
+  ReadLog,
+  RecordFormat,
+  Session,
+  SourceLine,
+  Transcript,
+  TranscriptFormat,
+} from "./transcript.ts";
+
+export interface ReadOptions {
+  /** What error messages call the file. */
+  readonly name?: string;
+  /** Detected when left out. */
+  readonly format?: TranscriptFormat;
+}
+
+interface Source extends ReadOptions {
+  readonly cursor: LineCursor;
+  readonly log: ReadLog;
+  /** Lines already taken to find out what kind of file it is. */
+  readonly head: readonly string[];
+}
+
+/**
+ * Reads a session file of any known format. Broken lines are reported in `problems` and the rest is read; throws
+ * `UnknownFormat` or `InvalidTranscript` when nothing can be.
+ */
+export async function readTranscript(
+  chunks: Chunks | string,
+  options: ReadOptions = {},
+): Promise<Transcript> {
+  const problems: Problem[] = [];
+  const cursor = lineCursor(chunks);
+  const head = await takeHead(cursor);
+  const source: Source = { ...options, cursor, log: createReadLog(problems), head };
+  const session = await readSession(source);
+  const { segments } = session;
+  return {
+    ...session,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    messages: segments.at(-1)?.messages ?? [],
+    compactions: segments.flatMap((segment) => segment.endedBy ?? []),
+    problems,
+  };
+}
+
+async function takeHead(cursor: LineCursor): Promise<string[]> {
+  const head: string[] = [];
+  while (head.length < HEAD_LINES) {
+    const line = await cursor.next();
+    if (line === undefined) break;
+    head.push(line);
+  }
+  return head;
+}
+
+async function readSession(source: Source): Promise<Session> {
+  const asked = source.format === undefined ? undefined : readersOf(source.format);
+  if (asked?.records !== undefined && asked.documents.length === 0) return readRecords(asked.records, source);
+  const layout = layoutOfLines(source.head, source.head.length < HEAD_LINES);
+  if (layout.kind === "records" && (source.format === undefined || source.format === layout.format.format)) {
+    return readRecords(layout.format, source);
+  }
+  if (layout.kind === "records") throw otherFormat(layout.format.format, source);
+  return readWhole(layout, source);
+}
+
+interface Line {
+  readonly text: string;
+  /** 1-based. */
+  readonly number: number;
+  /** The file ends in this line, without a newline. */
+  readonly cutOff: boolean;
+}
+
+/** The lines of the file, the head first. */
+async function* linesOf({ head, cursor }: Source): AsyncGenerator<Line> {
+  let number = 0;
+  let before: string | undefined;
+  async function* texts(): AsyncGenerator<string> {
+    yield* head;
+    for (let text = await cursor.next(); text !== undefined; text = await cursor.next()) yield text;
+  }
+  for await (const text of texts()) {
+    if (before !== undefined) yield { text: before, number, cutOff: false };
+    number += 1;
+    before = text;
+  }
+  if (before !== undefined) yield { text: before, number, cutOff: !cursor.endedWithNewline() };
+}
+
+/** Every JSON value of the file with its line; what cannot be read is reported. */
+async function* valuesOf(source: Source): AsyncGenerator<{ value: unknown; line: SourceLine }> {
+  for await (const line of linesOf(source)) {
+    if (line.text.trim() === "") continue;
+    const { number } = line;
+    const { values, rest } = parseLine(line.text);
+    const whole = values.length === 1 && rest === "";
+    reportLine(line, { values: values.length, rest }, source.log);
+    for (const value of values) {
+      if (isTooDeep(value)) {
+        source.log.problem({ line: number, message: "nests too deep to be read; left out" });
+        source.log.leaveOut("too deep");
+      } else yield { value, line: { number, whole } };
+    }
+  }
+}
+
+function reportLine(
+  { number, cutOff }: Line,
+  { values, rest }: { readonly values: number; readonly rest: string },
+  log: ReadLog,
+): void {
+  if (values > 1) log.problem({ line: number, message: `${values} records on one line; all were read` });
+  if (rest === "") return;
+  const kept = values > 0 ? "; the record before it was read" : "";
+  log.problem({
+    line: number,
+    message: `${cutOff ? "the last line is cut off" : "not JSON, left out"}${kept}`,
+  });
+  log.leaveOut("broken line");
+}
+
+async function readRecords(format: RecordFormat, source: Source): Promise<Session> {
+  const reader = format.open(source.log);
+  for await (const { value, line } of valuesOf(source)) reader.add(value, line);
+  return guarded(source, () => reader.end(source.cursor.endedWithNewline()));
+}
+
+async function readWhole(layout: Layout, source: Source): Promise<Session> {
+  if (layout.kind === "entries") return readEntries(source);
+  const rest = await source.cursor.rest();
+  const ended = source.cursor.endedWithNewline() || rest !== "";
+  const text = source.head.join("\n") + (ended && source.head.length > 0 ? "\n" : "") + rest;
+  return readDocument(text, source);
+}
+
+/** The lines hold the entries of a list; kept in memory, since the list is what is worked on. */
+async function readEntries(source: Source): Promise<Session> {
+  const entries: unknown[] = [];
+  for await (const { value } of valuesOf(source)) entries.push(value);
+  const asked = source.format === undefined ? detectListFormat(entries) : listFormat(source.format);
+  if (asked === undefined) throw unknownFormat(source);
+  return guarded(source, () => readEntryLines(asked, entries, source.log));
+}
+
+function listFormat(format: TranscriptFormat): Format | undefined {
+  return FORMATS.find((one) => one === format);
+}
+
+function readDocument(text: string, source: Source): Session {
+  const value = parseDocument(text);
+  const readers = source.format === undefined ? DOCUMENT_FORMATS : readersOf(source.format).documents;
+  const recognised = readers.find((reader) => reader.recognises(value));
+  const reader =
+    recognised ?? (source.format === undefined || typeof value === "string" ? undefined : readers.at(-1));
+  if (reader !== undefined) return guarded(source, () => reader.read({ value, text }, source.log));
+  if (typeof value === "string" && /^\s*[[{]/.test(text)) throw brokenJson(text, source);
+  throw unknownFormat(source);
+}
+
+/** Names the file in errors of the codecs. */
+function guarded(source: Source, read: () => Session): Session {
+  try {
+    return read();
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+    throw new CompactError("InvalidTranscript", `${source.name ?? "transcript"}: ${error.message}`, {
+      cause: error,
+      hint: error.hint,
+      ...(error.place === undefined ? {} : { place: error.place }),
+    });
+  }
+}
+
+function brokenJson(text: string, source: Source): CompactError {
+  let reason = "";
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    reason = error instanceof Error ? error.message : "";
+  }
+  return new CompactError("InvalidTranscript", `${source.name ?? "transcript"} is no valid JSON: ${reason}`, {
+    ...(source.name === undefined ? {} : { place: source.name }),
+    hint: "The file may be cut off; export it again, or repair the end by hand.",
+  });
+}
+
+function otherFormat(found: TranscriptFormat, source: Source): CompactError {
+  const name = source.name ?? "transcript";
+  return new CompactError("UnknownFormat", `${name} is a ${found} file, not ${source.format}`, {
+    place: name,
+    hint: `Name the format ${found}, or leave it out to have it detected.`,
+  });
+}
+
+function unknownFormat(source: Source): CompactError {
+  return new CompactError("UnknownFormat", `${source.name ?? "transcript"}: no known transcript format`, {
+    ...(source.name === undefined ? {} : { place: source.name }),
+    hint: `Name the format; known are ${TRANSCRIPT_FORMATS.join(", ")}.`,
+  });
+}

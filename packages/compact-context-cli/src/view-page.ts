@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { CompactError } from "compact-context/internal/errors";
+import { openInBrowser } from "./browser.ts";
+import type { Invocation } from "./command.ts";
+import { readPageFiles } from "./view/page-files.ts";
+import { startViewServer, type ViewServer } from "./view/server.ts";
+import type { ViewStore } from "./view/view-store.ts";
+
+/** What the page shows. */
+export interface Viewed {
+  readonly store: ViewStore;
+  /** Fills the store while the page is served; resolves when no more will come, or goes on until `stopped`. */
+  fill(stopped: AbortSignal, server: ViewServer): Promise<void>;
+}
+
+/** Serves the page until the reader has enough: the exit code. */
+export async function serveView(invocation: Invocation, { store, fill }: Viewed): Promise<number> {
+  const server = await startPage(invocation, store);
+  const stopped = new AbortController();
+  try {
+    const enough = untilStopped(invocation).then(() => stopped.abort());
+    await Promise.all([fill(stopped.signal, server), enough]);
+  } finally {
+    stopped.abort();
+    await server.close();
+  }
+  return 0;
+}
+
+/** Starts the server and prints its link. */
+async function startPage({ flags, ports, terminal }: Invocation, store: ViewStore): Promise<ViewServer> {
+  // With --json the output has room for nothing else.
+  const say = (lines: readonly string[]): void =>
+    flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
+  const server = await startViewServer({
+    ...{ store, files: await readPageFiles(), port: portOf(flags.port) },
+    newSecret: () => randomBytes(32).toString("base64url"),
+    now: ports.clock,
+    renewed: (link) => say(["", "  A new link, for one browser more:", `  ${link}`, ""]),
+  });
+  const link = server.newLink();
+  say([
+    "",
+    `  ${terminal.paint("strong", link)}`,
+    "",
+    "  Opens once, in one browser, on this computer. Ctrl-C ends it.",
+    terminal.paint("faint", `  Events of a running agent: COMPACT_TRACING_ARIADNE=${server.ingestUrl}`),
+    "",
+  ]);
+  if (flags.open === true) await openInBrowser(link).catch((error: unknown) => terminal.warn(String(error)));
+  return server;
+}
+
+/** Resolves on Ctrl-C. */
+function untilStopped({ ports }: Invocation): Promise<void> {
+  return ports.stopped?.() ?? Promise.resolve();
+}
+
+const HIGHEST_PORT = 65_535;
+
+function portOf(given: string | undefined): number {
+  if (given === undefined) return 0;
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (port <= HIGHEST_PORT) return port;
+  throw new CompactError("InvalidUsage", `--port ${given}: no port is called that`, {
+    place: "--port",
+    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out for a port that is free.`,
+  });
+}

@@ -1,0 +1,307 @@
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CompactManager } from "compact-context/internal/compaction/manager";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { main } from "./main.ts";
+import type { CliPorts } from "./ports.ts";
+import type { CompactionView, SessionList, SessionView } from "./view/session-view.ts";
+
+// The page's files are there once they are compiled; what serves them is the same without.
+vi.mock("./view/page-files.ts", () => ({ readPageFiles: async () => new Map() }));
+
+const UNREADABLE = "/proc/self/mem";
+
+let folder = "";
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "compact-view-"));
+  const messages = conversation();
+  writeFileSync(join(folder, "session.json"), JSON.stringify({ model: "gpt-4o", messages }));
+  const manager = new CompactManager({
+    ...{ maxContextTokens: 4000, model: "gpt-4o" },
+    storage: { kind: "fs", root: join(folder, "archive") },
+    tracing: { jsonl: join(folder, "events.jsonl") },
+  });
+  for (let end = 2; end <= messages.length; end += 6)
+    await manager.preflight("agent", messages.slice(0, end));
+  await manager.flush();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function conversation(): object[] {
+  return Array.from({ length: 30 }, (_, index) => [
+    { role: "user", content: `question ${index}: ${"words ".repeat(60)}` },
+    { role: "assistant", content: `answer ${index}: ${"text ".repeat(60)}` },
+  ]).flat();
+}
+
+/** Questions that a tool's long output answers. */
+function tools(count: number): object[] {
+  return Array.from({ length: count }, (_, index) => [
+    { role: "user", content: `question ${index}: ${"words ".repeat(40)}` },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: `c${index}`, type: "function", function: { name: "read", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: `c${index}`, content: `output ${index}: ${"text ".repeat(200)}` },
+    { role: "assistant", content: `answer ${index}` },
+  ]).flat();
+}
+
+/** What `--json` says of a compaction. */
+interface Report {
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly messages_before: number;
+  readonly messages_after: number;
+  readonly pruned_count: number;
+  readonly cleared_count: number;
+}
+
+interface Running {
+  readonly out: () => string;
+  readonly err: () => string;
+  get<T>(path: string): Promise<T>;
+  stop(): Promise<number>;
+}
+
+/** Ports whose screens are kept. */
+function silent(): { readonly ports: CliPorts; out(): string; err(): string } {
+  const written = { out: "", err: "" };
+  const screen = (name: "out" | "err") => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTerminal: false,
+    columns: undefined,
+  });
+  return {
+    ports: {
+      ...{ stdout: screen("out"), stderr: screen("err"), env: {}, cwd: folder, home: folder },
+      ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+    },
+    out: () => written.out,
+    err: () => written.err,
+  };
+}
+
+/** Runs the command until it is stopped, with a page that has opened its link. */
+async function run(...words: string[]): Promise<Running> {
+  let stop = (): void => undefined;
+  const { ports, out, err } = silent();
+  const code = main(words, {
+    ...ports,
+    stopped: () =>
+      new Promise((resolve) => {
+        stop = resolve;
+      }),
+  });
+  const said = (): string => out() + err();
+  await expect.poll(said).toContain("/open?token=");
+  const link = /http:\S+\/open\?token=\S+/.exec(said())?.[0] ?? "";
+  const opened = await fetch(link, { redirect: "manual" });
+  const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return {
+    ...{ out, err },
+    get: async <T>(path: string) => {
+      const answer = await fetch(new URL(path, link), { headers: { cookie } });
+      return path === "/api/events" ? (answer as T) : ((await answer.json()) as T);
+    },
+    stop: () => {
+      stop();
+      return code;
+    },
+  };
+}
+
+const heads = async (running: Running) => (await running.get<SessionList>("/api/sessions")).sessions;
+
+describe("compact view", () => {
+  it("plays a transcript", async () => {
+    const running = await run("view", "session.json", "--window", "4k");
+    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
+    const [head] = await heads(running);
+    expect(head).toMatchObject({ source: "transcript", window: 4000, counts: { messages: 60, steps: 30 } });
+    expect(head?.counts.compactions).toBeGreaterThan(1);
+    const view = await running.get<SessionView>("/api/sessions/session");
+    for (const step of view.steps) {
+      expect(step.total).toBeLessThanOrEqual(view.budget);
+      expect(step.without).toBeGreaterThanOrEqual(step.total - 1000);
+    }
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("reads an archive, and shows what is added to it", async () => {
+    const running = await run("view", "archive");
+    const [head] = await heads(running);
+    expect(head).toMatchObject({ id: "agent", source: "archive", window: 4000 });
+    expect(head?.counts.compactions).toBeGreaterThan(0);
+    const manager = new CompactManager({
+      ...{ maxContextTokens: 4000, model: "gpt-4o" },
+      storage: { kind: "fs", root: join(folder, "archive") },
+    });
+    await manager.manualCompact("second", conversation());
+    await manager.flush();
+    await expect.poll(() => heads(running)).toHaveLength(2);
+    expect(await running.stop()).toBe(0);
+  });
+
+  describe("of what compact FILE archived", () => {
+    const compact = async (name: string, count: number): Promise<Report> => {
+      writeFileSync(join(folder, "grown.json"), JSON.stringify({ model: "gpt-4o", messages: tools(count) }));
+      const running = silent();
+      const code = await main(["grown.json", "--window", "4k", "--archive", name, "--json"], running.ports);
+      expect(code).toBe(0);
+      return JSON.parse(running.out()) as Report;
+    };
+    const told = async (running: Running) => {
+      const view = await running.get<SessionView>("/api/sessions/grown");
+      const opened = view.compactions.map(({ index }) =>
+        running.get<CompactionView>(`/api/sessions/grown/compactions/${index}`),
+      );
+      return { view, opened: await Promise.all(opened) };
+    };
+
+    it("tells the fate of each message and the tokens that the command told, step by step", async () => {
+      const reports = [await compact("filed", 10), await compact("filed", 14)];
+      const running = await run("view", "filed");
+      const { view, opened } = await told(running);
+      expect(view).toMatchObject({ model: "gpt-4o" });
+      expect(view.compactions).toHaveLength(2);
+      for (const [index, report] of reports.entries()) {
+        const head = view.compactions[index];
+        const step = view.steps[index];
+        expect(head).toMatchObject({
+          tokensBefore: report.tokens_before,
+          tokensAfter: report.tokens_after,
+          messagesBefore: report.messages_before,
+          messagesAfter: report.messages_after,
+        });
+        expect(step?.total).toBe(report.tokens_after);
+        const fates = opened[index]?.messages ?? [];
+        const count = (fate: string): number => fates.filter((one) => one.fate === fate).length;
+        expect(count("summarized")).toBe(report.pruned_count);
+        expect(count("summarized")).toBeGreaterThan(0);
+        expect(count("cleared")).toBe(report.cleared_count);
+        expect(count("unknown")).toBe(0);
+        expect(fates.every(({ reason }) => (reason ?? "") !== "")).toBe(true);
+        for (const { fate, tokens, tokensAfter } of fates) {
+          if (fate === "kept") expect(tokensAfter).toBe(tokens);
+          else expect(tokensAfter).toBeLessThan(tokens);
+        }
+      }
+      expect(await running.stop()).toBe(0);
+    });
+
+    it("says that fates are not known where the record does not hold them, with the tokens that it holds", async () => {
+      const reports = [await compact("older", 10), await compact("older", 14)];
+      for (const step of ["001", "002"]) {
+        const file = join(folder, "older", "grown", `summary-${step}.json`);
+        const { fates: _, fixedTokens: __, model: ___, ...older } = JSON.parse(readFileSync(file, "utf8"));
+        writeFileSync(file, JSON.stringify(older));
+      }
+      const running = await run("view", "older");
+      const { view, opened } = await told(running);
+      expect(view.layers).toContain("messages");
+      for (const [index, report] of reports.entries()) {
+        const head = view.compactions[index];
+        expect(head).toMatchObject({ tokensBefore: report.tokens_before, tokensAfter: report.tokens_after });
+        expect(head).not.toHaveProperty("messagesAfter");
+        expect(head?.fates).toEqual({ unknown: report.messages_before });
+        expect(view.steps[index]?.total).toBe(report.tokens_after);
+        expect(new Set(opened[index]?.messages.map(({ fate }) => fate))).toEqual(new Set(["unknown"]));
+      }
+      expect(await running.stop()).toBe(0);
+    });
+  });
+
+  it("reads a file of events, follows it, and says what is no event", async () => {
+    const running = await run("view", "events.jsonl");
+    await expect.poll(() => heads(running)).toHaveLength(1);
+    expect((await heads(running))[0]).toMatchObject({ id: "agent", source: "events", window: 4000 });
+    const at = "2026-01-01T00:00:00.000Z";
+    const event = {
+      name: "compact.warning",
+      session_id: "added",
+      started_at: at,
+      ended_at: at,
+      status: "ok",
+      properties: {},
+    };
+    appendFileSync(join(folder, "events.jsonl"), `${JSON.stringify(event)}\nno event\n`);
+    await expect.poll(() => heads(running)).toHaveLength(2);
+    await expect.poll(running.err).toContain("1 of the lines in events.jsonl are no events");
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("goes on whatever an event is called and holds", async () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const event = { session_id: "odd", started_at: at, ended_at: at, status: "ok", properties: {} };
+    const lines = [
+      { ...event, name: "compact.token_estimate" },
+      { ...event, name: "__proto__" },
+      { ...event, name: "__defineGetter__" },
+      { ...event, name: "compact.summary_created", payload: { toString: 1 } },
+      { ...event, name: "compact.warning", properties: { deep: "HERE" } },
+    ].map((one) => JSON.stringify(one).replace('"HERE"', "[".repeat(50_000) + "]".repeat(50_000)));
+    writeFileSync(join(folder, "odd.jsonl"), `${lines.join("\n")}\n`);
+    const running = await run("view", "odd.jsonl");
+    await expect.poll(async () => (await heads(running))[0]?.counts.spans).toBe(5);
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("takes what a running agent sends to the address that it prints", async () => {
+    const running = await run("view", "archive");
+    const url = /COMPACT_TRACING_ARIADNE=(\S+)/.exec(running.out())?.[1];
+    const manager = new CompactManager({
+      ...{ maxContextTokens: 4000, model: "gpt-4o", storage: { kind: "memory" } },
+      tracing: { ariadne: url ?? "" },
+    });
+    await manager.preflight("sender", conversation());
+    await manager.flush();
+    await expect.poll(async () => (await heads(running)).map(({ id }) => id)).toContain("sender");
+    const view = await running.get<SessionView>("/api/sessions/sender");
+    expect(view.compactions).toHaveLength(1);
+    expect(view.spans.some(({ parent }) => parent !== undefined)).toBe(true);
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("waits for events where nothing is archived yet, and says so", async () => {
+    const running = await run("view");
+    expect(await heads(running)).toEqual([]);
+    expect(running.out()).toContain("/ingest");
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("compact replay --view begins when the page is open, and prints what came of it", async () => {
+    const running = await run("replay", "session.json", "--window", "4k", "--view", "--json");
+    expect(await heads(running)).toEqual([]);
+    const events = await running.get<Response>("/api/events");
+    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
+    await expect.poll(() => JSON.parse(running.out())).toHaveProperty("rounds");
+    await events.body?.cancel();
+    expect(await running.stop()).toBe(0);
+  });
+
+  const refused: readonly (readonly [words: readonly string[], message: string])[] = [
+    [["view", "nowhere.json"], "there is no file nowhere.json"],
+    [["view", "session.json", "--port", "70000"], "--port 70000: no port is called that"],
+    [["view", "session.json", "--port", "x"], "--port x: no port is called that"],
+    [["view", "--archive", "nowhere"], "there is no archived session in"],
+    // A file that opens and refuses to be read, for every user.
+    ...(existsSync(UNREADABLE) ? [[["view", UNREADABLE], `${UNREADABLE} is empty`] as const] : []),
+  ];
+  it.each(refused)("%j says what is wrong", async (words, message) => {
+    let err = "";
+    const screen = { write: () => undefined, isTerminal: false, columns: undefined };
+    const empty = mkdtempSync(join(folder, "empty-"));
+    const code = await main([...words], {
+      ...{ stdout: screen, env: {}, home: folder, cwd: words.length === 1 ? empty : folder },
+      stderr: { ...screen, write: (text) => (err += text) },
+      ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+    });
+    expect(code).toBeGreaterThan(0);
+    expect(err).toContain(message);
+  });
+});

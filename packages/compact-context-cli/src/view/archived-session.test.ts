@@ -1,0 +1,131 @@
+import { CompactManager } from "compact-context/internal/compaction/manager";
+import type { SessionState } from "compact-context/internal/compaction/state";
+import { defaultPolicy } from "compact-context/internal/policy/policy";
+import { createArchive } from "compact-context/internal/storage/archive";
+import { createStateStore } from "compact-context/internal/storage/session-state";
+import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
+import { createRedactor } from "compact-context/redaction";
+import { createMemoryDriver } from "compact-context/storage/memory";
+import { describe, expect, it } from "vitest";
+import { type ArchiveSource, createArchivedRecord } from "./archived-session.ts";
+import { readRoute } from "./routes.ts";
+import type { CompactionView, ExpandedView, MessagePage, SearchView, SessionView } from "./session-view.ts";
+import { createViewStore } from "./view-store.ts";
+
+const chat = (count: number): object[] =>
+  Array.from({ length: count }, (_, index) => [
+    { role: "user", content: `question number ${index} about topic${index}: ${"words ".repeat(40)}` },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        { id: `c${index}`, type: "function", function: { name: "read", arguments: `{"path":"f${index}"}` } },
+      ],
+    },
+    { role: "tool", tool_call_id: `c${index}`, content: `output ${index}: ${"text ".repeat(120)}` },
+    { role: "assistant", content: `answer to topic${index}` },
+  ]).flat();
+
+/** What a manager keeps of a session, and the whole conversation. */
+async function archived(): Promise<{ source: ArchiveSource; messages: readonly object[] }> {
+  const storage = createMemoryDriver();
+  const manager = new CompactManager(
+    {
+      maxContextTokens: 4000,
+      model: "gpt-4o",
+      policy: { hardCapBuffer: 200, keepRecentTurns: 2, targetContextTokens: 2400 },
+    },
+    { storage },
+  );
+  const messages = [
+    { role: "system", content: "be brief" },
+    { role: "user", content: "api_key=sk-abc123abc123abc123" },
+    ...chat(40),
+  ];
+  for (let end = 4; end <= messages.length; end += 4) await manager.preflight("s/1", messages.slice(0, end));
+  await manager.flush();
+  const states = createStateStore<SessionState>(storage);
+  return {
+    messages,
+    source: {
+      archive: createArchive(storage, { redact: createRedactor() }),
+      counterFor: (model) => createTokenCounter(model === undefined ? {} : { model }),
+      keep: defaultPolicy,
+      state: async (id) => (await states.load(id))?.value,
+    },
+  };
+}
+
+async function opened(source: ArchiveSource) {
+  const store = createViewStore();
+  store.open((changed) => createArchivedRecord("s/1", source, changed));
+  const get = async <T>(path: string): Promise<T> => (await readRoute(new URL(path, "http://x"), store)) as T;
+  return { get, view: await get<SessionView>("/api/sessions/s%2F1") };
+}
+
+const kept = archived();
+
+describe("a session of an archive", () => {
+  it("tells every compaction with the fate of each message, the newest by the state", async () => {
+    const { source, messages } = await kept;
+    const { get, view } = await opened(source);
+    expect(view.compactions.length).toBeGreaterThan(2);
+    expect(view).toMatchObject({ source: "archive", model: "gpt-4o", window: 4000, trigger: 3400 });
+    const gone = new Set<number>();
+    for (const head of view.compactions) {
+      const compaction = await get<CompactionView>(`/api/sessions/s%2F1/compactions/${head.index}`);
+      const counts: Record<string, number> = {};
+      for (const { fate } of compaction.messages) counts[fate] = (counts[fate] ?? 0) + 1;
+      // What the manager told of it and what its lists say is the same.
+      expect(counts.summarized).toBe(head.fates?.summarized);
+      expect(counts.cleared ?? 0).toBe(head.fates?.cleared ?? 0);
+      expect(counts.unknown).toBeUndefined();
+      expect(compaction.messages.length).toBe(head.messagesBefore);
+      for (const { message, fate } of compaction.messages) {
+        if (message === undefined) continue;
+        expect(gone.has(message)).toBe(false);
+        if (fate === "summarized") gone.add(message);
+      }
+      expect(compaction.summary.map(({ text }) => text).join("")).not.toBe("");
+      expect(compaction.summary.some(({ sources }) => sources.length > 0)).toBe(true);
+    }
+    const page = await get<MessagePage>("/api/sessions/s%2F1/messages?from=0&to=4000");
+    expect(page.total).toBeLessThanOrEqual(messages.length);
+    expect(page.messages.map(({ role }) => role)).toEqual(
+      messages.slice(0, page.total).map((message) => (message as { role: string }).role),
+    );
+  });
+
+  it("tells a step for each estimate, with the summary's share", async () => {
+    const { view } = await opened((await kept).source);
+    expect(view.layers).toEqual(["tools", "system", "developer", "summary", "messages"]);
+    expect(view.steps.map(({ index }) => index)).toEqual([...view.steps.keys()]);
+    const cliff = view.steps.find(({ compaction }) => compaction === 0);
+    expect(cliff?.before?.reduce((sum, tokens) => sum + tokens, 0)).toBe(view.compactions[0]?.tokensBefore);
+    expect(cliff?.total).toBe(view.compactions[0]?.tokensAfter);
+    expect(cliff?.tokens[3]).toBe(view.compactions[0]?.summaryTokens);
+  });
+
+  it("ARC-4 finds and expands, secrets taken out, and nothing of another session", async () => {
+    const { get } = await opened((await kept).source);
+    const found = await get<SearchView>("/api/search?q=topic3&session=s%2F1");
+    const [hit] = found.hits;
+    expect(hit?.snippet).toContain("topic3");
+    const whole = await get<ExpandedView>(`/api/expand?session=s%2F1&id=${hit?.archiveId}`);
+    expect(whole).toMatchObject({ archiveId: hit?.archiveId, message: hit?.message, offset: 0 });
+    expect(whole.text).toContain("topic3");
+    const secret = await get<ExpandedView>("/api/expand?session=s%2F1&message=1");
+    expect(secret).toMatchObject({ text: "api_key=<REDACTED>", redacted: true });
+    expect(await get("/api/expand?session=other&id=0000000000")).toBeUndefined();
+    expect(await get("/api/expand?session=s%2F1&id=0000000000")).toBeUndefined();
+  });
+
+  it("an archive without events tells its lists", async () => {
+    const { source } = await kept;
+    const silent = { ...source.archive, streamEvents: async function* () {} };
+    const { view } = await opened({ ...source, archive: silent });
+    expect(view.layers).toContain("toolPairs");
+    expect(view.steps.length).toBe(view.compactions.length);
+    expect(view.compactions.every(({ tokensBefore, tokensAfter }) => tokensAfter < tokensBefore)).toBe(true);
+  });
+});

@@ -1,0 +1,238 @@
+import { readableMessage } from "compact-context/internal/compaction/recall/readable";
+import type { SessionState } from "compact-context/internal/compaction/state";
+import type { KeepCounts } from "compact-context/internal/policy/partition";
+import type { Archive } from "compact-context/internal/storage/archive";
+import type { RequestCounter } from "compact-context/internal/tokens/token-counter";
+import {
+  type ArchivedConversation,
+  type ArchivedList,
+  type ArchivedStep,
+  joinArchive,
+} from "./archived-steps.ts";
+import { readEventLine } from "./event-line.ts";
+import { createEventReader } from "./event-reader.ts";
+import { EVENT_LAYERS } from "./layer-tokens.ts";
+import { kindOf, shortPreview, toolOf } from "./message-view.ts";
+import { rememberOpened } from "./opened-compactions.ts";
+import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
+import type { CompactionHead, CompactionView, FateView, MessageView } from "./session-view.ts";
+import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
+import { type StoredRecord, storedRecord } from "./stored-record.ts";
+import { summaryPieces } from "./summary-sources.ts";
+import { expandedPiece } from "./text-piece.ts";
+import { tellSteps } from "./told-steps.ts";
+import { typedAsk } from "./typed-ask.ts";
+import { textIn } from "./untrusted.ts";
+
+/** An archive to look at. */
+export interface ArchiveSource {
+  readonly archive: Archive;
+  counterFor(model: string | undefined): RequestCounter;
+  /** By which messages are told apart; the archive does not say which settings were used. */
+  readonly keep: KeepCounts;
+  /** The session's state, where it lies beside the archive. */
+  state(sessionId: string): Promise<SessionState | undefined>;
+}
+
+/** What was read of a session. */
+interface Loaded extends ArchivedConversation {
+  readonly counter: RequestCounter;
+  storedOf(step: number): StoredRecord;
+}
+
+/** A session of an archive; it is read when a reader first looks at it. */
+export function createArchivedRecord(
+  sessionId: string,
+  source: ArchiveSource,
+  changed: () => void,
+): { readonly record: SessionRecord } {
+  let loaded: Loaded = {
+    counter: source.counterFor(undefined),
+    messages: [],
+    steps: [],
+    storedOf: () => storedRecord(undefined, 0),
+  };
+  let loading: Promise<void> | undefined;
+  let indexing: Promise<SourceIndex> | undefined;
+  const stepOf = (head: CompactionHead): ArchivedStep | undefined =>
+    loaded.steps.find(({ step }) => step === head.archive?.step);
+  const originals: Originals = {
+    load: () => {
+      loading ??= loadSession(sessionId, source, record).then((read) => {
+        loaded = read;
+        changed();
+      });
+      return loading;
+    },
+    count: () => loaded.messages.length,
+    message: (index) => messageView(loaded, index),
+    open: rememberOpened(async (head) => {
+      const step = stepOf(head);
+      if (step === undefined) return { messages: [], summary: [] };
+      indexing ??= indexSources(sourceTexts(loaded.messages));
+      return opened(step, loaded, await indexing);
+    }),
+    expand: (what) => expand(what, { loaded, sessionId, archive: source.archive }),
+    async search(text, limit) {
+      const { hits, problems } = await source.archive.search(text, { sessionId, limit });
+      const places = new Map(loaded.messages.map(({ archiveId }, place) => [archiveId, place]));
+      return {
+        hits: hits.map(({ archiveId, role, step, snippet }) => {
+          const message = places.get(archiveId);
+          return {
+            session: sessionId,
+            archiveId,
+            role,
+            step,
+            snippet,
+            ...(message === undefined ? {} : { message }),
+          };
+        }),
+        problems: problems.length,
+      };
+    },
+  };
+  const record = createRecord({
+    id: sessionId,
+    source: "archive",
+    facts: {
+      layers: EVENT_LAYERS,
+      title: sessionId,
+      live: false,
+      window: 0,
+      trigger: 0,
+      budget: 0,
+      searchable: true,
+    },
+    originals,
+    changed,
+  });
+  return { record };
+}
+
+async function loadSession(sessionId: string, source: ArchiveSource, record: SessionRecord): Promise<Loaded> {
+  const { archive, keep } = source;
+  const lists: ArchivedList[] = [];
+  const records = new Map<number, StoredRecord>();
+  for (const step of await archive.steps(sessionId)) {
+    const { messages } = await archive.readTranscript(sessionId, step);
+    const stored = storedRecord(await archive.readSummary(sessionId, step), messages.length);
+    records.set(step, stored);
+    lists.push({ step, messages: messages.map(withoutNative), fates: stored.fates });
+  }
+  const storedOf = (step: number): StoredRecord => records.get(step) ?? storedRecord(undefined, 0);
+  const storedModel = [...records.values()].findLast(({ model }) => model !== undefined)?.model;
+  const counter = source.counterFor((await modelOf(archive, sessionId)) ?? storedModel);
+  const state = await source.state(sessionId);
+  const joined = joinArchive(lists, {
+    keep,
+    state,
+    countMessage: (message) => counter.countMessage(message),
+  });
+  await readEvents(sessionId, { archive, record, joined });
+  if (record.compactions.length === 0) {
+    record.amend({ model: storedModel });
+    tellSteps(record, joined, { storedOf, countText: (text) => counter.countText(text) });
+  }
+  const ask = joined.messages.map(({ message }) => typedAsk(message)).find((text) => text !== undefined);
+  if (ask !== undefined) record.amend({ title: shortPreview(ask).slice(0, 200) });
+  return { ...joined, counter, storedOf };
+}
+
+/** The model that the session's first estimate was made for. */
+async function modelOf(archive: Archive, sessionId: string): Promise<string | undefined> {
+  for await (const line of archive.streamEvents(sessionId)) {
+    const model = textIn(readEventLine(line)?.properties, "model");
+    if (model !== undefined) return model === "unknown" ? undefined : model;
+  }
+  return undefined;
+}
+
+/** The caller's own objects take as much room again, and nobody looks at them here. */
+function withoutNative<T extends { readonly message: { readonly native?: unknown } }>(archived: T): T {
+  const { native: _, ...message } = archived.message;
+  return { ...archived, message };
+}
+
+async function readEvents(
+  sessionId: string,
+  { archive, record, joined }: { archive: Archive; record: SessionRecord; joined: ArchivedConversation },
+): Promise<void> {
+  const counts = new Map(joined.steps.map(({ step, messages }) => [step, messages]));
+  const reader = createEventReader({
+    ...{ record, spansOnly: false },
+    messagesOf: (step) => counts.get(step) ?? 0,
+  });
+  for await (const line of archive.streamEvents(sessionId)) {
+    const event = readEventLine(line);
+    if (event === undefined) record.drop();
+    else reader.add(event);
+  }
+}
+
+function messageView({ messages, counter }: Loaded, index: number): MessageView | undefined {
+  const archived = messages[index];
+  if (archived === undefined) return undefined;
+  const { message, archiveId } = archived;
+  const [tool, at] = [toolOf(message), message.meta?.timestamp];
+  return {
+    ...{ index, role: message.role, kind: kindOf(message), archiveId },
+    ...(tool === undefined ? {} : { tool }),
+    tokens: counter.countMessage(message),
+    ...(at === undefined ? {} : { at }),
+    preview: shortPreview(readableMessage(message)),
+  };
+}
+
+function opened(
+  step: ArchivedStep,
+  { steps, storedOf }: Loaded,
+  index: SourceIndex,
+): Pick<CompactionView, "messages" | "summary"> {
+  const replaced = new Set<number>();
+  for (const { step: one, entries } of steps) {
+    if (one > step.step) break;
+    for (const { place, fate } of entries) if (place !== undefined && fate !== "kept") replaced.add(place);
+  }
+  return {
+    messages: step.entries.map((entry) => fateView(entry, steps.indexOf(step))),
+    summary: summaryPieces(storedOf(step.step).text ?? "", { index, has: (place) => replaced.has(place) }),
+  };
+}
+
+function* sourceTexts(messages: Loaded["messages"]): Generator<SourceText> {
+  for (const [place, { message, archiveId }] of messages.entries()) {
+    yield { message: place, archiveId, role: message.role, text: readableMessage(message) };
+  }
+}
+
+function fateView(
+  { place, message, archiveId, layer, fate, tokens, tokensAfter, reason }: ArchivedStep["entries"][number],
+  compaction: number,
+): FateView {
+  const isSummary = message.meta?.summaryVersion !== undefined;
+  return {
+    ...(place === undefined ? {} : { message: place }),
+    ...(isSummary && compaction > 0 ? { summaryOf: compaction - 1 } : {}),
+    ...{ role: message.role, kind: kindOf(message), layer, fate, tokens, tokensAfter, archiveId },
+    ...(reason === undefined ? {} : { reason }),
+    preview: shortPreview(readableMessage(message)),
+  };
+}
+
+async function expand(
+  { archiveId: id, message: place, offset }: Parameters<Originals["expand"]>[0],
+  { loaded, sessionId, archive }: { loaded: Loaded; sessionId: string; archive: Archive },
+): ReturnType<Originals["expand"]> {
+  const known = place === undefined ? undefined : loaded.messages[place];
+  const found = known ?? (id === undefined ? undefined : await archive.findMessage(sessionId, id));
+  if (found === undefined) return undefined;
+  const at =
+    known === undefined ? loaded.messages.findIndex((one) => one.archiveId === found.archiveId) : place;
+  return {
+    archiveId: found.archiveId,
+    ...(at === undefined || at < 0 ? {} : { message: at }),
+    ...{ role: found.message.role, redacted: found.redacted },
+    ...expandedPiece(readableMessage(found.message), offset),
+  };
+}

@@ -1,0 +1,186 @@
+import type { Edit } from "compact-context/internal/compaction/edit";
+import { layersOf } from "compact-context/internal/compaction/list-layers";
+import { joinSteps } from "compact-context/internal/compaction/recall/join-steps";
+import { readableMessage } from "compact-context/internal/compaction/recall/readable";
+import type { LayerName } from "compact-context/internal/compaction/report";
+import type { SessionState } from "compact-context/internal/compaction/state";
+import type { Message } from "compact-context/internal/messages/message";
+import type { KeepCounts } from "compact-context/internal/policy/partition";
+import type { ArchivedMessage } from "compact-context/internal/storage/archive-line";
+import { layerKeyOf } from "./layer-tokens.ts";
+import type { Fate, LayerKey } from "./session-view.ts";
+import type { StoredFate } from "./stored-record.ts";
+
+/** One list as it was archived before a compaction, and what became of each message. */
+export interface ArchivedStep {
+  /** The archive's number. */
+  readonly step: number;
+  readonly entries: readonly ArchivedEntry[];
+  /** How many messages the session had by then. */
+  readonly messages: number;
+}
+
+export interface ArchivedEntry {
+  /** Place in the session; undefined for a summary. */
+  readonly place: number | undefined;
+  readonly message: Message;
+  readonly archiveId: string;
+  readonly layer: LayerKey;
+  readonly fate: Fate;
+  readonly tokens: number;
+  readonly tokensAfter: number;
+  /** Why, in words for a person, where that was stored. */
+  readonly reason?: string;
+}
+
+export interface ArchivedConversation {
+  /** Every message of the session once, in order, as it was before any compaction. */
+  readonly messages: readonly ArchivedMessage[];
+  readonly steps: readonly ArchivedStep[];
+}
+
+interface Facts {
+  readonly keep: KeepCounts;
+  countMessage(message: Message): number;
+  /** Tells the fates of the newest step, which no later list shows. */
+  readonly state: SessionState | undefined;
+}
+
+interface Placed {
+  readonly archived: ArchivedMessage;
+  readonly place: number | undefined;
+}
+
+/** A list as it lies in the archive. */
+export interface ArchivedList {
+  readonly step: number;
+  readonly messages: readonly ArchivedMessage[];
+  /** What became of each message, where that was stored with the list. */
+  readonly fates?: readonly StoredFate[] | undefined;
+}
+
+/**
+ * Puts the lists of a session's steps together, and finds out what each compaction did: as it was stored, else by what
+ * the next list shows or, for the newest, by the state.
+ */
+export function joinArchive(lists: readonly ArchivedList[], facts: Facts): ArchivedConversation {
+  let messages: readonly ArchivedMessage[] = [];
+  const placed = lists.map(({ step, messages: list, fates }) => {
+    messages = joinSteps(messages, list);
+    return { step, list: placesOf(list, messages), messages: messages.length, fates };
+  });
+  const steps = placed.map(({ step, list, messages: count, fates: stored }, index) => {
+    const next = placed[index + 1]?.list;
+    const derived = next === undefined ? fatesByState(facts.state, step, messages) : fatesByList(list, next);
+    const fates: FateOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
+    return { step, messages: count, entries: entriesOf(list, fates, facts) };
+  });
+  return { messages, steps };
+}
+
+const POINTER = /archive id ([0-9a-z]{10})/;
+
+/** Finds each message of a list: what occurs more than once is the newest of its kind. */
+function placesOf(list: readonly ArchivedMessage[], all: readonly ArchivedMessage[]): Placed[] {
+  const byArchiveId = grouped(all, ({ archiveId }) => archiveId);
+  const byId = grouped(all, ({ message }) => message.id);
+  const used = new Map<readonly number[], number>();
+  const newestFirst = list.toReversed().map((archived): Placed => {
+    const { archiveId, message } = archived;
+    if (message.meta?.summaryVersion !== undefined) return { archived, place: undefined };
+    const pointer = POINTER.exec(readableMessage(message))?.[1] ?? "";
+    const places = byArchiveId.get(archiveId) ?? byArchiveId.get(pointer) ?? byId.get(message.id) ?? [];
+    const count = (used.get(places) ?? 0) + 1;
+    used.set(places, count);
+    return { archived, place: places.at(-count) };
+  });
+  return newestFirst.reverse();
+}
+
+function grouped(
+  all: readonly ArchivedMessage[],
+  keyOf: (archived: ArchivedMessage) => string,
+): ReadonlyMap<string, number[]> {
+  const groups = new Map<string, number[]>();
+  all.forEach((archived, place) => {
+    const known = groups.get(keyOf(archived));
+    if (known === undefined) groups.set(keyOf(archived), [place]);
+    else known.push(place);
+  });
+  return groups;
+}
+
+/** The fate of a message of a list, and what is left of it where that is known. */
+type FateOf = (
+  entry: Placed,
+  index: number,
+) => Pick<StoredFate, "fate"> & Partial<StoredFate> & { readonly left?: Message };
+
+const UNKNOWN: { readonly fate: Fate } = { fate: "unknown" };
+
+/** What is still in the list that the next compaction met; nothing where that list was never a compacted one. */
+function fatesByList(list: readonly Placed[], next: readonly Placed[]): FateOf {
+  const left = new Map(next.map(({ archived, place }) => [place, archived]));
+  const ids = new Set(next.map(({ archived }) => archived.archiveId));
+  const isWhole = list.every(({ archived: { archiveId }, place }) =>
+    place === undefined ? ids.has(archiveId) : left.get(place)?.archiveId === archiveId,
+  );
+  if (isWhole) return () => UNKNOWN;
+  return ({ archived, place }) => {
+    const found = place === undefined ? undefined : left.get(place);
+    if (found === undefined) return { fate: "summarized" };
+    if (found.archiveId === archived.archiveId) return { fate: "kept" };
+    const cleared = readableMessage(found.message).includes("[tool output cleared: ");
+    return { fate: cleared ? "cleared" : "cut", left: found.message };
+  };
+}
+
+/** What the session's state says of the messages that were not pinned; nothing where it is of another step. */
+function fatesByState(
+  state: SessionState | undefined,
+  step: number,
+  all: readonly ArchivedMessage[],
+): FateOf {
+  if (state === undefined || state.step !== step) return () => UNKNOWN;
+  const logged = state.log.map(([hash]) => archiveIdOf(hash));
+  const known = new Set(logged);
+  const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
+  return ({ archived, place }) => {
+    const id = place === undefined ? undefined : all[place]?.archiveId;
+    if (id === undefined) return { fate: "summarized" };
+    if (!kept.has(id)) return { fate: known.has(id) ? "summarized" : "kept" };
+    // What was changed by an earlier compaction came in changed.
+    const edit = id === archived.archiveId ? kept.get(id) : undefined;
+    return { fate: fateOfEdit(edit) };
+  };
+}
+
+function fateOfEdit(edit: Edit | undefined): Fate {
+  if (edit === undefined) return "kept";
+  return edit.clear === true ? "cleared" : "cut";
+}
+
+/** As the archive makes its ids of content hashes. */
+function archiveIdOf(hash: string): string {
+  return hash.padStart(10, "0").slice(-10);
+}
+
+function entriesOf(list: readonly Placed[], fateOf: FateOf, { keep, countMessage }: Facts): ArchivedEntry[] {
+  const layers = layersOf(
+    list.map(({ archived }) => archived.message),
+    keep,
+  );
+  return list.map((entry, index) => {
+    const { message, archiveId } = entry.archived;
+    const { fate, left, reason, ...stored } = fateOf(entry, index);
+    const tokens = stored.tokens ?? countMessage(message);
+    const after = stored.tokensAfter ?? (left === undefined ? tokens : countMessage(left));
+    const layer: LayerName = layers[index] ?? "remainder";
+    return {
+      ...{ place: entry.place, message, archiveId, fate, tokens },
+      layer: layerKeyOf(layer, message.role),
+      tokensAfter: fate === "summarized" ? 0 : after,
+      ...(reason === undefined ? {} : { reason }),
+    };
+  });
+}

@@ -1,0 +1,46 @@
+import { planCompaction } from "compact-context/internal/compaction/one-shot";
+import { describe, expect, it } from "vitest";
+import { fatesToStore, storedRecord } from "./stored-record.ts";
+
+const plan = planCompaction(
+  Array.from({ length: 20 }, (_, index) => [
+    { role: "user", content: `question ${index} ${"words ".repeat(60)}` },
+    { role: "assistant", content: `answer ${index} ${"text ".repeat(60)}` },
+  ]).flat(),
+  { maxTokens: 3000, targetTokens: 1000, policy: { keepRecentTurns: 1 } },
+);
+const record = {
+  ...{ version: 1, text: "so far", at: "2026-03-01T12:00:00.000Z", summarizer: "builtin" },
+  ...{ tokens: 3, tokensBefore: 5000, tokensAfter: 900, fixedTokens: { system: 7, tools: 11 } },
+  fates: fatesToStore(plan.entries),
+};
+const count = plan.entries.length;
+
+describe("a summary record of the archive", () => {
+  it("reads back what was made of a plan, also once it was JSON", () => {
+    const read = storedRecord(JSON.parse(JSON.stringify(record)) as object, count);
+    expect(read).toMatchObject({ text: "so far", summaryTokens: 3, fixed: { system: 7, tools: 11 } });
+    expect(read.fates?.map(({ tokens, tokensAfter }) => [tokens, tokensAfter])).toEqual(
+      plan.entries.map(({ tokens, tokensAfter }) => [tokens, tokensAfter]),
+    );
+    const fates = read.fates?.map(({ fate }) => fate) ?? [];
+    expect(fates[0]).toBe("summarized");
+    expect(fates.at(-1)).toBe("kept");
+  });
+
+  const [first, ...rest] = record.fates;
+  const odd: readonly (readonly [what: string, value: object | undefined])[] = [
+    ["no record", undefined],
+    ["none stored", { ...record, fates: undefined }],
+    ["fewer than messages", { ...record, fates: rest }],
+    ["more than messages", { ...record, fates: [first, ...record.fates] }],
+    ["another action", { ...record, fates: [{ ...first, action: "toString" }, ...rest] }],
+    ["no tokens", { ...record, fates: [{ action: "keep" }, ...rest] }],
+    ["tokens below zero", { ...record, fates: [{ ...first, tokensAfter: -1 }, ...rest] }],
+    ["no list", { ...record, fates: { length: count } }],
+    ["a list in the place of an entry", { ...record, fates: [[], ...rest] }],
+  ];
+  it.each(odd)("tells no fate at all where one of them cannot be relied on: %s", (_, value) => {
+    expect(storedRecord(value, count)).not.toHaveProperty("fates");
+  });
+});

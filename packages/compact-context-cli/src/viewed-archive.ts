@@ -1,0 +1,100 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import type { CompactConfig } from "compact-context/internal/compaction/config";
+import { readState } from "compact-context/internal/compaction/state";
+import { CompactError } from "compact-context/internal/errors";
+import { sessionKey } from "compact-context/internal/storage/session-key";
+import { createStateStore } from "compact-context/internal/storage/session-state";
+import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
+import { driverOf, openArchive } from "./archive.ts";
+import type { Invocation } from "./command.ts";
+import { readConfig } from "./files/config.ts";
+import { oneLine } from "./render/safe.ts";
+import { type ArchiveSource, createArchivedRecord } from "./view/archived-session.ts";
+import { createViewStore } from "./view/view-store.ts";
+import type { Viewed } from "./view-page.ts";
+
+/** Sessions that are read before anybody opens them: the list then says how large they are. */
+const READ_AHEAD = 20;
+const LOOK_EVERY_MS = 2000;
+
+/** The archive in a folder, or the one of the settings; what a running agent adds to it is shown as it comes. */
+export async function viewedArchive(
+  { flags, ports, terminal }: Invocation,
+  folder: string | undefined,
+): Promise<Viewed> {
+  const warn = (text: string): void => terminal.warn(text);
+  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const place = { flag: folder ?? flags.archive, cwd: ports.cwd, warn };
+  const source = sourceOf(config, place, flags.model);
+  const store = createViewStore();
+  const signs = new Map<string, string>();
+  const look = async (): Promise<void> => {
+    for (const id of await source.archive.sessions()) {
+      const sign = await signOf(source.archive.location, id);
+      if (signs.get(id) === sign) continue;
+      const { record } = store.open((changed) => createArchivedRecord(id, source, changed));
+      signs.set(id, sign);
+      if (signs.size <= READ_AHEAD) await record.originals.load?.();
+    }
+  };
+  await look();
+  if (signs.size === 0) {
+    if (place.flag !== undefined) throw nothingIn(source.archive.location);
+    warn("nothing is archived here yet; the page fills when that changes, or when events come");
+  }
+  return {
+    store,
+    async fill(stopped) {
+      while (!stopped.aborted) {
+        await setTimeout(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
+        if (!stopped.aborted) await look().catch((error: unknown) => warn(wordsOf(error)));
+      }
+    },
+  };
+}
+
+function sourceOf(
+  config: CompactConfig,
+  place: Parameters<typeof openArchive>[1],
+  model: string | undefined,
+): ArchiveSource {
+  const states = createStateStore(driverOf(config, place), readState);
+  const named = model ?? config.model;
+  return {
+    archive: openArchive(config, place),
+    counterFor: (found) => {
+      const name = named ?? found;
+      return createTokenCounter({ models: config.models, ...(name === undefined ? {} : { model: name }) });
+    },
+    keep: config.policy,
+    state: async (id) => (await states.load(id).catch(() => undefined))?.value,
+  };
+}
+
+/** Changes when a file of the session does; always the same where the archive is no folder. */
+async function signOf(location: string, sessionId: string): Promise<string> {
+  const folder = join(location, sessionKey(sessionId));
+  try {
+    const signs = (await readdir(folder)).map(async (name) => {
+      const facts = await stat(join(folder, name));
+      // The search index is written by looking.
+      return facts.isFile() ? `${name} ${facts.size} ${facts.mtimeMs}` : "";
+    });
+    return (await Promise.all(signs)).join("\n");
+  } catch {
+    return "";
+  }
+}
+
+function nothingIn(location: string): CompactError {
+  return new CompactError("NotFound", `there is no archived session in ${oneLine(location)}`, {
+    place: oneLine(location),
+    hint: "Name a transcript or another archive: compact view FILE, or compact view FOLDER.",
+  });
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,115 @@
+import { open, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import type { Invocation } from "./command.ts";
+import { readEventLine } from "./view/event-line.ts";
+import { createViewStore, type ViewStore } from "./view/view-store.ts";
+import type { Viewed } from "./view-page.ts";
+
+const HEAD_BYTES = 64 * 1024;
+const PIECE_BYTES = 256 * 1024;
+/** A longer line is no event: it is left out, and counted. */
+const LONGEST_LINE = 4_000_000;
+const LOOK_EVERY_MS = 500;
+
+/** True for a file whose first line is an event of ours. */
+export async function holdsEvents(name: string, cwd: string): Promise<boolean> {
+  const file = await open(resolve(cwd, name));
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const [line = ""] = buffer.subarray(0, bytesRead).toString("utf8").split("\n");
+    return (
+      readEventLine(line)?.name.startsWith("compact.") ?? /^\{"(?:version":\d+,")?name":"compact\./.test(line)
+    );
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file of events, and what is appended to it. */
+export async function viewedEvents({ ports, terminal }: Invocation, name: string): Promise<Viewed> {
+  const path = resolve(ports.cwd, name);
+  const store = createViewStore();
+  return {
+    store,
+    async fill(stopped) {
+      const reader = createLineReader((line) => tell(store, line));
+      // A character may be written in two goes.
+      const decoder = new TextDecoder();
+      for (let at = 0; !stopped.aborted; ) {
+        at = await readFrom(path, at, {
+          stopped,
+          take: (piece) => reader.take(decoder.decode(piece, { stream: true })),
+        });
+        if (reader.leftOut > 0) terminal.warn(`${reader.forget()} of the lines in ${name} are no events`);
+        await setTimeout(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** False for a line that is no event. */
+function tell(store: ViewStore, line: string): boolean {
+  const event = readEventLine(line);
+  if (event === undefined) return line.trim() === "";
+  store.told(event.sessionId.slice(0, 200), line.length).add(event);
+  return true;
+}
+
+interface LineReader {
+  take(piece: string): void;
+  readonly leftOut: number;
+  /** The count of lines that were left out, which begins anew. */
+  forget(): number;
+}
+
+function createLineReader(hear: (line: string) => boolean): LineReader {
+  let pending = "";
+  let skipping = false;
+  let leftOut = 0;
+  return {
+    take(piece) {
+      const lines = (pending + piece).split("\n");
+      pending = lines.pop() ?? "";
+      for (const line of lines) {
+        if (skipping || !hear(line)) leftOut += 1;
+        skipping = false;
+      }
+      if (pending.length > LONGEST_LINE) {
+        pending = "";
+        skipping = true;
+      }
+    },
+    get leftOut() {
+      return leftOut;
+    },
+    forget() {
+      const count = leftOut;
+      leftOut = 0;
+      return count;
+    },
+  };
+}
+
+/** Reads what was appended since; a file that became shorter is read anew from its end. */
+async function readFrom(
+  path: string,
+  from: number,
+  { stopped, take }: { readonly stopped: AbortSignal; take(piece: Uint8Array): void },
+): Promise<number> {
+  const { size } = await stat(path).catch(() => ({ size: from }));
+  if (size <= from) return size;
+  const file = await open(path);
+  try {
+    let at = from;
+    while (at < size && !stopped.aborted) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, at);
+      if (bytesRead === 0) break;
+      at += bytesRead;
+      take(buffer.subarray(0, bytesRead));
+    }
+    return at;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,127 @@
+import type { PlannedAction, PlannedMessage } from "compact-context/internal/compaction/plan";
+import type { CompactionReport } from "compact-context/internal/compaction/report";
+import type { Outcome } from "../job.ts";
+import { formatCount, formatDuration, plural } from "../render/numbers.ts";
+import { safeLines } from "../render/safe.ts";
+import { type Cell, table } from "../render/table.ts";
+import { paragraph, truncate } from "../render/width.ts";
+import type { Settings } from "../settings.ts";
+import type { Terminal } from "../terminal.ts";
+import { layerComparison, totalBars } from "./layer-table.ts";
+
+const SUMMARY_LINES = 14;
+
+/** What a person sees of a compaction: before and after, what was kept, how the summary begins. */
+export function compactionView(outcome: Outcome, settings: Settings, terminal: Terminal): string[] {
+  const { report, summary } = outcome.result;
+  const { fixedTokens } = settings;
+  return [
+    ...totalBars(report.tokensBefore, report.tokensAfter, terminal),
+    ...layerComparison(
+      { layers: outcome.layersBefore, fixedTokens, tokens: report.tokensBefore },
+      { layers: outcome.layersAfter, fixedTokens, tokens: report.tokensAfter },
+      terminal,
+    ),
+    "",
+    ...fatesOf(report, terminal),
+    ...[askNote, relaxedNote, aimNote, rangeNote]
+      .flatMap((note) => note(report, settings))
+      .flatMap((text) => paragraph(text, terminal.width)),
+    "",
+    ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
+    `  ${terminal.paint("faint", `done in ${formatDuration(outcome.elapsedMs)}`)}`,
+    "",
+  ];
+}
+
+const FATES: readonly (readonly [PlannedAction, string])[] = [
+  ["keep", "kept as it is"],
+  ["clear", "tool output emptied"],
+  ["elide", "cut in the middle"],
+  ["summarize", "into the summary"],
+];
+
+/** One line for each thing that happened to messages. */
+function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
+  const entries = report.plan?.entries ?? [];
+  const rows = FATES.flatMap(([action, label]): (Cell | string)[][] => {
+    const of = entries.filter((entry) => entry.action === action);
+    if (of.length === 0) return [];
+    const before = tokensOf(of, "tokens");
+    const after = action === "summarize" ? report.summaryTokens : tokensOf(of, "tokensAfter");
+    const change = action === "keep" ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
+    return [[label, plural(of.length, "message"), `${change} tokens`]];
+  });
+  return table(rows, {
+    columns: [{}, { align: "right" }, {}],
+    width: terminal.width,
+    paint: terminal.paint,
+  });
+}
+
+function tokensOf(entries: readonly PlannedMessage[], field: "tokens" | "tokensAfter"): number {
+  return entries.reduce((total, entry) => total + entry[field], 0);
+}
+
+function askNote({ newestAsk }: CompactionReport): string[] {
+  if (newestAsk === "own_words")
+    return ["The newest request keeps its own words; what was pasted or injected is cut."];
+  return newestAsk === "cut"
+    ? ["The newest request is too long to stay whole: it keeps its head and tail."]
+    : [];
+}
+
+function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[] {
+  if (plan === undefined || plan.relaxed === 0) return [];
+  const { keepRecentTurns, keepToolIoPairs } = plan.keep;
+  return [
+    `To fit, at most ${plural(keepRecentTurns, "turn")} and ${plural(keepToolIoPairs, "tool pair")} are kept, not ${config.policy.keepRecentTurns} and ${config.policy.keepToolIoPairs}.`,
+  ];
+}
+
+/** Which aim was taken where nobody named one, and any that was missed. */
+function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): string[] {
+  const { target, targetIsDefault } = settings;
+  if (plan !== undefined && tokensAfter > target) {
+    return [`The aim was ${formatCount(target)} tokens; what must stay is more than that.`];
+  }
+  return targetIsDefault ? ["The aim was a quarter of what there was; --target sets another."] : [];
+}
+
+function rangeNote({ range }: CompactionReport, { counter }: Settings): string[] {
+  if (counter.exact) return [];
+  return [
+    `Counts are estimates: the model will see ${formatCount(range.low)} to ${formatCount(range.high)} tokens.`,
+  ];
+}
+
+function summaryView(summary: string, report: CompactionReport, terminal: Terminal): string[] {
+  const lines = safeLines(summary.trim());
+  const shown = lines.slice(0, lines.length > SUMMARY_LINES + 2 ? SUMMARY_LINES : lines.length);
+  const more = lines.length - shown.length;
+  const edge = terminal.paint("summary", "│");
+  const by = `Summary, version ${report.summaryVersion ?? 1} (${formatCount(report.summaryTokens)} tokens, ${report.summarizer ?? "none"})`;
+  return [
+    `  ${terminal.paint("strong", by)}`,
+    ...shown.map((line) => `  ${edge} ${truncate(line, terminal.width - 5)}`),
+    ...(more > 0 ? [`  ${edge} ${terminal.paint("faint", `… ${plural(more, "more line")}`)}`] : []),
+    "",
+  ];
+}
+
+function noSummary(report: CompactionReport, terminal: Terminal): string[] {
+  if (report.prunedCount === 0) return [];
+  return [
+    `  ${terminal.paint("warn", "No summary could be written; the archive has what left the list.")}`,
+    "",
+  ];
+}
+
+/** What a person sees when nothing was changed, and why. */
+export function untouchedView({ tokensBefore, target }: Settings, terminal: Terminal): string[] {
+  const why =
+    tokensBefore <= target
+      ? `the session has ${formatCount(tokensBefore)} tokens, the aim is ${formatCount(target)}`
+      : `all of its ${formatCount(tokensBefore)} tokens must stay`;
+  return [...paragraph(`Nothing to do: ${why}.`, terminal.width), ""];
+}

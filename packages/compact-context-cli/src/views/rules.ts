@@ -1,0 +1,92 @@
+import type { Mend, Violation } from "compact-context/internal/lint/index";
+import { formatCount, plural } from "../render/numbers.ts";
+import { oneLine } from "../render/safe.ts";
+import { wrap } from "../render/width.ts";
+import type { ProviderList } from "../rules.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Frame {
+  readonly held: ProviderList;
+  readonly terminal: Terminal;
+}
+
+/** Most places shown for one rule. */
+const SHOWN = 3;
+
+/** What is broken, rule by rule, the worst first. */
+export function violationLines(violations: readonly Violation[], { held, terminal }: Frame): string[] {
+  const entries = formatCount(held.list.length);
+  if (violations.length === 0) {
+    return [
+      `  ${terminal.paint("good", "clean")}  ${entries} entries keep every rule of ${held.provider}.`,
+      "",
+    ];
+  }
+  const errors = violations.filter(({ severity }) => severity === "error").length;
+  const warnings = violations.length - errors;
+  return [
+    `  ${held.provider}: ${entries} entries, ${plural(errors, "error")}, ${plural(warnings, "warning")}`,
+    "",
+    ...byRule(violations).flatMap((group) => ruleLines(group, terminal)),
+  ];
+}
+
+/** The command that mends what can be mended. */
+export function repairHint(command: string, terminal: Terminal): string[] {
+  const text = `To mend what can be mended: ${command} -o FILE`;
+  return [`  ${terminal.paint("faint", text)}`, ""];
+}
+
+function byRule(violations: readonly Violation[]): Violation[][] {
+  const groups = new Map<string, Violation[]>();
+  for (const violation of violations) {
+    const group = groups.get(violation.rule) ?? [];
+    group.push(violation);
+    groups.set(violation.rule, group);
+  }
+  const weight = ([first]: Violation[]): number => (first?.severity === "error" ? 0 : 1);
+  return [...groups.values()].toSorted((one, other) => weight(one) - weight(other));
+}
+
+function ruleLines(group: readonly Violation[], terminal: Terminal): string[] {
+  const [first] = group;
+  if (first === undefined) return [];
+  const style = first.severity === "error" ? "bad" : "warn";
+  const shown = group.slice(0, SHOWN).flatMap((one) => indented(`${one.path}: ${one.explanation}`, terminal));
+  const more = group.length - SHOWN;
+  return [
+    `  ${terminal.paint(style, first.severity)}  ${first.rule}${group.length > 1 ? ` (${formatCount(group.length)})` : ""}`,
+    ...shown,
+    ...(more > 0 ? [`      and at ${formatCount(more)} more places`] : []),
+    `      ${terminal.paint("faint", oneLine(first.link))}`,
+    "",
+  ];
+}
+
+function indented(text: string, terminal: Terminal): string[] {
+  return wrap(oneLine(text), terminal.width - 8).map((line) => `      ${line}`);
+}
+
+interface RepairOutcome {
+  readonly mends: readonly Mend[];
+  /** Errors that no mend could take away. */
+  readonly left: readonly Violation[];
+  /** Where the result went; nothing is written without `-o`. */
+  readonly written: string | undefined;
+}
+
+/** What was mended, what is left, and where the result is. */
+export function mendLines({ mends, left, written }: RepairOutcome, { held, terminal }: Frame): string[] {
+  const told = mends.flatMap((mend) => [
+    `  ${terminal.paint("good", mend.action.padEnd(9))} messages[${mend.index}]  ${mend.rule}`,
+    ...indented(mend.explanation, terminal),
+  ]);
+  const end =
+    written === undefined ? "Nothing is written yet; add -o FILE." : `Written to ${oneLine(written)}.`;
+  return [
+    ...(mends.length === 0 ? [`  Nothing to mend for ${held.provider}.`] : told),
+    "",
+    ...(left.length === 0 ? [] : violationLines(left, { held, terminal })),
+    ...(mends.length === 0 && written === undefined ? [] : [`  ${end}`, ""]),
+  ];
+}

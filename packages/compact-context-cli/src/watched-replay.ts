@@ -1,0 +1,94 @@
+import { setImmediate } from "node:timers/promises";
+import { createArchive } from "compact-context/internal/storage/archive";
+import { createCallbackExporter } from "compact-context/internal/tracing/exporters/callback";
+import { createRedactor } from "compact-context/redaction";
+import { createMemoryDriver } from "compact-context/storage/memory";
+import { sessionIdOf } from "./job.ts";
+import { firstWords } from "./render/safe.ts";
+import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
+import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
+import type { Settings } from "./settings.ts";
+import type { Transcript } from "./transcripts/transcript.ts";
+import { unhurried } from "./unhurried-driver.ts";
+import { createPlayedRecord } from "./view/played-session.ts";
+import type { Originals } from "./view/session-record.ts";
+import type { CostView } from "./view/session-view.ts";
+import { typedAsk } from "./view/typed-ask.ts";
+import type { ViewStore } from "./view/view-store.ts";
+
+/** Plays a session as `replaySession` does, for the page to look on. */
+export async function replayWatched(
+  transcript: Transcript,
+  settings: Settings,
+  { store, ...ports }: ReplayPorts & { readonly store: ViewStore },
+): Promise<Replay> {
+  const { config } = settings;
+  const redactor = createRedactor(config.redaction);
+  const storage = createMemoryDriver();
+  const history = wholeHistory(transcript);
+  const id = sessionIdOf(transcript);
+  const played = store.open((changed) =>
+    createPlayedRecord(
+      {
+        ...{ id, history, system: transcript.system, tools: transcript.tools },
+        title: titleOf(transcript),
+        format: transcript.format,
+        ...{ model: settings.model, window: settings.window, budget: settings.budget },
+        ...{ policy: config.policy, counter: settings.counter },
+        redactText: (text) => redactor.redactText(text),
+        search: searchOf(createArchive(unhurried(storage), { redact: redactor }), history, id),
+      },
+      changed,
+    ),
+  );
+  const watcher: ReplayWatcher = {
+    ...{ history, storage },
+    exporter: createCallbackExporter((event) => played.hearEvent(event)),
+    async hear(raw, result, elapsedMs) {
+      played.hear(raw, result, elapsedMs);
+      // The page is served by the same thread.
+      await setImmediate();
+    },
+  };
+  const replay = await replaySession(transcript, settings, { ...ports, watcher });
+  played.end(costOf(replay.economy, settings));
+  return replay;
+}
+
+/** The session's own title, or the first words that its user typed. */
+function titleOf(transcript: Transcript): string {
+  const messages = transcript.segments.flatMap((segment) => segment.messages);
+  const typed = messages.map(typedAsk).find((text) => text !== undefined);
+  return firstWords(transcript.title ?? typed ?? sessionIdOf(transcript)).slice(0, 200);
+}
+
+/** Searches all messages: those that never left the prompt are archived for the first search. */
+function searchOf(
+  archive: ReturnType<typeof createArchive>,
+  history: Parameters<typeof archive.saveTranscript>[2],
+  session: string,
+): Originals["search"] {
+  let whole: Promise<unknown> | undefined;
+  return async (text, limit) => {
+    whole ??= archive
+      .steps(REPLAYED)
+      .then((steps) => archive.saveTranscript(REPLAYED, (steps.at(-1) ?? 0) + 1, history));
+    await whole;
+    const { hits, problems } = await archive.search(text, { sessionId: REPLAYED, limit });
+    return {
+      hits: hits.map(({ archiveId, role, step, snippet }) => ({ session, archiveId, role, step, snippet })),
+      problems: problems.length,
+    };
+  };
+}
+
+function costOf({ policies }: Economy, { model }: Settings): CostView | undefined {
+  const [own] = policies;
+  const none = policies.find(({ name }) => name === "none");
+  if (own?.dollars === undefined) return undefined;
+  return {
+    compact: own.dollars,
+    ...(none?.dollars === undefined || none.overWindow > 0 ? {} : { none: none.dollars }),
+    model: model ?? "unknown",
+  };
+}

@@ -1,0 +1,27 @@
+import { CompactError } from "compact-context/internal/errors";
+import type { FlagName, Flags } from "./flags.ts";
+import { oneLine } from "./render/safe.ts";
+
+/** The word that names the transcript; throws where there is none. */
+export function wordOf(words: readonly string[], command: string): string {
+  const [word] = words;
+  if (word !== undefined) return word;
+  throw new CompactError("InvalidUsage", `compact ${command} needs a transcript`, {
+    hint: `Write compact ${command} FILE, or a number of the list that \`compact\` alone prints.`,
+  });
+}
+
+/** Text that can be pasted into a shell as one word. */
+function shellWord(text: string): string {
+  const safe = oneLine(text);
+  return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
+}
+
+/** A command to paste: its words, then those of the named flags that were given. */
+export function commandLine(words: readonly string[], flags: Flags, names: readonly FlagName[]): string {
+  const given = names.flatMap((name) => {
+    const value = flags[name];
+    return typeof value === "string" ? [`--${name}`, shellWord(value)] : [];
+  });
+  return [...words.map(shellWord), ...given].join(" ");
+}

@@ -1,0 +1,181 @@
+import type { Format } from "compact-context/internal/messages/message";
+import type { Policy } from "compact-context/internal/policy/policy";
+import type { SummaryStrategy } from "compact-context/internal/summarizers/summarizer";
+import {
+  type ConversationOptions,
+  generateUtterances,
+  seededRandom,
+  type Utterance,
+} from "./generated-lists.ts";
+import { writeNativeEntries } from "./native-lists.ts";
+
+/** One compaction of a history: how much of the history it sees, and what it may use. */
+export interface SoakRound {
+  /** Entries of the whole history that exist by now. */
+  readonly end: number;
+  /** Where in the room between what is pinned and the whole list the budget lies; below 0 is too little. */
+  readonly share: number;
+  /** Aim as a share of the budget. */
+  readonly aim?: number;
+  readonly onOverflow: "error" | "elide";
+  readonly policy: Partial<Policy>;
+  /** What the host hands to a manager: its whole list as new objects, or what it was given last with what came since. */
+  readonly gives: "raw" | "own";
+  /** The manager is told to compact, whatever the usage. */
+  readonly manual: boolean;
+}
+
+/** Who writes the summaries: the built-in summarizer, a scripted one, or one that fails. */
+export type SoakSummarizer = "builtin" | "scripted" | "failing" | "empty";
+
+/** A whole history in a provider's format, and the compactions it goes through while it grows. */
+export interface SoakHistory {
+  readonly format: Format;
+  readonly seed: number;
+  readonly options: ConversationOptions;
+  readonly list: readonly unknown[];
+  readonly rounds: readonly SoakRound[];
+  /** `compact()` on its own output each time, or one session of a manager. */
+  readonly drive: "compact" | "manager";
+  readonly strategy: SummaryStrategy;
+  readonly summarizer: SoakSummarizer;
+  /** A manager takes secrets out of what it stores; as slow as all the rest together. */
+  readonly redacts: boolean;
+  /** A model that binds its reasoning to what stands before it; the history's reasoning is sealed. */
+  readonly model?: string;
+}
+
+/** What of a history may be fixed instead of drawn. */
+export interface SoakFixed {
+  readonly options?: ConversationOptions;
+  readonly drive?: SoakHistory["drive"];
+  readonly gives?: SoakRound["gives"];
+  readonly bound?: boolean;
+}
+
+/** A model whose reasoning is bound to its prefix. */
+const BOUND_MODEL = "claude-fable-5-1";
+
+const STRATEGIES: readonly SummaryStrategy[] = [
+  "task_state",
+  "decision_log",
+  "code_delta",
+  "brief",
+  "step_ledger",
+  "requirements_ledger",
+];
+/** The built-in one, which also stands in for those that fail, costs more than all the rest together. */
+const SUMMARIZERS: readonly SoakSummarizer[] = [
+  ...new Array<SoakSummarizer>(13).fill("scripted"),
+  "builtin",
+  "failing",
+  "empty",
+];
+
+/**
+ * The history of a seed: what it is made of, how often and how tightly it is compacted, are all drawn from it;
+ * what `fixed` names is not.
+ */
+export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {}): SoakHistory {
+  const random = seededRandom(seed ^ 0x5f3759df);
+  const drawn = drawOptions(random);
+  const bound = fixed.bound ?? random() < 0.3;
+  const options = {
+    ...drawn,
+    ...(bound ? { reasoning: true, sealed: true } : {}),
+    ...fixed.options,
+  };
+  const utterances = generateUtterances(seed, options);
+  const entries = writeNativeEntries(format, utterances);
+  const list = entries.flat();
+  const ends = endsOf(utterances, entries, random);
+  const count = 1 + Math.floor(random() * 5);
+  const cuts = Array.from({ length: count - 1 }, () => pick(random, ends) ?? 1);
+  const rounds = [...new Set([...cuts, list.length])].toSorted((a, b) => a - b);
+  const habit = fixed.gives ?? pick(random, ["raw", "own", undefined] as const);
+  return {
+    format,
+    seed,
+    options,
+    list,
+    rounds: rounds.map((at) => {
+      const limits = drawLimits(random);
+      const gives = habit ?? (random() < 0.5 ? "raw" : "own");
+      return { end: at, ...limits, gives, manual: random() < 0.15 };
+    }),
+    drive: fixed.drive ?? (random() < 0.5 ? "compact" : "manager"),
+    strategy: pick(random, STRATEGIES) ?? "task_state",
+    summarizer: pick(random, SUMMARIZERS) ?? "builtin",
+    redacts: random() < 0.05,
+    ...(bound ? { model: BOUND_MODEL } : {}),
+  };
+}
+
+/** Where the list may be looked at: behind each utterance, and while some of the results of a step are still to come. */
+function endsOf(
+  utterances: readonly Utterance[],
+  entries: readonly (readonly unknown[])[],
+  random: () => number,
+): number[] {
+  let end = 0;
+  return utterances.flatMap(({ type }, index) => {
+    const count = entries[index]?.length ?? 0;
+    end += count;
+    if (count === 0) return [];
+    return type === "results" && count > 1 && random() < 0.5 ? [end - 1, end] : [end];
+  });
+}
+
+function pick<T>(random: () => number, from: readonly T[]): T | undefined {
+  return from[Math.floor(random() * from.length)];
+}
+
+/** A whole number from `from` to `to`. */
+function between(random: () => number, from: number, to: number): number {
+  return from + Math.floor(random() * (to - from + 1));
+}
+
+/** Small histories find the same faults as large ones; every tenth is large all the same. */
+function drawOptions(random: () => number): ConversationOptions {
+  const chance = (share: number): boolean => random() < share;
+  const large = chance(0.1);
+  return {
+    turns: large ? between(random, 3, 9) : between(random, 1, 3),
+    parallelCalls: large ? between(random, 1, 6) : between(random, 1, 2),
+    steps: large ? between(random, 0, 5) : between(random, 0, 2),
+    ...(chance(0.3) ? { openSteps: openSteps(random) } : {}),
+    system: chance(0.5),
+    media: chance(0.3),
+    protect: chance(0.3),
+    reasoning: chance(0.4),
+    reasoningLoops: chance(0.2),
+    deadCalls: chance(0.2),
+    pendingCalls: chance(0.2),
+    emptyTexts: chance(0.15),
+    equalTexts: chance(0.2),
+    oddTexts: chance(0.25),
+    serverTools: chance(0.2),
+    approvals: chance(0.2),
+    compactions: chance(0.15),
+    ...(chance(0.02) ? { giantWords: between(random, 200, 4000) } : {}),
+  };
+}
+
+/** Steps of the turn under way: mostly a few, now and then up to 145. */
+function openSteps(random: () => number): number {
+  return random() < 0.01 ? between(random, 20, 145) : between(random, 1, 4);
+}
+
+function drawLimits(random: () => number): Omit<SoakRound, "end" | "gives" | "manual"> {
+  return {
+    share: random() < 0.04 ? -random() : random() ** 1.5,
+    ...(random() < 0.3 ? { aim: 0.2 + random() * 0.8 } : {}),
+    onOverflow: random() < 0.75 ? "elide" : "error",
+    policy: {
+      ...(random() < 0.4 ? { keepRecentTurns: between(random, 1, 8) } : {}),
+      ...(random() < 0.4 ? { keepToolIoPairs: between(random, 0, 10) } : {}),
+      ...(random() < 0.15 ? { keepRecentMessages: between(random, 1, 20) } : {}),
+      ...(random() < 0.3 ? { clearToolResults: false } : {}),
+    },
+  };
+}
