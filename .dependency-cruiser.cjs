@@ -1,7 +1,17 @@
-const { layers, portable, lazyEdge, packages, peerEdges } = require("./scripts/layers.cjs");
+const {
+  library,
+  command,
+  layers,
+  placeOf,
+  portable,
+  lazyEdge,
+  packages,
+  peerEdges,
+} = require("./scripts/layers.cjs");
 
 // test/house/layers.test.ts plants a violation of every rule below. The last layer is one folder, which may import all.
-const placed = (names) => `^src/(?:${names.map((name) => name.replace(".", "\\.")).join("|")})(?:/|$)`;
+const sources = `^(?:${library}|${command})/`;
+const placed = (names) => `^(?:${names.map((name) => placeOf(name).replace(".", "\\.")).join("|")})(?:/|$)`;
 
 const downhill = layers.slice(0, -1).flatMap((group, index) =>
   group.map((name) => ({
@@ -9,24 +19,29 @@ const downhill = layers.slice(0, -1).flatMap((group, index) =>
     severity: "error",
     comment: "Imports run downhill, and folders of one layer are strangers.",
     from: { path: placed([name]) },
-    to: { path: "^src/", pathNot: placed([name, ...layers.slice(0, index).flat()]) },
+    to: { path: sources, pathNot: placed([name, ...layers.slice(0, index).flat()]) },
   })),
 );
 
 const strangers = [
-  ["codecs", "^src/messages/codecs/([^/.]+)", "^src/messages/codecs/$1(?:[/.]|$)", "^src/messages/codecs/"],
+  [
+    "codecs",
+    `^${library}/messages/codecs/([^/.]+)`,
+    `^${library}/messages/codecs/$1(?:[/.]|$)`,
+    `^${library}/messages/codecs/`,
+  ],
   [
     "drivers",
-    "^src/storage/drivers/([^/.-]+)",
-    "^src/storage/drivers/$1(?:[/.-]|$)",
-    "^src/storage/drivers/",
+    `^${library}/storage/drivers/([^/.-]+)`,
+    `^${library}/storage/drivers/$1(?:[/.-]|$)`,
+    `^${library}/storage/drivers/`,
   ],
   // LangGraph stands on LangChain, and so does its adapter.
   [
     "adapters",
-    "^src/adapters/((lang)graph|[^/.]+)",
-    "^src/adapters/(?:$1(?:[/.]|$)|$2chain/)",
-    "^src/adapters/",
+    `^${library}/adapters/((lang)graph|[^/.]+)`,
+    `^${library}/adapters/(?:$1(?:[/.]|$)|$2chain/)`,
+    `^${library}/adapters/`,
   ],
 ].map(([name, from, own, to]) => ({
   name: `strangers-${name}`,
@@ -42,18 +57,35 @@ const rules = [
   ...downhill,
   ...strangers,
   {
+    name: "library-knows-no-command",
+    severity: "error",
+    comment: "The library knows nothing of the command.",
+    from: { path: `^${library}/` },
+    to: { path: "^packages/compact-context-cli/|^compact-context-cli" },
+  },
+  {
+    name: "command-imports-by-name",
+    severity: "error",
+    comment: "The command imports the library by the package's name, never by a path.",
+    from: { path: `^${command}/` },
+    to: { path: "^packages/compact-context/", dependencyTypesNot: ["aliased"] },
+  },
+  {
     name: "page-knows-its-data",
     severity: "error",
     comment: "The page runs in a browser: it knows what the server tells it and nothing else of the source.",
-    from: { path: "^src/viewer/page/" },
-    to: { pathNot: "^src/viewer/(?:page/|session-view\\.ts$)" },
+    from: { path: `^${command}/view/page/` },
+    to: { pathNot: `^${command}/view/(?:page/|session-view\\.ts$)` },
   },
   {
     name: "ports-not-media",
     severity: "error",
     comment: "What is kept does not know where; only the list of all codecs knows the codecs.",
-    from: { path: "^src/(?:storage|messages)/[^/]+\\.ts$", pathNot: "^src/messages/codecs\\.ts$" },
-    to: { path: "^src/(?:storage/drivers|messages/codecs)/" },
+    from: {
+      path: `^${library}/(?:storage|messages)/[^/]+\\.ts$`,
+      pathNot: `^${library}/messages/codecs\\.ts$`,
+    },
+    to: { path: `^${library}/(?:storage/drivers|messages/codecs)/` },
   },
   {
     name: "no-node-in-portable",
@@ -67,28 +99,28 @@ const rules = [
     severity: "error",
     comment: "Code of the file system is loaded at one place, when it is first used.",
     from: { path: placed(portable), pathNot: `^${lazyEdge.from.replace(".", "\\.")}$` },
-    to: { path: "^src/storage/drivers/(?!memory\\b)" },
+    to: { path: `^${library}/storage/drivers/(?!memory\\b)` },
   },
   {
     name: "lazy-edge-is-dynamic",
     severity: "error",
     comment: "That place loads the file system driver by dynamic import.",
     from: { path: placed(portable) },
-    to: { path: "^src/storage/drivers/(?!memory\\b)", dynamic: false },
+    to: { path: `^${library}/storage/drivers/(?!memory\\b)`, dynamic: false },
   },
   {
     name: "packages-only-where-named",
     severity: "error",
     comment:
       "Only config and agents read YAML, only config checks shapes; an optional peer is loaded when first used, and its types may be named.",
-    from: { path: "^src/", pathNot: placed(Object.keys(packages)) },
+    from: { path: sources, pathNot: placed(Object.keys(packages)) },
     to: { dependencyTypes: npm, dependencyTypesNot: ["type-import"], dynamic: false },
   },
   {
     name: "peers-only-at-the-edges",
     severity: "error",
     comment: "Optional peers are loaded by drivers, exporters, adapters and the command.",
-    from: { path: "^src/", pathNot: placed([...Object.keys(packages), ...peerEdges]) },
+    from: { path: sources, pathNot: placed([...Object.keys(packages), ...peerEdges]) },
     to: { dependencyTypes: npm, dynamic: true },
   },
   ...Object.entries(packages).map(([folder, names]) => ({
@@ -109,21 +141,21 @@ const rules = [
     name: "no-orphans",
     severity: "error",
     comment: "A file that nothing uses and that uses nothing is left over.",
-    from: { orphan: true, pathNot: "^src/(?:index\\.ts|.*/index\\.ts)$" },
+    from: { orphan: true, pathNot: `${sources}(?:index\\.ts|.*/index\\.ts)$` },
     to: {},
   },
   {
     name: "no-unresolved",
     severity: "error",
     comment: "An import that leads nowhere hides what it would break.",
-    from: { pathNot: "^src/storage/drivers/" },
+    from: { pathNot: `^${library}/storage/drivers/` },
     to: { couldNotResolve: true },
   },
   {
     name: "no-tests-in-source",
     severity: "error",
     comment: "Code that ships does not import code that tests it.",
-    from: { path: "^src/" },
+    from: { path: sources },
     to: { path: "\\.test\\.ts$|^test/" },
   },
 ];
@@ -141,7 +173,7 @@ module.exports = {
   options: {
     doNotFollow: { path: "node_modules" },
     tsPreCompilationDeps: true,
-    tsConfig: { fileName: "tsconfig.json" },
+    tsConfig: { fileName: "tsconfig.test.json" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types"] },
   },
 };

@@ -13,19 +13,21 @@ process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 const tool = (path, ...args) => [process.execPath, join(root, "node_modules", path), ...args];
 const script = (name) => [process.execPath, join(root, "scripts", name)];
 
-/** The packed package, made without running its scripts: those would build again. */
-function tarball() {
+/** A packed package, made without running its scripts: those would build again. */
+function tarball(name) {
   const npm = process.env.npm_execpath;
   const args = ["pack", "--ignore-scripts", "--silent", "--pack-destination", scratch];
   const [command, ...rest] = npm === undefined ? ["npm", ...args] : [process.execPath, npm, ...args];
   spawnSync(command, rest, {
-    cwd: root,
+    cwd: join(root, "packages", name),
     stdio: "ignore",
     shell: npm === undefined && process.platform === "win32",
   });
-  const name = readdirSync(scratch).find((file) => file.endsWith(".tgz"));
-  if (name === undefined) throw new Error("npm pack made no package");
-  return join(scratch, name);
+  const file = readdirSync(scratch).find(
+    (one) => one.startsWith(name) && /^-\d/.test(one.slice(name.length)),
+  );
+  if (file === undefined) throw new Error(`npm pack made no package of ${name}`);
+  return join(scratch, file);
 }
 
 const steps = [
@@ -34,13 +36,22 @@ const steps = [
   ["lint", () => tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", ".")],
   [
     "layers",
-    () => tool("dependency-cruiser/bin/dependency-cruise.mjs", "src", "--config", ".dependency-cruiser.cjs"),
+    () =>
+      tool(
+        "dependency-cruiser/bin/dependency-cruise.mjs",
+        ...["packages/compact-context/src", "packages/compact-context-cli/src"],
+        ...["--config", ".dependency-cruiser.cjs"],
+      ),
   ],
   ["api", () => [...script("api.mjs"), "--check"]],
   ["tests", () => tool("vitest/vitest.mjs", "run")],
   ["knip", () => tool("knip/bin/knip.js", "--no-config-hints")],
-  ["publint", () => tool("publint/src/cli.js", "run", tarball(), "--strict")],
-  ["attw", () => tool("@arethetypeswrong/cli/dist/index.js", tarball(), "--profile", "esm-only")],
+  ["publint", () => tool("publint/src/cli.js", "run", tarball("compact-context"), "--strict")],
+  ["publint-cli", () => tool("publint/src/cli.js", "run", tarball("compact-context-cli"), "--strict")],
+  [
+    "attw",
+    () => tool("@arethetypeswrong/cli/dist/index.js", tarball("compact-context"), "--profile", "esm-only"),
+  ],
   ["package", () => script("package-truth.mjs")],
 ];
 

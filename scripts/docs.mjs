@@ -17,7 +17,11 @@ const check = process.argv.includes("--check");
 const session = JSON.parse(readFileSync(`${root}packages/compact-context-cli/demo/session.json`, "utf8"));
 
 const events = await eventsSection({ tracing, CompactManager, createMemoryDriver }, session);
-const screen = execFileSync(process.execPath, [`${root}packages/compact-context-cli/bin/compact.js`, "demo"], { encoding: "utf8" });
+const screen = execFileSync(
+  process.execPath,
+  [`${root}packages/compact-context-cli/bin/compact.js`, "demo"],
+  { encoding: "utf8" },
+);
 const figures = figuresOf(screen);
 /** By document, the parts that the code has a say in. */
 const documents = {

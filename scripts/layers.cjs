@@ -1,5 +1,8 @@
+const library = "packages/compact-context/src";
+const command = "packages/compact-context-cli/src";
+
 /**
- * What each folder of src/ may import besides itself: everything in the groups above its own.
+ * What each folder of the sources may import besides itself: everything in the groups above its own.
  * Folders of one group are strangers. `.dependency-cruiser.cjs` makes rules of it.
  */
 const layers = [
@@ -11,11 +14,21 @@ const layers = [
   ["compaction"],
   ["memory"],
   ["agents"],
-  ["config", "testing", "index.ts"],
+  ["config", "index.ts"],
   ["adapters"],
-  ["viewer"],
+  ["view"],
   ["cli"],
 ];
+
+/** Where the folders of the command lie, and all of it that has no layer of its own; all others are the library's. */
+const ofCommand = {
+  transcripts: `${command}/transcripts`,
+  view: `${command}/view`,
+  cli: command,
+};
+
+/** Where something with a layer lies. */
+const placeOf = (name) => ofCommand[name] ?? `${library}/${name}`;
 
 /** Folders that run in a browser as well as in Node. */
 const portable = [
@@ -37,10 +50,15 @@ const portable = [
 
 /** The one place that loads Node code into portable code, and only when it is first needed. */
 const lazyEdge = {
-  from: "src/compaction/store.ts",
-  to: "src/storage/drivers/fs.ts",
+  from: `${library}/compaction/store.ts`,
+  to: `${library}/storage/drivers/fs.ts`,
   /** Outside the portable folders: what else of the root entry loads Node code when it is first needed. */
-  others: [{ from: "src/tracing/exporters/create-post.ts", to: "src/tracing/exporters/node-post.ts" }],
+  others: [
+    {
+      from: `${library}/tracing/exporters/create-post.ts`,
+      to: `${library}/tracing/exporters/node-post.ts`,
+    },
+  ],
 };
 
 /** Packages that code may import, by folder. */
@@ -49,4 +67,4 @@ const packages = { agents: ["yaml"], config: ["yaml", "zod"] };
 /** Folders that may load an optional peer when it is first used. */
 const peerEdges = ["storage/drivers", "tracing/exporters", "adapters", "cli"];
 
-module.exports = { layers, portable, lazyEdge, packages, peerEdges };
+module.exports = { library, command, layers, placeOf, portable, lazyEdge, packages, peerEdges };

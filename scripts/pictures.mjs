@@ -38,7 +38,13 @@ function driver() {
 
 /** Starts `compact view` and resolves with the link that it prints. */
 async function serve() {
-  const words = ["packages/compact-context-cli/bin/compact.js", "view", "packages/compact-context-cli/demo/session.json", "--window", "60000"];
+  const words = [
+    "packages/compact-context-cli/bin/compact.js",
+    "view",
+    "packages/compact-context-cli/demo/session.json",
+    "--window",
+    "60000",
+  ];
   const child = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   for await (const piece of child.stdout) {

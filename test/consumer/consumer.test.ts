@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
 const tools = join(import.meta.dirname, "node_modules");
-const ready = existsSync(join(tools, "esbuild")) && existsSync(join(root, "packages/compact-context/dist/index.js"));
+const ready =
+  existsSync(join(tools, "esbuild")) && existsSync(join(root, "packages/compact-context/dist/index.js"));
 const chromium = "/usr/bin/chromium";
 const run = promisify(execFile);
 

@@ -151,16 +151,21 @@ describe.skipIf(!posix)("files of the fs driver", () => {
 
 /** Writes the driver as plain JavaScript, so that another Node process can run it. */
 function compileDriver(target: string): string {
-  const source = join(import.meta.dirname, "../../src");
-  const files = ["argument.ts", "errors.ts", "storage", "testing/storage-contract.ts"].flatMap((path) =>
+  const source = join(import.meta.dirname, "../../packages/compact-context/src");
+  const contract = join(import.meta.dirname, "../support/storage-contract.ts");
+  const files = ["argument.ts", "errors.ts", "storage"].flatMap((path) =>
     path.endsWith(".ts")
       ? [path]
       : readdirSync(join(source, path), { recursive: true, encoding: "utf8" })
           .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
           .map((name) => join(path, name)),
   );
-  for (const file of files) {
-    const { outputText } = ts.transpileModule(readFileSync(join(source, file), "utf8"), {
+  const texts = new Map(files.map((file) => [file, readFileSync(join(source, file), "utf8")]));
+  // There the library is not installed.
+  const named = /"compact-context\/internal\/([^"]+)"/g;
+  texts.set("support/storage-contract.ts", readFileSync(contract, "utf8").replaceAll(named, '"../$1.ts"'));
+  for (const [file, text] of texts) {
+    const { outputText } = ts.transpileModule(text, {
       compilerOptions: {
         target: ts.ScriptTarget.ES2022,
         module: ts.ModuleKind.ESNext,
@@ -228,7 +233,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     writeFileSync(
       script,
       `import { createFsDriver } from "./storage/drivers/fs.js";
-       import { countUp } from "./testing/storage-contract.js";
+       import { countUp } from "./support/storage-contract.js";
        const driver = createFsDriver({ root: process.argv[2] });
        const first = await driver.put("first", String(process.pid), { ifVersion: null }).then(() => 1, () => 0);
        await countUp(driver, "count", 25);

@@ -103,7 +103,9 @@ function told(problem: ts.Diagnostic, { fence, before }: Source): string {
 
 /** Strict, as a project of today, with every public subpath led to its source. */
 function compilerOptions(): ts.CompilerOptions {
-  const { exports: subpaths } = JSON.parse(readFileSync(join(root, "packages/compact-context/package.json"), "utf8")) as {
+  const { exports: subpaths } = JSON.parse(
+    readFileSync(join(root, "packages/compact-context/package.json"), "utf8"),
+  ) as {
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
   };
   const paths = Object.entries(subpaths).flatMap(([subpath, target]): [string, string[]][] =>

@@ -14,7 +14,11 @@ const [quickStart, once] = fencesOf("README.md", "ts");
 /** A folder in which `compact-context` is installed. */
 const project = mkdtempSync(join(tmpdir(), "compact-quick-start-"));
 mkdirSync(join(project, "node_modules"));
-symlinkSync(join(root, "packages/compact-context"), join(project, "node_modules/compact-context"), "junction");
+symlinkSync(
+  join(root, "packages/compact-context"),
+  join(project, "node_modules/compact-context"),
+  "junction",
+);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 /** What a snippet prints between some lines of ours. */
@@ -44,7 +48,11 @@ function pictured(text: string): readonly number[] {
 }
 
 it.skipIf(!built)("the picture of the README is what the demo shows, within a tenth", async () => {
-  const { stdout } = await run(process.execPath, [join(root, "packages/compact-context-cli/bin/compact.js"), "demo"], { cwd: project });
+  const { stdout } = await run(
+    process.execPath,
+    [join(root, "packages/compact-context-cli/bin/compact.js"), "demo"],
+    { cwd: project },
+  );
   const bars = /^ *before [\s\S]*?after .*/m.exec(stdout)?.[0] ?? "";
   const [before, after] = pictured(bars);
   expect(before).toBeGreaterThan(100_000);

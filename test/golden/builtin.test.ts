@@ -13,7 +13,10 @@ const NAMES = Object.keys(STRATEGIES) as SummaryStrategy[];
 describe("built-in summaries of the recorded session", () => {
   let messages: Message[];
   beforeAll(() => {
-    const text = readFileSync(new URL("../../packages/compact-context-cli/demo/session.json", import.meta.url), "utf8");
+    const text = readFileSync(
+      new URL("../../packages/compact-context-cli/demo/session.json", import.meta.url),
+      "utf8",
+    );
     messages = decode((JSON.parse(text) as { messages: unknown[] }).messages, "anthropic");
   });
 

@@ -1,10 +1,17 @@
 import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** The repository's root folder. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The folders of the sources, from the root on. */
+export const { library, command } = createRequire(import.meta.url)("../../scripts/layers.cjs") as {
+  library: string;
+  command: string;
+};
 
 const cruiser = join(root, "node_modules", "dependency-cruiser", "bin", "dependency-cruise.mjs");
 
@@ -31,9 +38,9 @@ interface Output {
   readonly summary: { readonly violations: readonly { from: string; to: string; rule: { name: string } }[] };
 }
 
-/** Runs dependency-cruiser on the `src` of a folder, under the rules that lie there. */
+/** Runs dependency-cruiser on the sources of a folder, under the rules that lie there. */
 export async function cruise(folder: string): Promise<Cruise> {
-  const args = [cruiser, "src", "--config", ".dependency-cruiser.cjs", "--output-type", "json"];
+  const args = [cruiser, library, command, "--config", ".dependency-cruiser.cjs", "--output-type", "json"];
   const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024 };
   // It exits with the number of violations; its output is whole all the same.
   const output = await promisify(execFile)(process.execPath, args, options).then(

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import config from "../../vitest.config.ts";
-import { root } from "./cruise.ts";
+import { command, library, root } from "./cruise.ts";
 
 /** Names of all test files of a folder, from the repository's root; installed packages are passed over. */
 function testFiles(folder: string): string[] {
@@ -21,14 +21,14 @@ it("TST-1 coverage below 85 % of the lines fails, in CI too, and there are tests
     thresholds: { lines: number };
   };
   expect(thresholds.lines).toBeGreaterThanOrEqual(85);
-  expect(include).toEqual(["src/**/*.ts"]);
-  expect(exclude).toEqual(["src/**/*.test.ts", "src/**/*.generated.ts"]);
+  expect(include).toEqual(["packages/*/src/**/*.ts"]);
+  expect(exclude).toEqual(["packages/*/src/**/*.test.ts", "packages/*/src/**/*.generated.ts"]);
   expect(readFileSync(join(root, ".ci/run"), "utf8")).toMatch(
     /^check env COMPACT_TESTS=whole npm test -- --coverage$/m,
   );
-  const files = ["src", "test"].flatMap(testFiles);
+  const files = [library, command, "test"].flatMap(testFiles);
   const kinds = {
-    unit: /^src\/.*\.test\.ts$/,
+    unit: /^packages\/.*\.test\.ts$/,
     integration: /^test\/(?:compat|e2e|postgres|workers|sessions)\//,
     golden: /^test\/golden\//,
     property: /^test\/property\//,

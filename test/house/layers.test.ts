@@ -1,14 +1,15 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Cruise, Module } from "./cruise.ts";
-import { closure, cruise, root } from "./cruise.ts";
+import { closure, command, cruise, library, root } from "./cruise.ts";
 
 const require = createRequire(import.meta.url);
-const { layers, portable, lazyEdge } = require("../../scripts/layers.cjs") as {
+const { layers, placeOf, portable, lazyEdge } = require("../../scripts/layers.cjs") as {
   layers: string[][];
+  placeOf: (name: string) => string;
   portable: string[];
   lazyEdge: { from: string; to: string; others: readonly { from: string; to: string }[] };
 };
@@ -17,7 +18,7 @@ const { forbidden } = require("../../.dependency-cruiser.cjs") as { forbidden: {
 /** A file that breaks a rule by one import: rule, the file, its import. */
 type Plant = readonly [rule: string, file: string, imported: string];
 
-const file = (name: string): string => (name.endsWith(".ts") ? `src/${name}` : `src/${name}/planted.ts`);
+const file = (name: string): string => (name.endsWith(".ts") ? placeOf(name) : `${placeOf(name)}/planted.ts`);
 
 /** For each folder, an import of every folder of its own layer and above. */
 const uphill: Plant[] = layers.flatMap((group, index) =>
@@ -32,65 +33,67 @@ const uphill: Plant[] = layers.flatMap((group, index) =>
 
 const plants: readonly Plant[] = [
   ...uphill,
-  ["strangers-codecs", "src/messages/codecs/one.ts", "src/messages/codecs/two.ts"],
-  ["strangers-drivers", "src/storage/drivers/memory.ts", "src/storage/drivers/fs.ts"],
-  ["strangers-adapters", "src/adapters/one/index.ts", "src/adapters/two/index.ts"],
-  ["page-knows-its-data", "src/viewer/page/planted.ts", "src/viewer/server.ts"],
-  ["page-knows-its-data", "src/viewer/page/planted.ts", "src/messages/message.ts"],
-  ["page-knows-its-data", "src/viewer/page/planted.ts", "node:fs"],
-  ["ports-not-media", "src/storage/planted.ts", "src/storage/drivers/memory.ts"],
-  ["ports-not-media", "src/messages/planted.ts", "src/messages/codecs/one.ts"],
+  ["strangers-codecs", `${library}/messages/codecs/one.ts`, `${library}/messages/codecs/two.ts`],
+  ["strangers-drivers", `${library}/storage/drivers/memory.ts`, `${library}/storage/drivers/fs.ts`],
+  ["strangers-adapters", `${library}/adapters/one/index.ts`, `${library}/adapters/two/index.ts`],
+  ["page-knows-its-data", `${command}/view/page/planted.ts`, `${command}/view/server.ts`],
+  ["page-knows-its-data", `${command}/view/page/planted.ts`, `${library}/messages/message.ts`],
+  ["page-knows-its-data", `${command}/view/page/planted.ts`, "node:fs"],
+  ["ports-not-media", `${library}/storage/planted.ts`, `${library}/storage/drivers/memory.ts`],
+  ["ports-not-media", `${library}/messages/planted.ts`, `${library}/messages/codecs/one.ts`],
   ...portable.map((name): Plant => ["no-node-in-portable", file(name), "node:fs"]),
-  ["node-only-lazily", "src/compaction/planted.ts", "src/storage/drivers/fs.ts"],
+  ["node-only-lazily", `${library}/compaction/planted.ts`, `${library}/storage/drivers/fs.ts`],
   ["lazy-edge-is-dynamic", lazyEdge.from, lazyEdge.to],
-  ["packages-only-where-named", "src/tokens/planted.ts", "yaml"],
-  ["packages-only-where-named", "src/cli/planted.ts", "zod"],
-  ["packages-only-where-named", "src/storage/drivers/fs.ts", "typescript"],
-  ["peers-only-at-the-edges", "src/compaction/planted.ts", "zod?"],
-  ["config-packages", "src/config/planted.ts", "typescript"],
-  ["agents-packages", "src/agents/planted.ts", "zod"],
-  ["no-cycles", "src/policy/round.ts", "src/policy/about.ts"],
-  ["no-orphans", "src/policy/orphan.ts", ""],
-  ["no-unresolved", "src/policy/lost.ts", "src/policy/nowhere.ts"],
-  ["no-tests-in-source", "src/policy/planted.ts", "src/policy/some.test.ts"],
+  ["packages-only-where-named", `${library}/tokens/planted.ts`, "yaml"],
+  ["packages-only-where-named", `${command}/planted.ts`, "zod"],
+  ["packages-only-where-named", `${library}/storage/drivers/fs.ts`, "typescript"],
+  ["peers-only-at-the-edges", `${library}/compaction/planted.ts`, "zod?"],
+  ["config-packages", `${library}/config/planted.ts`, "typescript"],
+  ["agents-packages", `${library}/agents/planted.ts`, "zod"],
+  ["no-cycles", `${library}/policy/round.ts`, `${library}/policy/about.ts`],
+  ["no-orphans", `${library}/policy/orphan.ts`, ""],
+  ["no-unresolved", `${library}/policy/lost.ts`, `${library}/policy/nowhere.ts`],
+  ["library-knows-no-command", `${library}/policy/planted.ts`, `${command}/planted.ts`],
+  ["library-knows-no-command", `${library}/policy/planted.ts`, "compact-context-cli/bin/compact.js"],
+  ["command-imports-by-name", `${command}/planted.ts`, `${library}/policy/round.ts`],
+  ["no-tests-in-source", `${library}/policy/planted.ts`, `${library}/policy/some.test.ts`],
 ];
 
 /** What the rules must leave alone. */
 const allowed: readonly Plant[] = [
   ["", lazyEdge.from, `${lazyEdge.to}?`],
-  ["", "src/config/planted.ts", "yaml"],
-  ["", "src/agents/planted.ts", "yaml"],
-  ["", "src/config/planted.ts", "zod"],
-  ["", "src/viewer/page/planted.ts", "src/viewer/session-view.ts"],
-  ["", "src/viewer/page/planted.ts", "src/viewer/page/dom.ts"],
-  ["", "src/storage/drivers/s3.ts", "zod?"],
-  ["", "src/storage/drivers/fs.ts", "node:fs"],
-  ["", "src/storage/drivers/fs.ts", "src/storage/drivers/fs-files.ts"],
-  ["", "src/transcripts/planted.ts", "src/messages/codecs.ts"],
-  ["", "src/messages/codecs.ts", "src/messages/codecs/one.ts"],
-  ["", "src/tokens/planted.test.ts", "src/cli/planted.ts"],
-  ["", "src/tokens/planted.test.ts", "node:fs"],
+  ["", `${library}/config/planted.ts`, "yaml"],
+  ["", `${library}/agents/planted.ts`, "yaml"],
+  ["", `${library}/config/planted.ts`, "zod"],
+  ["", `${command}/view/page/planted.ts`, `${command}/view/session-view.ts`],
+  ["", `${command}/view/page/planted.ts`, `${command}/view/page/dom.ts`],
+  ["", `${library}/storage/drivers/s3.ts`, "zod?"],
+  ["", `${library}/storage/drivers/fs.ts`, "node:fs"],
+  ["", `${library}/storage/drivers/fs.ts`, `${library}/storage/drivers/fs-files.ts`],
+  ["", `${command}/transcripts/planted.ts`, "compact-context/internal/messages/codecs"],
+  ["", `${library}/messages/codecs.ts`, `${library}/messages/codecs/one.ts`],
+  ["", `${library}/tokens/planted.test.ts`, `${command}/planted.ts`],
+  ["", `${library}/tokens/planted.test.ts`, "node:fs"],
 ];
 
 /** An import statement; a question mark at the end of the target makes it a dynamic one. */
 function statement(from: string, target: string): string {
   const lazy = target.endsWith("?");
   const name = lazy ? target.slice(0, -1) : target;
-  const up = "../".repeat(from.split("/").length - 2) || "./";
-  const specifier = name.startsWith("src/") ? up + name.slice("src/".length) : name;
+  const specifier = name.startsWith("packages/") ? `./${relative(dirname(from), name)}` : name;
   return lazy ? `void import("${specifier}");\n` : `import "${specifier}";\n`;
 }
 
 function plantAll(folder: string): void {
   const texts = new Map<string, string>([
-    ["src/policy/about.ts", statement("src/policy/about.ts", "src/policy/round.ts")],
-    ["src/policy/some.test.ts", ""],
+    [`${library}/policy/about.ts`, statement(`${library}/policy/about.ts`, `${library}/policy/round.ts`)],
+    [`${library}/policy/some.test.ts`, ""],
   ]);
   for (const [, from, target] of [...plants, ...allowed]) {
     const more = target === "" ? "" : statement(from, target);
     texts.set(from, (texts.get(from) ?? "") + more);
     const imported = target.replace("?", "");
-    if (imported.startsWith("src/") && !imported.includes("nowhere")) {
+    if (imported.startsWith("packages/") && !imported.includes("nowhere")) {
       texts.set(imported, texts.get(imported) ?? "export {};\n");
     }
   }
@@ -105,9 +108,11 @@ describe("planted violations", () => {
   let planted: Cruise;
   beforeAll(async () => {
     mkdirSync(join(folder, "scripts"));
-    for (const name of [".dependency-cruiser.cjs", "scripts/layers.cjs", "tsconfig.json", "package.json"]) {
+    for (const name of [".dependency-cruiser.cjs", "scripts/layers.cjs", "package.json"]) {
       copyFileSync(join(root, name), join(folder, name));
     }
+    for (const name of ["tsconfig.json", "tsconfig.test.json"])
+      copyFileSync(join(root, name), join(folder, name));
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
     plantAll(folder);
     planted = await cruise(folder);
@@ -161,7 +166,7 @@ describe("the source", () => {
   it("is seen at all", () => {
     // A cruiser that cannot read TypeScript finds nothing and reports success.
     const own = real.modules.filter(
-      ({ source }) => source.startsWith("src/") && !source.endsWith(".test.ts"),
+      ({ source }) => source.startsWith("packages/") && !source.endsWith(".test.ts"),
     );
     expect(own.length).toBeGreaterThan(100);
     expect(own.flatMap((module) => module.dependencies).length).toBeGreaterThan(300);
@@ -172,20 +177,24 @@ describe("the source", () => {
   });
 
   it("lies in folders that have a layer", () => {
-    const known = new Set(layers.flat());
-    const places = real.modules.map(({ source }) => source.split("/")).filter(([first]) => first === "src");
-    expect(places.map(([, second = ""]) => second).filter((name) => !known.has(name))).toEqual([]);
+    const known = new Set(layers.flat().map(placeOf));
+    const places = real.modules
+      .map(({ source }) => source)
+      .filter((source) => source.startsWith(`${library}/`));
+    expect(places.length).toBeGreaterThan(100);
+    const folders = places.map((source) => source.split("/").slice(0, 4).join("/"));
+    expect(folders.filter((name) => !known.has(name))).toEqual([]);
   });
 
   it("loads no vocabulary with the memory: its model's provider says what a request used", () => {
-    const { files } = closure(modules, "src/memory/index.ts");
+    const { files } = closure(modules, `${library}/memory/index.ts`);
     expect(files.size).toBeGreaterThan(50);
     expect([...files].filter((source) => source.endsWith(".vocabulary.generated.ts"))).toEqual([]);
   });
 
   it("reaches Node from its root only where it is named, and only lazily", () => {
-    const walk = closure(modules, "src/index.ts");
-    expect([...walk.files].filter((source) => source !== "src/index.ts").length).toBeGreaterThan(50);
+    const walk = closure(modules, `${library}/index.ts`);
+    expect([...walk.files].filter((source) => source !== `${library}/index.ts`).length).toBeGreaterThan(50);
     expect([...walk.files].filter((source) => modules.get(source)?.coreModule)).toEqual([]);
     const intoNode = walk.lazy.filter(({ to }) =>
       [...closure(modules, to).files].some((source) => modules.get(source)?.coreModule),

@@ -4,34 +4,40 @@ import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import { partOf, whole } from "../whole.ts";
-import { closure, cruise, root } from "./cruise.ts";
+import { closure, command, cruise, library, root } from "./cruise.ts";
 
-const { portable } = createRequire(import.meta.url)("../../scripts/layers.cjs") as { portable: string[] };
+const { portable, placeOf } = createRequire(import.meta.url)("../../scripts/layers.cjs") as {
+  portable: string[];
+  placeOf: (name: string) => string;
+};
 
 const isSource = (source: string): boolean =>
-  source.startsWith("src/") && source.endsWith(".ts") && !source.endsWith(".test.ts");
+  source.startsWith("packages/") && source.endsWith(".ts") && !source.endsWith(".test.ts");
 const isPortable = (source: string): boolean =>
-  portable.some((name) => `${source}/`.startsWith(`src/${name}/`));
+  portable.some((name) => `${source}/`.startsWith(`${placeOf(name)}/`));
 
 /** Source files of the portable folders, tests aside. */
 function portableFiles(): readonly string[] {
-  const all = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
-  return all
-    .map((file) => `src/${file.replaceAll("\\", "/")}`)
+  return [library, command]
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map(
+        (file) => `${folder}/${file.replaceAll("\\", "/")}`,
+      ),
+    )
     .filter((file) => isSource(file) && isPortable(file));
 }
 
 /** What the root entry loads at once. */
 async function loadedAtOnce(): Promise<readonly string[]> {
   const { modules } = await cruise(root);
-  const { files } = closure(new Map(modules.map((module) => [module.source, module])), "src/index.ts");
+  const { files } = closure(new Map(modules.map((module) => [module.source, module])), `${library}/index.ts`);
   return [...files].filter(isSource);
 }
 
 /** Names in files that mean nothing to a compiler that knows a browser's globals and none of Node's. */
 function unknownNames(files: readonly string[], planted = ""): string[] {
-  const plant = join(root, "src", "planted.ts");
-  const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+  const plant = join(root, library, "planted.ts");
+  const { config } = ts.readConfigFile(join(root, "tsconfig.test.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
   const settings: ts.CompilerOptions = {
     ...options,
@@ -71,9 +77,9 @@ it("portable code uses no global that only Node has", { timeout: 300_000 }, asyn
 it("a global of Node is seen", { timeout: 120_000 }, () => {
   const globals = ["Buffer", "process", "setImmediate", "require", "__dirname", "global"];
   const code = globals.map((name, index) => `export const planted${index}: unknown = ${name};\n`).join("");
-  expect(unknownNames(["src/errors.ts"], code)).toEqual(
+  expect(unknownNames([`${library}/errors.ts`], code)).toEqual(
     globals.map((name, index) =>
-      expect.stringMatching(`^src/planted.ts:${index + 1} Cannot find name '${name}'`),
+      expect.stringMatching(`^${library}/planted.ts:${index + 1} Cannot find name '${name}'`),
     ),
   );
 });

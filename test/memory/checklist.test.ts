@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const WORKER = join(import.meta.dirname, "checklist-worker.mjs");
-const possible = existsSync("packages/compact-context/dist/agents/index.js") && existsSync("packages/compact-context/dist/memory/channel-memory.js");
+const possible =
+  existsSync("packages/compact-context/dist/agents/index.js") &&
+  existsSync("packages/compact-context/dist/memory/channel-memory.js");
 
 interface Step {
   readonly send?: string;

@@ -19,7 +19,8 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(channel, { recursive: true, force: true }));
 
-const possible = process.platform !== "win32" && existsSync("packages/compact-context/dist/memory/changes/writer.js");
+const possible =
+  process.platform !== "win32" && existsSync("packages/compact-context/dist/memory/changes/writer.js");
 
 describe.skipIf(!possible)("processes that change one memory", () => {
   it(`MEM-11 ${KILLS} kills leave whole files, a log that agrees with them, and nothing acknowledged lost`, {

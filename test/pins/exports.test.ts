@@ -10,9 +10,12 @@ const manifest = read("../../packages/compact-context/package.json") as Manifest
 /** By subpath, the sorted names that it exports: a change here is a change of the public contract. */
 const pins = read("exports.json") as Readonly<Record<string, readonly string[]>>;
 
+/** What the command alone imports carries no promise. */
+const INTERNAL = "./internal/*";
+
 /** Subpaths that lead to code, with the source file that each is built from. */
 const subpaths = Object.entries(manifest.exports).flatMap(([subpath, target]): [string, string][] =>
-  typeof target === "string"
+  typeof target === "string" || subpath === INTERNAL
     ? []
     : [[subpath, target.default.replace(/^\.\/dist\/(.*)\.js$/, "../../packages/compact-context/src/$1.ts")]],
 );

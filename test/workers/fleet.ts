@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 /** The package must be built: workers are processes of their own. */
-export const built: boolean = existsSync(join(import.meta.dirname, "../../packages/compact-context/dist/index.js"));
+export const built: boolean = existsSync(
+  join(import.meta.dirname, "../../packages/compact-context/dist/index.js"),
+);
 
 export interface WorkerSettings {
   readonly kind: "postgres" | "fs";
