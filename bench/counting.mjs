@@ -114,7 +114,9 @@ function slices(texts, rounds) {
 async function libraries(encoding) {
   const prepare = {
     [OURS]: async () => {
-      const module = await import(`../packages/compact-context/dist/tokens/encodings/${encoding.replace("_", "-")}.js`);
+      const module = await import(
+        `../packages/compact-context/dist/tokens/encodings/${encoding.replace("_", "-")}.js`
+      );
       return Object.values(module)[0].count;
     },
     tiktoken: async () => {

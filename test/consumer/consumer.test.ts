@@ -10,11 +10,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 const root = join(import.meta.dirname, "../..");
 const tools = join(import.meta.dirname, "node_modules");
 const ready =
-  existsSync(join(tools, "esbuild")) && existsSync(join(root, "packages/compact-context/dist/index.js"));
+  existsSync(join(tools, "esbuild")) &&
+  ["compact-context/dist/index.js", "compact-context-cli/dist/main.js"].every((file) =>
+    existsSync(join(root, "packages", file)),
+  );
 const chromium = "/usr/bin/chromium";
 const run = promisify(execFile);
 
-/** A project that has installed the packed package. */
+/** A project that has installed both packed packages, the library and the command. */
 const project = mkdtempSync(join(tmpdir(), "compact-consumer-"));
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
@@ -41,16 +44,17 @@ interface Bundler {
 
 beforeAll(async () => {
   if (!ready) return;
-  const { stdout } = await run(
-    "npm",
-    ["pack", "--ignore-scripts", "--silent", "--pack-destination", project],
-    {
-      cwd: root,
-    },
+  const packed = await Promise.all(
+    ["compact-context", "compact-context-cli"].map(async (name) => {
+      const cwd = join(root, "packages", name);
+      const pack = ["pack", "--ignore-scripts", "--silent", "--pack-destination", project];
+      const { stdout } = await run("npm", pack, { cwd });
+      return `./${stdout.trim()}`;
+    }),
   );
   writeFileSync(join(project, "package.json"), '{"private":true}');
   const install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
-  await run("npm", [...install, `./${stdout.trim()}`], { cwd: project });
+  await run("npm", [...install, ...packed], { cwd: project });
 }, 120_000);
 
 /** Runs a program of the project. */
@@ -61,9 +65,9 @@ async function node(file: string, text: string, flags: readonly string[] = []): 
 }
 
 describe.skipIf(!ready)("the packed package in somebody's project", () => {
-  it("brings two packages, neither with native code", () => {
+  it("brings two packages beside the two, none with native code", () => {
     const installed = readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."));
-    expect(installed.sort()).toEqual(["compact-context", "yaml", "zod"]);
+    expect(installed.sort()).toEqual(["compact-context", "compact-context-cli", "yaml", "zod"]);
   });
 
   it("runs as a module", async () => {
@@ -82,7 +86,7 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
   });
 
   it("brings the command", async () => {
-    const session = "node_modules/compact-context/demo/session.json";
+    const session = "node_modules/compact-context-cli/demo/session.json";
     const command = join("node_modules", ".bin", "compact");
     const { stdout } = await run(command, ["inspect", session], { cwd: project });
     expect(stdout).toContain("tokens");
@@ -98,10 +102,12 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     { timeout: 120_000 },
     async (compiler, moduleResolution, module) => {
       const folder = mkdtempSync(join(project, "typed-"));
-      const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object };
+      const manifest = JSON.parse(
+        readFileSync(join(root, "packages/compact-context/package.json"), "utf8"),
+      ) as { exports: object };
       // Adapters and storage name types of SDKs and of Node that a project without them does not have.
       const subpaths = Object.keys(manifest.exports).filter(
-        (name) => !/package\.json|adapters|storage\/(?:s3|postgres)/.test(name),
+        (name) => !/package\.json|\*|adapters|storage\/(?:s3|postgres)/.test(name),
       );
       const imports = subpaths.map(
         (name, index) => `import * as all${index} from "${name.replace(".", "compact-context")}";`,
