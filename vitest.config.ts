@@ -1,26 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { sourceAliases } from "./scripts/source-aliases.mjs";
 import { whole } from "./test/whole.ts";
 
 // Not what was built: tests share each module with the sources that they test.
 const ignored = ["**/node_modules/**", "**/dist/**"];
-
-const library = fileURLToPath(new URL("packages/compact-context/", import.meta.url));
-
-/** Leads every subpath of the library to its source. */
-function aliases(): { find: RegExp; replacement: string }[] {
-  const { exports: subpaths } = JSON.parse(readFileSync(`${library}package.json`, "utf8")) as {
-    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
-  };
-  return Object.entries(subpaths).flatMap(([subpath, target]) => {
-    if (typeof target === "string") return [];
-    const name = `compact-context${subpath.slice(1)}`.replaceAll(".", "\\.").replace("*", "(.*)");
-    const source = target.default.replace(/^\.\/dist\/(.*)\.js$/, "src/$1.ts").replace("*", "$1");
-    return [{ find: new RegExp(`^${name}$`), replacement: library + source }];
-  });
-}
 
 /** Tests that measure their own process. */
 const measuring = [
@@ -43,7 +28,7 @@ function mocking(folder: string): string[] {
 const apart = [...measuring, ...mocking("packages"), ...mocking("test")];
 
 export default defineConfig({
-  resolve: { alias: aliases() },
+  resolve: { alias: sourceAliases(import.meta.dirname) },
   test: {
     setupFiles: ["test/property-seed.ts"],
     // What is slow on a busy machine has not failed; only what never comes has.

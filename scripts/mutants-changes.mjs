@@ -94,8 +94,10 @@ export function markedFile(root, file) {
 
 /** Tells whether a file would still type-check with another text. Exports carry their types, so no other file is asked. */
 export function typeChecker(root) {
-  const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
-  const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const { config } = ts.readConfigFile(join(root, "tsconfig.test.json"), ts.sys.readFile);
+  const parsed = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const { fileNames } = parsed;
+  const options = { ...parsed.options, exactOptionalPropertyTypes: true };
   const changed = new Map();
   const host = {
     ...ts.sys,

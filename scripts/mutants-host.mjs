@@ -1,26 +1,31 @@
 // Runs tests for scripts/mutants.mjs in one vitest that stays alive, so that only what changed is loaded again.
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
+import { sourceAliases } from "./source-aliases.mjs";
 
 const [root, marked] = process.argv.slice(2);
 /** Tests of servers, browsers, packages and processes that run what was built: they would not meet the changed source. */
 const ELSEWHERE =
   "browser,compat,consumer,docs,house,kill,pins,postgres,retention,s3,sessions,soak,transcripts,workers";
 
-const vitest = await createVitest("test", {
-  root,
-  config: false,
-  watch: false,
-  include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-  exclude: ["**/node_modules/**", `test/{${ELSEWHERE}}/**`],
-  setupFiles: marked === "marked" ? [fileURLToPath(new URL("mutants-marks.mjs", import.meta.url))] : [],
-  testTimeout: 30_000,
-  pool: "forks",
-  isolate: marked === "marked",
-  // One worker loads what the tests share once.
-  maxWorkers: 1,
-  reporters: [{}],
-});
+const vitest = await createVitest(
+  "test",
+  {
+    root,
+    config: false,
+    watch: false,
+    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "**/dist/**", `test/{${ELSEWHERE}}/**`],
+    setupFiles: marked === "marked" ? [fileURLToPath(new URL("mutants-marks.mjs", import.meta.url))] : [],
+    testTimeout: 30_000,
+    pool: "forks",
+    isolate: marked === "marked",
+    // One worker loads what the tests share once.
+    maxWorkers: 1,
+    reporters: [{}],
+  },
+  { resolve: { alias: sourceAliases(root) } },
+);
 const specifications = await vitest.globTestSpecifications();
 
 const answers = {

@@ -16,11 +16,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { changesOfFile, markedFile, typeChecker } from "./mutants-changes.mjs";
+
+const { placeOf } = createRequire(import.meta.url)("./layers.cjs");
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -53,7 +56,7 @@ const answersOf = (path) =>
 function copyCheckout() {
   if (answersOf(reachedPath).some(({ done }) => done)) return;
   for (const path of [copy, reachedPath]) rmSync(path, { recursive: true, force: true });
-  const taken = ["src", "test", "demo", "docs", "scripts", "bench", "examples", "bin", "dist"];
+  const taken = ["packages", "test", "docs", "scripts", "bench", "examples"];
   for (const name of [...taken, ...readdirSync(root).filter((entry) => /\.(?:json|md)$/.test(entry))])
     cpSync(join(root, name), join(copy, name), {
       recursive: true,
@@ -216,7 +219,7 @@ async function tried(change, reached) {
   const text = readFileSync(path, "utf8");
   const mutant = text.slice(0, change.start) + change.to + text.slice(change.start + change.from.length);
   if (!typeChecks(change.file, mutant)) return { result: "does not type-check", by: [] };
-  const near = `src/${change.file.split("/")[1]}/`;
+  const near = `${change.file.split("/").slice(0, 4).join("/")}/`;
   const write = (content) => {
     writeFileSync(path, content);
     touched.add(path);
@@ -244,9 +247,9 @@ const isOpen = ({ result, within: asked }) => result === "survived" && Number(as
 
 copyCheckout();
 const files = areas.flatMap((area) =>
-  readdirSync(join(copy, "src", area), { recursive: true, encoding: "utf8" })
+  readdirSync(join(copy, placeOf(area)), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !/\.test\.ts$|generated|index\.ts$/.test(name))
-    .map((name) => `src/${area}/${name}`)
+    .map((name) => `${placeOf(area)}/${name}`)
     .sort(),
 );
 const typeChecks = typeChecker(copy);
@@ -257,7 +260,7 @@ stopHost();
 /** What is to be tried: all that can be changed in the order of the draw, or what survived before. */
 function wantedOf(all, area) {
   if (values.again === undefined) return { changes: shuffled(all), most: Number(wanted) };
-  const told = answersOf(values.again).filter(({ file }) => file.startsWith(`src/${area}/`));
+  const told = answersOf(values.again).filter(({ file }) => file.startsWith(`${placeOf(area)}/`));
   const survived = told.filter(
     (answer, at) =>
       answer.result === "survived" && told.findLastIndex((other) => sameChange(other, answer)) === at,
@@ -271,7 +274,7 @@ function wantedOf(all, area) {
 /** Draws changes of a folder and tries them until so many have a verdict. */
 async function tryArea(area) {
   const all = files
-    .filter((file) => file.startsWith(`src/${area}/`))
+    .filter((file) => file.startsWith(`${placeOf(area)}/`))
     .flatMap((file) => changesOfFile(copy, file));
   const { changes, most } = wantedOf(all, area);
   const kept = join(folder, `${area}-${values.seed}${values.again === undefined ? "" : "-again"}.jsonl`);

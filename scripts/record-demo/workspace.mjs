@@ -54,7 +54,13 @@ export function createWorkspace(root, commit) {
 }
 
 /** The recording itself, which must not find itself in the copy. */
-const OWN = ["demo", "scripts/record-demo", "scripts/record-demo.mjs", "test/demo.test.ts"];
+const OWN = [
+  "demo",
+  "packages/compact-context-cli/demo",
+  "scripts/record-demo",
+  "scripts/record-demo.mjs",
+  "test/demo.test.ts",
+];
 
 function copyCommit(root, commit, folder) {
   const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1 << 28 });

@@ -28,13 +28,18 @@ it("the table of layers is that of the rules", () => {
   expect(told.map((names) => [...names].sort())).toEqual(layers.map((names) => [...names].sort()));
 });
 
-it.each(["src/memory", "test"])("every folder of %s is named", (path) => {
+it.each(["packages/compact-context/src/memory", "test"])("every folder of %s is named", (path) => {
   expect(foldersOf(path).filter((name) => !new RegExp(`[\\s\`]${name}/`).test(page))).toEqual([]);
 });
 
 it("every path is there", () => {
   const paths = [...page.matchAll(/`([a-z-]+\/[a-z/-]*(?:\.ts)?)`/g)].map(([, path = ""]) => path);
   expect(paths.length).toBeGreaterThan(30);
-  const places = ["src", "src/memory", "."];
+  const places = [
+    "packages/compact-context/src",
+    "packages/compact-context/src/memory",
+    "packages/compact-context-cli/src",
+    ".",
+  ];
   expect(paths.filter((path) => !places.some((place) => existsSync(join(root, place, path))))).toEqual([]);
 });

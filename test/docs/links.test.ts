@@ -33,18 +33,26 @@ it.each([...PAGES, "CHANGELOG.md"])("the links of %s lead somewhere", (page) => 
   expect(broken(page)).toEqual([]);
 });
 
-/** Files and folders of the project that a page names without a link, by its place or from `src/` on. */
+/** Files and folders of the project that a page names without a link, by its place or from a package's `src/` on. */
 function namedFiles(page: string): readonly string[] {
   const ours =
-    /(?<![\w./-])(?:(?:src|test|scripts|examples|docs|demo)\/[\w./-]*\w(?![\w*-])|[a-z-]+(?:\/[\w-]+)+\.ts\b)/g;
+    /(?<![\w./-])(?:(?:packages|src|test|scripts|examples|docs|demo)\/[\w./-]*\w(?![\w*-])|[a-z-]+(?:\/[\w-]+)+\.ts\b)/g;
   return [...pageText(page).matchAll(ours)].map(([path]) => path);
 }
+
+/** Where names of files begin. */
+const SOURCES = [
+  "packages/compact-context/src",
+  "packages/compact-context/src/memory",
+  "packages/compact-context-cli",
+  "packages/compact-context-cli/src",
+];
 
 /** ARCHITECTURE.md has a test of its own. */
 const OTHERS = PAGES.filter((page) => page !== "ARCHITECTURE.md");
 
 it.each(OTHERS)("the files that %s names are there", (page) => {
-  const places = ["", "src", "src/memory", dirname(page)];
+  const places = [...SOURCES, "", dirname(page)];
   expect(
     namedFiles(page).filter((path) => !places.some((place) => existsSync(join(root, place, path)))),
   ).toEqual([]);
