@@ -80,7 +80,7 @@ const allowed: readonly Plant[] = [
 function statement(from: string, target: string): string {
   const lazy = target.endsWith("?");
   const name = lazy ? target.slice(0, -1) : target;
-  const specifier = name.startsWith("packages/") ? `./${relative(dirname(from), name)}` : name;
+  const specifier = name.startsWith("packages/") ? `../${relative(dirname(dirname(from)), name)}` : name;
   return lazy ? `void import("${specifier}");\n` : `import "${specifier}";\n`;
 }
 

@@ -57,7 +57,7 @@ export {
   type Violation,
 } from "./lint/index.ts";
 export type { Codec } from "./messages/codec.ts";
-export { decode, detectListFormat as detectFormat, encode } from "./messages/codecs.ts";
+export { decode, detectFormat, encode } from "./messages/codecs.ts";
 export type { Unit } from "./messages/exchanges.ts";
 export type {
   Format,

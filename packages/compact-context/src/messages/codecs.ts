@@ -80,3 +80,8 @@ export function detectList(list: readonly unknown[]): Detection | undefined {
 export function detectListFormat(list: readonly unknown[]): Format | undefined {
   return detectList(list)?.format;
 }
+
+/** The format of a list of messages; undefined when nothing is recognised, or for what is no list. */
+export function detectFormat(value: unknown): Format | undefined {
+  return Array.isArray(value) ? detectListFormat(value) : undefined;
+}
