@@ -2,7 +2,7 @@
 // before and the new messages alone. Beside it, a summary of the same size of everything at once, which no running
 // session can have.
 import { decode } from "../packages/compact-context/dist/index.js";
-import { builtinSummarizer } from "../packages/compact-context/dist/summarizers/builtin.js";
+import { builtinSummarizer } from "../packages/compact-context/dist/summarizers/extractive/builtin.js";
 import { number, table } from "./markdown.mjs";
 import { seeded } from "./measure.mjs";
 import { turns } from "./sessions.mjs";

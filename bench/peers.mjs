@@ -2,8 +2,7 @@
 // an aim in tokens and gives back a list. `tokens(format)` makes their counter: Compact's own where what is left of a history
 // is compared, so that a miss is none of a count; the library's own where time is.
 import { readFileSync } from "node:fs";
-import { countTokens } from "../packages/compact-context/dist/compaction/count-list.js";
-import { compact } from "../packages/compact-context/dist/compaction/one-shot.js";
+import { compact, countTokens } from "../packages/compact-context/src/compact.ts";
 
 /** What a scripted model says when it is asked for a summary; about 60 tokens. */
 export const SUMMARY =

@@ -1,8 +1,9 @@
 // The check before each model call while nothing is due, by the size of the session: one new turn behind a list that is
 // known, and the same session resumed by a new manager from what was stored. Beside it, in the same run, what others do
 // at that place: LangChain's summarization middleware below its trigger, and counting the whole list anew.
-import { CompactManager } from "../packages/compact-context/dist/compaction/manager.js";
-import { createMemoryDriver } from "../packages/compact-context/dist/storage/drivers/memory.js";
+
+import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
+import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { createCurve, curvePicture, curveTable, timesWorse } from "./curve.mjs";
 import { digits, number } from "./markdown.mjs";
 import { clockTime, spread } from "./measure.mjs";

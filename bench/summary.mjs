@@ -1,7 +1,7 @@
 // How long the built-in summarizer takes by the size of what it reads, beside counting the same text with tiktoken: any
 // summary by a model needs at least that, and the model's time.
 import { countTokens, decode } from "../packages/compact-context/dist/index.js";
-import { builtinSummarizer } from "../packages/compact-context/dist/summarizers/builtin.js";
+import { builtinSummarizer } from "../packages/compact-context/dist/summarizers/extractive/builtin.js";
 import { createCurve, curvePicture, curveTable } from "./curve.mjs";
 import { digits, number, table } from "./markdown.mjs";
 import { clockTime, inTurns, processorTimeOf, spread } from "./measure.mjs";

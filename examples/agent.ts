@@ -7,7 +7,7 @@ import {
   type AgentTool,
   createAgent,
   createScriptedModel,
-} from "../packages/compact-context/src/agents/index.ts";
+} from "../packages/compact-context/src/agent/index.ts";
 import { createChannelMemory } from "../packages/compact-context/src/memory/index.ts";
 
 const workspaceDir = await mkdtemp(join(tmpdir(), "agent-"));

@@ -1,8 +1,8 @@
 /** The modules that the page describes, built or as source. */
 export interface Library {
   readonly tracing: typeof import("../packages/compact-context/src/tracing/index.ts");
-  readonly CompactManager: typeof import("../packages/compact-context/src/compaction/manager.ts").CompactManager;
-  readonly createMemoryDriver: typeof import("../packages/compact-context/src/storage/drivers/memory.ts").createMemoryDriver;
+  readonly CompactManager: typeof import("../packages/compact-context/src/create-manager.ts").CompactManager;
+  readonly createMemoryDriver: typeof import("../packages/compact-context/src/storage/memory/driver.ts").createMemoryDriver;
 }
 export function eventsSection(library: Library, session: unknown): Promise<string>;
 export function metricsTable(metrics: object): string;

@@ -9,7 +9,7 @@ import {
   createScriptedModel,
   loadSkills,
   loadSubAgents,
-} from "../packages/compact-context/dist/agents/index.js";
+} from "../packages/compact-context/dist/agent/index.js";
 import { CompactManager, countText } from "../packages/compact-context/dist/index.js";
 import { createChannelMemory, createRecallIndex } from "../packages/compact-context/dist/memory/index.js";
 

@@ -33,7 +33,7 @@ function conversation(turns) {
 async function work({ url, schema, modelMs }) {
   const { builtinSummarizer, CompactManager } = await import("../packages/compact-context/dist/index.js");
   const { createPostgresDriver } = await import(
-    "../packages/compact-context/dist/storage/drivers/postgres.js"
+    "../packages/compact-context/dist/storage/postgres/driver.js"
   );
   const storage = createPostgresDriver({ url, schema, connections: 4 });
   const manager = new CompactManager(

@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { countTokens } from "../packages/compact-context/src/compaction/count-list.ts";
-import { CompactManager } from "../packages/compact-context/src/compaction/manager.ts";
-import { decode } from "../packages/compact-context/src/messages/codecs.ts";
+import { decode } from "../packages/compact-context/src/codecs/formats.ts";
+import { countTokens } from "../packages/compact-context/src/compact.ts";
 import {
   argumentsText,
   type Message,
   messageText,
   toolCalls,
   toolResults,
-} from "../packages/compact-context/src/messages/message.ts";
-import { newestAsk, turnStarts } from "../packages/compact-context/src/messages/turns.ts";
-import { findMalformations } from "../packages/compact-context/src/messages/well-formed.ts";
+} from "../packages/compact-context/src/core/message.ts";
+import {
+  findMalformations,
+  latestUserMessage,
+  turnStarts,
+} from "../packages/compact-context/src/core/units.ts";
+import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { knownModels } from "../packages/compact-context/src/tokens/models.ts";
 import { detectFormat } from "../packages/compact-context-cli/src/transcripts/detect.ts";
 import { readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";
@@ -128,7 +131,7 @@ describe("the demo session", () => {
   });
 
   it("ends with an ask that nobody has answered", () => {
-    expect(newestAsk(messages)).toBe(messages.length - 1);
+    expect(latestUserMessage(messages)).toBe(messages.length - 1);
     expect(turnStarts(messages).at(-1)).toBe(messages.length - 1);
   });
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CompactManager } from "../../packages/compact-context/dist/index.js";
-import { createMemoryDriver } from "../../packages/compact-context/dist/storage/drivers/memory.js";
+import { createMemoryDriver } from "../../packages/compact-context/dist/storage/memory/driver.js";
 import {
   createAriadneExporter,
   createCallbackExporter,

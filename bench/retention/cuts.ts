@@ -1,5 +1,5 @@
-import { groupUnits } from "../../packages/compact-context/src/messages/exchanges.ts";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { groupUnits } from "../../packages/compact-context/src/core/units.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type Turn, tokensOf, turnsOf, turnTokens } from "./turns.ts";
 

@@ -1,7 +1,7 @@
-import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
-import { decode, encode } from "../../packages/compact-context/src/messages/codecs.ts";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
-import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
+import { decode, encode } from "../../packages/compact-context/src/codecs/formats.ts";
+import { compact } from "../../packages/compact-context/src/compact.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
 import { render, turnsOf } from "./turns.ts";
 
 /** Ours, on the messages themselves. */

@@ -3,7 +3,7 @@ import {
   type Message,
   type Part,
   resultText,
-} from "../../packages/compact-context/src/messages/message.ts";
+} from "../../packages/compact-context/src/core/message.ts";
 import { countText } from "../../packages/compact-context/src/tokens/count-tokens.ts";
 
 /** One message as the benchmark sees it. */

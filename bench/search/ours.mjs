@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRedactor } from "../../packages/compact-context/dist/redaction/redactor.js";
-import { createArchive } from "../../packages/compact-context/dist/storage/archive.js";
-import { createArchiveSearch } from "../../packages/compact-context/dist/storage/archive-search.js";
-import { createFsDriver } from "../../packages/compact-context/dist/storage/drivers/fs.js";
+import { createArchive } from "../../packages/compact-context/dist/search/archive.js";
+import { createArchiveSearch } from "../../packages/compact-context/dist/search/archive-search.js";
+import { createFsDriver } from "../../packages/compact-context/dist/storage/fs/driver.js";
 import { clockTime, heldMegabytes } from "../measure.mjs";
 import { messages, queries, timeQueries } from "./corpus.mjs";
 

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countTokens, decode, encode } from "../../packages/compact-context/dist/index.js";
-import { messageText } from "../../packages/compact-context/dist/messages/message.js";
-import { newestAsk } from "../../packages/compact-context/dist/messages/turns.js";
+import { messageText } from "../../packages/compact-context/src/core/message.ts";
+import { latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
 import { readTranscript } from "../../packages/compact-context-cli/dist/transcripts/read.js";
 import { drawHistory } from "../../test/support/dist/soak-history.js";
 import { newlyBroken } from "../../test/support/dist/soak-promises.js";
@@ -25,7 +25,7 @@ function beforeCall(list, format) {
 function history(list, format, share) {
   if (list.length < FEWEST_ENTRIES) return undefined;
   const messages = decode(list, format);
-  const ask = messages[newestAsk(messages)];
+  const ask = messages[latestUserMessage(messages)];
   const total = countTokens(list, { format }).tokens;
   const aim = Math.max(LEAST_AIM, Math.floor(total * share));
   if (ask === undefined || messageText(ask).trim() === "" || aim >= total) return undefined;

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadSkills, loadSubAgents } from "../../packages/compact-context/src/agents/index.ts";
+import { loadSkills, loadSubAgents } from "../../packages/compact-context/src/agent/index.ts";
 import { tempFolder } from "./harness.ts";
 
 const file = (lines: readonly string[], body = "Do it well."): string =>

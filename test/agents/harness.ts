@@ -12,9 +12,9 @@ import {
   createAgent,
   createScriptedModel,
   type ScriptedAnswer,
-} from "../../packages/compact-context/src/agents/index.ts";
+} from "../../packages/compact-context/src/agent/index.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 
 export type Event<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 

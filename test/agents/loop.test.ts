@@ -3,8 +3,8 @@ import {
   type AgentModel,
   createAgent,
   createScriptedModel,
-} from "../../packages/compact-context/src/agents/index.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+} from "../../packages/compact-context/src/agent/index.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tool } from "./harness.ts";
 
 const callOnce =

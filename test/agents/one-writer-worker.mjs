@@ -1,5 +1,5 @@
 // Opens a channel's agent, plays one turn, and stays until it is killed. Usage: node one-writer-worker.mjs CHANNEL
-import { createAgent, createScriptedModel } from "../../packages/compact-context/dist/agents/index.js";
+import { createAgent, createScriptedModel } from "../../packages/compact-context/dist/agent/index.js";
 
 const agent = await createAgent({
   model: createScriptedModel(() => ({ text: "Said by the worker." })),

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { AgentMessage } from "../../packages/compact-context/src/agents/agent-message.ts";
+import type { AgentMessage } from "../../packages/compact-context/src/agent/agent-message.ts";
 import { agentWith, endOf, eventsOf, play, tempFolder, tool } from "./harness.ts";
 
 /** The list as it is stored. */

@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { enterSession, openState, relate } from "../../packages/compact-context/src/agents/agent-state.ts";
-import { channelRecall } from "../../packages/compact-context/src/agents/channel-recall.ts";
-import { createScriptedModel } from "../../packages/compact-context/src/agents/index.ts";
-import { createRecall } from "../../packages/compact-context/src/compaction/recall/recall.ts";
-import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { enterSession, openState, relate } from "../../packages/compact-context/src/agent/agent-state.ts";
+import { channelRecall } from "../../packages/compact-context/src/agent/channel-recall.ts";
+import { createScriptedModel } from "../../packages/compact-context/src/agent/index.ts";
+import { createRecall } from "../../packages/compact-context/src/recall/recall.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { tempFolder } from "./harness.ts";
 
 const many = Array.from({ length: 230 }, (_, index) => `s${index}`);

@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createAgent, createScriptedModel } from "../../packages/compact-context/src/agents/index.ts";
+import { createAgent, createScriptedModel } from "../../packages/compact-context/src/agent/index.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";
 
 const SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";

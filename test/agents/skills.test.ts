@@ -4,7 +4,7 @@ import {
   type AgentModelRequest,
   agentMessageText,
   type Skill,
-} from "../../packages/compact-context/src/agents/index.ts";
+} from "../../packages/compact-context/src/agent/index.ts";
 import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";

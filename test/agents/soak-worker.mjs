@@ -6,7 +6,7 @@ import {
   createScriptedModel,
   loadSkills,
   loadSubAgents,
-} from "../../packages/compact-context/dist/agents/index.js";
+} from "../../packages/compact-context/dist/agent/index.js";
 import { decode, encode, lint } from "../../packages/compact-context/dist/index.js";
 import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 import { factsOf, MODEL, turnOf } from "./soak-script.mjs";

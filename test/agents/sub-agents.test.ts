@@ -6,8 +6,8 @@ import {
   type AgentOptions,
   createScriptedModel,
   type SubAgent,
-} from "../../packages/compact-context/src/agents/index.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+} from "../../packages/compact-context/src/agent/index.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";

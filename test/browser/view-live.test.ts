@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { readPageFiles } from "../../packages/compact-context-cli/src/view/page-files.ts";
 import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
 import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";

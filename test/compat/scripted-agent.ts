@@ -1,11 +1,8 @@
 // A conversation three times the size of the window, played by whatever SDK is under test, and a provider that
 // refuses what a real one would refuse. At its end twenty facts are asked for that were told along the way.
+
+import { type Format, type Message, resultText } from "../../packages/compact-context/src/core/message.ts";
 import { decode, encode, lint } from "../../packages/compact-context/src/index.ts";
-import {
-  type Format,
-  type Message,
-  resultText,
-} from "../../packages/compact-context/src/messages/message.ts";
 import { createTokenCounter } from "../../packages/compact-context/src/tokens/token-counter.ts";
 
 export const WINDOW = 8_000;

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import * as agents from "../../packages/compact-context/src/agents/index.ts";
-import * as recall from "../../packages/compact-context/src/compaction/recall/index.ts";
+import * as agents from "../../packages/compact-context/src/agent/index.ts";
 import * as config from "../../packages/compact-context/src/config/index.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import * as root from "../../packages/compact-context/src/index.ts";
 import * as memory from "../../packages/compact-context/src/memory/index.ts";
 import { createPostgresMemorySource } from "../../packages/compact-context/src/memory/sources/postgres.ts";
+import * as recall from "../../packages/compact-context/src/recall/index.ts";
 import * as redaction from "../../packages/compact-context/src/redaction/redactor.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
-import { createPostgresDriver } from "../../packages/compact-context/src/storage/drivers/postgres.ts";
-import { createS3Driver } from "../../packages/compact-context/src/storage/drivers/s3.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { createPostgresDriver } from "../../packages/compact-context/src/storage/postgres/driver.ts";
+import { createS3Driver } from "../../packages/compact-context/src/storage/s3/driver.ts";
 import * as tracing from "../../packages/compact-context/src/tracing/index.ts";
 
 type Call = (...given: unknown[]) => unknown;

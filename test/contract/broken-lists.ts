@@ -1,4 +1,4 @@
-import type { Format } from "../../packages/compact-context/src/messages/message.ts";
+import type { Format } from "../../packages/compact-context/src/core/message.ts";
 import type { ConversationOptions } from "../support/generated-lists.ts";
 import { generateNativeList } from "../support/native-lists.ts";
 

@@ -8,14 +8,14 @@ import {
   detectListFormat,
   encode,
   FORMATS,
-} from "../../packages/compact-context/src/messages/codecs.ts";
+} from "../../packages/compact-context/src/codecs/formats.ts";
 import {
   argumentsValue,
   type Format,
   type Message,
   resultText,
-} from "../../packages/compact-context/src/messages/message.ts";
-import { findMalformations } from "../../packages/compact-context/src/messages/well-formed.ts";
+} from "../../packages/compact-context/src/core/message.ts";
+import { findMalformations } from "../../packages/compact-context/src/core/units.ts";
 import {
   type CodecCheck,
   checkEditedResults,

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { decode, encode, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { toolCalls, toolResults } from "../../packages/compact-context/src/core/message.ts";
 import {
   describeRules,
   lint,
   repair,
   type Violation,
 } from "../../packages/compact-context/src/lint/index.ts";
-import { decode, encode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
-import { toolCalls, toolResults } from "../../packages/compact-context/src/messages/message.ts";
 import { manifest, present, read, recordings } from "../transcripts/sessions.ts";
 import { partOf, whole } from "../whole.ts";
 import { breakList, validList } from "./broken-lists.ts";

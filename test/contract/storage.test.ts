@@ -19,11 +19,11 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { countUp, storageContract } from "../support/storage-contract.ts";
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import type {
   TextModel,
   TextModelAnswer,
   TextModelRequest,
-} from "../../packages/compact-context/src/model.ts";
+} from "../../packages/compact-context/src/core/ports.ts";
 import { normalizeUsage } from "../../packages/compact-context/src/tokens/usage.ts";
 import {
   brokenBytes,

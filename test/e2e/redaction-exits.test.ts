@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { ManagerPorts } from "../../packages/compact-context/src/compaction/ports.ts";
-import { summarizeMessages } from "../../packages/compact-context/src/compaction/running-summary.ts";
-import { detectListFormat, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
-import type { TextModel } from "../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { detectListFormat, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager, type ManagerPorts } from "../../packages/compact-context/src/create-manager.ts";
+import { summarizeMessages } from "../../packages/compact-context/src/running-summary/summarize-messages.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { LISTS, SECRET } from "./secret-lists.ts";
 
 const NAMES = Object.keys(LISTS);

@@ -15,13 +15,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import { sessionKey } from "../../packages/compact-context/src/core/archive.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { loadState } from "../../packages/compact-context/src/core/store.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
-import { sessionKey } from "../../packages/compact-context/src/storage/session-key.ts";
-import { createStateStore } from "../../packages/compact-context/src/storage/session-state.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 
 const posix = process.platform !== "win32";
 let folder: string;
@@ -88,7 +88,7 @@ describe("session ids", () => {
       await expect(archive.saveTranscript("", 1, [message("x")])).rejects.toMatchObject({
         code: "InvalidArgument",
       });
-      await expect(createStateStore(driver).load("")).rejects.toMatchObject({ code: "InvalidArgument" });
+      await expect(loadState(driver, "")).rejects.toMatchObject({ code: "InvalidArgument" });
     }
   });
 });
@@ -106,11 +106,11 @@ describe.skipIf(!posix)("links that somebody planted", () => {
     mkdirSync(join(root, "s"), { recursive: true });
     writeFileSync(join(folder, "target"), '{"step":1}');
     symlinkSync(join(folder, "target"), join(root, "s/state.json"));
-    const states = createStateStore(createFsDriver({ root }));
-    await expect(states.load("s")).rejects.toMatchObject(failed);
+    const driver = createFsDriver({ root });
+    await expect(loadState(driver, "s")).rejects.toMatchObject(failed);
     await expect(createFsDriver({ root }).put("s/state.json", "{}")).rejects.toMatchObject(failed);
     for (const ifVersion of [null, "0.x"]) {
-      await expect(states.save("s", {}, ifVersion)).rejects.toMatchObject({
+      await expect(driver.put("s/state.json", "{}", { ifVersion })).rejects.toMatchObject({
         code: expect.stringMatching(/^(?:Conflict|StorageFailed)$/),
       });
     }

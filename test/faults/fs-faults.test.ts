@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { CompactionReport } from "../../packages/compact-context/src/compaction/report.ts";
+import type { CompactionReport } from "../../packages/compact-context/src/core/apply.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { disk } from "./faulty-disk.ts";
 
 vi.mock("node:fs/promises", async (load) => {

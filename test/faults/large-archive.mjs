@@ -1,8 +1,8 @@
 // Saves one long transcript on disk, again, and reads it, and searches it when asked to, within the heap that Node was given.
 // Usage: node --max-old-space-size=48 large-archive.mjs ROOT MEGABYTES [searched]
 import { createRedactor } from "../../packages/compact-context/dist/redaction/redactor.js";
-import { createArchive } from "../../packages/compact-context/dist/storage/archive.js";
-import { createFsDriver } from "../../packages/compact-context/dist/storage/drivers/fs.js";
+import { createArchive } from "../../packages/compact-context/dist/search/archive.js";
+import { createFsDriver } from "../../packages/compact-context/dist/storage/fs/driver.js";
 
 const [root, megabytes, how] = process.argv.slice(2);
 // The text is there once and the file holds it in every message.

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 
 const refusal = vi.hoisted(() => ({ code: undefined as string | undefined, tries: 0 }));
 

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { disk } from "./faulty-disk.ts";
 
 vi.mock("node:fs/promises", async (load) => {

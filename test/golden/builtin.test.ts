@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { decode } from "../../packages/compact-context/src/messages/codecs.ts";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
-import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
-import { HEADINGS, INTRODUCTION } from "../../packages/compact-context/src/summarizers/headings.ts";
-import { STRATEGIES } from "../../packages/compact-context/src/summarizers/strategies.ts";
-import type { SummaryStrategy } from "../../packages/compact-context/src/summarizers/summarizer.ts";
+import { decode } from "../../packages/compact-context/src/codecs/formats.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import type { SummaryStrategy } from "../../packages/compact-context/src/core/ports.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
+import {
+  HEADINGS,
+  INTRODUCTION,
+} from "../../packages/compact-context/src/summarizers/extractive/headings.ts";
+import { STRATEGIES } from "../../packages/compact-context/src/summarizers/extractive/strategies.ts";
 
 const NAMES = Object.keys(STRATEGIES) as SummaryStrategy[];
 

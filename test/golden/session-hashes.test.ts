@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
-import { STRATEGIES } from "../../packages/compact-context/src/summarizers/strategies.ts";
-import type { SummaryStrategy } from "../../packages/compact-context/src/summarizers/summarizer.ts";
+import type { SummaryStrategy } from "../../packages/compact-context/src/core/ports.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
+import { STRATEGIES } from "../../packages/compact-context/src/summarizers/extractive/strategies.ts";
 import { manifest, present, read } from "../transcripts/sessions.ts";
 
 /**

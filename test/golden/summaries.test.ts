@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { TextModel, TextModelRequest } from "../../packages/compact-context/src/model.ts";
-import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/model/create.ts";
-import type { SummaryStrategy } from "../../packages/compact-context/src/summarizers/summarizer.ts";
+import type {
+  SummaryStrategy,
+  TextModel,
+  TextModelRequest,
+} from "../../packages/compact-context/src/core/ports.ts";
+import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
 import { HONEST_NOTES, loginSession } from "../summaries/conversations.ts";
 
 const STRATEGIES: readonly SummaryStrategy[] = [
@@ -48,8 +51,8 @@ describe("SUM-10 recorded requests and what was made of their answers", () => {
   });
 
   it("a change of a prompt's words changes its version", async () => {
-    const { SHAPES } = await import("../../packages/compact-context/src/summarizers/model/shapes.ts");
-    const { contentHash } = await import("../../packages/compact-context/src/messages/content-hash.ts");
+    const { SHAPES } = await import("../../packages/compact-context/src/summarizers/llm/shapes.ts");
+    const { contentHash } = await import("../../packages/compact-context/src/core/message.ts");
     const hashes = Object.values(SHAPES).map(({ prompt, form, example }) => {
       const text = [form, example.records, example.notes].join("\n");
       return `${prompt} ${contentHash({ role: "user", parts: [{ type: "text", text }] })}`;

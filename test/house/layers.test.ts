@@ -70,7 +70,7 @@ const allowed: readonly Plant[] = [
   ["", `${library}/storage/drivers/s3.ts`, "zod?"],
   ["", `${library}/storage/drivers/fs.ts`, "node:fs"],
   ["", `${library}/storage/drivers/fs.ts`, `${library}/storage/drivers/fs-files.ts`],
-  ["", `${command}/transcripts/planted.ts`, "compact-context/internal/messages/codecs"],
+  ["", `${command}/transcripts/planted.ts`, "compact-context/internal/codecs/formats"],
   ["", `${library}/messages/codecs.ts`, `${library}/messages/codecs/one.ts`],
   ["", `${library}/tokens/planted.test.ts`, `${command}/planted.ts`],
   ["", `${library}/tokens/planted.test.ts`, "node:fs"],

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
-import { type Archive, createArchive } from "../../packages/compact-context/src/storage/archive.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
+import { type Archive, createArchive } from "../../packages/compact-context/src/search/archive.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 
 const WORKER = join(import.meta.dirname, "worker.mjs");
 /** `COMPACT_KILLS=500` for a long run; the build must be fresh, since the processes run it. */

@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import {
   type ChannelMemoryOptions,
   createChannelMemory,
 } from "../../packages/compact-context/src/memory/channel-memory.ts";
 import type { MemoryTaskRecord } from "../../packages/compact-context/src/memory/memory-task.ts";
 import { injectRuntimeContext } from "../../packages/compact-context/src/memory/runtime-context.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { scripted, type Talk, talk } from "./talk.ts";
 
 let workspaceDir: string;

@@ -5,7 +5,7 @@ import {
   createAgent,
   createScriptedModel,
   loadSubAgents,
-} from "../../packages/compact-context/dist/agents/index.js";
+} from "../../packages/compact-context/dist/agent/index.js";
 import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 
 const { workspaceDir, now, steps } = JSON.parse(process.argv[2]);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const WORKER = join(import.meta.dirname, "checklist-worker.mjs");
 const possible =
-  existsSync("packages/compact-context/dist/agents/index.js") &&
+  existsSync("packages/compact-context/dist/agent/index.js") &&
   existsSync("packages/compact-context/dist/memory/channel-memory.js");
 
 interface Step {

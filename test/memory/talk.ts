@@ -1,5 +1,5 @@
-import type { Message, Part } from "../../packages/compact-context/src/messages/message.ts";
-import type { TextModel, TextModelRequest } from "../../packages/compact-context/src/model.ts";
+import type { Message, Part } from "../../packages/compact-context/src/core/message.ts";
+import type { TextModel, TextModelRequest } from "../../packages/compact-context/src/core/ports.ts";
 
 /** Messages with ids that follow one another. */
 export interface Talk {

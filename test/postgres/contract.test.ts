@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import {
   createPostgresDriver,
   type PostgresDriver,
-} from "../../packages/compact-context/src/storage/drivers/postgres.ts";
+} from "../../packages/compact-context/src/storage/postgres/driver.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { outboxCases } from "../workers/outbox-contract.ts";
 import { newSchema, runSql, startServer } from "./server.ts";
@@ -54,7 +54,7 @@ describe.skipIf(server === undefined)("leases on the postgres driver", () => {
     expect(takers.filter((taken) => taken !== undefined).length).toBe(1);
     expect(await leases.take("t", "e")).toBeDefined();
     expect(await leases.renew(fence)).toBe(true);
-    await leases.giveBack(fence);
+    await leases.release(fence);
     const second = await leases.take("s", "e");
     expect(Number(second?.token)).toBeGreaterThan(Number(fence.token));
     expect(await leases.take("s", "f")).toBeUndefined();

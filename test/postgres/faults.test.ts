@@ -4,7 +4,7 @@ import { CompactManager } from "../../packages/compact-context/src/index.ts";
 import {
   createPostgresDriver,
   type PostgresDriver,
-} from "../../packages/compact-context/src/storage/drivers/postgres.ts";
+} from "../../packages/compact-context/src/storage/postgres/driver.ts";
 import { conversation } from "../workers/conversation.mjs";
 import { expectWholeSession } from "../workers/session-check.ts";
 import { startProxy } from "./cutting-proxy.ts";
@@ -38,7 +38,7 @@ async function everything(driver: PostgresDriver, name: string): Promise<void> {
   await driver.put(`${name}/large`, "0123456789".repeat(27_000));
   const fence = await driver.leases.take(name, "me");
   await driver.put(`${name}/state`, "3", { ifVersion: second.version, ...(fence && { fence }) });
-  if (fence !== undefined) await driver.leases.giveBack(fence);
+  if (fence !== undefined) await driver.leases.release(fence);
   const item = { session: name, id: "1", body: "x\n" };
   await driver.outbox.add(item, { by: "me", ms: 60_000 });
   await driver.outbox.retry(item, "me", { inMs: 60_000, attempts: 1 });

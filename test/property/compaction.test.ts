@@ -1,13 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { decode, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { compact, countTokens } from "../../packages/compact-context/src/compact.ts";
+import { type Format, type Message, messageText } from "../../packages/compact-context/src/core/message.ts";
+import { findMalformations, latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
-import { decode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
-import type { Format, Message } from "../../packages/compact-context/src/messages/message.ts";
-import { messageText } from "../../packages/compact-context/src/messages/message.ts";
-import { newestAsk } from "../../packages/compact-context/src/messages/turns.ts";
-import { findMalformations } from "../../packages/compact-context/src/messages/well-formed.ts";
 import { generateNativeList } from "../support/native-lists.ts";
 import { whole } from "../whole.ts";
 
@@ -68,7 +65,7 @@ describe.each(FORMATS)("%s", (format) => {
     expect(newlyBroken(list, natives, format)).toEqual([]);
     expect(summaries(after).length).toBeLessThanOrEqual(1);
     // The newest ask is there, verbatim unless it alone was too large.
-    const ask = messages[newestAsk(messages)];
+    const ask = messages[latestUserMessage(messages)];
     if (ask !== undefined && report.elidedCount === 0) expect(natives).toContain(ask.native);
   });
 

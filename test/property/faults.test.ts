@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
-import { decode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
-import { type Format, messageText } from "../../packages/compact-context/src/messages/message.ts";
-import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
-import type { Summarizer } from "../../packages/compact-context/src/summarizers/summarizer.ts";
+import { decode, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { compact, countTokens } from "../../packages/compact-context/src/compact.ts";
+import { type Format, messageText } from "../../packages/compact-context/src/core/message.ts";
+import type { StorageDriver, Summarizer } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { generateNativeList } from "../support/native-lists.ts";
 
 const OPTIONS = { turns: 8, parallelCalls: 3, reasoning: true, protect: true, system: true, resultWords: 60 };

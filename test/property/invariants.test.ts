@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
-import type { Format } from "../../packages/compact-context/src/messages/message.ts";
+import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import type { Format } from "../../packages/compact-context/src/core/message.ts";
 import { type SoakOutcome, soakHistory } from "../support/soak.ts";
 import type { SoakFixed } from "../support/soak-history.ts";
 
@@ -25,7 +25,7 @@ import type { SoakFixed } from "../support/soak-history.ts";
  *         turn from the front, which is legal. What is held: A3, and every exchange that stays keeps its own thinking
  *         (C4), unless the model binds it to what left.
  * G14     What was brought back: packages/compact-context/src/compaction/recall and its tests.
- * G15     Tags in what people and tools say: test/summaries and packages/compact-context/src/compaction/recall/quote.ts.
+ * G15     Tags in what people and tools say: test/summaries and packages/compact-context/src/recall/quote.ts.
  */
 
 const SEEDS = Array.from({ length: 4 }, (_, index) => index * 97 + 3);

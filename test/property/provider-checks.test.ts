@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Format } from "../../packages/compact-context/src/messages/message.ts";
+import type { Format } from "../../packages/compact-context/src/core/message.ts";
 import { checkProvider } from "../support/provider-checks.ts";
 import { brokenSeals, sealEntries } from "../support/soak-seal.ts";
 

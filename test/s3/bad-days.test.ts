@@ -1,13 +1,13 @@
 import { S3Client } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import {
   createS3Driver,
   type S3DriverOptions,
-} from "../../packages/compact-context/src/storage/drivers/s3.ts";
+} from "../../packages/compact-context/src/storage/s3/driver.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { whole } from "../whole.ts";
 import { type Asked, type Fault, type StubServer, startStub } from "./stub-server.ts";

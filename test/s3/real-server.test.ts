@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CreateBucketCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createS3Driver } from "../../packages/compact-context/src/storage/drivers/s3.ts";
+import { createS3Driver } from "../../packages/compact-context/src/storage/s3/driver.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { clientFor, s3Server } from "./server.ts";
 

@@ -1,7 +1,6 @@
-import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
-import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { compact, countTokens } from "../../packages/compact-context/src/compact.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { newFaults, requestOptions } from "./run-session.ts";

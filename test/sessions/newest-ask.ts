@@ -1,10 +1,8 @@
-import { newestTypedAsk } from "../../packages/compact-context/src/compaction/ask.ts";
-import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import { type CompactOptions, compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { type CompactOptions, compact, countTokens } from "../../packages/compact-context/src/compact.ts";
+import { type Message, messageText } from "../../packages/compact-context/src/core/message.ts";
+import { latestUserMessage, typedText } from "../../packages/compact-context/src/core/units.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import { type Message, messageText } from "../../packages/compact-context/src/messages/message.ts";
-import { typedText } from "../../packages/compact-context/src/summarizers/typed-text.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type RequestOptions, requestOptions } from "./run-session.ts";
 
@@ -13,7 +11,7 @@ const FENCED = /^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?\n {0,3}\1[^\n]*$/gm;
 
 /** What a person said in the newest message in which one did, line by line; nothing where nobody did. */
 function newestWords(messages: readonly Message[]): string[] {
-  const ask = messages[newestTypedAsk(messages)];
+  const ask = messages[latestUserMessage(messages)];
   const words = ask === undefined ? "" : typedText(messageText(ask)).replace(FENCED, "");
   return words.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
 }
@@ -44,7 +42,7 @@ export async function askAfter(transcript: Transcript, share: number): Promise<A
   const fixed = countTokens([], options).tokens;
   const cost = (list: readonly Message[]): number => countTokens(list, options).tokens - fixed;
   const pinned = messages.filter(({ role }) => role === "system" || role === "developer");
-  const newest = messages[newestTypedAsk(messages)];
+  const newest = messages[latestUserMessage(messages)];
   const size = {
     ask: newest === undefined ? 0 : cost([newest]),
     room: maxTokens - fixed - cost(pinned),

@@ -1,15 +1,14 @@
-import { newestTypedAsk } from "../../packages/compact-context/src/compaction/ask.ts";
-import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
+import { encode } from "../../packages/compact-context/src/codecs/formats.ts";
 import {
   type CompactOptions,
   compact,
+  countTokens,
   planCompaction,
-} from "../../packages/compact-context/src/compaction/one-shot.ts";
+} from "../../packages/compact-context/src/compact.ts";
+import type { Format, Message } from "../../packages/compact-context/src/core/message.ts";
+import { findMalformations, latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
-import { encode } from "../../packages/compact-context/src/messages/codecs.ts";
-import type { Format, Message } from "../../packages/compact-context/src/messages/message.ts";
-import { findMalformations } from "../../packages/compact-context/src/messages/well-formed.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 
@@ -81,7 +80,7 @@ export async function runSession(name: string, text: string): Promise<SessionRow
   const options = requestOptions(transcript);
   const tokens = countTokens(transcript.messages, options).tokens;
   const pinned = transcript.messages.filter(({ role }) => role === "system" || role === "developer");
-  const ask = transcript.messages[newestTypedAsk(transcript.messages)];
+  const ask = transcript.messages[latestUserMessage(transcript.messages)];
   const compactions: CompactionRow[] = [];
   for (const share of SHARES) compactions.push(await compactTo(share, tokens, { transcript, options }));
   return {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../packages/compact-context/src/compaction/count-list.ts";
-import { decode, FORMATS } from "../../packages/compact-context/src/messages/codecs.ts";
+import { decode, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { countTokens } from "../../packages/compact-context/src/compact.ts";
 import { checkCompaction, type SoakRoundOptions, soakHistory } from "../support/soak.ts";
 import { checkResult, newlyBroken } from "../support/soak-promises.ts";
 import { whole } from "../whole.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { TextModel } from "../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { lookUpModel } from "../../packages/compact-context/src/tokens/models.ts";
 
 const AGENT = "gpt-5.4";

@@ -1,4 +1,4 @@
-import type { Message, Part } from "../../packages/compact-context/src/messages/message.ts";
+import type { Message, Part } from "../../packages/compact-context/src/core/message.ts";
 
 /** A conversation of an agent that mends a login, with facts of every kind; `turns` sets its length. */
 export function loginSession(turns = 6): Message[] {

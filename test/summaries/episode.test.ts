@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
-import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
-import type {
-  SummarizeOptions,
-  Summarizer,
-} from "../../packages/compact-context/src/summarizers/summarizer.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import type { SummarizeOptions, Summarizer } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
 import { RULES, sectionTokens } from "./rules.ts";
 
 /**

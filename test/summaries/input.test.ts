@@ -1,12 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
-import type { TextModel, TextModelRequest } from "../../packages/compact-context/src/model.ts";
-import type { SummaryAttempt } from "../../packages/compact-context/src/summarizers/attempt.ts";
-import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/model/create.ts";
-import { asData } from "../../packages/compact-context/src/summarizers/model/frame.ts";
-import { recordUnits } from "../../packages/compact-context/src/summarizers/model/records.ts";
-import { splitUnits } from "../../packages/compact-context/src/summarizers/model/split.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import type {
+  SummaryAttempt,
+  TextModel,
+  TextModelRequest,
+} from "../../packages/compact-context/src/core/ports.ts";
+import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
+import { asData } from "../../packages/compact-context/src/summarizers/llm/frame.ts";
+import { recordUnits } from "../../packages/compact-context/src/summarizers/llm/records.ts";
+import { splitUnits } from "../../packages/compact-context/src/summarizers/llm/split.ts";
 import { HONEST_NOTES, loginSession } from "./conversations.ts";
 
 function watching(window: number, answer = (_: number): string => HONEST_NOTES) {

@@ -1,15 +1,17 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
-import type { CompactConfigInput } from "../../packages/compact-context/src/compaction/config.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import { compact } from "../../packages/compact-context/src/compaction/one-shot.ts";
+import { compact } from "../../packages/compact-context/src/compact.ts";
+import type { CompactConfigInput } from "../../packages/compact-context/src/config/settings.ts";
+import type {
+  CompactEvent,
+  SummaryAttempt,
+  TextModel,
+} from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import type { TextModel } from "../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
-import type { SummaryAttempt } from "../../packages/compact-context/src/summarizers/attempt.ts";
-import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/model/create.ts";
-import type { ModelSummarizerOptions } from "../../packages/compact-context/src/summarizers/model/options.ts";
-import type { CompactEvent } from "../../packages/compact-context/src/tracing/event.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
+import type { ModelSummarizerOptions } from "../../packages/compact-context/src/summarizers/llm/options.ts";
 import {
   type Answer,
   brokenBytes,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { TextModel } from "../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 
 /** Seconds until the first token, tokens read and written per second: a quick model of 2026, with nothing cached. */
 const MODEL = { first: 0.6, reads: 10_000, writes: 120 };

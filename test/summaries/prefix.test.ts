@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { TextModel } from "../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { type Answer, reset, type StubRequest, stale } from "../stubs/answers.ts";
 import { type Stub, startStub } from "../stubs/server.ts";
 

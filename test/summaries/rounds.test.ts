@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
-import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/builtin.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
 import { RULES, sectionTokens } from "./rules.ts";
 
 const ROUNDS = 10;

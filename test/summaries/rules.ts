@@ -1,4 +1,4 @@
-import { HEADINGS } from "../../packages/compact-context/src/summarizers/headings.ts";
+import { HEADINGS } from "../../packages/compact-context/src/summarizers/extractive/headings.ts";
 import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 
 /** What people forbid and demand, three sentences a language. */

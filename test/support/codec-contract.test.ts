@@ -1,5 +1,5 @@
-import type { Codec } from "compact-context/internal/messages/codec";
-import { openaiChatCodec } from "compact-context/internal/messages/codecs/openai-chat";
+import { openaiChatCodec } from "compact-context/internal/codecs/openai-chat";
+import type { Codec } from "compact-context/internal/core/ports";
 import { describe, expect, it } from "vitest";
 import {
   checkEditedResults,

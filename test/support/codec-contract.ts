@@ -1,10 +1,10 @@
-import type { Codec } from "compact-context/internal/messages/codec";
 import {
   type Message,
   type Part,
   type ToolResultPart,
   toolResults,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
+import type { Codec } from "compact-context/internal/core/ports";
 
 /** Says what a codec does wrong on a list of its own format; an empty list means that it keeps the contract. */
 export type CodecCheck = (codec: Codec, list: readonly unknown[]) => string[];

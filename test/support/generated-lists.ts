@@ -5,7 +5,7 @@ import type {
   TextPart,
   ToolCallPart,
   ToolResultPart,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
 
 /** What a generated conversation is made of; every count is a whole number. */
 export interface ConversationOptions {

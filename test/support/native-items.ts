@@ -1,4 +1,4 @@
-import type { ToolCallPart, ToolResultPart } from "compact-context/internal/messages/message";
+import type { ToolCallPart, ToolResultPart } from "compact-context/internal/core/message";
 import type { ServedCall } from "./generated-lists.ts";
 import { json, present, type Said, type Writer, writer } from "./native-writer.ts";
 

@@ -1,4 +1,4 @@
-import type { Format } from "compact-context/internal/messages/message";
+import type { Format } from "compact-context/internal/core/message";
 import { type ConversationOptions, generateUtterances, type Utterance } from "./generated-lists.ts";
 import { aiSdk, anthropic, gemini, pi, searched } from "./native-blocks.ts";
 import { agents, responses } from "./native-items.ts";

@@ -1,4 +1,4 @@
-import type { ToolCallPart } from "compact-context/internal/messages/message";
+import type { ToolCallPart } from "compact-context/internal/core/message";
 import type { Utterance } from "./generated-lists.ts";
 
 /** Writes each utterance as the entries it takes in a provider's list. */

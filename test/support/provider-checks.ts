@@ -1,4 +1,4 @@
-import type { Format } from "compact-context/internal/messages/message";
+import type { Format } from "compact-context/internal/core/message";
 import { checkAnthropic } from "./provider-checks-anthropic.ts";
 import { checkItems } from "./provider-checks-items.ts";
 import { checkAiSdk, checkChat, checkGemini, checkLangchain, checkPi } from "./provider-checks-others.ts";

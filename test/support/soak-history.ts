@@ -1,6 +1,6 @@
-import type { Format } from "compact-context/internal/messages/message";
-import type { Policy } from "compact-context/internal/policy/policy";
-import type { SummaryStrategy } from "compact-context/internal/summarizers/summarizer";
+import type { Format } from "compact-context/internal/core/message";
+import type { Policy } from "compact-context/internal/core/policy";
+import type { SummaryStrategy } from "compact-context/internal/core/ports";
 import {
   type ConversationOptions,
   generateUtterances,

@@ -1,17 +1,18 @@
-import { markSummaries } from "compact-context/internal/compaction/assemble";
-import type { CompactionReport } from "compact-context/internal/compaction/report";
-import { lint } from "compact-context/internal/lint/index";
-import type { LintOptions } from "compact-context/internal/lint/violation";
-import { decode } from "compact-context/internal/messages/codecs";
+import { decode } from "compact-context/internal/codecs/formats";
+import type { CompactionReport } from "compact-context/internal/core/apply";
 import {
   type Format,
   type Message,
+  markSummaries,
   messageText,
   toolCalls,
   toolResults,
-} from "compact-context/internal/messages/message";
-import { isUserSpeech, newestAsk } from "compact-context/internal/messages/turns";
-import { createTokenCounter, type RequestCounter } from "compact-context/internal/tokens/token-counter";
+} from "compact-context/internal/core/message";
+import type { TokenCounter } from "compact-context/internal/core/ports";
+import { isUserSpeech, latestUserMessage } from "compact-context/internal/core/units";
+import { lint } from "compact-context/internal/lint/index";
+import type { LintOptions } from "compact-context/internal/lint/violation";
+import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";
 
@@ -113,7 +114,7 @@ function errorsByRule(
   return found;
 }
 
-const counters = new Map<string, RequestCounter>();
+const counters = new Map<string, TokenCounter>();
 
 /** Tokens of freshly decoded messages; texts are encoded once for all histories of a format. */
 export function countDecoded(messages: readonly Message[], format: Format, model?: string): number {
@@ -159,7 +160,7 @@ function newestSaid(messages: readonly Message[]): Message | undefined {
       isUserSpeech(message) &&
       (messageText(message).trim() !== "" || message.parts.some(({ type }) => type === "media")),
   );
-  return said ?? messages[newestAsk(messages)];
+  return said ?? messages[latestUserMessage(messages)];
 }
 
 /** The newest ask in which anything is said is the caller's own object, or, where texts were cut, begins as it did. */

@@ -1,11 +1,10 @@
-import { markSummaries } from "compact-context/internal/compaction/assemble";
-import { CompactManager } from "compact-context/internal/compaction/manager";
-import { type CompactOptions, compact } from "compact-context/internal/compaction/one-shot";
-import type { CompactionResult } from "compact-context/internal/compaction/report";
+import { decode } from "compact-context/internal/codecs/formats";
+import { type CompactOptions, compact } from "compact-context/internal/compact";
+import type { CompactionResult } from "compact-context/internal/core/apply";
+import { type Format, type Message, markSummaries } from "compact-context/internal/core/message";
+import type { Summarizer } from "compact-context/internal/core/ports";
+import { CompactManager } from "compact-context/internal/create-manager";
 import { CompactError } from "compact-context/internal/errors";
-import { decode } from "compact-context/internal/messages/codecs";
-import type { Format, Message } from "compact-context/internal/messages/message";
-import type { Summarizer } from "compact-context/internal/summarizers/summarizer";
 import {
   drawHistory,
   type SoakFixed,

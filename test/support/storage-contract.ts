@@ -1,5 +1,5 @@
+import type { StorageDriver } from "compact-context/internal/core/ports";
 import { CompactError, type CompactErrorCode } from "compact-context/internal/errors";
-import type { StorageDriver } from "compact-context/internal/storage/driver";
 
 /** One thing every driver must do; `run` rejects with what went wrong. */
 export interface ContractCase {

@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { CompactConfigInput } from "../../packages/compact-context/src/compaction/config.ts";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { ManagerPorts } from "../../packages/compact-context/src/compaction/ports.ts";
+import type { CompactConfigInput } from "../../packages/compact-context/src/config/settings.ts";
+import type { TextModel, TextModelAnswer } from "../../packages/compact-context/src/core/ports.ts";
+import { CompactManager, type ManagerPorts } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import type { TextModel, TextModelAnswer } from "../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { recordProblems } from "../../packages/compact-context/src/tracing/check-record.ts";
 import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/jsonl.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";

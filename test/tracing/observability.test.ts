@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CompactManager } from "../../packages/compact-context/src/compaction/manager.ts";
-import type { TriggerReason } from "../../packages/compact-context/src/policy/trigger.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { TriggerReason } from "../../packages/compact-context/src/core/policy.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { METRICS } from "../../packages/compact-context/src/tracing/exporters/opentelemetry-metrics.ts";
 import * as tracing from "../../packages/compact-context/src/tracing/index.ts";
 import { reasons } from "../../packages/compact-context/src/tracing/schema-parts.ts";

@@ -1,12 +1,7 @@
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { groupUnits } from "../../packages/compact-context/src/messages/exchanges.ts";
-import {
-  argumentsValue,
-  type Message,
-  resultText,
-} from "../../packages/compact-context/src/messages/message.ts";
-import { isUserSpeech } from "../../packages/compact-context/src/messages/turns.ts";
+import { argumentsValue, type Message, resultText } from "../../packages/compact-context/src/core/message.ts";
+import { groupUnits, isUserSpeech } from "../../packages/compact-context/src/core/units.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type {
   CompactedSession,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../packages/compact-context/src/messages/message.ts";
+import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type {
   CompactedSession,

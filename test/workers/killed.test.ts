@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { createPostgresDriver } from "../../packages/compact-context/src/storage/drivers/postgres.ts";
+import { createPostgresDriver } from "../../packages/compact-context/src/storage/postgres/driver.ts";
 import { newSchema, runSql, startServer } from "../postgres/server.ts";
 import { whole } from "../whole.ts";
 import { built, startWorker, type Worker } from "./fleet.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Claim, Outbox, OutboxItem } from "../../packages/compact-context/src/storage/outbox.ts";
+import type { Claim, Outbox, OutboxItem } from "../../packages/compact-context/src/core/ports.ts";
 
 /** An empty outbox and the clock that it goes by. */
 export interface OutboxUnderTest {

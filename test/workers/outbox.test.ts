@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
-import { createDriverOutbox } from "../../packages/compact-context/src/storage/driver-outbox.ts";
-import { createFsDriver } from "../../packages/compact-context/src/storage/drivers/fs.ts";
-import { createMemoryDriver } from "../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
+import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { createDriverOutbox } from "../../packages/compact-context/src/storage/outbox.ts";
 import { outboxCases } from "./outbox-contract.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "compact-outbox-"));

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
+import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../packages/compact-context/src/storage/archive.ts";
-import type { StorageDriver } from "../../packages/compact-context/src/storage/driver.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import { conversation } from "./conversation.mjs";
 
 interface StoredState {

@@ -3,8 +3,8 @@
 // The one argument is JSON: kind, url, schema, root, session, leaseMs, summarizeMs, hook.
 import { createInterface } from "node:readline";
 import { builtinSummarizer, CompactManager } from "../../packages/compact-context/dist/index.js";
-import { createFsDriver } from "../../packages/compact-context/dist/storage/drivers/fs.js";
-import { createPostgresDriver } from "../../packages/compact-context/dist/storage/drivers/postgres.js";
+import { createFsDriver } from "../../packages/compact-context/dist/storage/fs/driver.js";
+import { createPostgresDriver } from "../../packages/compact-context/dist/storage/postgres/driver.js";
 import { conversation } from "./conversation.mjs";
 
 const settings = JSON.parse(process.argv[2] ?? "{}");

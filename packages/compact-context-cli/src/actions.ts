@@ -1,4 +1,4 @@
-import { closest } from "compact-context/internal/compaction/near-name";
+import { closest } from "compact-context/internal/config/did-you-mean";
 import { CompactError } from "compact-context/internal/errors";
 import { oneLine } from "./render/safe.ts";
 

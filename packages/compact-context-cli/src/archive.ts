@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
-import type { CompactConfig } from "compact-context/internal/compaction/config";
-import { closest } from "compact-context/internal/compaction/near-name";
-import type { OneShotArchive } from "compact-context/internal/compaction/one-shot";
-import { postgresSettings, s3Settings } from "compact-context/internal/compaction/store";
+import type { OneShotArchive } from "compact-context/internal/compact";
+import { closest } from "compact-context/internal/config/did-you-mean";
+import type { CompactConfig } from "compact-context/internal/config/settings";
+import { archiveId } from "compact-context/internal/core/archive";
+import type { Message } from "compact-context/internal/core/message";
+import type { StorageDriver } from "compact-context/internal/core/ports";
+import { s3Settings } from "compact-context/internal/create-storage";
 import { CompactError } from "compact-context/internal/errors";
-import type { Message } from "compact-context/internal/messages/message";
-import { type Archive, createArchive } from "compact-context/internal/storage/archive";
-import { archiveId } from "compact-context/internal/storage/archive-line";
-import type { StorageDriver } from "compact-context/internal/storage/driver";
+import { type Archive, createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";
@@ -32,7 +32,7 @@ export function driverOf(
   if (flag === undefined && storage.kind === "memory") return createMemoryDriver();
   if (flag === undefined && storage.kind === "s3") return createS3Driver(s3Settings(storage));
   if (flag === undefined && storage.kind === "postgres")
-    return createPostgresDriver(postgresSettings(storage));
+    return createPostgresDriver({ schema: storage.schema });
   return createFsDriver({ root: resolve(cwd, flag ?? storage.root) });
 }
 

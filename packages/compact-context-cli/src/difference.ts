@@ -1,5 +1,4 @@
-import { contentHash } from "compact-context/internal/messages/content-hash";
-import { type Message, toolCalls, toolResults } from "compact-context/internal/messages/message";
+import { contentHash, type Message, toolCalls, toolResults } from "compact-context/internal/core/message";
 
 export type ChangeKind = "kept" | "edited" | "gone" | "new";
 

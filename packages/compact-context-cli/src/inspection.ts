@@ -1,8 +1,7 @@
-import { layersOf } from "compact-context/internal/compaction/list-layers";
-import type { LayerSizes } from "compact-context/internal/compaction/report";
-import { type Message, toolCalls, toolResults } from "compact-context/internal/messages/message";
-import { findMalformations } from "compact-context/internal/messages/well-formed";
-import { decideTrigger, type TriggerDecision } from "compact-context/internal/policy/trigger";
+import { type LayerSizes, layersOf } from "compact-context/internal/core/apply";
+import { type Message, toolCalls, toolResults } from "compact-context/internal/core/message";
+import { decideTrigger, type TriggerDecision } from "compact-context/internal/core/policy";
+import { findMalformations } from "compact-context/internal/core/units";
 import { sizesOf } from "./layers.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";

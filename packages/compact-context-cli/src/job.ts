@@ -1,10 +1,9 @@
-import { layersOf } from "compact-context/internal/compaction/list-layers";
-import { compact } from "compact-context/internal/compaction/one-shot";
-import type { CompactionResult, LayerSizes } from "compact-context/internal/compaction/report";
-import type { Format, Message } from "compact-context/internal/messages/message";
-import type { Archive } from "compact-context/internal/storage/archive";
-import { archiveId } from "compact-context/internal/storage/archive-line";
-import type { Summarizer } from "compact-context/internal/summarizers/summarizer";
+import { compact } from "compact-context/internal/compact";
+import { type CompactionResult, type LayerSizes, layersOf } from "compact-context/internal/core/apply";
+import { archiveId } from "compact-context/internal/core/archive";
+import type { Format, Message } from "compact-context/internal/core/message";
+import type { Summarizer } from "compact-context/internal/core/ports";
+import type { Archive } from "compact-context/internal/search/archive";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./layers.ts";

@@ -1,6 +1,6 @@
-import { type Restored, restoreStep } from "compact-context/internal/compaction/recall/restore";
 import { CompactError } from "compact-context/internal/errors";
-import type { Archive } from "compact-context/internal/storage/archive";
+import { type Restored, restoreStep } from "compact-context/internal/recall/restore";
+import type { Archive } from "compact-context/internal/search/archive";
 import type { Invocation } from "./command.ts";
 import { checkDestination, writeOutput } from "./files/output.ts";
 import type { Source } from "./files/source.ts";

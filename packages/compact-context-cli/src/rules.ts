@@ -1,7 +1,7 @@
+import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
+import type { Format, Message } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import { lint, type Violation } from "compact-context/internal/lint/index";
-import { decode, encode, FORMATS } from "compact-context/internal/messages/codecs";
-import type { Format, Message } from "compact-context/internal/messages/message";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
 

@@ -1,10 +1,10 @@
-import type { CompactConfig } from "compact-context/internal/compaction/config";
-import { closest } from "compact-context/internal/compaction/near-name";
+import { closest } from "compact-context/internal/config/did-you-mean";
+import type { CompactConfig } from "compact-context/internal/config/settings";
+import { budgetOf } from "compact-context/internal/core/policy";
+import type { SummaryStrategy, TokenCounter } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
-import { budgetOf } from "compact-context/internal/policy/trigger";
-import type { SummaryStrategy } from "compact-context/internal/summarizers/summarizer";
 import { lookUpModel } from "compact-context/internal/tokens/models";
-import { createTokenCounter, type RequestCounter } from "compact-context/internal/tokens/token-counter";
+import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
@@ -21,7 +21,7 @@ export interface Settings {
   readonly windowFrom: "--window" | "configuration" | "model" | "default" | "command";
   /** Most tokens of a request: the window less the buffer. */
   readonly budget: number;
-  readonly counter: RequestCounter;
+  readonly counter: TokenCounter;
   /** System prompt and tool schemas, which stand beside the messages. */
   readonly fixedTokens: number;
   readonly tokensBefore: number;

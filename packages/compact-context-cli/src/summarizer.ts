@@ -2,12 +2,11 @@ import {
   textModelFromUrl,
   type UrlTextModelOptions,
 } from "compact-context/internal/adapters/http/text-model";
-import type { CompactConfig } from "compact-context/internal/compaction/config";
-import { closest } from "compact-context/internal/compaction/near-name";
+import { closest } from "compact-context/internal/config/did-you-mean";
+import type { CompactConfig } from "compact-context/internal/config/settings";
+import type { Summarizer, TextModel } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
-import type { TextModel } from "compact-context/internal/model";
-import { createModelSummarizer } from "compact-context/internal/summarizers/model/create";
-import type { Summarizer } from "compact-context/internal/summarizers/summarizer";
+import { createModelSummarizer } from "compact-context/internal/summarizers/llm/create";
 import { createRedactor, redact } from "compact-context/redaction";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";

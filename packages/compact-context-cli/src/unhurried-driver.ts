@@ -1,12 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import type { ChunkedStorageDriver } from "compact-context/internal/storage/chunked";
-import type { StorageDriver } from "compact-context/internal/storage/driver";
+import type { StorageDriver } from "compact-context/internal/core/ports";
 
 /** Characters that are written before others have their turn. */
 const SLICE = 65_536;
 
 /** The same storage, which lets other work of this thread through whenever a stretch was read or written. */
-export function unhurried(driver: StorageDriver): ChunkedStorageDriver {
+export function unhurried(driver: StorageDriver): StorageDriver {
   return {
     location: driver.location,
     async get(key) {

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactManager } from "compact-context/internal/compaction/manager";
+import { CompactManager } from "compact-context/internal/create-manager";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";

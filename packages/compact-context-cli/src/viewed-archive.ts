@@ -1,11 +1,11 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { CompactConfig } from "compact-context/internal/compaction/config";
-import { readState } from "compact-context/internal/compaction/state";
+import type { CompactConfig } from "compact-context/internal/config/settings";
+import { sessionKey } from "compact-context/internal/core/archive";
+import { loadState } from "compact-context/internal/core/store";
 import { CompactError } from "compact-context/internal/errors";
-import { sessionKey } from "compact-context/internal/storage/session-key";
-import { createStateStore } from "compact-context/internal/storage/session-state";
+
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { driverOf, openArchive } from "./archive.ts";
 import type { Invocation } from "./command.ts";
@@ -60,7 +60,7 @@ function sourceOf(
   place: Parameters<typeof openArchive>[1],
   model: string | undefined,
 ): ArchiveSource {
-  const states = createStateStore(driverOf(config, place), readState);
+  const driver = driverOf(config, place);
   const named = model ?? config.model;
   return {
     archive: openArchive(config, place),
@@ -69,7 +69,7 @@ function sourceOf(
       return createTokenCounter({ models: config.models, ...(name === undefined ? {} : { model: name }) });
     },
     keep: config.policy,
-    state: async (id) => (await states.load(id).catch(() => undefined))?.value,
+    state: async (id) => (await loadState(driver, id).catch(() => undefined))?.value,
   };
 }
 

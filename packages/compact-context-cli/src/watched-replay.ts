@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { createArchive } from "compact-context/internal/storage/archive";
+import { createArchive } from "compact-context/internal/search/archive";
 import { createCallbackExporter } from "compact-context/internal/tracing/exporters/callback";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";

@@ -1,36 +1,20 @@
-export type { SummarizerFailure } from "./compaction/apply.ts";
-export type { BeforeCompaction, CompactionMoment } from "./compaction/before-compaction.ts";
-export {
-  type CompactConfig,
-  type CompactConfigInput,
-  type CompactPolicy,
-  type ConfigOverrides,
-  defaultConfig,
-  type ModelOverride,
-} from "./compaction/config.ts";
-export { type CountListOptions, countTokens } from "./compaction/count-list.ts";
-export type { Edit } from "./compaction/edit.ts";
-export type { MemoryFlush, MemoryFlushHook } from "./compaction/flush-delivery.ts";
-export { CompactManager } from "./compaction/manager.ts";
-export type { Recovery } from "./compaction/memory-flush.ts";
+export { decode, detectFormat, encode } from "./codecs/formats.ts";
 export {
   type CompactOptions,
+  type CountListOptions,
   compact,
+  countTokens,
   type OneShotArchive,
   type PlanOptions,
   planCompaction,
-} from "./compaction/one-shot.ts";
-export type { AskFate, CompactionPlan, PlannedAction, PlannedMessage } from "./compaction/plan.ts";
-export type {
-  CompactionNotice,
-  ManagerPorts,
-  ManagerState,
-  ManualRequest,
-  PreflightRequest,
-  RunningSummary,
-} from "./compaction/ports.ts";
-export type { Expanded, ExpandOptions, Recall } from "./compaction/recall/recall.ts";
-export type { Difference, Restored } from "./compaction/recall/restore.ts";
+} from "./compact.ts";
+export {
+  type CompactConfig,
+  type CompactConfigInput,
+  type ConfigOverrides,
+  defaultConfig,
+  type ModelOverride,
+} from "./config/settings.ts";
 export type {
   ArchiveReceipt,
   CompactionReport,
@@ -38,12 +22,62 @@ export type {
   LayerName,
   LayerSize,
   LayerSizes,
-} from "./compaction/report.ts";
-export {
-  type SummarizeMessagesOptions,
-  type SummarizeMessagesResult,
-  summarizeMessages,
-} from "./compaction/running-summary.ts";
+  SummarizerFailure,
+} from "./core/apply.ts";
+export type { ArchiveProblem } from "./core/archive.ts";
+export type { Edit } from "./core/edit.ts";
+export type { CompactionNotice, ManagerState, RunningSummary } from "./core/manager.ts";
+export type {
+  Format,
+  MediaPart,
+  Message,
+  MessageMeta,
+  Part,
+  ReasoningPart,
+  Role,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "./core/message.ts";
+export type { AskFate, CompactionPlan, PlannedAction, PlannedMessage } from "./core/plan.ts";
+export type { KeepCounts, Layer, Partition, Policy, TriggerReason } from "./core/policy.ts";
+export type {
+  AttemptFailure,
+  Claim,
+  ClaimedItem,
+  ClaimKind,
+  Codec,
+  CompactEvent,
+  CompactEventName,
+  Exporter,
+  Fence,
+  ItemName,
+  Leases,
+  LiveConversation,
+  LivePrefix,
+  Outbox,
+  OutboxItem,
+  RequestCount,
+  StorageDriver,
+  StoredValue,
+  SummarizeOptions,
+  Summarizer,
+  Summary,
+  SummaryAttempt,
+  SummaryCheck,
+  SummaryContext,
+  SummaryStrategy,
+  TextModel,
+  TextModelAnswer,
+  TextModelMessage,
+  TextModelRequest,
+  TokenBreakdown,
+  TokenCount,
+  UnfoundClaim,
+} from "./core/ports.ts";
+export type { Unit } from "./core/units.ts";
+export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
+export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
 export {
   describeRules,
@@ -56,58 +90,27 @@ export {
   type Severity,
   type Violation,
 } from "./lint/index.ts";
-export type { Codec } from "./messages/codec.ts";
-export { decode, detectFormat, encode } from "./messages/codecs.ts";
-export type { Unit } from "./messages/exchanges.ts";
-export type {
-  Format,
-  MediaPart,
-  Message,
-  MessageMeta,
-  Part,
-  ReasoningPart,
-  Role,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from "./messages/message.ts";
-export type {
-  LivePrefix,
-  TextModel,
-  TextModelAnswer,
-  TextModelMessage,
-  TextModelRequest,
-} from "./model.ts";
-export type { KeepCounts, Layer, Partition } from "./policy/partition.ts";
-export type { Policy } from "./policy/policy.ts";
-export type { TriggerReason } from "./policy/trigger.ts";
-export type { ArchiveProblem } from "./storage/archive-reader.ts";
-export type { FoundMessage, SearchHit } from "./storage/archive-search.ts";
-export type { ChunkedStorageDriver } from "./storage/chunked.ts";
-export type { StorageDriver, StoredValue } from "./storage/driver.ts";
-export type { Claim, ClaimedItem, ItemName, Outbox, OutboxItem } from "./storage/outbox.ts";
-export type { Fence, Leases, SharedStorageDriver } from "./storage/shared.ts";
-export type { AttemptFailure, SummaryAttempt } from "./summarizers/attempt.ts";
-export { builtinSummarizer } from "./summarizers/builtin.ts";
-export type { ClaimKind, SummaryCheck, UnfoundClaim } from "./summarizers/check.ts";
-export { createModelSummarizer } from "./summarizers/model/create.ts";
-export type { ModelSummarizerOptions } from "./summarizers/model/options.ts";
-export type { TimePorts } from "./summarizers/model/ports.ts";
-export type {
-  LiveConversation,
-  SummarizeOptions,
-  Summarizer,
-  Summary,
-  SummaryStrategy,
-  Surroundings,
-} from "./summarizers/summarizer.ts";
+export type { BeforeCompaction, CompactionMoment } from "./memory/flush/before-compaction.ts";
+export type { MemoryFlush, MemoryFlushHook } from "./memory/flush/delivery.ts";
+export type { Recovery } from "./memory/flush/flush.ts";
+export type { Expanded, ExpandOptions, Recall } from "./recall/recall.ts";
+export type { Difference, Restored } from "./recall/restore.ts";
+export {
+  type SummarizeMessagesOptions,
+  type SummarizeMessagesResult,
+  summarizeMessages,
+} from "./running-summary/summarize-messages.ts";
+export type { FoundMessage, SearchHit } from "./search/archive-search.ts";
+export { builtinSummarizer } from "./summarizers/extractive/builtin.ts";
+export { createModelSummarizer } from "./summarizers/llm/create.ts";
+export type { ModelSummarizerOptions } from "./summarizers/llm/options.ts";
+export type { TimePorts } from "./summarizers/llm/ports.ts";
 export {
   availableTokens,
   type CountTextOptions,
   countText,
   estimateResponseTokens,
 } from "./tokens/count-tokens.ts";
-export type { RequestCount, TokenBreakdown, TokenCount } from "./tokens/counter.ts";
 export type { EncodingName } from "./tokens/encoding.ts";
 export type { Encoding } from "./tokens/encodings/encoding.ts";
 export type {
@@ -121,4 +124,3 @@ export type {
 } from "./tokens/model-facts.ts";
 export { lookUpModel, type ModelLookup, type ModelMatch, type ModelOverrides } from "./tokens/models.ts";
 export { contextTokens, normalizeUsage, type Usage, type UsageSource } from "./tokens/usage.ts";
-export type { CompactEvent, CompactEventName, Exporter } from "./tracing/event.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { agentModelFromAiSdk } from "../../../packages/compact-context/src/adapters/ai-sdk/index.ts";
-import type { AgentEvent } from "../../../packages/compact-context/src/agents/index.ts";
-import { createAgent } from "../../../packages/compact-context/src/agents/index.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import { type AgentEvent, createAgent } from "../../../packages/compact-context/src/agent/index.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: two majors of the SDK are loaded at run time
 type Loose = any;

@@ -3,16 +3,12 @@ import {
   compactMiddleware,
   type MiddlewareOptions,
 } from "../../../packages/compact-context/src/adapters/langchain/index.ts";
-import {
-  asLangChainTools,
-  recallTools,
-} from "../../../packages/compact-context/src/compaction/recall/index.ts";
+import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
+import { asLangChainTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../../packages/compact-context/src/storage/archive.ts";
-import type { StorageDriver } from "../../../packages/compact-context/src/storage/driver.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
+import { createArchive } from "../../../packages/compact-context/src/search/archive.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import {
   ask,
   createProvider,

@@ -9,8 +9,8 @@ import {
   SummarizationNode,
   type SummarizationNodeOptions,
 } from "../../../packages/compact-context/src/adapters/langgraph/index.ts";
-import type { TextModel, TextModelRequest } from "../../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import type { TextModel, TextModelRequest } from "../../../packages/compact-context/src/core/ports.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import { startServer } from "../../postgres/server.ts";
 import { chatModel, playedBy } from "../langchain/chat-model.ts";
 import {

@@ -6,8 +6,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
-import { createArchive } from "../../../packages/compact-context/src/storage/archive.ts";
-import { createFsDriver } from "../../../packages/compact-context/src/storage/drivers/fs.ts";
+import { createArchive } from "../../../packages/compact-context/src/search/archive.ts";
+import { createFsDriver } from "../../../packages/compact-context/src/storage/fs/driver.ts";
 import { countText } from "../../../packages/compact-context/src/tokens/count-tokens.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));

@@ -4,17 +4,13 @@ import {
   compactInputFilter,
   createSpanExporter,
 } from "../../../packages/compact-context/src/adapters/openai-agents/index.ts";
-import {
-  asOpenAiAgentsTools,
-  recallTools,
-} from "../../../packages/compact-context/src/compaction/recall/index.ts";
+import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
 import {
   CompactManager,
   type CompactManager as Manager,
 } from "../../../packages/compact-context/src/index.ts";
-import type { StorageDriver } from "../../../packages/compact-context/src/storage/driver.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
+import { asOpenAiAgentsTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import {
   ask,
   createProvider,

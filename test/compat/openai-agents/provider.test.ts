@@ -1,11 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { compactInputFilter } from "../../../packages/compact-context/src/adapters/openai-agents/index.ts";
-import {
-  asOpenAiAgentsTools,
-  recallTools,
-} from "../../../packages/compact-context/src/compaction/recall/index.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import { asOpenAiAgentsTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import { type Stub, startStub } from "../../stubs/server.ts";
 import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
 import { loadSdk, type Sdk } from "./sdk.ts";

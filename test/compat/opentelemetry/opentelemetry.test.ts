@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { CompactManager } from "../../../packages/compact-context/src/compaction/manager.ts";
-import type { TextModel } from "../../../packages/compact-context/src/model.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
-import type { CompactEvent } from "../../../packages/compact-context/src/tracing/event.ts";
+import type { CompactEvent, TextModel } from "../../../packages/compact-context/src/core/ports.ts";
+import { CompactManager } from "../../../packages/compact-context/src/create-manager.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import { createOpenTelemetryExporter } from "../../../packages/compact-context/src/tracing/exporters/opentelemetry.ts";
 import { METRICS } from "../../../packages/compact-context/src/tracing/exporters/opentelemetry-metrics.ts";
 import { loadDefinitions, type ReceivedSpan, type Receiver, startReceiver } from "./receiver.ts";

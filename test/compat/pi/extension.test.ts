@@ -10,7 +10,7 @@ import { CompactManager } from "../../../packages/compact-context/src/index.ts";
 import { ensureChannel } from "../../../packages/compact-context/src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../../packages/compact-context/src/memory/index.ts";
-import { createMemoryDriver } from "../../../packages/compact-context/src/storage/drivers/memory.ts";
+import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: pi is loaded at run time

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isUserSpeech } from "../../../packages/compact-context/src/messages/turns.ts";
+import { isUserSpeech } from "../../../packages/compact-context/src/core/units.ts";
 import { readTranscript } from "../../../packages/compact-context-cli/src/transcripts/read.ts";
 import type {
   CompactedSession,

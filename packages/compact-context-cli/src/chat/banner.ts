@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { Agent } from "compact-context/internal/agents/agent";
+import type { Agent } from "compact-context/internal/agent/agent";
 import type { Invocation } from "../command.ts";
 import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";

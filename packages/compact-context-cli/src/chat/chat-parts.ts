@@ -1,6 +1,6 @@
-import type { Agent } from "compact-context/internal/agents/agent";
-import type { AgentModel } from "compact-context/internal/agents/agent-model";
-import type { Skill } from "compact-context/internal/agents/skills/skill";
+import type { Agent } from "compact-context/internal/agent/agent";
+import type { AgentModel } from "compact-context/internal/agent/agent-model";
+import type { Skill } from "compact-context/internal/agent/skills/skill";
 import type { ChatInput } from "./input.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { ChatScreen } from "./screen.ts";

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type { AgentModel } from "compact-context/internal/agents/agent-model";
-import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agents/scripted";
+import type { AgentModel } from "compact-context/internal/agent/agent-model";
+import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Invocation } from "../command.ts";
 import type { Flags } from "../flags.ts";

@@ -1,4 +1,4 @@
-import { diagnosticOf, diagnosticText } from "compact-context/internal/agents/diagnostic";
+import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/diagnostic";
 import { safeLines } from "../render/safe.ts";
 import type { Chat } from "./chat-parts.ts";
 import { createCommands } from "./commands.ts";

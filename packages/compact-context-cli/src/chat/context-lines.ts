@@ -1,4 +1,4 @@
-import type { ContextLayer, ContextView } from "compact-context/internal/agents/context-view";
+import type { ContextLayer, ContextView } from "compact-context/internal/agent/context-view";
 import { bar } from "../render/bar.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";

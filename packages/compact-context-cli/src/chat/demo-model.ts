@@ -1,6 +1,6 @@
-import { type AgentMessage, agentMessageText } from "compact-context/internal/agents/agent-message";
-import type { AgentModel, AgentModelRequest } from "compact-context/internal/agents/agent-model";
-import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agents/scripted";
+import { type AgentMessage, agentMessageText } from "compact-context/internal/agent/agent-message";
+import type { AgentModel, AgentModelRequest } from "compact-context/internal/agent/agent-model";
+import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
 import { o200kBase } from "compact-context/tokens/o200k";
 
 /** Small, so that a compaction is seen after a few turns. */

@@ -1,8 +1,8 @@
-import type { AgentEvent, TurnEnd } from "compact-context/internal/agents/event";
-import { USE_SKILL } from "compact-context/internal/agents/skills/use-skill";
-import { SUB_AGENT } from "compact-context/internal/agents/sub-agents/run-sub-agent";
-import { RECALL_TOOL_NAMES } from "compact-context/internal/compaction/recall/names";
-import { isFailure } from "compact-context/internal/compaction/recall/tools";
+import type { AgentEvent, TurnEnd } from "compact-context/internal/agent/event";
+import { USE_SKILL } from "compact-context/internal/agent/skills/use-skill";
+import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-agent";
+import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
+import { isFailure } from "compact-context/internal/recall/tools";
 import { formatDuration, plural } from "../render/numbers.ts";
 import { firstWords } from "../render/safe.ts";
 import { compactionWords } from "./compaction-words.ts";

@@ -1,5 +1,5 @@
 import { agentModelFromAiSdk } from "compact-context/internal/adapters/ai-sdk/agent-model";
-import type { AgentModel } from "compact-context/internal/agents/agent-model";
+import type { AgentModel } from "compact-context/internal/agent/agent-model";
 import type { Invocation } from "../command.ts";
 import { importPackage } from "../packages.ts";
 import { parseTokens } from "../quantities.ts";

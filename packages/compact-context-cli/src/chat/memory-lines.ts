@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { MemoryView } from "compact-context/internal/agents/memory-view";
+import type { MemoryView } from "compact-context/internal/agent/memory-view";
 import { formatCount } from "../render/numbers.ts";
 import { oneLine, safeLines } from "../render/safe.ts";
 import { padEnd, wrap } from "../render/width.ts";

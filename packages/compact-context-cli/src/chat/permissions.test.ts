@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Permission } from "compact-context/internal/agents/tool";
+import type { Permission } from "compact-context/internal/agent/tool";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createPermissions } from "./permissions.ts";
 import { createWorkplace } from "./workplace.ts";

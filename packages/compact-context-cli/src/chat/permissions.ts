@@ -1,4 +1,4 @@
-import type { Permission, PermissionRequest, Permissions } from "compact-context/internal/agents/tool";
+import type { Permission, PermissionRequest, Permissions } from "compact-context/internal/agent/tool";
 import { objectOf } from "compact-context/internal/providers/json";
 import type { ChatInput } from "./input.ts";
 import type { ChatScreen } from "./screen.ts";

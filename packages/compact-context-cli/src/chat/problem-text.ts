@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnosticText } from "compact-context/internal/agents/diagnostic";
+import { type Diagnostic, diagnosticText } from "compact-context/internal/agent/diagnostic";
 
 /** What it means for the chat, where the message itself does not say it. */
 const MEANING: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import type { Spent } from "compact-context/internal/agents/event";
+import type { Spent } from "compact-context/internal/agent/event";
 import { formatCount, formatPercent, formatShort } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 

@@ -1,7 +1,7 @@
+import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import { argumentsText, type Message, resultText } from "compact-context/internal/messages/message";
-import type { Archive } from "compact-context/internal/storage/archive";
-import type { SearchHit } from "compact-context/internal/storage/archive-search";
+import type { Archive } from "compact-context/internal/search/archive";
+import type { SearchHit } from "compact-context/internal/search/archive-search";
 import { actionNamed } from "../actions.ts";
 import { openArchive, sessionOf } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";

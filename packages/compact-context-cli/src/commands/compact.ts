@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { SummarizerFailure } from "compact-context/internal/compaction/apply";
+import type { SummarizerFailure } from "compact-context/internal/core/apply";
 import { CompactError } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";

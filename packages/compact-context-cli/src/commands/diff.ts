@@ -1,4 +1,4 @@
-import { layersOf } from "compact-context/internal/compaction/list-layers";
+import { layersOf } from "compact-context/internal/core/apply";
 import { CompactError } from "compact-context/internal/errors";
 import type { Command } from "../command.ts";
 import { differenceOf } from "../difference.ts";

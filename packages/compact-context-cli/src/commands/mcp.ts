@@ -1,7 +1,7 @@
 import { Console } from "node:console";
 import { loadMcpSdk, memoryTool, serveMcp } from "compact-context/adapters/mcp";
-import { archiveTools } from "compact-context/internal/compaction/recall/archive-tools";
-import type { RecallTool } from "compact-context/internal/compaction/recall/tools";
+import { archiveTools } from "compact-context/internal/recall/archive-tools";
+import type { RecallTool } from "compact-context/internal/recall/tools";
 import { createRedactor } from "compact-context/redaction";
 import { openArchive } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";

@@ -1,5 +1,5 @@
-import { planCompaction } from "compact-context/internal/compaction/one-shot";
-import type { CompactionPlan } from "compact-context/internal/compaction/plan";
+import { planCompaction } from "compact-context/internal/compact";
+import type { CompactionPlan } from "compact-context/internal/core/plan";
 import type { Command } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { requestOf } from "../job.ts";

@@ -1,5 +1,5 @@
-import type { Message } from "compact-context/internal/messages/message";
-import { isUserSpeech } from "compact-context/internal/messages/turns";
+import type { Message } from "compact-context/internal/core/message";
+import { isUserSpeech } from "compact-context/internal/core/units";
 
 /** Seconds that a model call and its tools take where the session does not say. */
 const CALL_SECONDS = 15;

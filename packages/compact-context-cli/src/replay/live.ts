@@ -1,8 +1,7 @@
-import { CompactManager } from "compact-context/internal/compaction/manager";
-import type { CompactionResult } from "compact-context/internal/compaction/report";
-import type { Message } from "compact-context/internal/messages/message";
-import type { StorageDriver } from "compact-context/internal/storage/driver";
-import type { Exporter } from "compact-context/internal/tracing/event";
+import type { CompactionResult } from "compact-context/internal/core/apply";
+import type { Message } from "compact-context/internal/core/message";
+import type { Exporter, StorageDriver } from "compact-context/internal/core/ports";
+import { CompactManager } from "compact-context/internal/create-manager";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";

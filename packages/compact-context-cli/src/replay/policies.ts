@@ -1,5 +1,5 @@
-import { applyEdit } from "compact-context/internal/compaction/edit";
-import { type Message, toolResults } from "compact-context/internal/messages/message";
+import { applyEdit } from "compact-context/internal/core/edit";
+import { type Message, toolResults } from "compact-context/internal/core/message";
 import { type CacheSegment, tokensOf } from "./cache.ts";
 import type { RecordedSession } from "./session.ts";
 

@@ -1,7 +1,6 @@
-import { contentHash } from "compact-context/internal/messages/content-hash";
-import { groupUnits, type Unit } from "compact-context/internal/messages/exchanges";
-import type { Message } from "compact-context/internal/messages/message";
-import { isPinned } from "compact-context/internal/policy/partition";
+import { contentHash, type Message } from "compact-context/internal/core/message";
+import { isPinned } from "compact-context/internal/core/policy";
+import { groupUnits, type Unit } from "compact-context/internal/core/units";
 import type { Settings } from "../settings.ts";
 import type { CacheSegment } from "./cache.ts";
 import { type CallTime, callTimes } from "./clock.ts";

@@ -1,5 +1,5 @@
-import type { CompactionResult } from "compact-context/internal/compaction/report";
-import type { Message } from "compact-context/internal/messages/message";
+import type { CompactionResult } from "compact-context/internal/core/apply";
+import type { Message } from "compact-context/internal/core/message";
 import type { Settings } from "../settings.ts";
 
 /** One compaction in the course of a session. */

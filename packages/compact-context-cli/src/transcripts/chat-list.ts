@@ -1,5 +1,5 @@
-import { codecFor } from "compact-context/internal/messages/codecs";
-import type { Format, Message } from "compact-context/internal/messages/message";
+import { codecFor } from "compact-context/internal/codecs/formats";
+import type { Format, Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
 import { readableEntries } from "./entries.ts";
 import { isoTime, recordOf, stringOf } from "./json.ts";

@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/messages/message";
+import type { Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, optional, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";

@@ -1,5 +1,5 @@
-import { codecFor } from "compact-context/internal/messages/codecs";
-import type { Message } from "compact-context/internal/messages/message";
+import { codecFor } from "compact-context/internal/codecs/formats";
+import type { Message } from "compact-context/internal/core/message";
 import type { ClaudeEnvelope } from "./claude-code-chain.ts";
 import { isRecord, type JsonRecord, listOf, optional, recordOf } from "./json.ts";
 import { splitAtSummary } from "./session.ts";

@@ -1,4 +1,4 @@
-import { messageText, toolCalls, toolResults } from "compact-context/internal/messages/message";
+import { messageText, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { CompactedSession, Transcript, WritePorts } from "./transcript.ts";

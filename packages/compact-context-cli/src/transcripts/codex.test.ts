@@ -1,4 +1,4 @@
-import { messageText } from "compact-context/internal/messages/message";
+import { messageText } from "compact-context/internal/core/message";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import { writeTranscript } from "./write.ts";

@@ -1,6 +1,5 @@
-import { codecFor } from "compact-context/internal/messages/codecs";
-import type { Message } from "compact-context/internal/messages/message";
-import { isCompactionType } from "compact-context/internal/messages/native-compaction";
+import { codecFor } from "compact-context/internal/codecs/formats";
+import { isCompactionType, type Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";

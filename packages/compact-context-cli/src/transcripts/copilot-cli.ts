@@ -6,7 +6,7 @@ import {
   resultText,
   toolCalls,
   toolResults,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, textParts } from "./entries.ts";
 import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";

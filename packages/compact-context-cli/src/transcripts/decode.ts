@@ -1,6 +1,6 @@
+import { codecFor } from "compact-context/internal/codecs/formats";
+import type { Format, Message } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import { codecFor } from "compact-context/internal/messages/codecs";
-import type { Format, Message } from "compact-context/internal/messages/message";
 import type { ReadLog } from "./transcript.ts";
 
 export interface Decoded {

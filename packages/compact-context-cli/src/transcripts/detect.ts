@@ -1,4 +1,4 @@
-import { detectListFormat } from "compact-context/internal/messages/codecs";
+import { detectListFormat } from "compact-context/internal/codecs/formats";
 import { DOCUMENT_FORMATS, RECORD_FORMATS } from "./formats.ts";
 import { isRecord, parseLine } from "./json.ts";
 import type { RecordFormat, TranscriptFormat } from "./transcript.ts";

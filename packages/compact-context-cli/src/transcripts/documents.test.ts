@@ -4,8 +4,8 @@ import {
   resultText,
   toolCalls,
   toolResults,
-} from "compact-context/internal/messages/message";
-import { findMalformations } from "compact-context/internal/messages/well-formed";
+} from "compact-context/internal/core/message";
+import { findMalformations } from "compact-context/internal/core/units";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { Transcript } from "./transcript.ts";

@@ -1,5 +1,10 @@
-import { contentHash } from "compact-context/internal/messages/content-hash";
-import type { Message, MessageMeta, Part, Role } from "compact-context/internal/messages/message";
+import {
+  contentHash,
+  type Message,
+  type MessageMeta,
+  type Part,
+  type Role,
+} from "compact-context/internal/core/message";
 import { isTooDeep, type JsonRecord, stringOf } from "./json.ts";
 import { withMeta } from "./session.ts";
 import type { ReadLog } from "./transcript.ts";

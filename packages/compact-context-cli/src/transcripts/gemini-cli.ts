@@ -5,7 +5,7 @@ import {
   resultText,
   toolCalls,
   toolResults,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
 import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";

@@ -1,4 +1,6 @@
-import { isObject, jsonText, objectOf } from "compact-context/internal/messages/native";
+import { objectOf } from "compact-context/internal/codecs/native";
+import { jsonText } from "compact-context/internal/core/message";
+import { isObject } from "compact-context/internal/errors";
 
 // What a file holds and what a provider sends is looked at the same way.
 export { isObject as isRecord, jsonText as textOf, objectOf as recordOf };

@@ -1,4 +1,4 @@
-import { codecFor } from "compact-context/internal/messages/codecs";
+import { codecFor } from "compact-context/internal/codecs/formats";
 import { readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, textOf } from "./json.ts";

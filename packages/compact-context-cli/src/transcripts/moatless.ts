@@ -4,7 +4,7 @@ import {
   type Part,
   resultText,
   toolResults,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf } from "./json.ts";

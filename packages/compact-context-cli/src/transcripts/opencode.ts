@@ -10,7 +10,7 @@ import {
   type ToolResultPart,
   toolCalls,
   toolResults,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
 import { isoTime, isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";

@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/messages/message";
+import type { Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
 import { type JsonRecord, numberOf, optional, recordOf, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";

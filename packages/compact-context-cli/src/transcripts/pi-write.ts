@@ -1,5 +1,5 @@
-import { codecFor } from "compact-context/internal/messages/codecs";
-import { argumentsText, type Message, resultText } from "compact-context/internal/messages/message";
+import { codecFor } from "compact-context/internal/codecs/formats";
+import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
 import type { JsonRecord } from "./json.ts";
 import type { PiEntry } from "./pi-tree.ts";
 import { splitAtSummary } from "./session.ts";

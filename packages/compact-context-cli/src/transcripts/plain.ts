@@ -1,5 +1,5 @@
-import { codecFor, detectListFormat } from "compact-context/internal/messages/codecs";
-import type { Format } from "compact-context/internal/messages/message";
+import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
+import type { Format } from "compact-context/internal/core/message";
 import { readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
 import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf } from "./json.ts";

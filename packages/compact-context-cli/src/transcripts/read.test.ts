@@ -1,5 +1,5 @@
+import { messageText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import { messageText } from "compact-context/internal/messages/message";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";

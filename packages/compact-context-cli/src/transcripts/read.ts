@@ -1,6 +1,6 @@
+import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
+import type { Format } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import { detectListFormat, FORMATS } from "compact-context/internal/messages/codecs";
-import type { Format } from "compact-context/internal/messages/message";
 import { HEAD_LINES, type Layout, layoutOfLines, parseDocument } from "./detect.ts";
 import { DOCUMENT_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
 import { isTooDeep, parseLine } from "./json.ts";

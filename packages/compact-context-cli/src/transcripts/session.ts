@@ -1,4 +1,4 @@
-import type { Message, MessageMeta } from "compact-context/internal/messages/message";
+import type { Message, MessageMeta } from "compact-context/internal/core/message";
 import { type JsonRecord, numberOf, recordOf } from "./json.ts";
 import type { CompactedSession, EarlierCompaction, Segment, UsageRecord, UsageSource } from "./transcript.ts";
 

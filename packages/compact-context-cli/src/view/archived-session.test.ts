@@ -1,8 +1,8 @@
-import { CompactManager } from "compact-context/internal/compaction/manager";
-import type { SessionState } from "compact-context/internal/compaction/state";
-import { defaultPolicy } from "compact-context/internal/policy/policy";
-import { createArchive } from "compact-context/internal/storage/archive";
-import { createStateStore } from "compact-context/internal/storage/session-state";
+import { defaultPolicy } from "compact-context/internal/core/policy";
+import { loadState } from "compact-context/internal/core/store";
+import { CompactManager } from "compact-context/internal/create-manager";
+import { createArchive } from "compact-context/internal/search/archive";
+
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
@@ -44,14 +44,13 @@ async function archived(): Promise<{ source: ArchiveSource; messages: readonly o
   ];
   for (let end = 4; end <= messages.length; end += 4) await manager.preflight("s/1", messages.slice(0, end));
   await manager.flush();
-  const states = createStateStore<SessionState>(storage);
   return {
     messages,
     source: {
       archive: createArchive(storage, { redact: createRedactor() }),
       counterFor: (model) => createTokenCounter(model === undefined ? {} : { model }),
       keep: defaultPolicy,
-      state: async (id) => (await states.load(id))?.value,
+      state: async (id) => (await loadState(storage, id))?.value,
     },
   };
 }

@@ -1,8 +1,8 @@
-import { readableMessage } from "compact-context/internal/compaction/recall/readable";
-import type { SessionState } from "compact-context/internal/compaction/state";
-import type { KeepCounts } from "compact-context/internal/policy/partition";
-import type { Archive } from "compact-context/internal/storage/archive";
-import type { RequestCounter } from "compact-context/internal/tokens/token-counter";
+import type { KeepCounts } from "compact-context/internal/core/policy";
+import type { TokenCounter } from "compact-context/internal/core/ports";
+import type { SessionState } from "compact-context/internal/core/view";
+import { readableMessage } from "compact-context/internal/recall/readable";
+import type { Archive } from "compact-context/internal/search/archive";
 import {
   type ArchivedConversation,
   type ArchivedList,
@@ -27,7 +27,7 @@ import { textIn } from "./untrusted.ts";
 /** An archive to look at. */
 export interface ArchiveSource {
   readonly archive: Archive;
-  counterFor(model: string | undefined): RequestCounter;
+  counterFor(model: string | undefined): TokenCounter;
   /** By which messages are told apart; the archive does not say which settings were used. */
   readonly keep: KeepCounts;
   /** The session's state, where it lies beside the archive. */
@@ -36,7 +36,7 @@ export interface ArchiveSource {
 
 /** What was read of a session. */
 interface Loaded extends ArchivedConversation {
-  readonly counter: RequestCounter;
+  readonly counter: TokenCounter;
   storedOf(step: number): StoredRecord;
 }
 

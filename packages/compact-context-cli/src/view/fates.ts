@@ -1,4 +1,4 @@
-import type { PlannedAction } from "compact-context/internal/compaction/plan";
+import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { Fate } from "./session-view.ts";
 
 const FATES: ReadonlyMap<string | undefined, Fate> = new Map<PlannedAction, Fate>([

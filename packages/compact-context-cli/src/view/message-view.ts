@@ -1,5 +1,5 @@
-import { readableMessage } from "compact-context/internal/compaction/recall/readable";
-import type { Message, ToolCallPart, ToolResultPart } from "compact-context/internal/messages/message";
+import type { Message, ToolCallPart, ToolResultPart } from "compact-context/internal/core/message";
+import { readableMessage } from "compact-context/internal/recall/readable";
 import type { MessageKind } from "./session-view.ts";
 
 /** Most characters of a preview. */

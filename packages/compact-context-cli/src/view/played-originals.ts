@@ -1,9 +1,9 @@
-import type { PlannedMessage } from "compact-context/internal/compaction/plan";
-import { readableMessage } from "compact-context/internal/compaction/recall/readable";
-import type { CompactionReport } from "compact-context/internal/compaction/report";
-import type { Message } from "compact-context/internal/messages/message";
-import { archiveId } from "compact-context/internal/storage/archive-line";
-import type { RequestCounter } from "compact-context/internal/tokens/token-counter";
+import type { CompactionReport } from "compact-context/internal/core/apply";
+import { archiveId } from "compact-context/internal/core/archive";
+import type { Message } from "compact-context/internal/core/message";
+import type { PlannedMessage } from "compact-context/internal/core/plan";
+import type { TokenCounter } from "compact-context/internal/core/ports";
+import { readableMessage } from "compact-context/internal/recall/readable";
 import { fateOf } from "./fates.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
 import { kindOf, previewOf, shortPreview, toolOf } from "./message-view.ts";
@@ -27,7 +27,7 @@ export interface KnownCompaction {
 export interface PlayedTexts {
   /** Every message of the session, in order. */
   readonly history: readonly Message[];
-  readonly counter: RequestCounter;
+  readonly counter: TokenCounter;
   /** Finds among the messages that were archived while it was played. */
   readonly search: Originals["search"];
   redactText(text: string): string;

@@ -1,10 +1,8 @@
-import type { CompactPolicy } from "compact-context/internal/compaction/config";
-import { layersOf } from "compact-context/internal/compaction/list-layers";
-import type { PlannedMessage } from "compact-context/internal/compaction/plan";
-import type { CompactionReport, CompactionResult } from "compact-context/internal/compaction/report";
-import type { Message } from "compact-context/internal/messages/message";
-import type { RequestCounter } from "compact-context/internal/tokens/token-counter";
-import type { CompactEvent } from "compact-context/internal/tracing/event";
+import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/apply";
+import type { Message } from "compact-context/internal/core/message";
+import type { PlannedMessage } from "compact-context/internal/core/plan";
+import type { Policy } from "compact-context/internal/core/policy";
+import type { CompactEvent, TokenCounter } from "compact-context/internal/core/ports";
 import { createEventReader } from "./event-reader.ts";
 import { fateOf } from "./fates.ts";
 import { type FixedTokens, type LayerShare, layerKeyOf, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
@@ -27,7 +25,7 @@ export interface PlayedSession extends PlayedTexts {
   readonly model: string | undefined;
   readonly window: number;
   readonly budget: number;
-  readonly policy: CompactPolicy;
+  readonly policy: Policy;
   readonly system: string | undefined;
   readonly tools: readonly unknown[] | undefined;
 }
@@ -101,10 +99,7 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
 }
 
 /** Tokens of the whole history up to each call; lists only grow. */
-function createRunningTotal(
-  counter: RequestCounter,
-  fixed: FixedTokens,
-): (raw: readonly Message[]) => number {
+function createRunningTotal(counter: TokenCounter, fixed: FixedTokens): (raw: readonly Message[]) => number {
   let counted = 0;
   let total = fixed.system + fixed.tools;
   return (raw) => {
@@ -132,7 +127,7 @@ function headOf(
     readonly step: number;
     readonly at: string | undefined;
     readonly elapsedMs: number;
-    readonly policy: CompactPolicy;
+    readonly policy: Policy;
   },
 ): Omit<CompactionHead, "index"> {
   const { archive, summarizer } = report;

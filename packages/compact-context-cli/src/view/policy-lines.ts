@@ -1,10 +1,9 @@
-import type { CompactPolicy } from "compact-context/internal/compaction/config";
-import type { KeepCounts } from "compact-context/internal/policy/partition";
+import type { KeepCounts, Policy } from "compact-context/internal/core/policy";
 
 type Lines = readonly { readonly name: string; readonly value: string }[];
 
 /** The settings that a reader looks for, with the keep counts that were really used. */
-export function policyLines(policy: CompactPolicy, used: KeepCounts | undefined): Lines {
+export function policyLines(policy: Policy, used: KeepCounts | undefined): Lines {
   const keep = used ?? policy;
   const lines: [string, string | number | undefined][] = [
     ["trigger", `${Math.round(policy.triggerPct * 1000) / 10} % of the window`],

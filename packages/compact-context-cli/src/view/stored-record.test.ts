@@ -1,4 +1,4 @@
-import { planCompaction } from "compact-context/internal/compaction/one-shot";
+import { planCompaction } from "compact-context/internal/compact";
 import { describe, expect, it } from "vitest";
 import { fatesToStore, storedRecord } from "./stored-record.ts";
 

@@ -1,4 +1,4 @@
-import type { PlannedMessage } from "compact-context/internal/compaction/plan";
+import type { PlannedMessage } from "compact-context/internal/core/plan";
 import { fateOf } from "./fates.ts";
 import type { FixedTokens } from "./layer-tokens.ts";
 import type { Fate } from "./session-view.ts";

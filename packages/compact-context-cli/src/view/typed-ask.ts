@@ -1,6 +1,5 @@
-import { type Message, messageText } from "compact-context/internal/messages/message";
-import { isUserSpeech } from "compact-context/internal/messages/turns";
-import { typedText } from "compact-context/internal/summarizers/typed-text";
+import { type Message, messageText } from "compact-context/internal/core/message";
+import { isUserSpeech, typedText } from "compact-context/internal/core/units";
 
 /** What a person typed in the message; undefined where an agent's host put all of it there, or nobody speaks. */
 export function typedAsk(message: Message): string | undefined {

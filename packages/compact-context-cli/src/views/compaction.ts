@@ -1,5 +1,5 @@
-import type { PlannedAction, PlannedMessage } from "compact-context/internal/compaction/plan";
-import type { CompactionReport } from "compact-context/internal/compaction/report";
+import type { CompactionReport } from "compact-context/internal/core/apply";
+import type { PlannedAction, PlannedMessage } from "compact-context/internal/core/plan";
 import type { Outcome } from "../job.ts";
 import { formatCount, formatDuration, plural } from "../render/numbers.ts";
 import { safeLines } from "../render/safe.ts";

@@ -1,5 +1,5 @@
-import { messageText } from "compact-context/internal/messages/message";
-import { isUserSpeech } from "compact-context/internal/messages/turns";
+import { messageText } from "compact-context/internal/core/message";
+import { isUserSpeech } from "compact-context/internal/core/units";
 import { sessionIdOf } from "../job.ts";
 import { formatCount } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";

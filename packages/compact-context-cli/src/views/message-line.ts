@@ -4,7 +4,7 @@ import {
   messageText,
   type Part,
   resultText,
-} from "compact-context/internal/messages/message";
+} from "compact-context/internal/core/message";
 import { firstWords } from "../render/safe.ts";
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { checkConfigObject } from "../compaction/check-policy.ts";
-import { mergeConfig } from "../compaction/config.ts";
+import { checkConfigObject } from "./check-settings.ts";
 import { loadConfig } from "./load.ts";
 import { toCamelCase } from "./names.ts";
 import { settings } from "./schema.ts";
+import { mergeConfig } from "./settings.ts";
 
 const accepted = (work: () => unknown): boolean => {
   try {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { defaultConfig } from "../compaction/config.ts";
 import { configTable, describeConfig } from "./describe.ts";
 import { toSnakeCase } from "./names.ts";
+import { defaultConfig } from "./settings.ts";
 
 it("every default is described, with path, variable, values and meaning", () => {
   const rows = describeConfig();

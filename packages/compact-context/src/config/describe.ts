@@ -1,8 +1,8 @@
-import { defaultConfig } from "../compaction/config.ts";
 import { variablesOf } from "./environment.ts";
 import { valueAt } from "./layer.ts";
 import { toCamelCase } from "./names.ts";
 import { settings } from "./schema.ts";
+import { defaultConfig } from "./settings.ts";
 
 /** One setting for people to read. */
 export interface SettingDescription {

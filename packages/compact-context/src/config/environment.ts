@@ -1,10 +1,8 @@
-import { didYouMean } from "../compaction/near-name.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import { readDocument } from "./document.ts";
 import type { Layer } from "./layer.ts";
-import type { ConfigProblem, SettingPath } from "./problem.ts";
-import { formatPath } from "./problem.ts";
-import type { Setting } from "./schema.ts";
-import { settings } from "./schema.ts";
+import { type ConfigProblem, formatPath, type SettingPath } from "./problem.ts";
+import { type Setting, settings } from "./schema.ts";
 
 /** Environment variables as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;

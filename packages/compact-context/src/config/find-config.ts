@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { requireText } from "../argument.ts";
-import { CompactError } from "../errors.ts";
+import { CompactError, requireText } from "../errors.ts";
 
 /** Names under which a configuration is looked for. */
 const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact.json"];

@@ -1,5 +1,3 @@
-export type { CompactConfig, CompactConfigInput, ModelOverride } from "../compaction/config.ts";
-export { defaultConfig } from "../compaction/config.ts";
 export type { SettingDescription } from "./describe.ts";
 export { configTable, describeConfig } from "./describe.ts";
 export type { Environment } from "./environment.ts";
@@ -8,3 +6,5 @@ export type { LoadConfigOptions, LoadedConfig } from "./load.ts";
 export { checkConfig, loadConfig } from "./load.ts";
 export type { ConfigProblem } from "./problem.ts";
 export { formatProblem } from "./problem.ts";
+export type { CompactConfig, CompactConfigInput, ModelOverride } from "./settings.ts";
+export { defaultConfig } from "./settings.ts";

@@ -1,8 +1,7 @@
 import type { z } from "zod";
-import { didYouMean } from "../compaction/near-name.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import { isGroup, renameKeys, toCamelCase, toSnakeCase } from "./names.ts";
-import type { ConfigProblem, SettingPath } from "./problem.ts";
-import { formatPath } from "./problem.ts";
+import { type ConfigProblem, formatPath, type SettingPath } from "./problem.ts";
 import { configSchema, namesBelow, settings } from "./schema.ts";
 
 /** Settings from one source, in file names, and how to point at them there. */

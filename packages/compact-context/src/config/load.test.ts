@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultConfig } from "../compaction/config.ts";
 import { CompactError } from "../errors.ts";
-import type { LoadConfigOptions } from "./load.ts";
-import { checkConfig, loadConfig } from "./load.ts";
+import { checkConfig, type LoadConfigOptions, loadConfig } from "./load.ts";
 import { formatProblem } from "./problem.ts";
 import { settings } from "./schema.ts";
+import { defaultConfig } from "./settings.ts";
 
 const load = (options: Partial<LoadConfigOptions>) => loadConfig({ env: {}, ...options }).config;
 

@@ -1,15 +1,10 @@
-import { requireOptions, requireText } from "../argument.ts";
-import type { CompactConfig, CompactConfigInput } from "../compaction/config.ts";
-import { defaultConfig } from "../compaction/config.ts";
-import { CompactError } from "../errors.ts";
+import { CompactError, requireOptions, requireText } from "../errors.ts";
 import { readDocument } from "./document.ts";
-import type { Environment } from "./environment.ts";
-import { CONFIG_VARIABLE, environmentLayer } from "./environment.ts";
-import type { Layer } from "./layer.ts";
-import { checkGuards, checkLayer, codeLayer, valueAt, withoutEmptyGroups } from "./layer.ts";
+import { CONFIG_VARIABLE, type Environment, environmentLayer } from "./environment.ts";
+import { checkGuards, checkLayer, codeLayer, type Layer, valueAt, withoutEmptyGroups } from "./layer.ts";
 import { isGroup, renameKeys, toCamelCase } from "./names.ts";
-import type { ConfigProblem } from "./problem.ts";
-import { configError } from "./problem.ts";
+import { type ConfigProblem, configError } from "./problem.ts";
+import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./settings.ts";
 
 export interface LoadConfigOptions {
   /** YAML or JSON; wins over reading `path`, which then only names it in errors. */

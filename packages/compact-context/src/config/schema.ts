@@ -1,8 +1,19 @@
 import type { z } from "zod";
-import type { CompactConfig, ModelOverride } from "../compaction/config.ts";
 import type { SnakeCase } from "./names.ts";
-import type { SettingNote } from "./setting.ts";
-import { flag, group, listOf, named, noteOf, oneOf, patterns, share, whole, words } from "./setting.ts";
+import {
+  flag,
+  group,
+  listOf,
+  named,
+  noteOf,
+  oneOf,
+  patterns,
+  type SettingNote,
+  share,
+  whole,
+  words,
+} from "./setting.ts";
+import type { CompactConfig, ModelOverride } from "./settings.ts";
 
 /** One schema per field of `T`, no more and no fewer, under its file name; this keeps schema and type the same. */
 type Fields<T> = {

@@ -1,6 +1,7 @@
-import { codecFor } from "../messages/codecs.ts";
-import type { Format, Message } from "../messages/message.ts";
-import { copyWith, filled, isObject, type NativeObject, objectOf } from "../messages/native.ts";
+import { codecFor } from "../codecs/formats.ts";
+import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
+import type { Format, Message } from "../core/message.ts";
+import { isObject } from "../errors.ts";
 import type { PlacedCall } from "./pairs.ts";
 import { typeOf } from "./rule.ts";
 

@@ -1,5 +1,6 @@
-import type { Format, Message, Part } from "../messages/message.ts";
-import { filled, isObject, type NativeObject } from "../messages/native.ts";
+import { filled, type NativeObject } from "../codecs/native.ts";
+import type { Format, Message, Part } from "../core/message.ts";
+import { isObject } from "../errors.ts";
 
 /** A native block (or a whole entry) with the neutral parts that were read from it. */
 export interface Cell {

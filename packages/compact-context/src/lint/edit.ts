@@ -1,6 +1,6 @@
-import { codecFor } from "../messages/codecs.ts";
-import type { Format } from "../messages/message.ts";
-import { copyWith } from "../messages/native.ts";
+import { codecFor } from "../codecs/formats.ts";
+import { copyWith } from "../codecs/native.ts";
+import type { Format } from "../core/message.ts";
 import { blockField, type Cell } from "./cells.ts";
 import type { Entry, ReadList } from "./entries.ts";
 import { replaceBlocks } from "./ids.ts";

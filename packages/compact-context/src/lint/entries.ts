@@ -1,7 +1,7 @@
-import { CompactError } from "../errors.ts";
-import { codecFor } from "../messages/codecs.ts";
-import type { Format, Message } from "../messages/message.ts";
-import { isObject, type NativeObject } from "../messages/native.ts";
+import { codecFor } from "../codecs/formats.ts";
+import type { NativeObject } from "../codecs/native.ts";
+import type { Format, Message } from "../core/message.ts";
+import { CompactError, isObject } from "../errors.ts";
 import { type Cell, cellsOf, fieldsOf } from "./cells.ts";
 
 /** An entry that could be read. */

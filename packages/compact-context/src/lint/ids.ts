@@ -1,6 +1,7 @@
-import { viewMessage } from "../messages/langchain-view.ts";
-import type { Format } from "../messages/message.ts";
-import { copyWith, filled, isObject, type NativeObject } from "../messages/native.ts";
+import { viewMessage } from "../codecs/langchain-view.ts";
+import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import type { Format } from "../core/message.ts";
+import { isObject } from "../errors.ts";
 import { blockField, type Cell, fieldsOf } from "./cells.ts";
 import type { Entry } from "./entries.ts";
 

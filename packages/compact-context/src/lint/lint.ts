@@ -1,6 +1,6 @@
-import { requireList, requireOptions } from "../argument.ts";
-import { codecFor } from "../messages/codecs.ts";
-import type { Format } from "../messages/message.ts";
+import { codecFor } from "../codecs/formats.ts";
+import type { Format } from "../core/message.ts";
+import { requireList, requireOptions } from "../errors.ts";
 import { readEntries } from "./entries.ts";
 import { rulesFor } from "./rules.ts";
 import type { LintOptions, Violation } from "./violation.ts";

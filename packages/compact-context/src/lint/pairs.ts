@@ -1,6 +1,7 @@
-import { groupUnits } from "../messages/exchanges.ts";
-import type { ToolCallPart, ToolResultPart } from "../messages/message.ts";
-import { filled, isObject, objectOf } from "../messages/native.ts";
+import { filled, objectOf } from "../codecs/native.ts";
+import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { groupUnits } from "../core/units.ts";
+import { isObject } from "../errors.ts";
 import type { Cell } from "./cells.ts";
 import type { Entry, ReadList } from "./entries.ts";
 import type { LintOptions } from "./violation.ts";

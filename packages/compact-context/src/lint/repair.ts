@@ -1,15 +1,15 @@
-import { requireList, requireOptions } from "../argument.ts";
-import { codecFor } from "../messages/codecs.ts";
-import type { Format } from "../messages/message.ts";
+import { codecFor } from "../codecs/formats.ts";
+import type { Format } from "../core/message.ts";
+import { requireList, requireOptions } from "../errors.ts";
 import type { Change, Step, Workbench, Working } from "./edit.ts";
 import { readEntries } from "./entries.ts";
-import { gatherResults } from "./mends/batches.ts";
-import { dropBound } from "./mends/bound.ts";
-import { dropEmptyEntries, dropRefusedBlocks, trimBlocks } from "./mends/contents.ts";
-import { fillIds, partTwins, renameReusedCalls } from "./mends/identities.ts";
-import { alternate, liftSystem, mergeSystem, openWithUser } from "./mends/order.ts";
-import { dropPartnerless, placeResultEntries } from "./mends/results.ts";
-import { dropUnreadable } from "./mends/unreadable.ts";
+import { gatherResults } from "./fixes/batches.ts";
+import { dropBound } from "./fixes/bound.ts";
+import { dropEmptyEntries, dropRefusedBlocks, trimBlocks } from "./fixes/contents.ts";
+import { fillIds, partTwins, renameReusedCalls } from "./fixes/identities.ts";
+import { alternate, liftSystem, mergeSystem, openWithUser } from "./fixes/order.ts";
+import { dropPartnerless, placeResultEntries } from "./fixes/results.ts";
+import { dropUnreadable } from "./fixes/unreadable.ts";
 import type { LintOptions, Mend, Repaired } from "./violation.ts";
 
 /** In the order in which one makes way for the next. */

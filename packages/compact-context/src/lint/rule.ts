@@ -1,5 +1,5 @@
-import type { Part } from "../messages/message.ts";
-import { isObject, jsonText } from "../messages/native.ts";
+import { jsonText, type Part } from "../core/message.ts";
+import { isObject } from "../errors.ts";
 import type { Cell } from "./cells.ts";
 import type { Entry, ReadList } from "./entries.ts";
 import type { LintOptions, RuleInfo } from "./violation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../messages/codecs.ts";
-import type { Format } from "../messages/message.ts";
+import { FORMATS } from "../codecs/formats.ts";
+import type { Format } from "../core/message.ts";
 import { describeRules, type LintOptions, lint, repair } from "./index.ts";
 
 const ask = { role: "user", content: "go on" };

@@ -1,4 +1,4 @@
-import type { Format } from "../messages/message.ts";
+import type { Format } from "../core/message.ts";
 import type { Rule } from "./rule.ts";
 import { ANTHROPIC_RULES } from "./rules/anthropic.ts";
 import { GEMINI_RULES } from "./rules/gemini.ts";

@@ -1,4 +1,4 @@
-import type { Format } from "../messages/message.ts";
+import type { Format } from "../core/message.ts";
 
 export type Severity = "error" | "warning";
 

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { requireOptions, requireText } from "../argument.ts";
-import { messageOf } from "../compaction/announce.ts";
+import { errorMessage, requireOptions, requireText } from "../errors.ts";
 import { slug } from "./changes/document.ts";
 import { refuseOutside } from "./files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "./files/names.ts";
@@ -63,7 +62,7 @@ async function readOrWarn(
     await refuseOutside(path, [workspaceDir, channelDir]);
     return await readMemoryFile(path);
   } catch (error) {
-    warn?.(`${path} is left out of the recall: ${messageOf(error)}`);
+    warn?.(`${path} is left out of the recall: ${errorMessage(error)}`);
     return undefined;
   }
 }

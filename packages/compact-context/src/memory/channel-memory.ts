@@ -1,13 +1,10 @@
-import { requireOptions, requireText } from "../argument.ts";
-import { messageOf } from "../compaction/announce.ts";
-import { checkConfigObject } from "../compaction/check-policy.ts";
-import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../compaction/config.ts";
-import type { ManagerPorts } from "../compaction/ports.ts";
-import { CompactError } from "../errors.ts";
-import type { Message } from "../messages/message.ts";
-import type { TextModel } from "../model.ts";
+import { checkConfigObject } from "../config/check-settings.ts";
+import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../config/settings.ts";
+import type { Message } from "../core/message.ts";
+import type { TextModel } from "../core/ports.ts";
+import type { ManagerPorts } from "../create-manager.ts";
+import { CompactError, errorMessage, once, requireOptions, requireText } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
-import { openOnce } from "../storage/open-once.ts";
 import { findChannel } from "./changes/channel-files.ts";
 import { createMemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
@@ -182,7 +179,7 @@ function partsOf(options: ChannelMemoryOptions): Parts {
     intake,
     warn,
     now,
-    begun: openOnce(() => begin(options, intake)),
+    begun: once(() => begin(options, intake)),
     closed: false,
   };
 }
@@ -242,7 +239,7 @@ async function recallFrom(
       channelDir,
     });
   } catch (error) {
-    warn(`nothing is recalled: ${messageOf(error)}`);
+    warn(`nothing is recalled: ${errorMessage(error)}`);
     return nothing;
   }
 }
@@ -265,7 +262,7 @@ async function boundary(
       await parts.begun();
       return await work();
     } catch (error) {
-      parts.warn(`${name} failed, and is tried again beside the run: ${messageOf(error)}`);
+      parts.warn(`${name} failed, and is tried again beside the run: ${errorMessage(error)}`);
       return "failed";
     }
   };

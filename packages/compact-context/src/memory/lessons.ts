@@ -1,6 +1,5 @@
-import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../compaction/recall/names.ts";
-import { type Message, messageText, type Part, toolCalls } from "../messages/message.ts";
-import { readSummary } from "../summarizers/summary-tag.ts";
+import { type Message, messageText, type Part, readSummary, toolCalls } from "../core/message.ts";
+import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/names.ts";
 import { stripRuntimeContext } from "./runtime-context.ts";
 
 /**

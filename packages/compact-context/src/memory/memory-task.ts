@@ -1,4 +1,4 @@
-import { messageOf } from "../compaction/announce.ts";
+import { errorMessage } from "../errors.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/task.ts";
 
@@ -82,7 +82,7 @@ async function byModel<T>(
   try {
     return ended(attempt, "model", await settle(asked.output, "model"));
   } catch (error) {
-    attempt.detail = messageOf(error);
+    attempt.detail = errorMessage(error);
     return undefined;
   }
 }
@@ -91,7 +91,7 @@ async function byProgram<T>(attempt: Attempt<T>): Promise<"written" | "unchanged
   try {
     return ended(attempt, "program", await attempt.settle(attempt.forms.byProgram(), "program"));
   } catch (error) {
-    attempt.detail = messageOf(error);
+    attempt.detail = errorMessage(error);
     tell(attempt, "program", "failed");
     throw error;
   }

@@ -1,7 +1,4 @@
-import { requireOptions, requireText } from "../argument.ts";
-import { messageOf } from "../compaction/announce.ts";
-import { CompactError } from "../errors.ts";
-import { LONGEST_TIMER_MS } from "../timer.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
 import { readMemoryCandidates } from "./candidates.ts";
 import { buildColdCandidates } from "./cold.ts";
 import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
@@ -228,7 +225,7 @@ async function reranked(
   maxInjected: number,
 ): Promise<readonly ScoredMemory[]> {
   if (rerank === undefined || found.length <= maxInjected) return found;
-  const signal = AbortSignal.timeout(Math.min(rerankTimeout, LONGEST_TIMER_MS));
+  const signal = AbortSignal.timeout(Math.min(rerankTimeout, MAX_TIMER_MS));
   const late = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
@@ -238,7 +235,7 @@ async function reranked(
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   } catch (error) {
-    warn?.(`memories keep their order, the reranker failed: ${messageOf(error)}`);
+    warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
     return found;
   }
 }

@@ -1,7 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { requireOptions, requireText } from "../argument.ts";
-import { CompactError } from "../errors.ts";
+import { CompactError, requireOptions, requireText } from "../errors.ts";
 import { isInside, leadsTo, outside } from "./files/inside.ts";
 import { createFile, readMemoryFile } from "./files/write-file.ts";
 

@@ -1,4 +1,4 @@
-import type { TextModelAnswer } from "../model.ts";
+import type { TextModelAnswer } from "../core/ports.ts";
 import { objectOf, textOf } from "./json.ts";
 
 /** Models behind plain servers think aloud before they answer. */

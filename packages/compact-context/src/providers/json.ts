@@ -1,4 +1,4 @@
-import { objectOf } from "../messages/native.ts";
+import { objectOf } from "../codecs/native.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

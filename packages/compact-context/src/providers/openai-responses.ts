@@ -1,4 +1,4 @@
-import type { TextModelAnswer, TextModelRequest } from "../model.ts";
+import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { answerOf, throwReported } from "./answer.ts";
 import { defined, type Json, objectOf, objectsIn, textOf } from "./json.ts";
 

@@ -1,4 +1,5 @@
-import { requireOptions, requireText } from "../argument.ts";
+import type { Redaction } from "../core/ports.ts";
+import { requireOptions, requireText } from "../errors.ts";
 import { findAnchoredTokens } from "./anchored-tokens.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import { findAround } from "./find-around.ts";
@@ -20,12 +21,9 @@ import { findPrivateKeys } from "./private-keys.ts";
 import { findTokens } from "./token-scanner.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
-export interface Redactor {
-  readonly enabled: boolean;
+export interface Redactor extends Redaction {
   /** The text without secrets; `WITHHELD` in place of the whole text when that takes too long or fails. */
   redactText(text: string): string;
-  /** JSON-like values, by field name and inside strings; gives the same object back where nothing was found. */
-  redactValue(value: unknown): unknown;
 }
 
 export interface RedactorOptions {
@@ -75,7 +73,13 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const custom = compilePatterns(patterns);
   if (!enabled) {
     onWarning?.(REDACTION_OFF_WARNING);
-    return { enabled, redactText: (text) => text, redactValue: (value) => value };
+    const asItIs = (text: string): string => text;
+    return {
+      enabled,
+      redactText: asItIs,
+      redactValue: (value, maxDepth) =>
+        maxDepth === undefined ? value : redactJson(value, asItIs, { deepest: maxDepth }),
+    };
   }
   const last = [...LAST, custom, ...(options.personal === true ? [findPersonal] : [])];
   const finders = [...FIRST, ...NEAR, ...last];
@@ -89,7 +93,11 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     }
   };
   const find: Finder = (text) => joinFindings(finders.flatMap((finder) => [...finder(text)]));
-  return { enabled, redactText, redactValue: (value) => redactJson(value, redactText, { find }) };
+  return {
+    enabled,
+    redactText,
+    redactValue: (value, maxDepth) => redactJson(value, redactText, { find, deepest: maxDepth }),
+  };
 }
 
 interface Search {

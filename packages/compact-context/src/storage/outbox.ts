@@ -1,45 +1,113 @@
-/** Something queued that must be handed on at least once. */
-export interface OutboxItem {
-  /** Safe as one segment of a storage key; the same for the same work. */
-  readonly id: string;
-  /** `sessionKey` of the session that it comes from. */
-  readonly session: string;
-  /** Well-formed text. */
-  readonly body: string;
-}
+import { unlessOvertaken } from "../core/archive.ts";
+import type { ClaimedItem, ItemName, Outbox, StorageDriver } from "../core/ports.ts";
 
-/** An item to hand on now, and how often that was tried before. */
-export interface ClaimedItem extends OutboxItem {
+/** No session's folder begins with `~`. */
+const ROOT = "~outbox/";
+const BODY = ".jsonl";
+const CONTROL = ".json";
+
+/** What changes about an item while it waits; the item itself is written once. */
+interface Control {
   readonly attempts: number;
+  /** Milliseconds since 1970: the end of a claim, or of the wait after a failure. */
+  readonly dueAt: number;
+  readonly by?: string;
 }
 
-/** Who works on an item, and for how long nobody else may. */
-export interface Claim {
-  readonly by: string;
-  readonly ms: number;
+interface StoredControl extends Control {
+  /** Null for an item that nobody has touched. */
+  readonly version: string | null;
 }
 
-/** Names one item. */
-export type ItemName = Pick<OutboxItem, "session" | "id">;
+/** An outbox over any driver, for few workers: `~outbox/{session}/{id}.jsonl`, and beside it who works on it. */
+export function createDriverOutbox(driver: StorageDriver, now: () => number): Outbox {
+  const take = async (item: ItemName, by: string, ms: number): Promise<StoredControl | undefined> => {
+    const control = await readControl(driver, item);
+    if (control.dueAt > now() && control.by !== by) return undefined;
+    const mine: Control = { attempts: control.attempts, dueAt: now() + ms, by };
+    return (await writeControl(driver, item, mine, control.version)) ? control : undefined;
+  };
+  return {
+    async add(item, { by, ms }) {
+      // Claimed before it can be seen: nobody else hands it on meanwhile.
+      const mine = await take(item, by, ms);
+      await unlessOvertaken(() => driver.put(bodyKey(item), item.body, { ifVersion: null }));
+      return mine !== undefined;
+    },
+    async claim({ by, ms }, limit) {
+      const claimed: ClaimedItem[] = [];
+      const due = (await waiting(driver)).filter(({ dueAt }) => dueAt <= now());
+      for (const { session, id } of due) {
+        if (claimed.length >= limit) break;
+        const control = await take({ session, id }, by, ms);
+        const body = control && (await driver.get(bodyKey({ session, id })));
+        if (body !== undefined)
+          claimed.push({ session, id, attempts: control?.attempts ?? 0, body: body.value });
+      }
+      return claimed;
+    },
+    async renew(item, { by, ms }) {
+      const control = await readControl(driver, item);
+      if (control.by !== by) return false;
+      const { attempts } = control;
+      return writeControl(driver, item, { attempts, dueAt: now() + ms, by }, control.version);
+    },
+    async retry(item, by, { inMs, attempts }) {
+      const control = await readControl(driver, item);
+      if (control.by !== by) return;
+      await writeControl(driver, item, { attempts, dueAt: now() + inMs }, control.version);
+    },
+    async remove(item) {
+      // In this order: without its body an item is no longer there.
+      await driver.delete(bodyKey(item));
+      await driver.delete(controlKey(item));
+    },
+    async pending(session) {
+      return (await items(driver, `${ROOT}${session}/`)).map(({ id }) => id);
+    },
+    async nextDue() {
+      const [first] = await waiting(driver);
+      return first === undefined ? undefined : Math.max(0, first.dueAt - now());
+    },
+  };
+}
 
-/** Queued work that outlives the process; a claim that runs out makes the item free for anybody again. */
-export interface Outbox {
-  /** Durable when it resolves and claimed by the caller; false when it was there already and is somebody else's. */
-  add(item: OutboxItem, claim: Claim): Promise<boolean>;
-  /** Claims up to `limit` items that are due, oldest first. */
-  claim(claim: Claim, limit: number): Promise<ClaimedItem[]>;
-  /** Extends a claim; false when it was lost. */
-  renew(item: ItemName, claim: Claim): Promise<boolean>;
-  /** Frees a claimed item, due again in `inMs`. */
-  retry(
-    item: ItemName,
-    by: string,
-    later: { readonly inMs: number; readonly attempts: number },
-  ): Promise<void>;
-  /** Takes an item out: it was handed on, or must not be. */
-  remove(item: ItemName): Promise<void>;
-  /** The ids of a session's items. */
-  pending(session: string): Promise<string[]>;
-  /** Milliseconds until an item is due, 0 for at once; nothing when the outbox is empty. */
-  nextDue(): Promise<number | undefined>;
+/** All items, those first that are due first. */
+async function waiting(driver: StorageDriver): Promise<(ItemName & StoredControl)[]> {
+  const names = await items(driver, ROOT);
+  const found = await Promise.all(
+    names.map(async (name) => ({ ...name, ...(await readControl(driver, name)) })),
+  );
+  return found.sort((one, other) => one.dueAt - other.dueAt);
+}
+
+async function items(driver: StorageDriver, prefix: string): Promise<ItemName[]> {
+  return (await driver.list(prefix)).flatMap((key) => {
+    const [session = "", file = ""] = key.slice(ROOT.length).split("/");
+    return file.endsWith(BODY) ? [{ session, id: file.slice(0, -BODY.length) }] : [];
+  });
+}
+
+async function readControl(driver: StorageDriver, item: ItemName): Promise<StoredControl> {
+  const stored = await driver.get(controlKey(item));
+  if (stored === undefined) return { attempts: 0, dueAt: 0, version: null };
+  return { ...(JSON.parse(stored.value) as Control), version: stored.version };
+}
+
+/** False when somebody else was quicker. */
+function writeControl(
+  driver: StorageDriver,
+  item: ItemName,
+  control: Control,
+  ifVersion: string | null,
+): Promise<boolean> {
+  return unlessOvertaken(() => driver.put(controlKey(item), JSON.stringify(control), { ifVersion }));
+}
+
+function bodyKey({ session, id }: ItemName): string {
+  return `${ROOT}${session}/${id}${BODY}`;
+}
+
+function controlKey({ session, id }: ItemName): string {
+  return `${ROOT}${session}/${id}${CONTROL}`;
 }

@@ -1,10 +1,9 @@
-import { requireOptions, requireText } from "../argument.ts";
-import { CompactError } from "../errors.ts";
-import type { Message } from "../messages/message.ts";
-import type { RequestCount, TokenBreakdown, TokenCounter } from "./counter.ts";
+import type { Message } from "../core/message.ts";
+import type { RequestCount, TokenBreakdown, TokenCounter } from "../core/ports.ts";
+import { CompactError, requireOptions, requireText } from "../errors.ts";
 import type { TokenCounterOptions } from "./counting-plan.ts";
 import type { EncodingName } from "./encoding.ts";
-import { createTokenCounter, type RequestCounter } from "./token-counter.ts";
+import { createTokenCounter } from "./token-counter.ts";
 
 export interface CountTokensOptions extends TokenCounterOptions {
   /** The system prompt where it is given beside the messages. */
@@ -14,17 +13,17 @@ export interface CountTokensOptions extends TokenCounterOptions {
   /** What the user is about to send: text, or messages not yet in the list. */
   readonly input?: string | readonly Message[];
   /** Counts with this one; model, encoding, format and models are then not looked at. */
-  readonly counter?: TokenCounter & Partial<RequestCounter>;
+  readonly counter?: TokenCounter;
 }
 
 /** Media and unreadable reasoning may cost half or twice their estimate. */
 const UNCERTAIN = { low: 0.5, high: 2 };
 
 const CACHED_COUNTERS = 16;
-const counters = new Map<string, RequestCounter>();
+const counters = new Map<string, TokenCounter>();
 
 /** One counter per model, encoding and format, so that text counted before is not encoded again. */
-function counterFor({ model, encoding, format, models, onWarning }: TokenCounterOptions): RequestCounter {
+function counterFor({ model, encoding, format, models, onWarning }: TokenCounterOptions): TokenCounter {
   const options = {
     ...(model !== undefined && { model }),
     ...(encoding !== undefined && { encoding }),
@@ -63,10 +62,10 @@ export function countTokens(messages: readonly Message[], options: CountTokensOp
   for (const message of all) {
     const part = message.role === "system" || message.role === "developer" ? message.role : "messages";
     totals[part] += counter.countMessage(message);
-    uncertain += counter.countUncertain?.(message) ?? 0;
+    uncertain += counter.countUncertain(message);
   }
   totals.system += counter.countSystem(options.system);
-  if (all.length > 0 || totals.system > 0) totals.messages += counter.perRequest ?? 0;
+  if (all.length > 0 || totals.system > 0) totals.messages += counter.perRequest;
   const breakdown: TokenBreakdown = {
     system: totals.system,
     developer: totals.developer,

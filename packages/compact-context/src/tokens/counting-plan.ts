@@ -1,4 +1,4 @@
-import type { Format } from "../messages/message.ts";
+import type { Format } from "../core/message.ts";
 import { type EncodingName, encodingNamed, type TextEncoding } from "./encoding.ts";
 import type { ImageFormula, ModelFacts } from "./model-facts.ts";
 import { DEFAULT_MODEL, lookUpModel, type ModelOverrides } from "./models.ts";

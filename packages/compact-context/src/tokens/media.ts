@@ -1,4 +1,4 @@
-import type { MediaPart } from "../messages/message.ts";
+import type { MediaPart } from "../core/message.ts";
 import { type ImageSize, imageSize } from "./image-size.ts";
 import type { ImageFormula } from "./model-facts.ts";
 

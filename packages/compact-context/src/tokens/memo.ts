@@ -1,4 +1,4 @@
-import { textHash } from "../messages/content-hash.ts";
+import { textHash } from "../core/message.ts";
 
 /** Remembers one number per text, by the text's fingerprint: no text is kept alive. */
 export interface TextMemo {

@@ -1,4 +1,4 @@
-import { requireOptions, requireText } from "../argument.ts";
+import { requireOptions, requireText } from "../errors.ts";
 import type { EncodingName } from "./encoding.ts";
 import type {
   CacheRules,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import type { Message, Part, Role } from "../messages/message.ts";
+import type { Message, Part, Role } from "../core/message.ts";
 import type { TextEncoding } from "./encoding.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";

@@ -1,5 +1,5 @@
-import { argumentsText, type Message, type Part, type ToolCallPart } from "../messages/message.ts";
-import type { TokenCount, TokenCounter } from "./counter.ts";
+import { argumentsText, type Message, type Part, type ToolCallPart } from "../core/message.ts";
+import type { TokenCount, TokenCounter } from "../core/ports.ts";
 import { type CountingPlan, planCounting, planId, type TokenCounterOptions } from "./counting-plan.ts";
 import { mediaTokens } from "./media.ts";
 import type { ImageFormula } from "./model-facts.ts";
@@ -63,14 +63,6 @@ function messageTokens(message: Message, plan: CountingPlan, text: TextCounter):
 const scaled = (tokens: number, profile: CountingProfile, text: TextCounter): number =>
   text.works() ? Math.round(tokens * profile.ratio) : tokens;
 
-/** A counter and what a whole request costs beside its messages. */
-export interface RequestCounter extends TokenCounter {
-  /** Tokens that open the reply, once per request. */
-  readonly perRequest: number;
-  /** The part of a message's count that is an estimate whatever the encoding: media and unreadable reasoning. */
-  countUncertain(message: Message): number;
-}
-
 function uncertainTokens(parts: readonly Part[], image: ImageFormula): number {
   let total = 0;
   for (const part of parts) {
@@ -88,7 +80,7 @@ function uncertainTokens(parts: readonly Part[], image: ImageFormula): number {
  * otherwise. Each message object and each text is encoded once: treat messages as immutable.
  * Throws `InvalidArgument` for an unknown encoding name; the counter itself never throws.
  */
-export function createTokenCounter(options: TokenCounterOptions = {}): RequestCounter {
+export function createTokenCounter(options: TokenCounterOptions = {}): TokenCounter {
   const plan = planCounting(options);
   const { profile } = plan;
   const exactId = planId(plan);

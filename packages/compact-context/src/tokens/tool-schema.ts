@@ -1,4 +1,4 @@
-import { type NativeObject, objectOf } from "../messages/native.ts";
+import { type NativeObject, objectOf } from "../codecs/native.ts";
 
 /** Counts one piece of text in the encoding of the model. */
 export type CountText = (text: string) => number;

@@ -1,6 +1,5 @@
-import { requireOptions } from "../argument.ts";
-import { CompactError } from "../errors.ts";
-import { type NativeObject, objectOf } from "../messages/native.ts";
+import { type NativeObject, objectOf } from "../codecs/native.ts";
+import { CompactError, requireOptions } from "../errors.ts";
 
 /** Whose fields a usage record has; detected from them when not given. */
 export type UsageSource =

@@ -1,4 +1,4 @@
-import { EVENT_VERSION } from "./event.ts";
+import { EVENT_VERSION } from "../core/ports.ts";
 import type { Properties, PropertySchema } from "./property-schema.ts";
 import { eventSchema, recordSchema } from "./schema.ts";
 

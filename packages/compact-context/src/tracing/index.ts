@@ -1,6 +1,6 @@
+export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "../core/ports.ts";
 export { recordProblems } from "./check-record.ts";
 export { escapeControl } from "./escape.ts";
-export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "./event.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
 export { createCallbackExporter } from "./exporters/callback.ts";
 export { createConsoleExporter } from "./exporters/console.ts";

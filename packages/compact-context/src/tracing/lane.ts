@@ -1,5 +1,5 @@
-import { later } from "../timer.ts";
-import type { CompactEvent, Exporter, Place } from "./event.ts";
+import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
+import { later } from "../errors.ts";
 import type { Report } from "./report.ts";
 
 /** One event on its way to one exporter. */

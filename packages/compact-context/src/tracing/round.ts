@@ -1,4 +1,4 @@
-import type { CompactEvent } from "./event.ts";
+import type { CompactEvent } from "../core/ports.ts";
 
 /** What became of a compaction that an `error` event with one of these fallbacks tells of: nothing. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);

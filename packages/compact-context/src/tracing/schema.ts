@@ -1,4 +1,4 @@
-import type { CompactEventName } from "./event.ts";
+import type { CompactEventName } from "../core/ports.ts";
 import {
   MANY,
   OPTIONAL,

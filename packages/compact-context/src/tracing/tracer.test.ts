@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CompactEvent, Exporter } from "./event.ts";
-import { warning } from "./events.ts";
+import { warning } from "../core/events.ts";
+import type { CompactEvent, Exporter } from "../core/ports.ts";
 import { createCallbackExporter } from "./exporters/callback.ts";
 import { createTracer } from "./tracer.ts";
 

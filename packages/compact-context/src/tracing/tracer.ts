@@ -1,26 +1,10 @@
-import { type CompactEvent, EVENT_VERSION, type Exporter, type HostSpan, type Place } from "./event.ts";
-import type { EventDescription } from "./events.ts";
+import { type EventDraft, type EventSink, eventAt } from "../core/events.ts";
+import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
 import { createLane } from "./lane.ts";
 import { memorySize } from "./memory-size.ts";
 import { createReport } from "./report.ts";
-import { notBefore } from "./round.ts";
 
-/** An event to send: its times are the moment of the call where they are left out. */
-export interface EventDraft extends EventDescription {
-  readonly sessionId: string;
-  readonly host?: HostSpan;
-  /** ISO 8601, UTC. */
-  readonly startedAt?: string;
-  readonly endedAt?: string;
-}
-
-/** The event of a draft that happened `at`, ISO 8601. None ends before it began, whatever the clock did meanwhile. */
-export function eventOf(draft: EventDraft, at: string): CompactEvent {
-  const startedAt = draft.startedAt ?? draft.endedAt ?? at;
-  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: notBefore(draft.endedAt ?? at, startedAt) };
-}
-
-export interface Tracer {
+export interface Tracer extends EventSink {
   /**
    * Returns at once and never throws; the exporters run later. What it gives back is the draft with the host's
    * span, where an exporter knows it.
@@ -158,7 +142,7 @@ type IsoClock = () => string | undefined;
 /** Nothing where the clock itself fails: an event without a time is of no use. */
 function completed(draft: EventDraft, isoNow: IsoClock): CompactEvent | undefined {
   const at = draft.endedAt ?? isoNow();
-  return at === undefined ? undefined : eventOf(draft, at);
+  return at === undefined ? undefined : eventAt(draft, at);
 }
 
 /** Events come in twos and threes within a millisecond: its text is written once. */

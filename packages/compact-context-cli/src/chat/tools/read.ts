@@ -1,5 +1,5 @@
 import { open, readdir, stat } from "node:fs/promises";
-import type { AgentTool } from "compact-context/internal/agents/tool";
+import type { AgentTool } from "compact-context/internal/agent/tool";
 import { CompactError } from "compact-context/internal/errors";
 import { formatBytes, formatCount } from "../../render/numbers.ts";
 import type { Workplace } from "../workplace.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentTool } from "compact-context/internal/agents/tool";
+import type { AgentTool } from "compact-context/internal/agent/tool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createWorkplace, type Workplace } from "../workplace.ts";
 import { readTool } from "./read.ts";

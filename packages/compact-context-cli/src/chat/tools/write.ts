@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AgentTool } from "compact-context/internal/agents/tool";
+import type { AgentTool } from "compact-context/internal/agent/tool";
 import { CompactError } from "compact-context/internal/errors";
 import { objectOf } from "compact-context/internal/providers/json";
 import { plural } from "../../render/numbers.ts";

@@ -1,4 +1,4 @@
-import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agents/index.ts";
+import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
 import { defined, type Json, objectOf, textOf } from "../../providers/json.ts";
 import { windowOf } from "../../providers/window.ts";
 import { partsInstead } from "./prompt.ts";

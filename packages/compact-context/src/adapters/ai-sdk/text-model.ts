@@ -4,7 +4,7 @@ import type {
   TextModelAnswer,
   TextModelMessage,
   TextModelRequest,
-} from "../../model.ts";
+} from "../../core/ports.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { defined, type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";

@@ -1,11 +1,6 @@
-import {
-  type ClientMethod,
-  type ClientOptions,
-  createClientWrapper,
-  refuseMethod,
-} from "../../compaction/host-client.ts";
 import { objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { overlay } from "../../providers/overlay.ts";
+import { type ClientMethod, type ClientOptions, createClientWrapper, refuseMethod } from "../client.ts";
 
 const MESSAGES: ClientMethod = {
   format: "anthropic",

@@ -1,4 +1,4 @@
-import type { TextModel, TextModelRequest } from "../../model.ts";
+import type { TextModel, TextModelRequest } from "../../core/ports.ts";
 import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
 import type { Json } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";

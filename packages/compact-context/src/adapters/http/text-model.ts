@@ -1,5 +1,5 @@
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
-import type { TextModel, TextModelAnswer, TextModelRequest } from "../../model.ts";
 import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
 import { type Endpoint, fetchJson } from "../../providers/fetch-json.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";

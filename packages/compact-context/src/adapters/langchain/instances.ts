@@ -1,4 +1,4 @@
-import { instanceKind } from "../../messages/langchain-view.ts";
+import { instanceKind } from "../../codecs/langchain-view.ts";
 import { objectOf } from "../../providers/json.ts";
 
 /** The `type` word of a message class, by the role of a plain message. */

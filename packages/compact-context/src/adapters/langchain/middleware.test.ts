@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../compaction/manager.ts";
-import { createMemoryDriver } from "../../storage/drivers/memory.ts";
+import { CompactManager } from "../../create-manager.ts";
+import { createMemoryDriver } from "../../storage/memory/driver.ts";
 import { compactMiddleware } from "./index.ts";
 import { toolsOf } from "./sdk.ts";
 

@@ -1,4 +1,4 @@
-import type { TextModel, TextModelAnswer, TextModelRequest } from "../../model.ts";
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { defined, objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";

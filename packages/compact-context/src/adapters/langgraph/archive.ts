@@ -1,8 +1,8 @@
-import { createRecall, type RecallSource } from "../../compaction/recall/index.ts";
-import { decode } from "../../messages/codecs.ts";
+import { decode } from "../../codecs/formats.ts";
+import type { StorageDriver } from "../../core/ports.ts";
+import { createRecall, type RecallSource } from "../../recall/index.ts";
 import { createRedactor } from "../../redaction/redactor.ts";
-import { createArchive } from "../../storage/archive.ts";
-import type { StorageDriver } from "../../storage/driver.ts";
+import { createArchive } from "../../search/archive.ts";
 
 /** Keeps what a graph's summaries replace, and finds it again. */
 export interface GraphArchive extends RecallSource {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryDriver } from "../../storage/drivers/memory.ts";
+import { createMemoryDriver } from "../../storage/memory/driver.ts";
 import { createGraphArchive, createRecallNode, SummarizationNode } from "./index.ts";
 
 interface State {

@@ -1,5 +1,5 @@
+import type { TextModel } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
-import type { TextModel } from "../../model.ts";
 import {
   type LangChainChatModel,
   type LangChainSettings,

@@ -1,10 +1,12 @@
-import { messageOf } from "../../compaction/announce.ts";
-import { countTokens } from "../../compaction/count-list.ts";
-import type { RunningSummary } from "../../compaction/ports.ts";
-import { type SummarizeMessagesOptions, summarizeMessages } from "../../compaction/running-summary.ts";
-import { CompactError } from "../../errors.ts";
-import type { TextModel } from "../../model.ts";
+import { countTokens } from "../../compact.ts";
+import type { RunningSummary } from "../../core/manager.ts";
+import type { TextModel } from "../../core/ports.ts";
+import { CompactError, errorMessage } from "../../errors.ts";
 import { objectOf } from "../../providers/json.ts";
+import {
+  type SummarizeMessagesOptions,
+  summarizeMessages,
+} from "../../running-summary/summarize-messages.ts";
 import { asInstances } from "../langchain/instances.ts";
 import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
 import type { GraphArchive } from "./archive.ts";
@@ -108,7 +110,7 @@ async function attempt(
       format: "langchain",
       runningSummary: running,
       onFailure: (error) => {
-        if (options.hasModel) warn(`the built-in summarizer stepped in: ${messageOf(error)}`);
+        if (options.hasModel) warn(`the built-in summarizer stepped in: ${errorMessage(error)}`);
       },
       ...(options.tokenCounter === undefined ? {} : { countTokens: options.tokenCounter }),
       ...(signal === undefined ? {} : { signal }),
@@ -119,7 +121,7 @@ async function attempt(
   } catch (error) {
     if (options.onFailure === "throw" || signal?.aborted === true || isTheCallers(error)) throw error;
     if (tokensOf(messages, options) > options.maxTokens) throw overLimit(error);
-    warn(`the messages were passed on as they are: ${messageOf(error)}`);
+    warn(`the messages were passed on as they are: ${errorMessage(error)}`);
     return { messages, running };
   }
 }
@@ -163,10 +165,14 @@ function tokensOf(messages: readonly unknown[], options: Settings): number {
 
 function overLimit(error: unknown): CompactError {
   if (CompactError.isInstance(error) && error.hint !== "") return error;
-  return new CompactError("InsufficientBudget", `the messages could not be summarized: ${messageOf(error)}`, {
-    hint: "Mend what failed (see cause) and invoke the graph again: nothing was dropped.",
-    cause: error,
-  });
+  return new CompactError(
+    "InsufficientBudget",
+    `the messages could not be summarized: ${errorMessage(error)}`,
+    {
+      hint: "Mend what failed (see cause) and invoke the graph again: nothing was dropped.",
+      cause: error,
+    },
+  );
 }
 
 /** What the state holds; Sets that another writer put there become lists. */

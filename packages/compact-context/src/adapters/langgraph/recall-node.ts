@@ -1,13 +1,13 @@
+import { decode } from "../../codecs/formats.ts";
+import { toolCalls } from "../../core/message.ts";
+import { CompactError } from "../../errors.ts";
+import { objectOf } from "../../providers/json.ts";
 import {
   type RecallSource,
   type RecallToolsOptions,
   recallTools,
   runRecallTool,
-} from "../../compaction/recall/index.ts";
-import { CompactError } from "../../errors.ts";
-import { decode } from "../../messages/codecs.ts";
-import { toolCalls } from "../../messages/message.ts";
-import { objectOf } from "../../providers/json.ts";
+} from "../../recall/index.ts";
 import { threadOf } from "../langchain/sdk.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
 

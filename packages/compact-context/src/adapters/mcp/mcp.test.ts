@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { RecallTool } from "../../compaction/recall/index.ts";
+import type { RecallTool } from "../../recall/index.ts";
 import { memoryTool } from "./memory-tool.ts";
 import { loadMcpSdk, type McpAnswer, type McpCall, type McpSdk, type McpTransport } from "./sdk.ts";
 import { serveMcp } from "./serve.ts";

@@ -1,9 +1,9 @@
-import { textIn } from "../../compaction/recall/arguments.ts";
-import { MEMORY_TOOL } from "../../compaction/recall/names.ts";
-import { RECALL_TOKENS } from "../../compaction/recall/recall.ts";
-import { type RecallTool, safely, schema } from "../../compaction/recall/tools.ts";
 import type { MemorySource } from "../../memory/memory-candidate.ts";
 import { recallRelevantMemory } from "../../memory/recall.ts";
+import { textIn } from "../../recall/arguments.ts";
+import { MEMORY_TOOL } from "../../recall/names.ts";
+import { RECALL_TOKENS } from "../../recall/recall.ts";
+import { type RecallTool, safely, schema } from "../../recall/tools.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 
 export interface MemoryToolOptions {

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { isFailure, type RecallTool } from "../../compaction/recall/tools.ts";
+import { isFailure, type RecallTool } from "../../recall/tools.ts";
 import type { McpAnswer, McpCall, McpSdk, McpServer, McpServerInfo } from "./sdk.ts";
 
 export interface McpServingOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../compaction/manager.ts";
-import { createMemoryDriver } from "../../storage/drivers/memory.ts";
+import { CompactManager } from "../../create-manager.ts";
+import { createMemoryDriver } from "../../storage/memory/driver.ts";
 import { CompactSession, compactInputFilter, createSpanExporter, type SessionLike } from "./index.ts";
 import { isDelta } from "./server-managed.ts";
 

@@ -1,7 +1,6 @@
-import { createHostPreflight, type HostManager, type HostOptions } from "../../compaction/host.ts";
-import type { PreflightRequest } from "../../compaction/ports.ts";
-import { CompactError } from "../../errors.ts";
-import { createTurns } from "../../storage/turns.ts";
+import type { PreflightRequest } from "../../core/usage.ts";
+import { CompactError, createKeyedMutex } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../host.ts";
 import type { SessionLike } from "./sdk.ts";
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
@@ -44,7 +43,7 @@ export const CompactSession: CompactSessionConstructor = function compactSession
 ): CompactingSession<Store> {
   const store = options.underlyingSession;
   refuseForeign(store);
-  const inTurn = createTurns();
+  const inTurn = createKeyedMutex();
   const runCompaction = createCompaction(options, (work) => inTurn("store", work));
   return new Proxy(store, {
     has: (target, key) => key === "runCompaction" || Reflect.has(target, key),

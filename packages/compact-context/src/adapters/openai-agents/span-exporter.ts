@@ -1,4 +1,4 @@
-import type { CompactEvent, Exporter, HostSpan, Place } from "../../tracing/event.ts";
+import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/ports.ts";
 import { createNewestMap } from "../../tracing/round.ts";
 import type { SpanLike, TracingFunctions } from "./sdk.ts";
 

@@ -1,11 +1,6 @@
-import {
-  type ClientMethod,
-  type ClientOptions,
-  createClientWrapper,
-  refuseMethod,
-} from "../../compaction/host-client.ts";
 import { objectOf } from "../../providers/json.ts";
 import { overlay } from "../../providers/overlay.ts";
+import { type ClientMethod, type ClientOptions, createClientWrapper, refuseMethod } from "../client.ts";
 
 const CHAT: ClientMethod = {
   format: "openai-chat",

@@ -1,5 +1,5 @@
-export type { HostManager } from "../../compaction/host.ts";
-export type { ClientManager, ClientOptions } from "../../compaction/host-client.ts";
+export type { ClientManager, ClientOptions } from "../client.ts";
+export type { HostManager } from "../host.ts";
 export { compactOpenAi } from "./client.ts";
 export {
   type OpenAiClient,

@@ -1,4 +1,4 @@
-import type { TextModel, TextModelAnswer, TextModelRequest } from "../../model.ts";
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import type { Json } from "../../providers/json.ts";
 import { CHAT_LIMITS, chatBody, chatParameters, readChat } from "../../providers/openai-chat.ts";
 import { readResponse, responsesBody, responsesParameters } from "../../providers/openai-responses.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CompactManager } from "../../compaction/manager.ts";
-import { createMemoryDriver } from "../../storage/drivers/memory.ts";
-import type { Summarizer } from "../../summarizers/summarizer.ts";
+import type { Summarizer } from "../../core/ports.ts";
+import { CompactManager } from "../../create-manager.ts";
+import { createMemoryDriver } from "../../storage/memory/driver.ts";
 import { compactExtension, type PiExtensionOptions } from "./extension.ts";
 import type { PiCommand, PiContext, PiExtensionApi } from "./sdk.ts";
 

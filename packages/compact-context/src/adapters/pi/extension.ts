@@ -1,14 +1,14 @@
-import { compactedText, contextView } from "../../agents/index.ts";
-import { messageOf } from "../../compaction/announce.ts";
-import type { CompactConfigInput } from "../../compaction/config.ts";
-import { createHostPreflight, type HostOptions, type HostPreflight } from "../../compaction/host.ts";
-import type { CompactManager } from "../../compaction/manager.ts";
-import type { PreflightRequest } from "../../compaction/ports.ts";
-import { asPiTools, recallTools } from "../../compaction/recall/index.ts";
-import { decode } from "../../messages/codecs.ts";
+import { compactedText, contextView } from "../../agent/index.ts";
+import { decode } from "../../codecs/formats.ts";
+import type { CompactConfigInput } from "../../config/settings.ts";
+import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
+import type { PreflightRequest } from "../../core/usage.ts";
+import type { CompactManager } from "../../create-manager.ts";
+import { errorMessage } from "../../errors.ts";
 import { objectOf } from "../../providers/json.ts";
-import { builtinSummarizer } from "../../summarizers/builtin.ts";
-import type { SummarizeOptions, Summarizer, Summary } from "../../summarizers/summarizer.ts";
+import { asPiTools, recallTools } from "../../recall/index.ts";
+import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
+import { createHostPreflight, type HostOptions, type HostPreflight } from "../host.ts";
 import { createManagers, type Managers } from "./managers.ts";
 import { type NewestList, type PiMemoryOptions, registerMemory } from "./memory.ts";
 import { shielded, tell } from "./notices.ts";
@@ -195,7 +195,7 @@ async function summarized(
     ...(signal === undefined ? {} : { signal }),
   };
   const failed = (error: unknown): void =>
-    tell(context, `the built-in summarizer stepped in: ${messageOf(error)}`);
+    tell(context, `the built-in summarizer stepped in: ${errorMessage(error)}`);
   const made = await written(summarizer, (one) => one.summarize(messages, asked), { signal, failed });
   if (made === undefined) return undefined;
   const details = { summarizer: made.summarizer };

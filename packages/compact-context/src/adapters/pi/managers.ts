@@ -1,5 +1,5 @@
-import type { CompactConfigInput } from "../../compaction/config.ts";
-import { CompactManager } from "../../compaction/manager.ts";
+import type { CompactConfigInput } from "../../config/settings.ts";
+import { CompactManager } from "../../create-manager.ts";
 import type { PiContext } from "./sdk.ts";
 
 /** pi's own window where it says none: its models always do. */

@@ -1,6 +1,6 @@
-import { memoryView } from "../../agents/index.ts";
+import { memoryView } from "../../agent/index.ts";
+import { decode } from "../../codecs/formats.ts";
 import type { ChannelMemory } from "../../memory/index.ts";
-import { decode } from "../../messages/codecs.ts";
 import { objectOf } from "../../providers/json.ts";
 import { shielded } from "./notices.ts";
 import type { PiAgentEndEvent, PiBeforeAgentEvent, PiContext, PiExtensionApi, PiSwitchEvent } from "./sdk.ts";

@@ -1,5 +1,5 @@
-import type { ContextView, MemoryView } from "../../agents/index.ts";
-import type { ManagerState } from "../../compaction/ports.ts";
+import type { ContextView, MemoryView } from "../../agent/index.ts";
+import type { ManagerState } from "../../core/manager.ts";
 
 const number = (value: number): string => value.toLocaleString("en-US");
 const CELLS = 20;

@@ -1,5 +1,5 @@
-import { objectOf } from "../../messages/native.ts";
-import { carriesCompaction } from "../../messages/native-compaction.ts";
+import { objectOf } from "../../codecs/native.ts";
+import { carriesCompaction } from "../../core/message.ts";
 import type { Cell } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";

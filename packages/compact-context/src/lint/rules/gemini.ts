@@ -1,4 +1,5 @@
-import { isObject, objectOf } from "../../messages/native.ts";
+import { objectOf } from "../../codecs/native.ts";
+import { isObject } from "../../errors.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { batchesOf, firstInterloper, isOutOfOrder } from "../placement.ts";
 import { at, atEntry, type Finding, isSystem, type Rule } from "../rule.ts";

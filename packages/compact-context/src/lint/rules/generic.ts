@@ -1,6 +1,6 @@
-import { FORMATS } from "../../messages/codecs.ts";
-import type { Format } from "../../messages/message.ts";
-import { filled } from "../../messages/native.ts";
+import { FORMATS } from "../../codecs/formats.ts";
+import { filled } from "../../codecs/native.ts";
+import type { Format } from "../../core/message.ts";
 import { fieldsOf } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { lacksCallId, lacksResultId } from "../ids.ts";

@@ -1,4 +1,4 @@
-import { filled, objectOf } from "../../messages/native.ts";
+import { filled, objectOf } from "../../codecs/native.ts";
 import type { Cell } from "../cells.ts";
 import { type Entry, REMOVE_ALL, type ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";

@@ -1,6 +1,5 @@
-import type { Format } from "../../messages/message.ts";
-import { isObject } from "../../messages/native.ts";
-import { isCompactionType } from "../../messages/native-compaction.ts";
+import { type Format, isCompactionType } from "../../core/message.ts";
+import { isObject } from "../../errors.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
 import { at, atEntry, type Rule, typeOf } from "../rule.ts";

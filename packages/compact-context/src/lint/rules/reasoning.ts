@@ -1,4 +1,4 @@
-import { FORMATS } from "../../messages/codecs.ts";
+import { FORMATS } from "../../codecs/formats.ts";
 import type { Cell } from "../cells.ts";
 import { badCells, type Rule, typeOf } from "../rule.ts";
 

@@ -1,7 +1,5 @@
 import { join } from "node:path";
-import { requireOptions, requireText } from "../../argument.ts";
-import { messageOf } from "../../compaction/announce.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, errorMessage, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../files/names.ts";
@@ -105,7 +103,7 @@ async function readChecked(
     return { name, file, read, document: readDocument(file, read.text, read.version) };
   } catch (error) {
     const hint = "Put a plain file there that this user may read.";
-    return { kind: "unreadable", severity: "error", place: name, message: messageOf(error), hint };
+    return { kind: "unreadable", severity: "error", place: name, message: errorMessage(error), hint };
   }
 }
 

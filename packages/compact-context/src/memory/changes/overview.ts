@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { requireOptions, requireText } from "../../argument.ts";
+import { requireOptions, requireText } from "../../errors.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { WORKSPACE_FILES } from "../files/names.ts";
 import { readMemoryFile } from "../files/write-file.ts";

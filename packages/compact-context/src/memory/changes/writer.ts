@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { requireOptions, requireText } from "../../argument.ts";
+import { createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { createTurns } from "../../storage/turns.ts";
 import { DEFAULT_BACKUPS, keepBackup, pruneBackups } from "./backups.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import {
@@ -47,7 +46,7 @@ export interface MemoryWriter {
   log(): Promise<ReadLog>;
 }
 
-const inTurn = createTurns();
+const inTurn = createKeyedMutex();
 
 export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");

@@ -1,6 +1,6 @@
-import type { Message } from "../../messages/message.ts";
-import { readConversation } from "../../summarizers/conversation.ts";
-import { sentences } from "../../summarizers/text.ts";
+import type { Message } from "../../core/message.ts";
+import { readConversation } from "../../summarizers/extractive/conversation.ts";
+import { sentences } from "../../summarizers/extractive/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
 import { heldBy, likeness } from "../likeness.ts";

@@ -1,4 +1,4 @@
-import type { Message } from "../../messages/message.ts";
+import type { Message } from "../../core/message.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
 import { lessonsOf } from "../lessons.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";

@@ -1,6 +1,6 @@
-import { messageText } from "../../messages/message.ts";
-import type { Conversation } from "../../summarizers/conversation.ts";
-import { clipEnd, oneLine, sentences } from "../../summarizers/text.ts";
+import { messageText } from "../../core/message.ts";
+import type { Conversation } from "../../summarizers/extractive/conversation.ts";
+import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 import type { MemoryTrust } from "../changes/operation.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
 

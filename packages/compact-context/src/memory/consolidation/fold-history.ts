@@ -1,5 +1,5 @@
-import { asData } from "../../summarizers/model/frame.ts";
-import { clipEnd, oneLine } from "../../summarizers/text.ts";
+import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
+import { asData } from "../../summarizers/llm/frame.ts";
 import type { MemoryDocument, MemorySection } from "../changes/document.ts";
 import { linesOf } from "../changes/text-lines.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";

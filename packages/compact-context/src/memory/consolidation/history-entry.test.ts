@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../messages/message.ts";
+import type { Message } from "../../core/message.ts";
 import { historyEntry } from "./history-entry.ts";
 
 const AT = Date.UTC(2026, 10, 22, 9);

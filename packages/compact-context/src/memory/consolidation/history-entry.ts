@@ -1,7 +1,7 @@
-import type { Message } from "../../messages/message.ts";
-import { readState } from "../../summarizers/state.ts";
-import { readSurroundings } from "../../summarizers/surroundings.ts";
-import { clipEnd, oneLine } from "../../summarizers/text.ts";
+import type { Message } from "../../core/message.ts";
+import { readState } from "../../summarizers/extractive/state.ts";
+import { readSurroundings } from "../../summarizers/extractive/surroundings.ts";
+import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
 

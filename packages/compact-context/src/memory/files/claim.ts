@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { type FileHandle, link, lstat, open, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemCode } from "../../storage/drivers/fs-errors.ts";
-import { dropTemp, hasEnded, machine, tempName } from "../../storage/drivers/fs-temps.ts";
-import { later } from "../../timer.ts";
+import { later } from "../../errors.ts";
+import { systemCode } from "../../storage/fs/errors.ts";
+import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/temps.ts";
 
 /** Milliseconds after its last sign that an owner is taken to be gone where its process cannot be asked for. */
 export const CLAIM_LEASE_MS = 30_000;

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import { linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { link, lstat, mkdir, open, readFile, realpath, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CompactError } from "../../errors.ts";
-import { systemCode } from "../../storage/drivers/fs-errors.ts";
-import { dropTemp, tempName } from "../../storage/drivers/fs-temps.ts";
-import { createTurns } from "../../storage/turns.ts";
+import { CompactError, createKeyedMutex } from "../../errors.ts";
+import { systemCode } from "../../storage/fs/errors.ts";
+import { dropTemp, tempName } from "../../storage/fs/temps.ts";
 
 export interface MemoryFile {
   readonly text: string;
@@ -15,7 +14,7 @@ export interface MemoryFile {
   readonly modified: number;
 }
 
-const inTurn = createTurns();
+const inTurn = createKeyedMutex();
 
 /** A file's text; undefined where there is none. */
 export async function readMemoryFile(path: string): Promise<MemoryFile | undefined> {

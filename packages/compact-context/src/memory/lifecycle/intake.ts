@@ -1,5 +1,5 @@
-import type { Message } from "../../messages/message.ts";
-import { createTurns } from "../../storage/turns.ts";
+import type { Message } from "../../core/message.ts";
+import { createKeyedMutex } from "../../errors.ts";
 import { consolidate } from "../consolidation/consolidate.ts";
 import { lessonsOf } from "../lessons.ts";
 import type { TaskContext } from "../memory-task.ts";
@@ -31,7 +31,7 @@ export interface IntakePorts {
 
 export function createIntake({ context, taken, pending, lane }: IntakePorts): Intake {
   // A compaction that did not wait any longer and the hook behind it may come with the same messages.
-  const inTurn = createTurns();
+  const inTurn = createKeyedMutex();
   const takeIn: Intake["now"] = async (sessionId, lessons, signal) => {
     const fresh = await taken.fresh(sessionId, lessons);
     if (fresh.length === 0) return "unchanged";

@@ -1,6 +1,5 @@
-import { messageOf } from "../../compaction/announce.ts";
-import { retryAfter } from "../../compaction/flush-delivery.ts";
-import { later } from "../../timer.ts";
+import { errorMessage, later } from "../../errors.ts";
+import { retryAfter } from "../flush/delivery.ts";
 
 /** Work beside the run: one piece at a time, each again later when it fails. */
 export interface Lane {
@@ -39,7 +38,7 @@ export function createLane(warn: (message: string) => void): Lane {
     waiting.delete(name);
     run(work).catch((error: unknown) => {
       if (controller.signal.aborted) return;
-      if (attempts === 0) warn(`${name} failed and is tried again: ${messageOf(error)}`);
+      if (attempts === 0) warn(`${name} failed and is tried again: ${errorMessage(error)}`);
       if (!waiting.has(name))
         waiting.set(
           name,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Message } from "../../messages/message.ts";
+import type { Message } from "../../core/message.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { WORK_FOLDER } from "../changes/channel-files.ts";
 import { takeClaim } from "../files/claim.ts";

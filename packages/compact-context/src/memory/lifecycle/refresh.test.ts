@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Message } from "../../messages/message.ts";
+import type { Message } from "../../core/message.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import type { TaskContext } from "../memory-task.ts";
 import { createLane } from "./lane.ts";

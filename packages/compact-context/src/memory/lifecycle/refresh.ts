@@ -1,4 +1,4 @@
-import type { Message } from "../../messages/message.ts";
+import type { Message } from "../../core/message.ts";
 import { lessonsOf } from "../lessons.ts";
 import type { TaskContext } from "../memory-task.ts";
 import { isUpdateDue, progressIn, type UpdateThresholds } from "../session-update/due.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { Message } from "../../core/message.ts";
 import { CompactError } from "../../errors.ts";
-import type { Message } from "../../messages/message.ts";
 import { WORK_FOLDER } from "../changes/channel-files.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
 

@@ -1,7 +1,7 @@
-import type { Message } from "../../messages/message.ts";
-import { asData } from "../../summarizers/model/frame.ts";
-import { recordUnits, renderRecord } from "../../summarizers/model/records.ts";
-import { findUnfound, sourceOf } from "../../summarizers/model/verify.ts";
+import type { Message } from "../../core/message.ts";
+import { asData } from "../../summarizers/llm/frame.ts";
+import { recordUnits, renderRecord } from "../../summarizers/llm/records.ts";
+import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
 import { likeness, SAME_STATEMENT } from "../likeness.ts";
 import { renderSessionMemory } from "../session-memory.ts";
 import { SESSION_SECTIONS, type SessionList, type SessionMemoryState } from "../session-sections.ts";

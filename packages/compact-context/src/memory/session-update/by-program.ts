@@ -1,8 +1,8 @@
-import { type Message, messageText } from "../../messages/message.ts";
-import type { ErrorEntry, FileEntry } from "../../summarizers/ledger.ts";
-import { readState, type TaskState } from "../../summarizers/state.ts";
-import { readSurroundings } from "../../summarizers/surroundings.ts";
-import { clipEnd, oneLine, sentences } from "../../summarizers/text.ts";
+import { type Message, messageText } from "../../core/message.ts";
+import type { ErrorEntry, FileEntry } from "../../summarizers/extractive/ledger.ts";
+import { readState, type TaskState } from "../../summarizers/extractive/state.ts";
+import { readSurroundings } from "../../summarizers/extractive/surroundings.ts";
+import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 import { heldBy, likeness, SAME_STATEMENT, sayTheSame } from "../likeness.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
 import { isCorrection } from "./corrections.ts";

@@ -1,4 +1,4 @@
-import { sentences } from "../../summarizers/text.ts";
+import { sentences } from "../../summarizers/extractive/text.ts";
 
 const AT_START =
   /^(?:no\b[,.!: ]|nope\b|stop\b|wait\b|wrong\b|not (?:that|this|so|like)\b|actually\b|instead\b|rather\b|scratch that|forget (?:it|that|about)|never ?mind|on second thought|undo\b|revert\b|let['’]?s not\b|i (?:said|meant)\b|nein\b|halt\b|stopp\b|doch\b|eigentlich\b|non\b[, ]|en fait\b|arrête|plutôt\b|en realidad\b|mejor\b|espera\b|não\b[, ]|na verdade\b|anzi\b|invece\b|aspetta\b|нет\b|стоп\b|подожди|на самом деле|不对|不是|错了|停|等等|其实|改成|違う|いや|待って|やっぱり|아니|잠깐|사실)/iu;

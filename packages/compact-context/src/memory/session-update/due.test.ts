@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { talk } from "../../../../../test/memory/talk.ts";
-import type { Message } from "../../messages/message.ts";
+import type { Message } from "../../core/message.ts";
 import { isUpdateDue, progressIn } from "./due.ts";
 
 const defaults = { minTurnsBetweenUpdate: 2, minToolCallsBetweenUpdate: 4 };

@@ -1,7 +1,6 @@
-import { type Message, messageText, toolCalls } from "../../messages/message.ts";
-import { turnStarts } from "../../messages/turns.ts";
-import { readAction } from "../../summarizers/calls.ts";
-import { typedText } from "../../summarizers/typed-text.ts";
+import { type Message, messageText, toolCalls } from "../../core/message.ts";
+import { turnStarts, typedText } from "../../core/units.ts";
+import { readAction } from "../../summarizers/extractive/calls.ts";
 import { isCorrection } from "./corrections.ts";
 
 /** What happened since the last update of SESSION.md. */

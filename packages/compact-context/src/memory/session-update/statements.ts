@@ -1,4 +1,4 @@
-import { isDirective } from "../../summarizers/directives.ts";
+import { isDirective } from "../../summarizers/extractive/directives.ts";
 
 /** Words that limit something as often as they tell of it; alone they make no rule of an English sentence. */
 const WEAK = /\b(?:no|should(?:n['’]t)?|without|rather than|instead of|except|keep|required?|only)\b/gi;

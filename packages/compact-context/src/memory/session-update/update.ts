@@ -1,6 +1,6 @@
+import type { Message } from "../../core/message.ts";
+import type { TextModel } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
-import type { Message } from "../../messages/message.ts";
-import type { TextModel } from "../../model.ts";
 import { readDocument } from "../changes/document.ts";
 import { linesOf } from "../changes/text-lines.ts";
 import { createMemoryWriter } from "../changes/writer.ts";

@@ -1,9 +1,9 @@
-import { type Message, messageText } from "../../messages/message.ts";
-import { turnStarts } from "../../messages/turns.ts";
-import type { Call, Conversation } from "../../summarizers/conversation.ts";
-import { outcomeOf } from "../../summarizers/ledger.ts";
-import { commandKey } from "../../summarizers/shell.ts";
-import { clipEnd, oneLine, sentences } from "../../summarizers/text.ts";
+import { type Message, messageText } from "../../core/message.ts";
+import { turnStarts } from "../../core/units.ts";
+import type { Call, Conversation } from "../../summarizers/extractive/conversation.ts";
+import { outcomeOf } from "../../summarizers/extractive/ledger.ts";
+import { commandKey } from "../../summarizers/extractive/shell.ts";
+import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 
 /** One turn in a line: what was asked, and what came of it. */
 export interface WorklogLine {

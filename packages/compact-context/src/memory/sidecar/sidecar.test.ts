@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TextModel, TextModelRequest } from "../../model.ts";
+import type { TextModel, TextModelRequest } from "../../core/ports.ts";
 import { createSidecar, runSidecarTask } from "./sidecar.ts";
 import type { SidecarRecord, SidecarTask } from "./task.ts";
 

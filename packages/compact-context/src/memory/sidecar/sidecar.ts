@@ -1,11 +1,9 @@
-import { requireOptions } from "../../argument.ts";
-import { messageOf } from "../../compaction/announce.ts";
-import { CompactError } from "../../errors.ts";
-import type { TextModelAnswer, TextModelMessage } from "../../model.ts";
+import type { TextModelAnswer, TextModelMessage } from "../../core/ports.ts";
+import { CompactError, errorMessage, requireOptions } from "../../errors.ts";
 import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
-import { ask } from "../../summarizers/model/ask.ts";
-import { type Breaker, createBreaker } from "../../summarizers/model/breaker.ts";
-import { platformTime, type TimePorts } from "../../summarizers/model/ports.ts";
+import { ask } from "../../summarizers/llm/ask.ts";
+import { type Breaker, createBreaker } from "../../summarizers/llm/breaker.ts";
+import { platformTime, type TimePorts } from "../../summarizers/llm/ports.ts";
 import { fallbackTokens } from "../../tokens/text-counter.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson } from "./answer-json.ts";
@@ -159,7 +157,7 @@ async function request<T>(
   }
   breaker.failed(time.clock());
   if (asked.kind === "timeout") return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
-  return { outcome: "failed", detail: messageOf(asked.error) };
+  return { outcome: "failed", detail: errorMessage(asked.error) };
 }
 
 async function counted(
@@ -200,7 +198,7 @@ function readAnswer<T>(
   try {
     return { output: task.parse(json?.text ?? text), repaired: json?.repaired ?? false };
   } catch (error) {
-    return { wrong: stop === "length" ? `it was cut off: ${messageOf(error)}` : messageOf(error) };
+    return { wrong: stop === "length" ? `it was cut off: ${errorMessage(error)}` : errorMessage(error) };
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Database } from "../../storage/drivers/postgres-client.ts";
-import { quotedSchema } from "../../storage/drivers/postgres-schema.ts";
+import type { Database } from "../../storage/postgres/client.ts";
+import { quotedSchema } from "../../storage/postgres/schema.ts";
 
 /**
  * `terms` are index terms as `analyze` gives them, each behind the number of its scope (`7:deploy`): one index serves

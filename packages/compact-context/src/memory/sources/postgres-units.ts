@@ -1,4 +1,4 @@
-import type { Database } from "../../storage/drivers/postgres-client.ts";
+import type { Database } from "../../storage/postgres/client.ts";
 import { analyze } from "../ranking/analyze.ts";
 import type { RecallCandidate } from "../ranking/candidate.ts";
 import { readTimestamp } from "../ranking/dates.ts";

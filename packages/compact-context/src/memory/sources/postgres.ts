@@ -1,15 +1,13 @@
-import { requireOptions } from "../../argument.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, once, requireOptions } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import {
   createDatabase,
   type Database,
   DEFAULT_WAITS,
   type PostgresPool,
-} from "../../storage/drivers/postgres-client.ts";
-import { locationOf, openPool, type PoolOptions } from "../../storage/drivers/postgres-pool.ts";
-import { quotedSchema } from "../../storage/drivers/postgres-schema.ts";
-import { openOnce } from "../../storage/open-once.ts";
+} from "../../storage/postgres/client.ts";
+import { locationOf, openPool, type PoolOptions } from "../../storage/postgres/pool.ts";
+import { quotedSchema } from "../../storage/postgres/schema.ts";
 import type { CandidateSource, RecallCandidate } from "../ranking/candidate.ts";
 import { findCandidates } from "./postgres-find.ts";
 import { makeTables } from "./postgres-tables.ts";
@@ -115,13 +113,13 @@ function redacted(candidate: RecallCandidate, { redactText }: Pick<Redactor, "re
 function readyDatabase(options: PostgresMemoryOptions, schema: string): () => Promise<Database> {
   const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
   const database = createDatabase({
-    pool: openOnce(async () => options.pool ?? openPool(url, options)),
+    pool: once(async () => options.pool ?? openPool(url, options)),
     location: locationOf(url, schema),
     waits: DEFAULT_WAITS,
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
     keepOpen: options.pool !== undefined,
   });
-  const made = openOnce(() => makeTables(database, schema));
+  const made = once(() => makeTables(database, schema));
   return async () => {
     await made();
     return database;

@@ -1,4 +1,4 @@
-import type { CompactEvent } from "../event.ts";
+import type { CompactEvent } from "../../core/ports.ts";
 import { createNewestMap, notBefore, roundStep } from "../round.ts";
 
 /** Ariadne cuts texts at 102,400 characters and refuses bodies over 262,144 bytes, which holds two such spans. */

@@ -1,5 +1,5 @@
-import { requireOptions } from "../../argument.ts";
-import type { CompactEvent, Exporter } from "../event.ts";
+import type { CompactEvent, Exporter } from "../../core/ports.ts";
+import { requireOptions } from "../../errors.ts";
 import { createNewestMap } from "../round.ts";
 import { createAriadneSpans } from "./ariadne-spans.ts";
 import { collectorUrl } from "./collector-url.ts";

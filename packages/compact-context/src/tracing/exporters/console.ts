@@ -1,7 +1,7 @@
-import { requireOptions } from "../../argument.ts";
+import { eventLine } from "../../core/archive.ts";
+import type { CompactEvent, Exporter } from "../../core/ports.ts";
+import { requireOptions } from "../../errors.ts";
 import { escapeControl } from "../escape.ts";
-import type { CompactEvent, Exporter } from "../event.ts";
-import { eventLine } from "../record.ts";
 
 const LONGEST_VALUE = 120;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CompactEvent } from "../event.ts";
+import type { CompactEvent } from "../../core/ports.ts";
 import { createConsoleExporter } from "./console.ts";
 import { createJsonlExporter } from "./jsonl.ts";
 

@@ -1,5 +1,5 @@
-import type { CompactEvent, Exporter } from "../event.ts";
-import { eventLine } from "../record.ts";
+import { eventLine } from "../../core/archive.ts";
+import type { CompactEvent, Exporter } from "../../core/ports.ts";
 
 /** Writes one JSON record a line through `append`, which gets the line with its newline. */
 export function createJsonlExporter(options: {

@@ -1,4 +1,4 @@
-import type { CompactEvent } from "../event.ts";
+import type { CompactEvent } from "../../core/ports.ts";
 import type { OpenTelemetryAttributes } from "./opentelemetry-api.ts";
 
 /** Our names of providers in the words of OpenTelemetry's GenAI conventions, where those differ. */

@@ -1,4 +1,4 @@
-import type { CompactEvent } from "../event.ts";
+import type { CompactEvent } from "../../core/ports.ts";
 import type {
   OpenTelemetryAttributes,
   OpenTelemetryContext,

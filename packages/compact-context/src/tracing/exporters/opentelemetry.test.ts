@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type EventDescription, warning } from "../events.ts";
+import { type EventDescription, warning } from "../../core/events.ts";
 import { createTracer } from "../tracer.ts";
 import { createOpenTelemetryExporter } from "./opentelemetry.ts";
 import type { OpenTelemetryApi, OpenTelemetryContext } from "./opentelemetry-api.ts";

@@ -1,5 +1,5 @@
-import { requireOptions } from "../../argument.ts";
-import type { CompactEvent, Exporter, Place } from "../event.ts";
+import type { CompactEvent, Exporter, Place } from "../../core/ports.ts";
+import { requireOptions } from "../../errors.ts";
 import { createNewestMap, notBefore, roundStep } from "../round.ts";
 import {
   type OpenTelemetryApi,

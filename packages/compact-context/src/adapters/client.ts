@@ -1,0 +1,154 @@
+import type { Format } from "../core/message.ts";
+import type { PreflightRequest } from "../core/usage.ts";
+import type { CompactManager } from "../create-manager.ts";
+import { CompactError } from "../errors.ts";
+import { type ClientAnswer, isTooLong, laterAnswer, watch } from "../providers/client-answer.ts";
+import { type Json, objectOf } from "../providers/json.ts";
+import type { Method } from "../providers/overlay.ts";
+import { createNewestMap, type NewestMap } from "../tracing/round.ts";
+import { createHostPreflight, type HostManager, type HostOptions, type HostPreflight } from "./host.ts";
+
+/** What the wrapper of a provider's client needs of a manager. */
+export type ClientManager = HostManager & Pick<CompactManager, "getState">;
+
+export interface ClientOptions extends HostOptions {
+  readonly manager: ClientManager;
+  /** The conversation that a request belongs to; a function of the request where one client serves several. */
+  readonly sessionId: string | ((body: Readonly<Record<string, unknown>>) => string | Promise<string>);
+}
+
+/** One method of a client: where its list is, and what travels beside it. */
+export interface ClientMethod {
+  readonly format: Format;
+  /** The request's field with the list. */
+  readonly field: string;
+  /** Fields that leave the history, or its compaction, to the server. */
+  readonly serverManaged: readonly string[];
+  beside(body: Json): Pick<PreflightRequest, "system" | "tools">;
+  /** The usage record in an answer, or in a piece of a stream. */
+  usageOf(piece: Json): unknown;
+}
+
+/** A request that the provider found too long is sent once more at this share of its tokens. */
+const HARDER = 0.5;
+
+/** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
+
+/** Turns methods of a client into such that compact before each call; they reject as the client's own do. */
+export function createClientWrapper(
+  options: ClientOptions,
+): (method: ClientMethod) => (original: Method) => Method {
+  const preflight = createHostPreflight(options.manager, options);
+  const reported = createNewestMap<unknown>(MAX_SESSIONS);
+  return (method) => (original) => {
+    const call = original as unknown as Send;
+    const wrapped: Wrapped = { options, method, call, preflight, reported };
+    return ((body: Json, rest?: unknown): ClientAnswer<unknown> =>
+      laterAnswer(run(wrapped, body, rest))) as Method;
+  };
+}
+
+type Send = (body: Json, rest?: unknown) => PromiseLike<unknown>;
+
+interface Wrapped {
+  readonly options: ClientOptions;
+  readonly method: ClientMethod;
+  readonly call: Send;
+  readonly preflight: HostPreflight;
+  /** The usage of each session's newest answer, until the next call. */
+  readonly reported: NewestMap<unknown>;
+}
+
+async function run(wrapped: Wrapped, body: Json, rest: unknown): Promise<Made> {
+  const { options, method, preflight } = wrapped;
+  const list = body[method.field];
+  const sessionId = typeof options.sessionId === "string" ? options.sessionId : await options.sessionId(body);
+  const asked: Asked = { body, rest, sessionId, list: Array.isArray(list) ? list : [] };
+  if (!Array.isArray(list) || isServerManaged(wrapped, asked)) return send(wrapped, asked, asked.list);
+  const request = requestOf(wrapped, asked);
+  const sent = await preflight({ sessionId, messages: list, request });
+  try {
+    return await send(wrapped, asked, sent);
+  } catch (error) {
+    const shorter = isTooLong(error) ? await harder(wrapped, asked, request) : undefined;
+    if (shorter === undefined || isSame(shorter, sent)) throw error;
+    return send(wrapped, asked, shorter);
+  }
+}
+
+function isServerManaged({ options, method }: Wrapped, { body, sessionId }: Asked): boolean {
+  const fields = method.serverManaged.filter((field) => body[field] !== undefined && body[field] !== null);
+  if (fields.length === 0) return false;
+  const message = `the provider keeps or compacts this conversation (${fields.join(", ")}): nothing is compacted here`;
+  options.manager.warn(sessionId, "server_managed_history", message);
+  return true;
+}
+
+async function send(
+  { call, method, reported }: Wrapped,
+  { body, rest, sessionId, list: given }: Asked,
+  list: readonly unknown[],
+): Promise<Made> {
+  const answer = call(list === given ? body : { ...body, [method.field]: list }, rest);
+  const value = watch(await answer, (piece) => {
+    const usage = method.usageOf(objectOf(piece));
+    if (typeof usage === "object" && usage !== null) reported.set(sessionId, usage);
+  });
+  return { answer, value };
+}
+
+function requestOf({ method, reported }: Wrapped, { body, rest, sessionId }: Asked): PreflightRequest {
+  const usage = reported.get(sessionId);
+  reported.delete(sessionId);
+  const { signal } = objectOf(rest);
+  return {
+    ...method.beside(body),
+    format: method.format,
+    ...(usage === undefined ? {} : { usage }),
+    ...(signal instanceof AbortSignal ? { signal } : {}),
+  };
+}
+
+/** Undefined where nothing more can go: the provider's own error then says what is wrong. */
+async function harder(
+  { options: { manager }, preflight }: Wrapped,
+  { sessionId, list }: Asked,
+  { usage: _, ...request }: PreflightRequest,
+): Promise<readonly unknown[] | undefined> {
+  const note = "the provider found the request too long";
+  manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
+  const targetTokens = Math.floor(manager.getState(sessionId).totalTokens * HARDER);
+  try {
+    const asked = { ...request, targetTokens, note };
+    return await preflight({ sessionId, messages: list, request: asked, force: true });
+  } catch {
+    return undefined;
+  }
+}
+
+interface Asked {
+  readonly body: Json;
+  readonly rest: unknown;
+  readonly sessionId: string;
+  readonly list: readonly unknown[];
+}
+
+interface Made {
+  readonly answer: PromiseLike<unknown>;
+  readonly value: unknown;
+}
+
+function isSame(list: readonly unknown[], other: readonly unknown[]): boolean {
+  return list.length === other.length && list.every((entry, index) => entry === other[index]);
+}
+
+/** Stands for a method that would send past the compaction. Throws `InvalidArgument`. */
+export function refuseMethod(name: string): () => Method {
+  return () => () => {
+    throw new CompactError("InvalidArgument", `${name} sends by itself, past the compaction`, {
+      place: name,
+      hint: "Call create({ stream: true }) on the wrapped client, or this helper on the client itself.",
+    });
+  };
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it, vi } from "vitest";
+import type { CompactEvent } from "../core/ports.ts";
+import { CompactManager } from "../create-manager.ts";
+import { CompactError } from "../errors.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
+import { createHostPreflight, type HostManager } from "./host.ts";
+
+const message = (text: string): object => ({ role: "user", content: text });
+const LONG = "word ".repeat(2_000);
+
+interface Watched {
+  readonly manager: CompactManager;
+  readonly codes: () => Promise<unknown[]>;
+}
+
+function watched(): Watched {
+  const events: CompactEvent[] = [];
+  const exporters = [{ export: (event: CompactEvent) => void events.push(event) }];
+  const ports = { storage: createMemoryDriver(), exporters, onWarning: () => undefined };
+  const manager = new CompactManager({ model: "gpt-4o", maxContextTokens: 4_000 }, ports);
+  const codes = async (): Promise<unknown[]> => {
+    await manager.flush();
+    return events.map(({ properties }) => properties.code).filter((code) => code !== undefined);
+  };
+  return { manager, codes };
+}
+
+/** The manager with another `preflight`. */
+function failing(manager: CompactManager, preflight: () => Promise<never>): HostManager {
+  const { config, maxContextTokens } = manager;
+  return {
+    config,
+    maxContextTokens,
+    preflight,
+    manualCompact: preflight,
+    warn: (...words) => manager.warn(...words),
+  };
+}
+
+const broken = (): Promise<never> => Promise.reject(new Error("disk full"));
+
+describe("createHostPreflight", () => {
+  it("gives back the very list that fits", async () => {
+    const { manager, codes } = watched();
+    const messages = [message("hello")];
+    expect(await createHostPreflight(manager)({ sessionId: "a", messages })).toBe(messages);
+    expect(await codes()).toEqual([]);
+  });
+
+  it("passes a list on as it is when something beside it fails, and says so", async () => {
+    const { manager, codes } = watched();
+    const messages = [message("hello")];
+    const preflight = createHostPreflight(failing(manager, broken));
+    expect(await preflight({ sessionId: "a", messages })).toBe(messages);
+    expect(await codes()).toEqual(["passed_as_given"]);
+  });
+
+  it("refuses a list over the budget with the cause and a hint", async () => {
+    const { manager } = watched();
+    const preflight = createHostPreflight(failing(manager, broken));
+    const messages = [message(LONG), message(LONG), message(LONG)];
+    await expect(preflight({ sessionId: "a", messages })).rejects.toMatchObject({
+      code: "InsufficientBudget",
+      message: expect.stringContaining("disk full"),
+      hint: expect.stringMatching(/\w/),
+    });
+  });
+
+  it("throws what failed where that is asked for", async () => {
+    const { manager, codes } = watched();
+    const preflight = createHostPreflight(failing(manager, broken), { onFailure: "throw" });
+    await expect(preflight({ sessionId: "a", messages: [message("hello")] })).rejects.toThrow("disk full");
+    expect(await codes()).toEqual([]);
+  });
+
+  it("takes a deadline beyond what a timer can wait for one that never passes", async () => {
+    const { manager } = watched();
+    const slow: HostManager = {
+      ...failing(manager, () => Promise.reject(new Error("unused"))),
+      preflight: async (...call) => {
+        await new Promise((done) => setTimeout(done, 30));
+        return manager.preflight(...call);
+      },
+    };
+    const preflight = createHostPreflight(slow, { deadlineMs: Number.POSITIVE_INFINITY, onFailure: "throw" });
+    const messages = [message("short")];
+    await expect(preflight({ sessionId: "s", messages })).resolves.toBe(messages);
+  });
+
+  it("waits no longer than its deadline, and only once for work that hangs", async () => {
+    const { manager, codes } = watched();
+    let asked = 0;
+    const hanging = failing(manager, () => {
+      asked += 1;
+      return new Promise<never>(() => undefined);
+    });
+    const preflight = createHostPreflight(hanging, { deadlineMs: 400 });
+    const messages = [message("hello")];
+    vi.useFakeTimers();
+    try {
+      const first = preflight({ sessionId: "a", messages });
+      await vi.advanceTimersByTimeAsync(400);
+      expect(await first).toBe(messages);
+      // No more time passes.
+      expect(await preflight({ sessionId: "a", messages })).toBe(messages);
+      await vi.advanceTimersByTimeAsync(10);
+      expect(await codes()).toEqual(["passed_as_given", "passed_as_given"]);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(asked).toBe(1);
+  });
+
+  it("hands the caller's own abort on", async () => {
+    const { manager } = watched();
+    const hanging = failing(manager, () => new Promise<never>(() => undefined));
+    const controller = new AbortController();
+    const reason = new Error("stopped by hand");
+    const waiting = createHostPreflight(hanging)({
+      sessionId: "a",
+      messages: [message("hello")],
+      request: { signal: controller.signal },
+    });
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+
+  it("lets errors of what must stay through as they are", async () => {
+    const { manager } = watched();
+    const error = new CompactError("InsufficientBudget", "too large", { hint: "Shorten it." });
+    const preflight = createHostPreflight(failing(manager, () => Promise.reject(error)));
+    await expect(preflight({ sessionId: "a", messages: [message("hello")] })).rejects.toBe(error);
+  });
+});

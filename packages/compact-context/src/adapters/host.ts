@@ -1,0 +1,158 @@
+import { countTokens } from "../compact.ts";
+import type { CompactionResult } from "../core/apply.ts";
+import { budgetOf } from "../core/policy.ts";
+import type { ManualRequest } from "../core/usage.ts";
+import type { CompactManager } from "../create-manager.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS } from "../errors.ts";
+
+/** What an adapter needs of a manager. */
+export type HostManager = Pick<
+  CompactManager,
+  "preflight" | "manualCompact" | "warn" | "config" | "maxContextTokens"
+>;
+
+export interface HostOptions {
+  /**
+   * What a failure beside the run (archive, state, a list that cannot be read, the deadline) does to it.
+   * `continue` (default): the host's list goes on as it is, with a `compact.warning`, unless it is over the budget.
+   */
+  readonly onFailure?: "continue" | "throw";
+  /** Milliseconds that one look at a list may take, summary included; 120,000 when left out. */
+  readonly deadlineMs?: number;
+}
+
+/** One list on its way to the model. */
+export interface HostCall<T> {
+  readonly sessionId: string;
+  readonly messages: readonly T[];
+  readonly request?: ManualRequest;
+  /** Compacts whatever the usage. */
+  readonly force?: boolean;
+}
+
+/** Rejects only with what the host has to know: the list is over the budget, the caller aborted, or `onFailure` is `throw`. */
+export type HostPreflight = <T>(call: HostCall<T>) => Promise<readonly T[]>;
+
+const DEADLINE_MS = 120_000;
+
+/** `preflight` as adapters call it: it shields the host's run from what goes wrong beside it. */
+export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
+  const { onFailure = "continue", deadlineMs = DEADLINE_MS } = options;
+  const stuck = new Map<string, Promise<unknown>>();
+
+  const attempt = async <T>(call: HostCall<T>): Promise<readonly T[]> => {
+    if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
+    const deadline = startDeadline(deadlineMs, call.request?.signal);
+    const work = look(manager, call, deadline.signal);
+    try {
+      return (await Promise.race([work, deadline.passed])).messages;
+    } catch (error) {
+      const byCaller = call.request?.signal?.aborted === true;
+      if (deadline.signal.aborted && !byCaller) remember(stuck, call.sessionId, work);
+      throw error;
+    } finally {
+      deadline.stop();
+    }
+  };
+
+  return async (call) => {
+    try {
+      return await attempt(call);
+    } catch (error) {
+      if (onFailure === "throw" || call.request?.signal?.aborted === true || isTooLarge(error)) throw error;
+      if (isOverBudget(manager, call)) throw overBudget(error);
+      manager.warn(
+        call.sessionId,
+        "passed_as_given",
+        `the list was passed on as it is: ${errorMessage(error)}`,
+      );
+      return call.messages;
+    }
+  };
+}
+
+function look<T>(
+  manager: HostManager,
+  { sessionId, messages, request = {}, force = false }: HostCall<T>,
+  signal: AbortSignal,
+): Promise<CompactionResult<T>> {
+  const asked = { ...request, signal };
+  return force
+    ? manager.manualCompact(sessionId, messages, asked)
+    : manager.preflight(sessionId, messages, asked);
+}
+
+/** Nobody waits again for a session whose work still hangs. */
+function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work: Promise<unknown>): void {
+  stuck.set(sessionId, work);
+  const forget = (): void => {
+    if (stuck.get(sessionId) === work) stuck.delete(sessionId);
+  };
+  work.then(forget, forget);
+}
+
+interface Deadline {
+  /** Aborted when the time is over or the caller aborted. */
+  readonly signal: AbortSignal;
+  /** Rejects then. */
+  readonly passed: Promise<never>;
+  stop(): void;
+}
+
+function startDeadline(milliseconds: number, outer: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(outer?.reason);
+  outer?.addEventListener("abort", abort, { once: true });
+  if (outer?.aborted === true) abort();
+  const abortLate = (): void => controller.abort(tooSlow(milliseconds));
+  const timer = setTimeout(abortLate, Math.min(milliseconds, MAX_TIMER_MS));
+  const passed = new Promise<never>((_resolve, reject) => {
+    const refuse = (): void => reject(controller.signal.reason);
+    if (controller.signal.aborted) refuse();
+    else controller.signal.addEventListener("abort", refuse, { once: true });
+  });
+  passed.catch(() => undefined);
+  return {
+    signal: controller.signal,
+    passed,
+    stop() {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", abort);
+    },
+  };
+}
+
+function tooSlow(milliseconds: number): CompactError {
+  return new CompactError("Aborted", `compacting took longer than ${milliseconds} ms`, {
+    hint: "Raise deadlineMs, or use a faster summarizer or storage.",
+  });
+}
+
+function isTooLarge(error: unknown): boolean {
+  return CompactError.isInstance(error) && error.code === "InsufficientBudget";
+}
+
+function isOverBudget<T>(manager: HostManager, { messages, request = {} }: HostCall<T>): boolean {
+  const { model, policy } = manager.config;
+  const { format, system, tools } = request;
+  try {
+    const { tokens } = countTokens(messages, {
+      ...(model === undefined ? {} : { model }),
+      ...(format === undefined ? {} : { format }),
+      ...(system === undefined ? {} : { system }),
+      ...(tools === undefined ? {} : { tools }),
+    });
+    return tokens > budgetOf(manager.maxContextTokens, policy);
+  } catch {
+    return false;
+  }
+}
+
+function overBudget(error: unknown): CompactError {
+  if (CompactError.isInstance(error) && error.code !== "Aborted" && error.hint !== "") return error;
+  const message = `the list is over the budget and could not be compacted: ${errorMessage(error)}`;
+  return new CompactError("InsufficientBudget", message, {
+    hint: "Mend what failed (see cause) and send the list again: nothing of it was dropped.",
+    cause: error,
+  });
+}

@@ -1,0 +1,97 @@
+import { decode } from "../codecs/formats.ts";
+import type { CompactionReport } from "../core/apply.ts";
+import { CompactError } from "../errors.ts";
+import type { MemoryBoundary } from "../memory/channel-memory.ts";
+import type { AgentModel } from "./agent-model.ts";
+import { type AgentState, beginInJournal, enterSession } from "./agent-state.ts";
+import { type ContextView, contextView } from "./context-view.ts";
+import { diagnosticOf } from "./diagnostic.ts";
+import { shapesOf } from "./turn.ts";
+import { agentPorts } from "./turn-ports.ts";
+
+/** A session that was begun anew. */
+export interface NewSession {
+  readonly sessionId: string;
+  /** The one before it; its archive stays within reach. */
+  readonly previous: string;
+  /** What the memory took in of it; undefined where there is no memory. */
+  readonly memory: MemoryBoundary | undefined;
+}
+
+export function contextOf(state: AgentState): ContextView {
+  const { session, model, managers, recalled, options } = state;
+  return contextView({
+    manager: managers.managerFor(model),
+    sessionId: session.id,
+    messages: session.messages,
+    format: "ai-sdk",
+    system: options.system ?? "",
+    tools: shapesOf(agentPorts(state).tools),
+    recalled,
+  });
+}
+
+/** Compacts now, whatever the size; the instruction goes to the summarizer. Rejects where that failed: nothing is changed then. */
+export async function compactNow(
+  state: AgentState,
+  instruction: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<CompactionReport> {
+  const { session, managers, model, options } = state;
+  const { messages, report } = await managers.managerFor(model).manualCompact(session.id, session.messages, {
+    format: "ai-sdk",
+    system: options.system ?? "",
+    tools: shapesOf(agentPorts(state).tools),
+    ...(instruction === undefined || instruction === "" ? {} : { note: instruction }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (report.compacted) await session.replace(messages);
+  return report;
+}
+
+/** Ends the session and begins a new one. What it was about goes to the memory first, its messages to the archive. */
+export async function startNewSession(state: AgentState): Promise<NewSession> {
+  const { session, options } = state;
+  const boundary = await remembered(state);
+  if (session.messages.length > 0) await archived(state);
+  const related = [...state.related, session.id];
+  enterSession(state, { id: state.newId(), messages: [], related });
+  await beginInJournal(state);
+  state.managers.release(session.id);
+  await options.memory?.settled();
+  return { sessionId: state.session.id, previous: session.id, memory: boundary };
+}
+
+async function remembered({ options, session, emit }: AgentState): Promise<MemoryBoundary | undefined> {
+  if (session.messages.length === 0) return undefined;
+  try {
+    return await options.memory?.beforeNewSession(decode(session.messages, "ai-sdk"), {
+      sessionId: session.id,
+    });
+  } catch (error) {
+    emit({ type: "warning", diagnostic: diagnosticOf(error, "memory-failed") });
+    return undefined;
+  }
+}
+
+/** The list goes to the archive as a compaction would send it; what is too short for one is found in the log. */
+async function archived(state: AgentState): Promise<void> {
+  try {
+    await compactNow(state, undefined, undefined);
+  } catch (error) {
+    state.emit({ type: "warning", diagnostic: diagnosticOf(error, "archive-failed") });
+  }
+}
+
+/** Goes on with another model; the session's state goes with it where both managers share their storage. */
+export async function changeModel(state: AgentState, model: AgentModel): Promise<void> {
+  await state.managers.flush();
+  state.managers.managerFor(model);
+  state.model = model;
+}
+
+export function busyError(): CompactError {
+  return new CompactError("InvalidUsage", "the agent is at work on another turn", {
+    hint: "Read that turn to its end, or interrupt it with its signal, before the next one.",
+  });
+}

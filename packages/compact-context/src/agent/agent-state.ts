@@ -1,0 +1,225 @@
+import type { CompactConfigInput } from "../config/settings.ts";
+import type { ManagerPorts } from "../create-manager.ts";
+import { requireOptions } from "../errors.ts";
+import type { ChannelMemory } from "../memory/channel-memory.ts";
+import type { MemoryFlushHook } from "../memory/flush/delivery.ts";
+import { type Recall, recallTools } from "../recall/index.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import type { AgentModel } from "./agent-model.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { type AgentSession, createAgentSession } from "./agent-session.ts";
+import {
+  type ChannelJournal,
+  createChannelJournal,
+  MOST_RELATED,
+  type StoredSession,
+} from "./channel-journal.ts";
+import { channelRecall } from "./channel-recall.ts";
+import { compactedText } from "./compaction-words.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+import type { AgentEvent, Spent } from "./event.ts";
+import { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
+import { type AgentManagers, createManagers } from "./managers.ts";
+import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
+import { NOTHING_SPENT } from "./spent.ts";
+import type { AgentTool } from "./tool.ts";
+
+const MODEL_HINT = "Pass the model of the agent: { model }.";
+
+/** What an agent is at any moment; its parts change it as turns go by. */
+export interface AgentState {
+  readonly options: AgentOptions;
+  readonly limits: AgentLimits;
+  readonly managers: AgentManagers;
+  readonly journal: ChannelJournal | undefined;
+  readonly clock: () => number;
+  readonly newId: () => string;
+  session: AgentSession;
+  skills: SkillSession;
+  model: AgentModel;
+  /** Sessions whose archives belong to this one too, oldest first. */
+  related: readonly string[];
+  spent: Spent;
+  /** Titles of what of the memory went into the newest prompt. */
+  recalled: readonly string[];
+  /** Instructions of skills that the user took up since the last prompt. */
+  pending: readonly string[];
+  /** To the turn under way; warnings go to the host between turns. */
+  emit: (event: AgentEvent) => void;
+}
+
+/** Between a session's id and what tells its sub-agents' sessions apart. */
+const SUB_SESSION = "--sub-";
+
+/** Opens the channel's session where there is one; `check` may throw, and the channel is given back then. */
+export async function openState(
+  options: AgentOptions,
+  check: (state: AgentState) => void = () => undefined,
+): Promise<AgentState> {
+  requireOptions(options, "options", MODEL_HINT);
+  requireOptions(options.model, "options.model", MODEL_HINT);
+  const { now = () => new Date() } = options;
+  const early: Diagnostic[] = [];
+  let warn = (diagnostic: Diagnostic): void => void early.push(diagnostic);
+  const journal = journalOf(options, now, (diagnostic) => warn(diagnostic));
+  try {
+    const stored = await journal?.load();
+    const state = stateOf(options, journal, stored);
+    check(state);
+    warn = (diagnostic) => state.emit({ type: "warning", diagnostic });
+    early.forEach(warn);
+    if (stored === undefined) await beginInJournal(state);
+    return state;
+  } catch (error) {
+    await journal?.release();
+    throw error;
+  }
+}
+
+function stateOf(
+  options: AgentOptions,
+  journal: ChannelJournal | undefined,
+  stored: StoredSession | undefined,
+): AgentState {
+  const { clock = () => performance.now(), newId = () => crypto.randomUUID() } = options;
+  const emit = (event: AgentEvent): void => state.emit(event);
+  const managers = createManagers(
+    options,
+    managerPorts(options, () => state),
+    ({ sessionId, report }) => {
+      if (isOwn(sessionId, state.session.id))
+        state.emit({ type: "compacted", sessionId, report, kept: compactedText(report) });
+    },
+  );
+  const first = stored ?? { id: newId(), messages: [], related: [] };
+  const state: AgentState = {
+    options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    managers,
+    journal,
+    clock,
+    newId,
+    model: options.model,
+    emit: (event) => betweenTurns(event, options),
+    ...sessionParts(first, { journal, options, clock, emit }),
+  };
+  // The manager refuses what an agent cannot work with: now, not at the first turn.
+  managers.managerFor(options.model);
+  return state;
+}
+
+/** Makes a session the live one. */
+export function enterSession(state: AgentState, session: StoredSession): void {
+  Object.assign(state, sessionParts(session, { ...state, emit: (event) => state.emit(event) }));
+}
+
+type SessionParts = Pick<AgentState, "session" | "skills" | "related" | "spent" | "recalled" | "pending">;
+
+function sessionParts(
+  { id, messages, related }: StoredSession,
+  { journal, options, clock, emit }: Pick<AgentState, "journal" | "options" | "clock" | "emit">,
+): SessionParts {
+  const warn = (diagnostic: Diagnostic): void => emit({ type: "warning", diagnostic });
+  return {
+    session: createAgentSession({ id, messages, journal, warn }),
+    skills: createSkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
+    related: related.slice(-MOST_RELATED),
+    spent: NOTHING_SPENT,
+    recalled: [],
+    pending: [],
+  };
+}
+
+/** Stores which session is the channel's; what cannot be stored now is stored with the next message. */
+export async function beginInJournal({ session, related, journal }: AgentState): Promise<void> {
+  journal?.begin({ id: session.id, related });
+  await session.replace(session.messages);
+}
+
+/** Remembers a session whose archive belongs to this one. */
+export async function relate(state: AgentState, sessionId: string): Promise<void> {
+  state.related = [...state.related, sessionId].slice(-MOST_RELATED);
+  await beginInJournal(state);
+}
+
+export function subSessionId(parent: string, name: string, id: string): string {
+  return `${parent}${SUB_SESSION}${name}-${id}`;
+}
+
+/** The event of a warning, for the host; others have no reader between turns. */
+export function betweenTurns(event: AgentEvent, { onDiagnostic }: AgentOptions): void {
+  if (event.type === "warning" || event.type === "error") onDiagnostic?.(event.diagnostic);
+}
+
+/** The two tools that read what left the prompt: the agent's own over its channel, those of a sub-agent over its session. */
+export function readingTools(
+  state: AgentState,
+  { session, model }: Pick<AgentState, "session" | "model">,
+): AgentTool[] {
+  const manager = state.managers.managerFor(model);
+  const source = {
+    recall: (sessionId: string) => {
+      const live = manager.recall(sessionId);
+      if (sessionId !== state.session.id) return live;
+      const related = (): Recall[] => state.related.toReversed().map((id) => manager.recall(id));
+      return channelRecall({ live, related, channelDir: state.options.channelDir });
+    },
+  };
+  return recallTools(source, session.id).map(({ name, description, parameters, execute }) => ({
+    name,
+    description,
+    schema: parameters,
+    paths: "none",
+    concurrent: true,
+    execute: async (args) => execute(args),
+  }));
+}
+
+type AgentManagerPorts = ManagerPorts & Pick<ChannelMemory["ports"], "beforeCompaction">;
+
+function isOwn(sessionId: string, own: string): boolean {
+  return sessionId === own || sessionId.startsWith(`${own}${SUB_SESSION}`);
+}
+
+function journalOf(
+  options: AgentOptions,
+  now: () => Date,
+  warn: (diagnostic: Diagnostic) => void,
+): ChannelJournal | undefined {
+  const { channelDir, sessionStorage, config } = options;
+  if (channelDir === undefined && sessionStorage === undefined) return undefined;
+  const redactor = createRedactor(
+    (config as Pick<CompactConfigInput, "redaction"> | undefined)?.redaction as never,
+  );
+  return createChannelJournal({ channelDir: channelDir ?? "", driver: sessionStorage, redactor, now, warn });
+}
+
+/** What a manager that is made here tells: the host's own ports, hooks of skills, the memory but of sub-agents' sessions. */
+function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
+  const { memory, managerPorts: given } = options;
+  const memoryOf = (sessionId: string): ChannelMemory["ports"] | undefined =>
+    sessionId.includes(SUB_SESSION) ? undefined : memory?.ports;
+  const beforeCompaction: AgentManagerPorts["beforeCompaction"] = async (messages, moment) => {
+    const { sessionId, signal } = moment;
+    const own = async (): Promise<void> => {
+      if (sessionId === state().session.id) await state().skills.run("before_compact", "compaction", signal);
+      await memoryOf(sessionId)?.beforeCompaction(messages, moment);
+    };
+    await both(own, () => given?.beforeCompaction?.(messages, moment));
+  };
+  const memoryFlushHook: MemoryFlushHook = (messages, context) =>
+    both(
+      () => memoryOf(context.sessionId)?.memoryFlushHook(messages, context),
+      () => given?.memoryFlushHook?.(messages, context),
+    );
+  const hears = memory !== undefined || given?.memoryFlushHook !== undefined;
+  return { ...given, ...(hears ? { memoryFlushHook } : {}), beforeCompaction };
+}
+
+type Work = () => void | Promise<void>;
+
+/** Does both, whatever becomes of the other; rejects once both have ended where one failed. */
+async function both(one: Work, other: Work): Promise<void> {
+  const ended = await Promise.allSettled([one, other].map(async (work) => work()));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
+}

@@ -1,0 +1,242 @@
+import { join } from "node:path";
+import { copyWith } from "../codecs/native.ts";
+import type { StorageDriver } from "../core/ports.ts";
+import { ensureChannel } from "../memory/files/ensure.ts";
+import { CHANNEL_FILES } from "../memory/files/names.ts";
+import { objectOf, textOf } from "../providers/json.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import { createFsDriver } from "../storage/fs/driver.ts";
+import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";
+import type { Journal } from "./agent-session.ts";
+import { type ChannelHold, holdChannel } from "./channel-hold.ts";
+import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
+
+/** What a channel keeps of its newest session. */
+export interface StoredSession {
+  readonly id: string;
+  readonly messages: readonly AgentMessage[];
+  /** Sessions whose archives belong to the channel too: earlier ones, and those of sub-agents. Oldest first, 200 at most. */
+  readonly related: readonly string[];
+}
+
+export interface ChannelJournal extends Journal {
+  /**
+   * The session as it was left, for one agent alone; undefined for a channel without one. Rejects with `Conflict` where
+   * an agent of another process has the folder.
+   */
+  load(): Promise<StoredSession | undefined>;
+  /** The list that is stored next is this session's; those before it stay in the log. */
+  begin(session: Omit<StoredSession, "messages">): void;
+  /** Resolves when the log has everything that was added. */
+  settled(): Promise<void>;
+  /** Shows that the agent is at work until that is called off; rejects with `Conflict` where another one has the folder by now. */
+  atWork(): Promise<() => void>;
+  /** Gives the folder back; nothing is written any more. */
+  release(): Promise<void>;
+}
+
+export interface ChannelJournalOptions {
+  readonly channelDir: string;
+  /** Where the files go instead of the folder; that one agent at a time writes there is the host's to see to. */
+  readonly driver?: StorageDriver | undefined;
+  /** What is stored has its secrets taken out. */
+  readonly redactor: Redactor;
+  readonly now: () => Date;
+  readonly warn: (diagnostic: Diagnostic) => void;
+}
+
+/** Archives that a search asks beside the session's own; of older sessions the log has what was said. */
+export const MOST_RELATED = 200;
+const NO_SESSION = {
+  message: "the first line of the session cannot be read, so that a new one begins",
+  hint: "log.jsonl has what was said.",
+};
+const NO_MESSAGE = {
+  message: "a line of the session is no message and was left out",
+  hint: "The rest of the session goes on; log.jsonl has what was said.",
+};
+const CUT_OFF = "The process ended before this call was finished. What it had done by then is not known.";
+
+/**
+ * A session in a channel's files: `context.jsonl` holds the live list, replaced as a whole and added to line by line,
+ * `log.jsonl` every message there ever was. Both are well formed after a crash at any moment.
+ */
+export function createChannelJournal(options: ChannelJournalOptions): ChannelJournal {
+  const { channelDir, redactor, now, warn } = options;
+  const contextPath = join(channelDir, CHANNEL_FILES.context);
+  const tell = (message: string): void => warn({ code: "session-file", message, place: contextPath });
+  const files = options.driver ?? createFsDriver({ root: channelDir, warn: tell });
+  let header: Omit<StoredSession, "messages"> = { id: "", related: [] };
+  let hold: ChannelHold | undefined;
+  const write = (work: () => Promise<void>): Promise<void> =>
+    hold === undefined ? work() : hold.write(work);
+
+  // A list is stored as a whole again and again: its messages are looked through once.
+  const safe = new WeakMap<AgentMessage, string>();
+  const safeText = (message: AgentMessage): string => {
+    const known = safe.get(message);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(withoutSecrets(message, redactor));
+    safe.set(message, text);
+    return text;
+  };
+  const contextLine = (message: AgentMessage): string =>
+    `{"type":"message","message":${safeText(message)}}\n`;
+  const logLine = (message: AgentMessage): string => {
+    const about = JSON.stringify({ timestamp: now().toISOString(), session: header.id });
+    return `${about.slice(0, -1)},"message":${safeText(message)}}\n`;
+  };
+  const rewrite = async (messages: readonly AgentMessage[]): Promise<void> => {
+    const first = lineOf({ type: "session", format: 1, ...header });
+    const rest = messages.map(contextLine);
+    await write(async () => void (await files.put(CHANNEL_FILES.context, [first, ...rest].join(""))));
+  };
+  // The log follows beside the run; what it could not take is told with the next message.
+  let logged: Promise<void> = Promise.resolve();
+  let logFailure: unknown;
+
+  return {
+    async load() {
+      if (options.driver === undefined) {
+        await ensureChannel(channelDir);
+        hold = await holdChannel(channelDir);
+      }
+      const text = (await files.get(CHANNEL_FILES.context))?.value ?? "";
+      const stored = readSession(text, (line) =>
+        warn({
+          code: "session-file",
+          place: `${contextPath}:${line}`,
+          ...(line === 1 ? NO_SESSION : NO_MESSAGE),
+        }),
+      );
+      if (stored === undefined) return undefined;
+      header = { id: stored.id, related: stored.related };
+      // What is added next must stand behind what was mended.
+      if (stored.mended) await rewrite(stored.messages);
+      return stored;
+    },
+    begin({ id, related }) {
+      header = { id, related };
+    },
+    log(message) {
+      const line = logLine(message);
+      logged = logged
+        .then(() => files.append(CHANNEL_FILES.log, line))
+        .catch((error: unknown) => {
+          logFailure = error;
+        });
+    },
+    async add(message) {
+      await write(() => files.append(CHANNEL_FILES.context, contextLine(message)));
+      const failure = logFailure;
+      logFailure = undefined;
+      if (failure !== undefined) warn({ ...diagnosticOf(failure), code: "log-not-written" });
+    },
+    settled: () => logged,
+    replace: rewrite,
+    atWork: async () => (await hold?.atWork()) ?? (() => undefined),
+    release: async () => hold?.release(),
+  };
+}
+
+function lineOf(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/**
+ * The message without secrets. Reasoning that held one leaves, with all reasoning of the message, because what was signed
+ * must not be edited; so do the ids by which its provider would ask for it.
+ */
+function withoutSecrets(message: AgentMessage, redactor: Redactor): AgentMessage {
+  if (message.role !== "assistant" || typeof message.content === "string")
+    return redactor.redactValue(message) as AgentMessage;
+  const isClean = message.content.every(
+    (part) => part.type !== "reasoning" || redactor.redactText(part.text) === part.text,
+  );
+  const kept = isClean
+    ? message.content
+    : message.content.filter(({ type }) => type !== "reasoning").map(withoutItemId);
+  const content = kept.map((part) =>
+    part.type === "reasoning" ? part : (redactor.redactValue(part) as typeof part),
+  );
+  return { role: "assistant", content };
+}
+
+/** OpenAI refuses an item by its id where the reasoning item that it followed is missing. */
+function withoutItemId<Part extends { readonly providerOptions?: unknown }>(part: Part): Part {
+  const providers = Object.entries(objectOf(part.providerOptions));
+  if (!providers.some(([, options]) => "itemId" in objectOf(options))) return part;
+  const providerOptions = Object.fromEntries(
+    providers.map(([name, options]) => [name, copyWith(objectOf(options), { itemId: undefined })]),
+  );
+  return { ...part, providerOptions };
+}
+
+function readSession(
+  text: string,
+  tell: (line: number) => void,
+): (StoredSession & { readonly mended: boolean }) | undefined {
+  let broken = false;
+  const bad = (line: number): void => {
+    broken = true;
+    tell(line);
+  };
+  const lines = text.split("\n");
+  const head = objectOf(parse(lines[0] ?? ""));
+  if (head.type !== "session" || textOf(head.id) === "") {
+    if (text.trim() !== "") bad(1);
+    return undefined;
+  }
+  const messages: AgentMessage[] = [];
+  lines.forEach((line, index) => {
+    if (index === 0 || line.trim() === "") return;
+    const { message } = objectOf(parse(line));
+    if (isMessage(message)) messages.push(message);
+    else bad(index + 1);
+  });
+  const related = Array.isArray(head.related) ? head.related.filter((id) => typeof id === "string") : [];
+  const whole = answered(messages);
+  const mended = broken || JSON.stringify(whole) !== JSON.stringify(messages);
+  return { id: textOf(head.id), related, messages: whole, mended };
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isMessage(value: unknown): value is AgentMessage {
+  const { role, content } = objectOf(value);
+  const isParts = Array.isArray(content) && content.every((part) => typeof objectOf(part).type === "string");
+  if (role === "tool") return isParts;
+  return (role === "user" || role === "assistant") && (typeof content === "string" || isParts);
+}
+
+/** The list with every call answered: a process that died may have left some open, or results whose call is lost. */
+function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
+  return messages.flatMap((message, index): AgentMessage[] => {
+    if (message.role === "tool") return answersTo(messages[index - 1], message);
+    // Of one that only thought, and of a secret, nothing was stored.
+    if (message.content.length === 0) return [];
+    const calls = callsOf(message);
+    const isOpen = calls.length > 0 && messages[index + 1]?.role !== "tool";
+    return isOpen ? [message, answerAll(calls, CUT_OFF)] : [message];
+  });
+}
+
+/** The results that answer calls of the message before them, and what stands for those that are missing. */
+function answersTo(
+  caller: AgentMessage | undefined,
+  { content }: AgentMessage & { readonly role: "tool" },
+): AgentMessage[] {
+  const calls = caller === undefined ? [] : callsOf(caller);
+  if (calls.length === 0) return [];
+  const known = new Set(calls.map(({ toolCallId }) => toolCallId));
+  const results = content.filter(({ toolCallId }) => known.has(toolCallId));
+  const given = new Set(results.map(({ toolCallId }) => toolCallId));
+  const missing = calls.filter(({ toolCallId }) => !given.has(toolCallId));
+  return [{ role: "tool", content: [...results, ...answerAll(missing, CUT_OFF).content] }];
+}

@@ -1,0 +1,15 @@
+import type { CompactionReport } from "../core/apply.ts";
+
+const number = (value: number): string => value.toLocaleString("en-US");
+
+/** One line that announces a compaction: what it took, what it kept and where the rest is. */
+export function compactedText(report: CompactionReport): string {
+  const { tokensBefore, tokensAfter, prunedCount, clearedCount, archive, layers, reason } = report;
+  const place = archive === undefined ? "" : `; originals in ${archive.location}`;
+  const size = `${number(tokensBefore)} to ${number(tokensAfter)} tokens`;
+  if (reason === "tool_output") return `long tool output shortened: ${size}${place}`;
+  const cleared = clearedCount === 0 ? "" : `, ${clearedCount} tool results emptied`;
+  const { pinned, recent, toolPairs, remainder } = layers.after;
+  const kept = pinned.messages + recent.messages + toolPairs.messages + remainder.messages;
+  return `compacted: ${size}, ${prunedCount} messages summarized${cleared}, ${kept} kept${place}`;
+}

@@ -1,0 +1,87 @@
+import { decode } from "../codecs/formats.ts";
+import type { LayerName, LayerSize } from "../core/apply.ts";
+import { type Format, markSummaries, messageText } from "../core/message.ts";
+import { budgetOf, partition } from "../core/policy.ts";
+import type { CompactManager } from "../create-manager.ts";
+import { createTokenCounter } from "../tokens/token-counter.ts";
+
+/** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
+export interface ContextView {
+  /** Tokens of the next request; the layers add up to it, as far as the counter can tell. */
+  readonly tokens: number;
+  readonly window: number;
+  /** Tokens at which a compaction starts, and what is left until then; 0 when it is due. */
+  readonly trigger: number;
+  readonly untilTrigger: number;
+  readonly layers: readonly ContextLayer[];
+  /** The first words of what is pinned. */
+  readonly pinned: readonly string[];
+  readonly compactions: number;
+  /** ISO 8601. */
+  readonly lastCompaction: string | undefined;
+  readonly archiveSteps: number;
+  /** What of the memory went into the newest prompt. */
+  readonly recalled: readonly string[];
+}
+
+export interface ContextLayer extends LayerSize {
+  readonly name: "system" | "tools" | LayerName;
+}
+
+export interface ContextInput {
+  readonly manager: CompactManager;
+  readonly sessionId: string;
+  readonly messages: readonly unknown[];
+  readonly format: Format;
+  readonly system: string;
+  readonly tools: readonly unknown[];
+  readonly recalled: readonly string[];
+}
+
+const GIST = 100;
+
+/** Counts the live list by layer. */
+export function contextView(input: ContextInput): ContextView {
+  const { manager, sessionId, messages, format, system, tools, recalled } = input;
+  const { model, models, policy } = manager.config;
+  const counter = createTokenCounter({ models, format, ...(model === undefined ? {} : { model }) });
+  const list = markSummaries(decode(messages, format));
+  const parts = partition(list, policy).layers;
+  const names: LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
+  const sizes = new Map<string, { messages: number; tokens: number }>(
+    names.map((name) => [name, { messages: 0, tokens: 0 }]),
+  );
+  const pinned: string[] = [];
+  list.forEach((message, index) => {
+    const layer = message.meta?.summaryVersion === undefined ? (parts[index] ?? "remainder") : "summary";
+    const size = sizes.get(layer);
+    if (size !== undefined) {
+      size.messages += 1;
+      size.tokens += counter.countMessage(message);
+    }
+    if (layer === "pinned") pinned.push(messageText(message).slice(0, GIST));
+  });
+  const layers: ContextLayer[] = [
+    { name: "system", messages: system === "" ? 0 : 1, tokens: counter.countSystem(system) },
+    { name: "tools", messages: tools.length, tokens: counter.countTools(tools) },
+    ...names.map((name) => ({ name, ...(sizes.get(name) ?? { messages: 0, tokens: 0 }) })),
+  ];
+  const tokens = layers.reduce((sum, layer) => sum + layer.tokens, counter.perRequest);
+  const window = manager.maxContextTokens;
+  const beside = tokens - names.reduce((sum, name) => sum + (sizes.get(name)?.tokens ?? 0), 0);
+  const ofMessages = beside + (policy.maxTokensBeforeSummary ?? window);
+  const trigger = Math.floor(Math.min(window * policy.triggerPct, budgetOf(window, policy), ofMessages));
+  const { summaryCount, lastSummaryAt, archiveSteps } = manager.getState(sessionId);
+  return {
+    tokens,
+    window,
+    trigger,
+    untilTrigger: Math.max(0, trigger - tokens),
+    layers,
+    pinned,
+    compactions: summaryCount,
+    lastCompaction: lastSummaryAt,
+    archiveSteps,
+    recalled,
+  };
+}

@@ -1,0 +1,195 @@
+import type { HostPreflight } from "../adapters/host.ts";
+import { isTooLong } from "../providers/client-answer.ts";
+import { type AgentMessage, answerAll } from "./agent-message.ts";
+import type { AgentModel, AgentModelRequest, ThinkingLevel } from "./agent-model.ts";
+import type { AgentSession } from "./agent-session.ts";
+import { startDeadline } from "./deadline.ts";
+import { diagnosticOf } from "./diagnostic.ts";
+import type { AgentEvent, TurnEnd } from "./event.ts";
+import type { AgentLimits } from "./limits.ts";
+import { type BrokenAnswer, callModel, type ModelAnswer } from "./model-call.ts";
+import { passes, pauseBefore } from "./model-errors.ts";
+import { runCalls, type ToolRunOptions } from "./tool-runs.ts";
+
+/** Everything that a turn works with; the same for an agent and its sub-agents. */
+export interface TurnPorts {
+  readonly session: AgentSession;
+  readonly model: AgentModel;
+  readonly thinkingLevel?: ThinkingLevel | undefined;
+  readonly system: string;
+  readonly tools: ToolRunOptions["tools"];
+  readonly refuse: ToolRunOptions["refuse"];
+  readonly preflight: HostPreflight;
+  /** Told the provider's usage record of every request. */
+  readonly metered: (usage: unknown) => void;
+  readonly limits: AgentLimits;
+  readonly emit: (event: AgentEvent) => void;
+  readonly clock: () => number;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface TurnResult {
+  readonly end: TurnEnd;
+  /** What the model said last. */
+  readonly text: string;
+}
+
+/** Asks the model and runs its calls until it has answered or a bound is reached; the list is well formed after it. */
+export async function runTurn(
+  message: AgentMessage,
+  ports: TurnPorts,
+  outer: AbortSignal,
+): Promise<TurnResult> {
+  const { limits, session, emit } = ports;
+  const deadline = startDeadline(limits.wallMs, outer);
+  try {
+    await session.add(message);
+    return await steps(ports, deadline.signal, () => (deadline.passed() ? "time-limit" : "interrupted"));
+  } catch (error) {
+    if (deadline.signal.aborted) return { end: deadline.passed() ? "time-limit" : "interrupted", text: "" };
+    emit({ type: "error", diagnostic: diagnosticOf(error) });
+    return { end: "failed", text: "" };
+  } finally {
+    deadline.stop();
+  }
+}
+
+async function steps(ports: TurnPorts, signal: AbortSignal, stopped: () => TurnEnd): Promise<TurnResult> {
+  const { limits, session } = ports;
+  let calls = 0;
+  for (let requests = 1; ; requests += 1) {
+    const answer = await request(ports, signal);
+    if ("error" in answer) return broken(answer, ports, signal.aborted ? stopped() : "failed");
+    if (answer.calls.length === 0) return endOf(answer, ports);
+    calls += answer.calls.length;
+    const over = limitReached({ requests, calls }, limits);
+    if (over !== undefined) {
+      await session.add(answerAll(answer.calls, LIMIT_WORDS[over](limits)));
+      return { end: over, text: answer.text };
+    }
+    await session.add(await runCalls(answer.calls, { ...ports, signal }));
+    if (signal.aborted) return { end: stopped(), text: answer.text };
+  }
+}
+
+async function request(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
+  const { session } = ports;
+  await fitRequest(ports, signal, false);
+  const answer = await askFitting(ports, signal);
+  if ("error" in answer) return answer;
+  session.usage = answer.usage;
+  ports.metered(answer.usage);
+  if (answer.message !== undefined) await session.add(answer.message);
+  return answer;
+}
+
+type Limit = "call-limit" | "request-limit";
+
+function limitReached(
+  { requests, calls }: { readonly requests: number; readonly calls: number },
+  limits: AgentLimits,
+): Limit | undefined {
+  if (calls > limits.calls) return "call-limit";
+  return requests >= limits.requests ? "request-limit" : undefined;
+}
+
+const LIMIT_WORDS: Readonly<Record<Limit, (limits: AgentLimits) => string>> = {
+  "call-limit": ({ calls }) => `Not run: a turn may make ${calls} tool calls.`,
+  "request-limit": ({ requests }) => `Not run: a turn may take ${requests} requests to the model.`,
+};
+
+/** The list as it is to be sent; the session goes on from it. False where it stays as it is. */
+async function fitRequest(
+  { session, system, tools, preflight }: TurnPorts,
+  signal: AbortSignal,
+  force: boolean,
+): Promise<boolean> {
+  const { messages, id: sessionId, usage } = session;
+  session.usage = undefined;
+  const request = {
+    format: "ai-sdk" as const,
+    system,
+    tools: shapesOf(tools),
+    signal,
+    ...(usage === undefined ? {} : { usage }),
+  };
+  const sent = await preflight({ sessionId, messages, request, force });
+  const same = sent.length === messages.length && sent.every((message, index) => message === messages[index]);
+  if (!same) await session.replace(sent);
+  return !same;
+}
+
+/** Tools as they are counted and sent. */
+export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] {
+  return [...tools.values()].map(({ name, description, schema }) => ({ name, description, schema }));
+}
+
+/** What the provider finds too long, whatever was counted, is compacted and sent once more. */
+async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
+  const answer = await ask(ports, signal);
+  if (!("error" in answer) || signal.aborted || !isTooLong(answer.error)) return answer;
+  const shorter = await fitRequest(ports, signal, true).catch(() => false);
+  if (!shorter) return answer;
+  const reason = "the provider found the request too long; it is compacted";
+  ports.emit({ type: "retry", attempt: 1, reason, discarded: answer.text });
+  return ask(ports, signal);
+}
+
+async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
+  const { session, model, system, tools, thinkingLevel, limits, emit } = ports;
+  const request: AgentModelRequest = {
+    system,
+    messages: session.messages,
+    tools: shapesOf(tools),
+    signal,
+    ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await callModel(model, request, { emit, silenceMs: limits.modelSilenceMs });
+    if (!("error" in answer) || signal.aborted || attempt > limits.retries || !passes(answer.error))
+      return answer;
+    const reason = diagnosticOf(answer.error).message;
+    emit({ type: "retry", attempt, reason, discarded: answer.text });
+    await ports.sleep(pauseBefore(attempt, answer.error), signal);
+  }
+}
+
+/** What had come stays in the list, told for what it is: the next turn goes on from there. */
+async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: TurnEnd): Promise<TurnResult> {
+  const reason = diagnosticOf(answer.error).message;
+  const stopped = end === "time-limit" ? "the time was over" : "the user interrupted";
+  const why = end === "failed" ? `the model failed: ${reason}` : stopped;
+  const note =
+    answer.text === "" ? `[No answer: ${why}]` : `${answer.text}\n[The answer was cut off: ${why}]`;
+  await session.add({ role: "assistant", content: [{ type: "text", text: note }] });
+  if (end === "failed")
+    emit({
+      type: "error",
+      diagnostic: { ...diagnosticOf(answer.error, "model-failed"), code: "model-failed" },
+    });
+  return { end, text: answer.text };
+}
+
+async function endOf(answer: ModelAnswer, { session, emit }: TurnPorts): Promise<TurnResult> {
+  if (answer.message === undefined) {
+    await session.add({ role: "assistant", content: [{ type: "text", text: "[The model gave no answer]" }] });
+    emit({
+      type: "warning",
+      diagnostic: {
+        code: "empty-answer",
+        message: "the model gave no answer",
+        hint: "Ask again, or in other words.",
+      },
+    });
+  }
+  if (answer.stop === "length")
+    emit({
+      type: "warning",
+      diagnostic: {
+        code: "answer-too-long",
+        message: "the answer ends at the model's output limit",
+        hint: "Say “go on” to hear the rest.",
+      },
+    });
+  return { end: answer.stop === "refusal" ? "refused" : "answered", text: answer.text };
+}

@@ -1,0 +1,86 @@
+import type { Format, Message } from "../core/message.ts";
+import type { Codec } from "../core/ports.ts";
+import { CompactError, requireList } from "../errors.ts";
+import { aiSdkCodec } from "./ai-sdk.ts";
+import { anthropicCodec } from "./anthropic.ts";
+import { geminiCodec } from "./gemini.ts";
+import { langchainCodec } from "./langchain.ts";
+import { invalidMessages, objectOf } from "./native.ts";
+import { openaiAgentsCodec } from "./openai-agents.ts";
+import { openaiChatCodec } from "./openai-chat.ts";
+import { openaiResponsesCodec } from "./openai-responses.ts";
+import { piCodec } from "./pi.ts";
+
+const CODECS: Readonly<Record<Format, Codec>> = {
+  "openai-chat": openaiChatCodec,
+  "openai-responses": openaiResponsesCodec,
+  "openai-agents": openaiAgentsCodec,
+  anthropic: anthropicCodec,
+  gemini: geminiCodec,
+  "ai-sdk": aiSdkCodec,
+  langchain: langchainCodec,
+  pi: piCodec,
+};
+
+/** Every format that has a codec; the first of equally likely ones is what detection answers. */
+export const FORMATS: readonly Format[] = Object.keys(CODECS) as Format[];
+
+/** The codec of a format; throws `UnknownFormat`, with the list of formats, for any other word. */
+export function codecFor(format: Format): Codec {
+  if (Object.hasOwn(CODECS, format)) return CODECS[format];
+  throw new CompactError("UnknownFormat", `${JSON.stringify(format)} is no message format`, {
+    hint: `Use one of ${FORMATS.join(", ")}.`,
+  });
+}
+
+/** Neutral messages, one per native entry; `previous` as in `Codec.decode`. */
+export function decode(native: readonly unknown[], format: Format, previous?: readonly Message[]): Message[] {
+  return codecFor(format).decode(native, previous);
+}
+
+/** The native list in `format`; messages that came from it unedited give back their own objects. */
+export function encode(messages: readonly Message[], format: Format): unknown[] {
+  const codec = codecFor(format);
+  requireList(messages);
+  const wrong = messages.findIndex((message) => !Array.isArray(objectOf(message).parts));
+  if (wrong !== -1) {
+    throw invalidMessages(`messages[${wrong}]`, "is no neutral message", "Pass what decode gave back.");
+  }
+  return codec.encode(messages);
+}
+
+/** What a look at a list says about its format. */
+export interface Detection {
+  readonly format: Format;
+  /** False while nothing was seen that no other format has: bare texts look the same in several. */
+  readonly certain: boolean;
+}
+
+/** Votes up to here are for what several formats have. */
+const BARE = 0.6;
+
+/**
+ * The format that a list is most likely in, by a bounded look; undefined when none fits or the list is empty.
+ * A list of nothing but `{role, content: string}` is `openai-chat`, and not certainly.
+ */
+export function detectList(list: readonly unknown[]): Detection | undefined {
+  let best: Format | undefined;
+  let bestScore = 0;
+  for (const format of FORMATS) {
+    const score = CODECS[format].detect(list);
+    if (score <= bestScore) continue;
+    best = format;
+    bestScore = score;
+  }
+  return best && { format: best, certain: bestScore > BARE };
+}
+
+/** The same without its certainty. */
+export function detectListFormat(list: readonly unknown[]): Format | undefined {
+  return detectList(list)?.format;
+}
+
+/** The format of a list of messages; undefined when nothing is recognised, or for what is no list. */
+export function detectFormat(value: unknown): Format | undefined {
+  return Array.isArray(value) ? detectListFormat(value) : undefined;
+}

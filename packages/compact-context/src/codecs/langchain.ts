@@ -1,0 +1,352 @@
+import {
+  argumentsValue,
+  jsonText,
+  type MediaPart,
+  type Message,
+  type MessageMeta,
+  type Part,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+} from "../core/message.ts";
+import type { Codec } from "../core/ports.ts";
+import { isObject } from "../errors.ts";
+import { type BuildContext, createCodec } from "./create-codec.ts";
+import { firstHas, type Vote, voteOnBlocks } from "./detection.ts";
+import { instanceKind, viewMessage } from "./langchain-view.ts";
+import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
+import {
+  arrayAt,
+  asObject,
+  filled,
+  isBlockList,
+  metaBags,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  stringAt,
+} from "./native.ts";
+import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
+import { type Step, toSteps } from "./steps.ts";
+
+/**
+ * LangChain messages as instances, serialised, or plain; `protected` is read from `additional_kwargs` or
+ * `response_metadata`, from a `meta` in one of them, or from `metadata`.
+ */
+export const langchainCodec: Codec = createCodec({
+  format: "langchain",
+  read,
+  rewrite,
+  build,
+  vote,
+});
+
+function read(entry: NativeObject, place: string): Reading {
+  const { role, fields } = viewMessage(entry, place);
+  const common = { role, id: filled(fields.id), meta: metaOf(fields) };
+  if (role === "tool") return { ...common, slots: [resultSlot(fields, place)] };
+  return {
+    ...common,
+    slots: [
+      ...reasoningSlots(fields),
+      ...contentSlots(fields.content, callIds(fields), `${place}.content`),
+      ...callSlots(fields, place),
+    ],
+  };
+}
+
+function metaOf(fields: NativeObject): MessageMeta | undefined {
+  const { additional_kwargs: extra, response_metadata: response } = fields;
+  const model = isObject(response) ? (response.model_name ?? response.model) : undefined;
+  return readMeta({ model }, [extra, response, ...metaBags(fields)]);
+}
+
+/** Some providers repeat calls as content blocks; those say nothing new. */
+function contentSlots(content: unknown, known: ReadonlySet<string>, place: string): Slot[] {
+  if (content === undefined || content === null) return [];
+  if (content === "") return [{ block: content, parts: [] }];
+  if (typeof content === "string") return [slot(content, { type: "text", text: content })];
+  return arrayAt(content, place).map((value, index) => {
+    if (typeof value === "string") return slot(value, { type: "text", text: value });
+    const at = `${place}[${index}]`;
+    const block = objectAt(value, at);
+    const type =
+      filled(block.type) ?? ("functionCall" in block ? "function_call" : stringAt(block.type, `${at}.type`));
+    if (isCallBlock(type)) return callBlockSlot(block, known);
+    const part = readPiece(block, type) ?? readThought(block, type);
+    return part === undefined ? opaqueSlot(block) : slot(block, part);
+  });
+}
+
+function isCallBlock(type: string): boolean {
+  return /^(tool_use|tool_call|function_call|functionCall|input_json_delta|tool_call_chunk)$/.test(type);
+}
+
+function callBlockSlot(block: NativeObject, known: ReadonlySet<string>): Slot {
+  const id = filled(block.id) ?? filled(block.call_id) ?? "";
+  const name = filled(block.name);
+  if (known.has(id) || name === undefined || known.size > 0) return { block, parts: [] };
+  return slot(block, {
+    type: "toolCall",
+    id,
+    name,
+    arguments: block.input ?? block.args ?? block.arguments ?? {},
+  });
+}
+
+function readPiece(block: NativeObject, type: string): TextPart | MediaPart | undefined {
+  if (typeof block.text === "string" && /^(text|text-plain|input_text|output_text)$/.test(type))
+    return { type: "text", text: block.text };
+  if (type === "image_url") {
+    const image = isObject(block.image_url) ? block.image_url : { url: block.image_url };
+    return mediaFromUrl(jsonText(image.url), "image/*", image);
+  }
+  return /^(image|audio|video|file|document)$/.test(type) ? readMedia(block, type) : undefined;
+}
+
+/** Standard blocks of both versions, and Anthropic's with their `source`. */
+function readMedia(block: NativeObject, type: string): MediaPart {
+  const holder = isObject(block.source) ? block.source : block;
+  const { mimeType, mime_type: old, media_type: oldest } = holder;
+  const fallback = type === "file" || type === "document" ? "application/pdf" : `${type}/*`;
+  const mediaType = filled(mimeType) ?? filled(old) ?? filled(oldest) ?? fallback;
+  const extra = isObject(block.metadata) ? { name: block.metadata.filename } : {};
+  return mediaFromValue(holder.data ?? holder.url ?? holder.file, mediaType, extra);
+}
+
+function readThought(block: NativeObject, type: string): Part | undefined {
+  if (!/^(thinking|redacted_thinking|reasoning|reasoning_content)$/.test(type)) return undefined;
+  const text = [block.thinking, block.reasoning, block.text].find((value) => typeof value === "string");
+  const seal = filled(block.signature) ?? filled(block.data) ?? filled(block.encrypted_content);
+  const signed = seal === undefined ? {} : { opaqueLength: seal.length, signed: true };
+  return { type: "reasoning", text: jsonText(text ?? block.summary), ...signed };
+}
+
+function reasoningSlots(fields: NativeObject): Slot[] {
+  const extra = fields.additional_kwargs;
+  const text = isObject(extra) ? filled(extra.reasoning_content) : undefined;
+  return text === undefined ? [] : [slot(undefined, { type: "reasoning", text })];
+}
+
+interface CallList {
+  readonly field: "tool_calls" | "invalid_tool_calls" | "additional_kwargs";
+  readonly calls: readonly unknown[];
+}
+
+/** Where the calls stand: the message's own lists, else the provider's raw ones. */
+function callLists(fields: NativeObject): CallList[] {
+  const own = (["tool_calls", "invalid_tool_calls"] as const).map((field) => {
+    const calls: readonly unknown[] = Array.isArray(fields[field]) ? fields[field] : [];
+    return { field, calls };
+  });
+  if (own.some((list) => list.calls.length > 0)) return own.filter((list) => list.calls.length > 0);
+  const extra = isObject(fields.additional_kwargs) ? fields.additional_kwargs : {};
+  return Array.isArray(extra.tool_calls) ? [{ field: "additional_kwargs", calls: extra.tool_calls }] : [];
+}
+
+function callIds(fields: NativeObject): ReadonlySet<string> {
+  const calls = callLists(fields).flatMap((list) => list.calls);
+  return new Set(calls.flatMap((call) => (isObject(call) ? jsonText(call.id) : [])));
+}
+
+function callSlots(fields: NativeObject, place: string): Slot[] {
+  return callLists(fields).flatMap(({ field, calls }) =>
+    calls.map((value, index) => {
+      const call = objectAt(value, `${place}.${field}[${index}]`);
+      return slot(call, readCall(call, `${place}.${field}[${index}]`));
+    }),
+  );
+}
+
+function readCall(call: NativeObject, place: string): ToolCallPart {
+  const raw = isObject(call.function) ? call.function : call;
+  const name = filled(raw.name) ?? stringAt(raw.name ?? "", `${place}.name`);
+  return { type: "toolCall", id: filled(call.id) ?? "", name, arguments: raw.args ?? raw.arguments ?? {} };
+}
+
+function resultSlot(fields: NativeObject, place: string): Slot {
+  const name = filled(fields.name);
+  return slot(fields, {
+    type: "toolResult",
+    id: filled(fields.tool_call_id) ?? "",
+    ...(name === undefined ? {} : { name }),
+    content: resultContent(fields.content, `${place}.content`),
+    ...(fields.status === "error" ? { isError: true } : {}),
+  });
+}
+
+function resultContent(content: unknown, place: string): ToolResultPart["content"] {
+  if (!isBlockList(content)) return jsonText(content);
+  return contentSlots(content, new Set(), place).flatMap((one) =>
+    one.parts.filter((part): part is TextPart | MediaPart => part.type === "text" || part.type === "media"),
+  );
+}
+
+function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
+  const { fields, write } = viewMessage(native, "message");
+  const result = parts.find((part) => part.type === "toolResult");
+  if (result !== undefined) {
+    const status = result.isError === true ? "error" : fields.status;
+    return write({ content: writeContent(result.content), status });
+  }
+  const calls = parts.filter((part) => part.type === "toolCall");
+  const gone = [...callIds(fields)].filter((id) => id !== "" && !calls.some((call) => call.id === id));
+  const slots = contentSlots(fields.content, callIds(fields), "content").filter(
+    (one) => !(isObject(one.block) && gone.includes(jsonText(one.block.id))),
+  );
+  const said = parts.filter((part) => part.type !== "toolCall");
+  const thought = reasoningSlots(fields)[0]?.parts[0];
+  const spoken = said.filter((part) => part.type !== "reasoning" || !sameText(part, thought));
+  const blocks = rewriteBlocks(slots, spoken, { patch, build: buildBlock });
+  return write({
+    content: joined(blocks, fields.content),
+    ...rewriteExtra(fields, spoken.length < said.length),
+    ...rewriteCalls(fields, calls),
+  });
+}
+
+function sameText(part: Part, other: Part | undefined): boolean {
+  return part.type === "reasoning" && other?.type === "reasoning" && part.text === other.text;
+}
+
+function rewriteExtra(fields: NativeObject, thoughtKept: boolean): NativeObject {
+  const extra = fields.additional_kwargs;
+  if (thoughtKept || !isObject(extra) || !("reasoning_content" in extra)) return {};
+  const { reasoning_content: _dropped, ...rest } = extra;
+  return { additional_kwargs: rest };
+}
+
+function rewriteCalls(fields: NativeObject, calls: readonly ToolCallPart[]): NativeObject {
+  const changes: Record<string, unknown> = {};
+  const lists = callLists(fields);
+  if (lists.length === 0 && calls.length > 0) return { tool_calls: calls.map(buildCall) };
+  for (const { field, calls: old } of lists) {
+    const slots = old.filter(isObject).map((call) => slot(call, readCall(call, field)));
+    const ids = new Set(slots.flatMap((one) => one.parts.map((part) => ("id" in part ? part.id : ""))));
+    const mine = calls.filter((call) => ids.has(call.id) || (ids.has("") && lists.length === 1));
+    const blocks = rewriteBlocks(slots, mine, { patch: patchCall, build: buildCall });
+    if (field === "additional_kwargs") changes[field] = { ...asObject(fields[field]), tool_calls: blocks };
+    else changes[field] = blocks;
+  }
+  return changes;
+}
+
+function patchCall(block: unknown, part: Part): unknown {
+  if (!isObject(block) || part.type !== "toolCall") return block;
+  if (isObject(block.function)) {
+    const text = jsonText(part.arguments);
+    return { ...block, function: { ...block.function, name: part.name, arguments: text } };
+  }
+  return { ...block, name: part.name, args: argumentsValue(part) };
+}
+
+function patch(block: unknown, part: Part): unknown {
+  return isObject(block) && part.type === "text" && "text" in block
+    ? { ...block, text: part.text }
+    : buildBlock(part);
+}
+
+function joined(blocks: readonly unknown[], before: unknown): unknown {
+  if (blocks.length === 0) return Array.isArray(before) ? [] : "";
+  const only = blocks.length === 1 ? blocks[0] : undefined;
+  const text = isObject(only) && only.type === "text" ? only.text : only;
+  if (!Array.isArray(before) && typeof text === "string") return text;
+  return blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
+}
+
+function buildBlock(part: Part): unknown {
+  if (part.type === "text") return { type: "text", text: part.text };
+  if (part.type === "reasoning") return { type: "reasoning", reasoning: part.text };
+  if (part.type !== "media") return { type: "text", text: jsonText(part) };
+  const url = mediaUrl(part);
+  if (url === "") return { type: "text", text: mediaWords(part) };
+  if (part.mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
+  const kind = /^(audio|video)\//.exec(part.mediaType)?.[1] ?? "file";
+  const source = part.data === undefined ? { url } : { data: part.data };
+  return { type: kind, mimeType: part.mediaType, ...source };
+}
+
+function buildCall(part: Part): unknown {
+  if (part.type !== "toolCall") return part;
+  return { type: "tool_call", id: part.id, name: part.name, args: asObject(argumentsValue(part)) };
+}
+
+function writeContent(content: readonly (TextPart | MediaPart)[] | string): unknown {
+  if (typeof content === "string") return content;
+  const only = content.length === 1 ? content[0] : undefined;
+  return only?.type === "text" ? only.text : content.map(buildBlock);
+}
+
+const CLASSES = { system: "System", user: "Human", assistant: "AI", tool: "Tool" } as const;
+const DEVELOPER = { additional_kwargs: { __openai_role__: "developer" } };
+
+/** Serialised among serialised messages, plain `{role, content}` otherwise. */
+function build(run: readonly Message[], context: BuildContext): unknown[] {
+  const isSerialised = isObject(context.sample) && context.sample.lc === 1;
+  const used = new Set<string>();
+  return toSteps(run)
+    .flatMap((step) => buildStep(step, context))
+    .map(({ role, id: wished, ...fields }, index) => {
+      const id = used.has(wished) ? `${wished}-${index}` : wished;
+      used.add(id);
+      if (!isSerialised) return { role, id, ...fields };
+      const path = ["langchain_core", "messages", `${CLASSES[role]}Message`];
+      return { lc: 1, type: "constructor", id: path, kwargs: { id, ...fields } };
+    });
+}
+
+interface BuiltMessage extends NativeObject {
+  readonly role: keyof typeof CLASSES;
+  readonly id: string;
+}
+
+function buildStep(step: Step, context: BuildContext): BuiltMessage[] {
+  const { id } = step.message;
+  if (step.type === "results") {
+    return step.results.map((result) => {
+      const name = result.name ?? context.callName(result.id);
+      return {
+        role: "tool",
+        id,
+        tool_call_id: result.id,
+        ...(name === "" ? {} : { name }),
+        content: writeContent(result.content),
+        ...(result.isError === true ? { status: "error" } : {}),
+      };
+    });
+  }
+  const content = step.content.length === 0 ? "" : writeContent(step.content);
+  if (step.type === "assistant") {
+    const calls = step.calls.length === 0 ? {} : { tool_calls: step.calls.map(buildCall) };
+    return [{ role: "assistant", id, content, ...calls }];
+  }
+  const isDeveloper = step.role === "developer";
+  return [{ role: step.role === "user" ? "user" : "system", id, content, ...(isDeveloper ? DEVELOPER : {}) }];
+}
+
+const KINDS =
+  /^(human|ai|system|tool|function|generic|chat|(Human|AI|System|Tool|Function|Chat)Message(Chunk)?)$/;
+
+function vote(entry: NativeObject): Vote {
+  if (entry.lc === 1) return isObject(entry.kwargs) ? 1 : -1;
+  if (instanceKind(entry) !== undefined) return 1;
+  if (typeof entry.type !== "string") return voteOnDict(entry);
+  return KINDS.test(entry.type) && ("content" in entry || isObject(entry.data)) ? 1 : -1;
+}
+
+/** Plain `{role, content}` is accepted here too, but says as much about other formats. */
+function voteOnDict(entry: NativeObject): Vote {
+  const role = jsonText(entry.role);
+  if (!/^(user|assistant|system|developer|tool|human|ai)$/.test(role)) return -1;
+  if ("parts" in entry || "timestamp" in entry) return -1;
+  if (firstHas(entry.tool_calls, "name", "args")) return 1;
+  if (firstHas(entry.tool_calls) || (role === "tool" && !("tool_call_id" in entry))) return -1;
+  const blocks = voteOnBlocks(entry.content, dictBlockVote);
+  if (blocks < 0) return -1;
+  return /^(human|ai)$/.test(role) || isObject(entry.additional_kwargs) ? 1 : 0.15;
+}
+
+function dictBlockVote(block: NativeObject, type: string): Vote {
+  const isShared = /^(text|image_url|image|audio|video|file|reasoning)$/.test(type);
+  return isShared && !("source" in block) ? 0.15 : -1;
+}

@@ -1,0 +1,106 @@
+import type { MessageMeta, Role } from "../core/message.ts";
+import { CompactError, isObject, kindOf } from "../errors.ts";
+
+/** An object of a provider's format, read field by field. */
+export type NativeObject = Readonly<Record<string, unknown>>;
+
+/** The value's own fields; none where it is no object. */
+export function objectOf(value: unknown): NativeObject {
+  return isObject(value) ? value : {};
+}
+
+/** `InvalidMessages` for the entry at `place`, such as `messages[3].content[0].type`. */
+export function invalidMessages(place: string, problem: string, hint: string): CompactError {
+  return new CompactError("InvalidMessages", `${place} ${problem}`, { place, hint });
+}
+
+const SHAPE_HINT =
+  "Check that the list is in the format you named, or leave the format out to have it detected.";
+
+/** The value as an object; throws `InvalidMessages` otherwise. */
+export function objectAt(value: unknown, place: string): NativeObject {
+  if (isObject(value)) return value;
+  throw invalidMessages(place, `must be an object, not ${kindOf(value)}`, SHAPE_HINT);
+}
+
+/** The value as a string; throws `InvalidMessages` otherwise. */
+export function stringAt(value: unknown, place: string): string {
+  if (typeof value === "string") return value;
+  throw invalidMessages(place, `must be a string, not ${kindOf(value)}`, SHAPE_HINT);
+}
+
+/** The value as an array; throws `InvalidMessages` otherwise. */
+export function arrayAt(value: unknown, place: string): readonly unknown[] {
+  if (Array.isArray(value)) return value as readonly unknown[];
+  throw invalidMessages(place, `must be an array, not ${kindOf(value)}`, SHAPE_HINT);
+}
+
+/** True for a list of objects that each name their `type`; tools also return lists of other things. */
+export function isBlockList(value: unknown): value is readonly NativeObject[] {
+  return Array.isArray(value) && value.every((block) => isObject(block) && typeof block.type === "string");
+}
+
+/** The neutral role for a provider's word; throws `InvalidMessages` for a word that `roles` does not hold. */
+export function roleAt(value: unknown, roles: Readonly<Record<string, Role>>, place: string): Role {
+  const role = typeof value === "string" && Object.hasOwn(roles, value) ? roles[value] : undefined;
+  if (role !== undefined) return role;
+  const shown = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
+  const known = Object.keys(roles).join(", ");
+  throw invalidMessages(
+    `${place}.role`,
+    `is ${shown}, which this format does not know`,
+    `Use one of ${known}.`,
+  );
+}
+
+/** The value when it is a string that is not empty. */
+export function filled(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The value when it is an object, otherwise an object that holds it: for providers that take objects only. */
+export function asObject(value: unknown): NativeObject {
+  if (isObject(value)) return value;
+  return value === undefined || value === "" ? {} : { input: value };
+}
+
+/** True when one of the bags, or its `meta`, `metadata` or `compact`, has `protected: true`. */
+function isProtected(bag: unknown): boolean {
+  if (!isObject(bag)) return false;
+  if (bag.protected === true) return true;
+  return ["meta", "metadata", "compact"].some((key) => {
+    const inner = bag[key];
+    return isObject(inner) && inner.protected === true;
+  });
+}
+
+/** Neutral meta from an entry's own fields and its bags of extra data; undefined when there is nothing to say. */
+export function readMeta(entry: NativeObject, bags: readonly unknown[]): MessageMeta | undefined {
+  const timestamp = filled(entry.timestamp);
+  const model = filled(entry.model);
+  const kept = bags.some((bag) => bag !== undefined && isProtected(bag));
+  if (!kept && timestamp === undefined && model === undefined) return undefined;
+  return {
+    ...(kept ? { protected: true } : {}),
+    ...(timestamp === undefined ? {} : { timestamp }),
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+/** `entry`'s own `meta` and `metadata`, as bags for `readMeta`. */
+export function metaBags(entry: NativeObject): readonly unknown[] {
+  return [entry.meta, entry.metadata];
+}
+
+/** A copy of `native` with `changes`, its prototype kept; a change to undefined removes the field. */
+export function copyWith(native: NativeObject, changes: NativeObject): Record<string, unknown> {
+  // Assigned to, a field called `__proto__` would become the prototype.
+  const copy: Record<string, unknown> = { ...native };
+  const prototype = Object.getPrototypeOf(native) as object | null;
+  if (prototype !== Object.prototype) Object.setPrototypeOf(copy, prototype);
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) delete copy[key];
+    else copy[key] = value;
+  }
+  return copy;
+}

@@ -1,0 +1,103 @@
+import { argumentsText, type Part, type ToolResultPart } from "../core/message.ts";
+import type { Codec } from "../core/ports.ts";
+import { isObject } from "../errors.ts";
+import { type BuildContext, createCodec } from "./create-codec.ts";
+import { type Vote, voteOnBlocks } from "./detection.ts";
+import { buildPiece, type ItemDialect, readItem, rewriteItem } from "./items.ts";
+import { mediaUrl } from "./media.ts";
+import { metaBags, type NativeObject } from "./native.ts";
+import { type Step, toSteps } from "./steps.ts";
+
+const DIALECT: ItemDialect = {
+  callId: "callId",
+  bags: (item) => [item.providerData, ...metaBags(item)],
+};
+
+/** Items of the OpenAI Agents SDK; `protected` is read from `providerData` or its `meta`, or the item's own `meta`. */
+export const openaiAgentsCodec: Codec = createCodec({
+  format: "openai-agents",
+  read: (item, place) => readItem(item, place, DIALECT),
+  rewrite,
+  build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
+  vote,
+});
+
+function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
+  const rewritten = rewriteItem(native, parts, DIALECT);
+  if (!isObject(rewritten)) return rewritten;
+  const field = Array.isArray(rewritten.content) ? "content" : "output";
+  const blocks = rewritten[field];
+  return Array.isArray(blocks) ? { ...rewritten, [field]: blocks.map(inSdkSpelling) } : rewritten;
+}
+
+/** The SDK says `image` where the wire says `image_url`, and `file` for both ways of giving a file. */
+function inSdkSpelling(block: unknown): unknown {
+  if (!isObject(block)) return block;
+  if (block.type === "input_image" && "image_url" in block)
+    return { type: "input_image", image: block.image_url, detail: block.detail };
+  if (block.type !== "input_file" || !("file_data" in block || "file_url" in block)) return block;
+  return "file_url" in block
+    ? { type: "input_file", file: { url: block.file_url } }
+    : { type: "input_file", file: block.file_data, filename: block.filename };
+}
+
+function buildStep(step: Step, context: BuildContext): unknown[] {
+  if (step.type === "results") {
+    return step.results.map((result) => {
+      return {
+        type: "function_call_result",
+        callId: result.id,
+        name: result.name ?? context.callName(result.id),
+        status: "completed",
+        output: writeOutput(result),
+      };
+    });
+  }
+  if (step.type === "input") {
+    const isSystem = step.role !== "user";
+    const content = step.content.map((part) => inSdkSpelling(buildPiece(part, "input")));
+    const words = step.content.map((part) => (part.type === "text" ? part.text : mediaUrl(part))).join("\n");
+    return [{ type: "message", role: isSystem ? "system" : "user", content: isSystem ? words : content }];
+  }
+  const items: unknown[] = step.calls.map((call) => {
+    const args = argumentsText(call) || "{}";
+    return { type: "function_call", callId: call.id, name: call.name, status: "completed", arguments: args };
+  });
+  const content = step.content.map((part) => buildPiece(part, "output"));
+  if (content.length > 0 || items.length === 0)
+    items.unshift({ type: "message", role: "assistant", status: "completed", content });
+  return items;
+}
+
+function writeOutput(result: ToolResultPart): unknown {
+  if (typeof result.content === "string") return { type: "text", text: result.content };
+  return result.content.map((piece) => inSdkSpelling(buildPiece(piece, "input")));
+}
+
+const ROLES = new Set(["system", "user", "assistant"]);
+
+function vote(item: NativeObject): Vote {
+  if ("call_id" in item || "tool_calls" in item || "parts" in item || "lc" in item) return -1;
+  const { type } = item;
+  if (type === undefined || type === "message") return voteOnMessage(item);
+  if (typeof type !== "string" || "role" in item) return -1;
+  if ("callId" in item || "providerData" in item || "rawContent" in item) return 1;
+  if (type === "reasoning") return "summary" in item ? -1 : 0.85;
+  return /_(call|output|result)$|compaction/.test(type) ? 0.5 : -1;
+}
+
+function voteOnMessage(item: NativeObject): Vote {
+  if (!ROLES.has(String(item.role))) return -1;
+  const blocks = voteOnBlocks(item.content, blockVote);
+  if (blocks < 0) return -1;
+  const isOutput = item.role === "assistant" && "status" in item && blocks > 0;
+  const base = item.type === "message" ? 0.55 : 0.25;
+  return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
+}
+
+/** The wire's own output texts carry annotations, the SDK's put them into `providerData`. */
+function blockVote(block: NativeObject, type: string): Vote {
+  if ("providerData" in block) return 1;
+  if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
+  return type === "refusal" || type === "audio" || type === "image" ? 0.4 : -1;
+}

@@ -1,0 +1,178 @@
+import { defaultPolicy, type Policy } from "../core/policy.ts";
+import type { SummaryStrategy } from "../core/ports.ts";
+
+export interface CompactPolicy extends Policy {
+  readonly strategy: SummaryStrategy;
+  /** What happens when even the floor does not fit: an error, or oversized messages keep head and tail. */
+  readonly onOverflow: "error" | "elide";
+}
+
+/** The user's own facts about a model; they win over the built-in table. */
+export interface ModelOverride {
+  readonly window?: number;
+  readonly maxOutput?: number;
+  readonly encoding?: "cl100k_base" | "o200k_base";
+}
+
+/** Everything that can be set; the file and the environment say the same in snake_case. */
+export interface CompactConfig {
+  /** The agent's model: gives window and tokenizer where they are not set. */
+  readonly model?: string;
+  /** The model's window in tokens; looked up by `model` when left out, 128,000 when that is unknown. */
+  readonly maxContextTokens?: number;
+  readonly policy: CompactPolicy;
+  readonly summarizer: {
+    readonly kind: "builtin";
+    /** Most tokens of a summary; a tenth of the window when left out. */
+    readonly maxSummaryTokens?: number;
+    readonly summaryRole: "assistant" | "user" | "system";
+    /** The rung after a failed summarizer; `prune` is read as `pruning-only`. */
+    readonly fallback: "builtin" | "pruning-only" | "prune";
+    /** For a model: what happens to claims that the messages do not hold. */
+    readonly verify: "flag" | "remove" | "off";
+    /** For a model: messages written out, or a request behind the agent's live conversation. */
+    readonly input: "text" | "prefix";
+    /** For a model: seconds for all attempts together. */
+    readonly deadlineSeconds: number;
+    /** For a model: sent with every request, where its provider takes one. */
+    readonly seed?: number;
+  };
+  readonly storage: {
+    readonly kind: "fs" | "memory" | "s3" | "postgres";
+    /** Folder of the archive. */
+    readonly root: string;
+    /** For `s3`: where the archive lies. Credentials come from the SDK's own chain, never from here. */
+    readonly bucket?: string;
+    /** Folder inside the bucket. */
+    readonly prefix?: string;
+    readonly region?: string;
+    /** URL of a server other than AWS. */
+    readonly endpoint?: string;
+    /** Everything is encrypted on the server with this key. */
+    readonly kmsKeyId?: string;
+    /** The bucket stands in the path instead of the host name. */
+    readonly forcePathStyle?: boolean;
+    /** For `postgres`: the schema that holds the tables. The URL comes from the environment, never from here. */
+    readonly schema?: string;
+    /** Whether pruning stops when the archive cannot be written. */
+    readonly onFailure: "stop" | "continue";
+  };
+  readonly redaction: {
+    readonly enabled: boolean;
+    /** Further regular expressions whose matches are taken out. */
+    readonly patterns: readonly string[];
+    /** Also e-mail addresses, telephone numbers, payment cards, bank accounts and US social security numbers. */
+    readonly personal: boolean;
+  };
+  readonly tracing: {
+    /** Events to stderr. */
+    readonly console: boolean;
+    /** Events to this file as well. */
+    readonly jsonl?: string;
+    /** Events to Ariadne's `/ingest` at this URL as well. */
+    readonly ariadne?: string;
+    /** Events as spans and metrics to the OpenTelemetry SDK that the program has registered. */
+    readonly opentelemetry: boolean;
+  };
+  readonly memory: {
+    /** False: no memory file is written by the program. */
+    readonly automaticWrites: boolean;
+  };
+  /** What of a memory is put before a user's message. */
+  readonly memoryRecall: {
+    readonly enabled: boolean;
+    /** Best candidates that are looked at. */
+    readonly maxCandidates: number;
+    /** Items in the text at most. */
+    readonly maxInjected: number;
+    /** Characters of the text, its tags included. */
+    readonly maxChars: number;
+    /** Whether the memory's model puts the candidates in order; the program's order stands otherwise. */
+    readonly rerankWithModel: boolean;
+  };
+  /** When a memory's SESSION.md is written. */
+  readonly sessionMemory: {
+    readonly enabled: boolean;
+    /** Turns, or tool calls, since the last update that make the next one due. */
+    readonly minTurnsBetweenUpdate: number;
+    readonly minToolCallsBetweenUpdate: number;
+    readonly forceRefreshBeforeCompact: boolean;
+    readonly forceRefreshBeforeNewSession: boolean;
+  };
+  readonly models: Readonly<Record<string, ModelOverride>>;
+}
+
+export const defaultConfig: CompactConfig = Object.freeze({
+  policy: Object.freeze({ ...defaultPolicy, strategy: "task_state", onOverflow: "error" }),
+  summarizer: Object.freeze({
+    kind: "builtin",
+    summaryRole: "assistant",
+    fallback: "builtin",
+    verify: "flag",
+    input: "text",
+    deadlineSeconds: 60,
+  }),
+  storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
+  redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]), personal: false }),
+  tracing: Object.freeze({ console: false, opentelemetry: false }),
+  memory: Object.freeze({ automaticWrites: true }),
+  memoryRecall: Object.freeze({
+    enabled: true,
+    maxCandidates: 12,
+    maxInjected: 5,
+    maxChars: 3_500,
+    rerankWithModel: false,
+  }),
+  sessionMemory: Object.freeze({
+    enabled: true,
+    minTurnsBetweenUpdate: 2,
+    minToolCallsBetweenUpdate: 4,
+    forceRefreshBeforeCompact: true,
+    forceRefreshBeforeNewSession: true,
+  }),
+  models: Object.freeze({}),
+});
+
+/** Any part of a configuration; lists are given whole. */
+export type ConfigOverrides<T> = {
+  readonly [K in keyof T]?: T[K] extends readonly unknown[]
+    ? T[K]
+    : T[K] extends object
+      ? ConfigOverrides<T[K]>
+      : T[K];
+};
+
+/** What callers pass: any part of the configuration. */
+export type CompactConfigInput = ConfigOverrides<CompactConfig>;
+
+/** The defaults with the given values laid over them, section by section; `undefined` is no value. */
+export function mergeConfig(input: CompactConfigInput): CompactConfig {
+  return {
+    ...over(defaultConfig, input),
+    policy: mergePolicy(input.policy),
+    summarizer: { ...over(defaultConfig.summarizer, input.summarizer), ...fallbackOf(input) },
+    storage: over(defaultConfig.storage, input.storage),
+    redaction: over(defaultConfig.redaction, input.redaction),
+    tracing: over(defaultConfig.tracing, input.tracing),
+    memory: over(defaultConfig.memory, input.memory),
+    memoryRecall: over(defaultConfig.memoryRecall, input.memoryRecall),
+    sessionMemory: over(defaultConfig.sessionMemory, input.sessionMemory),
+    models: { ...defaultConfig.models, ...input.models } as CompactConfig["models"],
+  };
+}
+
+/** The default policy with the given values laid over it. */
+export function mergePolicy(given: ConfigOverrides<CompactPolicy> | undefined): CompactPolicy {
+  return over(defaultConfig.policy, given);
+}
+
+function over<T extends object>(defaults: T, given: object | undefined): T {
+  const values = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(values) };
+}
+
+/** One word for one thing: configurations of the older wording say `prune`. */
+function fallbackOf(input: CompactConfigInput): Pick<CompactConfig["summarizer"], "fallback"> {
+  const fallback = input.summarizer?.fallback ?? defaultConfig.summarizer.fallback;
+  return { fallback: fallback === "prune" ? "pruning-only" : fallback };
+}

@@ -1,0 +1,471 @@
+import { abortable, abortError, CompactError } from "../errors.ts";
+import { applyEdit, losesText } from "./edit.ts";
+import { editContext } from "./fit.ts";
+import {
+  type Format,
+  type LiveSummary,
+  type Message,
+  markSummaries,
+  nextSummaryVersion,
+  readSummary,
+  summaryOf,
+  wrapSummary,
+} from "./message.ts";
+import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
+import { isPinned, type KeepCounts, partition, type TriggerReason } from "./policy.ts";
+import type {
+  SummarizeOptions,
+  Summarizer,
+  Summary,
+  SummaryAttempt,
+  SummaryCheck,
+  SummaryContext,
+  TokenCount,
+} from "./ports.ts";
+import type { CompactionRequest } from "./usage.ts";
+import { assemble, lacksOpening, placeOf } from "./view.ts";
+
+// Makes a plan happen: edits what is kept, has the rest summarized, puts the new list together, reports it.
+
+/** A summarizer that could not be used, and what was done instead. */
+export interface SummarizerFailure {
+  readonly summarizer: string;
+  readonly error: unknown;
+  /** The next summarizer's name, or `pruning-only`. */
+  readonly fallback: string;
+  /** Its last request to a model, where there was one. */
+  readonly attempt?: SummaryAttempt;
+}
+
+/** What came of a plan. */
+export interface Outcome {
+  readonly messages: readonly Message[];
+  readonly summary: LiveSummary | undefined;
+  /** Tokens of the whole summary message. */
+  readonly summaryTokens: number;
+  /** Tokens of the whole request afterwards, by the same counter as the plan. */
+  readonly tokensAfter: number;
+  /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
+  readonly rungs: readonly string[];
+  readonly summarizer: string | undefined;
+  readonly failures: readonly SummarizerFailure[];
+  /** Every request to a model, in order. */
+  readonly attempts: readonly SummaryAttempt[];
+  /** What the summarizer said of its summary beside the text. */
+  readonly made: Omit<Summary, "text" | "tokens"> | undefined;
+}
+
+export interface ApplyOptions {
+  /** Tried in turn; with none, or when all fail, the result carries no summary. */
+  readonly summarizers: readonly Summarizer[];
+  /** The archive step that holds the originals; named at the end of a summary. */
+  readonly step?: number;
+  /** Called with each attempt of a model that another attempt of the same summarizer follows. */
+  onAttempt?(attempt: SummaryAttempt): void;
+  /** Called with each summarizer that failed, as it happens. */
+  onFailure?(failure: SummarizerFailure): void;
+}
+
+/** Makes a plan happen on the list that it was made for; the result is at or under the plan's budget. */
+export async function applyPlan(
+  request: CompactionRequest,
+  plan: CompactionPlan,
+  options: ApplyOptions,
+): Promise<Outcome> {
+  const writing = startWriting(request, plan, options);
+  const { kept, keptTokens } = writing;
+  const written =
+    plan.summaryTokens > 0
+      ? ((await writeSummary(writing)) ?? previousSummary(writing) ?? bareOpening(writing))
+      : undefined;
+  const summary = written && { ...written.summary, after: placeOf(written.summary, kept) };
+  const summaryTokens = written?.tokens ?? 0;
+  return {
+    messages: assemble(kept, summary, request),
+    summary,
+    summaryTokens,
+    tokensAfter: keptTokens + summaryTokens,
+    rungs: rungsOf(plan, written?.summarizer),
+    summarizer: written?.summarizer,
+    failures: writing.failures,
+    attempts: writing.attempts,
+    made: written?.made,
+  };
+}
+
+/** A summary on its way: what it is made of, what it stands beside, what was tried. */
+interface Writing {
+  readonly request: CompactionRequest;
+  readonly plan: CompactionPlan;
+  readonly options: ApplyOptions;
+  /** The messages that the summary covers, the earlier summary among them. */
+  readonly covered: readonly Message[];
+  readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
+  readonly keptTokens: number;
+  /** Pinned messages are left out: they never reach a summarizer. */
+  readonly context: SummaryContext;
+  /** The version of the summary to be written. */
+  readonly version: number;
+  readonly failures: SummarizerFailure[];
+  readonly attempts: SummaryAttempt[];
+}
+
+interface Written {
+  readonly summary: LiveSummary;
+  readonly tokens: number;
+  /** None for a summary that was there before. */
+  readonly summarizer: string | undefined;
+  readonly made?: Omit<Summary, "text" | "tokens">;
+}
+
+function startWriting(request: CompactionRequest, plan: CompactionPlan, options: ApplyOptions): Writing {
+  const { messages, counter, policy } = request;
+  const kept: { message: Message; pinned: boolean }[] = [];
+  const covered: Message[] = [];
+  for (const [index, message] of messages.entries()) {
+    const entry = plan.entries[index];
+    if (entry?.action === "summarize" || losesText(entry?.edit)) covered.push(message);
+    if (entry?.action === "summarize") continue;
+    const edited = applyEdit(message, entry?.edit, editContext(request));
+    kept.push({ message: edited, pinned: isPinned(message, policy) });
+  }
+  return {
+    request,
+    plan,
+    options,
+    covered,
+    kept,
+    keptTokens: kept.reduce((total, { message }) => total + counter.countMessage(message), plan.fixedTokens),
+    context: {
+      list: messages.filter((message) => !isPinned(message, policy)),
+      kept: kept.filter((entry) => !entry.pinned).map((entry) => entry.message),
+    },
+    version: Math.max(nextSummaryVersion(messages), (request.lastSummaryVersion ?? 0) + 1),
+    failures: [],
+    attempts: [],
+  };
+}
+
+async function writeSummary(writing: Writing): Promise<Written | undefined> {
+  const { options, attempts, failures } = writing;
+  for (const [rung, summarizer] of options.summarizers.entries()) {
+    const before = attempts.length;
+    const outcome = await tryWriting(writing, summarizer);
+    if (outcome.written !== undefined) return outcome.written;
+    if (outcome.error === undefined) continue;
+    const failure: SummarizerFailure = {
+      summarizer: summarizer.name,
+      error: outcome.error,
+      fallback: options.summarizers[rung + 1]?.name ?? "pruning-only",
+      attempt: attempts.slice(before).at(-1),
+    };
+    failures.push(failure);
+    options.onFailure?.(failure);
+  }
+  return undefined;
+}
+
+/** Neither for a deterministic summarizer that has no room for anything: that is no failure. */
+async function tryWriting(
+  writing: Writing,
+  summarizer: Summarizer,
+): Promise<{ readonly written?: Written; readonly error?: unknown }> {
+  try {
+    const written = await summarizeWithin(writing, summarizer);
+    if (written !== undefined) return { written };
+    if (summarizer.deterministic === true) return {};
+    const error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
+      hint: "A summarizer keeps to maxTokens, counted with countText.",
+    });
+    return { error };
+  } catch (error) {
+    if (writing.request.signal?.aborted === true) throw abortError(error);
+    return { error: error ?? new CompactError("SummarizerFailed", `${summarizer.name} failed`) };
+  }
+}
+
+/** FIT-4: how often a model is asked for a shorter text. A deterministic summarizer is asked up to four times. */
+const MAX_SHORTER = 2;
+const MAX_TRIES = 4;
+
+/**
+ * Asks again with less room while the summary is over what is left of the budget: a deterministic summarizer with what
+ * tag and framing took, any other with half, twice at most.
+ */
+async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promise<Written | undefined> {
+  const { plan, covered, version, request, options } = writing;
+  const input = covered.filter((message) => message.meta?.summaryVersion === undefined);
+  const summarizeOptions = optionsFor(writing, summarizer);
+  const ceiling = Math.min(plan.budget, Math.max(plan.tokensAfter, plan.target));
+  const deterministic = summarizer.deterministic === true;
+  let room = plan.summaryTokens;
+  for (let attempt = 0; attempt < (deterministic ? MAX_TRIES : 1 + MAX_SHORTER) && room > 0; attempt += 1) {
+    // A summarizer that never ends must not hold the caller who aborts, nor the calls behind this one.
+    const asked = withPointer(summarizer, input, { ...summarizeOptions, maxTokens: room }, options.step);
+    const made = await abortable(asked, request.signal);
+    // As it reads back from its message, so that a summary is recognised by its text.
+    const text = readSummary(wrapSummary(made.text, version))?.text ?? made.text;
+    const summary: LiveSummary = { version, text };
+    const tokens = summaryCost(summary, writing);
+    const excess = writing.keptTokens + tokens - ceiling;
+    if (excess <= 0 && made.text.trim() !== "") {
+      const { text: _, tokens: __, ...rest } = made;
+      return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
+    }
+    room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : Math.floor(room / 2);
+  }
+  return undefined;
+}
+
+function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOptions, "maxTokens"> {
+  const { request, covered, context, attempts, options } = writing;
+  return {
+    strategy: request.policy.strategy,
+    countText: (text) => request.counter.countText(text),
+    previous: covered.map(summaryOf).findLast((summary) => summary !== undefined)?.text,
+    instruction: request.note,
+    signal: request.signal,
+    live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,
+    context: summarizer.deterministic === true ? context : undefined,
+    onAttempt: (attempt) => {
+      attempts.push(attempt);
+      if (attempt.fallback !== undefined) options.onAttempt?.(attempt);
+    },
+  };
+}
+
+/** With less room than this, a summary says more by its own words than by naming the archive. */
+const MIN_POINTER_ROOM = 240;
+const POINTER = /\n?^Originals: archive steps? [0-9-]{1,20}\.$/m;
+
+/** The summary, ending with the archive steps that hold its sources. */
+async function withPointer(
+  summarizer: Summarizer,
+  messages: readonly Message[],
+  options: SummarizeOptions,
+  step: number | undefined,
+): Promise<Summary> {
+  const { maxTokens, countText = () => 0 } = options;
+  const inner = { ...options, previous: options.previous?.replace(POINTER, "") };
+  if (step === undefined || maxTokens < MIN_POINTER_ROOM) return summarizer.summarize(messages, inner);
+  const pointer = step === 1 ? "Originals: archive step 1." : `Originals: archive steps 1-${step}.`;
+  // One for how the texts join.
+  const room = maxTokens - countText(`\n${pointer}`) - 1;
+  const made = await summarizer.summarize(messages, { ...inner, maxTokens: room });
+  if (made.text === "") return made;
+  const text = `${made.text}\n${pointer}`;
+  return { ...made, text, tokens: countText(text) };
+}
+
+/** Where no summarizer made a new one, the summary that was there stays, if it still fits. */
+function previousSummary(writing: Writing): Written | undefined {
+  return fitting(
+    writing,
+    writing.covered.map(summaryOf).findLast((summary) => summary !== undefined),
+  );
+}
+
+const BARE_OPENING = "Earlier messages were removed without a summary.";
+
+/** Where there is no summary, a provider that wants the user first still gets a message to begin with. */
+function bareOpening(writing: Writing): Written | undefined {
+  if (!lacksOpening(writing.kept, writing.request)) return undefined;
+  return fitting(writing, { version: writing.version, text: BARE_OPENING });
+}
+
+function fitting(writing: Writing, summary: LiveSummary | undefined): Written | undefined {
+  if (summary === undefined) return undefined;
+  const tokens = summaryCost(summary, writing);
+  const fits = writing.keptTokens + tokens <= writing.plan.budget;
+  return fits ? { summary, tokens, summarizer: undefined } : undefined;
+}
+
+function summaryCost(summary: LiveSummary, { kept, request }: Writing): number {
+  const placed = assemble(kept, summary, request);
+  const message = placed.find((candidate) => candidate.meta?.summaryVersion === summary.version);
+  return message === undefined ? 0 : request.counter.countMessage(message);
+}
+
+function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[] {
+  const rungs: string[] = [];
+  if (plan.entries.some((entry) => entry.action === "clear")) rungs.push("clear");
+  if (plan.entries.some((entry) => entry.action === "elide")) rungs.push("elide");
+  if (plan.summaryTokens > 0) rungs.push(summarizer === undefined ? "pruning-only" : `summary:${summarizer}`);
+  return rungs;
+}
+
+// ---- the report
+
+export interface LayerSize {
+  readonly messages: number;
+  readonly tokens: number;
+}
+
+export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remainder";
+
+/** Before: the partition (no `summary`). After: what is left of each layer, with the summary. */
+export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
+
+export interface ArchiveReceipt {
+  readonly location: string;
+  readonly step: number;
+  /** One id per archived message, in the order of the list. */
+  readonly ids: readonly string[];
+}
+
+/** What a compaction did, or why there was none. */
+export interface CompactionReport {
+  readonly compacted: boolean;
+  readonly reason: TriggerReason;
+  readonly format: Format | undefined;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** How far `tokensAfter` may be off. */
+  readonly range: TokenCount;
+  readonly messagesBefore: number;
+  readonly messagesAfter: number;
+  readonly layers: { readonly before: LayerSizes; readonly after: LayerSizes };
+  /** Messages that left the list; kept ones whose tool output was cleared; kept ones that were cut. */
+  readonly prunedCount: number;
+  readonly clearedCount: number;
+  readonly elidedCount: number;
+  /** Kept messages whose signed reasoning had to go, because the model binds it to an unchanged prefix. */
+  readonly reasoningDropped: number;
+  /** What is left of the user's latest message; undefined where nothing was done, or there is none. */
+  readonly newestAsk: AskFate | undefined;
+  readonly summaryVersion: number | undefined;
+  readonly summaryTokens: number;
+  /** The summarizer that wrote the summary. */
+  readonly summarizer: string | undefined;
+  /** Summarizers that failed, and what was done instead. */
+  readonly failures: readonly SummarizerFailure[];
+  /** Every request to a model, in order: how it ended, what it took. */
+  readonly attempts: readonly SummaryAttempt[];
+  /** Share of what was summarized that the summarizer read, 0 to 1; undefined where it does not say. */
+  readonly coverage: number | undefined;
+  /** What the check of a model's text against its source found. */
+  readonly check: SummaryCheck | undefined;
+  /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
+  readonly rungs: readonly string[];
+  readonly archive: ArchiveReceipt | undefined;
+  /** Milliseconds, by the clock that was given. */
+  readonly elapsedMs: number;
+  readonly plan: CompactionPlan | undefined;
+}
+
+/** The new list and what happened to it. */
+export interface CompactionResult<T = unknown> {
+  /** Kept messages are the caller's own objects; the very same array when nothing was done. */
+  readonly messages: T[];
+  /** Text of the summary in the list, without its tag. */
+  readonly summary: string | undefined;
+  readonly report: CompactionReport;
+}
+
+/** Sizes by layer of the planned messages, by what they cost before or after. */
+function layerSizes(
+  entries: readonly PlannedMessage[],
+  cost: (entry: PlannedMessage) => number | undefined,
+  summary: LayerSize = { messages: 0, tokens: 0 },
+): LayerSizes {
+  const none = (): { messages: number; tokens: number } => ({ messages: 0, tokens: 0 });
+  const sizes = { pinned: none(), summary, recent: none(), toolPairs: none(), remainder: none() };
+  for (const entry of entries) {
+    const tokens = cost(entry);
+    if (tokens === undefined) continue;
+    sizes[entry.layer].messages += 1;
+    sizes[entry.layer].tokens += tokens;
+  }
+  return sizes;
+}
+
+/** Reports a compaction that was applied. */
+export function reportOf(
+  { reason, format, counter }: CompactionRequest,
+  plan: CompactionPlan,
+  outcome: Outcome,
+  { archive, elapsedMs }: Pick<CompactionReport, "archive" | "elapsedMs">,
+): CompactionReport {
+  const count = (action: PlannedMessage["action"]): number =>
+    plan.entries.filter((entry) => entry.action === action).length;
+  const summary = { messages: outcome.summary === undefined ? 0 : 1, tokens: outcome.summaryTokens };
+  const after = (entry: PlannedMessage): number | undefined =>
+    entry.action === "summarize" ? undefined : entry.tokensAfter;
+  return {
+    compacted: true,
+    reason,
+    format,
+    tokensBefore: plan.tokensBefore,
+    tokensAfter: outcome.tokensAfter,
+    range: counter.range(outcome.tokensAfter),
+    messagesBefore: plan.entries.length,
+    messagesAfter: outcome.messages.length,
+    layers: {
+      before: layerSizes(plan.entries, (entry) => entry.tokens),
+      after: layerSizes(plan.entries, after, summary),
+    },
+    prunedCount: count("summarize"),
+    clearedCount: count("clear"),
+    elidedCount: count("elide"),
+    reasoningDropped: plan.entries.filter((entry) => entry.edit?.stripReasoning === true).length,
+    newestAsk: plan.newestAsk?.fate,
+    summaryVersion: outcome.summary?.version,
+    summaryTokens: outcome.summaryTokens,
+    summarizer: outcome.summarizer,
+    failures: outcome.failures,
+    attempts: outcome.attempts,
+    coverage: outcome.made?.coverage,
+    check: outcome.made?.check,
+    rungs: outcome.rungs,
+    archive,
+    elapsedMs,
+    plan,
+  };
+}
+
+const NOTHING: LayerSizes = layerSizes([], () => undefined);
+
+/** Reports that nothing was done. */
+export function unchangedReport(
+  reason: TriggerReason,
+  format: Format | undefined,
+  range: TokenCount,
+  { messages, elapsedMs }: { readonly messages: number; readonly elapsedMs: number },
+): CompactionReport {
+  return {
+    compacted: false,
+    reason,
+    format,
+    tokensBefore: range.tokens,
+    tokensAfter: range.tokens,
+    range,
+    messagesBefore: messages,
+    messagesAfter: messages,
+    layers: { before: NOTHING, after: NOTHING },
+    prunedCount: 0,
+    clearedCount: 0,
+    elidedCount: 0,
+    reasoningDropped: 0,
+    newestAsk: undefined,
+    summaryVersion: undefined,
+    summaryTokens: 0,
+    summarizer: undefined,
+    failures: [],
+    attempts: [],
+    coverage: undefined,
+    check: undefined,
+    rungs: [],
+    archive: undefined,
+    elapsedMs,
+    plan: undefined,
+  };
+}
+
+/** The layer of each message; a summary of ours is its own layer. */
+export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
+  const marked = markSummaries(messages);
+  const { layers } = partition(marked, keep);
+  return marked.map((message, index) =>
+    message.meta?.summaryVersion === undefined ? (layers[index] ?? "remainder") : "summary",
+  );
+}

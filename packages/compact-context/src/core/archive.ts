@@ -1,0 +1,670 @@
+import { CompactError, hasCode } from "../errors.ts";
+import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
+import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
+
+// What the archive holds of a session, and how: one folder per session, a transcript and a summary per compaction,
+// events, one line per message with a checksum. Everything written has its secrets removed first.
+
+// ---- names
+
+const READABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$/;
+const WINDOWS_RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
+
+/**
+ * The folder name of a session: one safe storage key segment, different for different ids also where the file
+ * system ignores case or folds Unicode. A plain lower-case id is its own name; an id with capitals gets `~` and
+ * which of its characters are capitals in base 36; any other a shortened form, `~` and 160 bits of its SHA-256.
+ * Throws `InvalidArgument` for what is no string or empty.
+ */
+export function sessionKey(sessionId: string): string {
+  if (typeof sessionId !== "string" || sessionId === "") {
+    throw new CompactError("InvalidArgument", "the session id must be a string that is not empty", {
+      hint: "Pass one id for each conversation, such as a UUID.",
+    });
+  }
+  const readable = READABLE.test(sessionId) && !sessionId.endsWith(".") && !WINDOWS_RESERVED.test(sessionId);
+  if (!readable) return hashedName(sessionId);
+  const capitals = capitalsOf(sessionId);
+  return capitals === 0n ? sessionId : `${sessionId}~${capitals.toString(36)}`;
+}
+
+function capitalsOf(text: string): bigint {
+  let bits = 0n;
+  for (let index = 0; index < text.length; index++) {
+    if (/[A-Z]/.test(text.charAt(index))) bits |= 1n << BigInt(index);
+  }
+  return bits;
+}
+
+function hashedName(sessionId: string): string {
+  const shown = sessionId
+    .slice(0, 40)
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  // JSON escapes lone surrogates, which UTF-8 would make equal to one another.
+  return `${shown || "session"}~${sha256Hex(JSON.stringify(sessionId)).slice(0, 40)}`;
+}
+
+const TRANSCRIPT = /^transcript-pre-compact-(\d{3,})\.jsonl$/;
+
+/** The keys of one session's files, below its folder `session` (a `sessionKey`). */
+export const archiveFiles: {
+  transcript(session: string, step: number): string;
+  summary(session: string, step: number): string;
+  events(session: string): string;
+  /** Holds the id of a session whose folder has another name. */
+  name(session: string): string;
+} = {
+  transcript: (session, step) => `${session}/transcript-pre-compact-${stepName(step)}.jsonl`,
+  summary: (session, step) => `${session}/summary-${stepName(step)}.json`,
+  events: (session) => `${session}/events.jsonl`,
+  name: (session) => `${session}/session.json`,
+};
+
+/** The session folder and step of a transcript's key; nothing for other keys. */
+export function readTranscriptKey(key: string): { session: string; step: number } | undefined {
+  const [session = "", name = "", ...rest] = key.split("/");
+  const step = TRANSCRIPT.exec(name)?.[1];
+  return step === undefined || rest.length > 0 ? undefined : { session, step: Number(step) };
+}
+
+function stepName(step: number): string {
+  if (Number.isSafeInteger(step) && step >= 0) return String(step).padStart(3, "0");
+  throw new CompactError("InvalidArgument", `the step must be a whole number from 0, not ${step}`, {
+    hint: "Number the compactions of a session 1, 2, 3, …",
+  });
+}
+
+// ---- one line per message
+
+type Redact = Pick<Redaction, "redactText" | "redactValue">;
+
+/** A message as it was before the prompt lost it, secrets removed. */
+export interface ArchivedMessage {
+  /** What stubs and summaries point with; equal content in a session has the same. */
+  readonly archiveId: string;
+  /** Place in its transcript, from 1. */
+  readonly n: number;
+  readonly message: Message;
+  /** True when a secret was removed: the text differs from the original there. */
+  readonly redacted: boolean;
+  /** Why something is missing, such as a native object nested too deep; absent when all is there. */
+  readonly leftOut?: string;
+}
+
+/** Everything of a line but its checksum, in the order in which it is written. */
+interface LineContent {
+  readonly n: number;
+  readonly of: number;
+  readonly id: string;
+  readonly hash: string;
+  readonly role: Role;
+  readonly redacted?: true;
+  readonly left_out?: string;
+  readonly message: { readonly parts: readonly Part[]; readonly meta?: MessageMeta };
+  readonly native?: unknown;
+  readonly format?: Format;
+}
+
+// JSON.stringify overflows the stack at about 4,100 levels on an empty stack: this leaves room for a full one.
+const MAX_DEPTH = 400;
+const ID_LENGTH = 10;
+const CHECKSUM = /,"c":"([0-9a-f]{8})"\}$/;
+
+/** Ten characters of base 36 made from role and content: the same wherever and whenever it is computed. */
+export function archiveId(message: Message): string {
+  return hashOf(message).padStart(ID_LENGTH, "0").slice(-ID_LENGTH);
+}
+
+/** One line of a transcript, newline included; `n` of `of`, both from 1. Throws `InvalidArgument` for parts that are no JSON. */
+export function archiveLine(message: Message, n: number, of: number, redactor: Redact): string {
+  const { parts, meta, native, format } = message;
+  const neutral = { parts, meta };
+  const body = jsonOfParts(neutral, n, redactor);
+  const whole = jsonOfNative(native, redactor);
+  const leftOut = [body.leftOut, whole.leftOut].filter((reason) => reason !== undefined).join("; ");
+  const head = {
+    n,
+    of,
+    id: message.id,
+    hash: archiveId(message),
+    role: message.role,
+    redacted: body.redacted || whole.redacted ? true : undefined,
+    left_out: leftOut === "" ? undefined : leftOut,
+  };
+  const nativeJson = whole.json === undefined ? "" : `,"native":${whole.json}`;
+  const formatJson = format === undefined ? "" : `,"format":${JSON.stringify(format)}`;
+  const unsigned = `${JSON.stringify(head).slice(0, -1)},"message":${body.json}${nativeJson}${formatJson}`;
+  return `${unsigned},"c":"${crc32Hex(unsigned)}"}\n`;
+}
+
+/** The message of a line and how many its transcript has; otherwise a sentence that says what is wrong with it. */
+export function readArchiveLine(line: string): { archived: ArchivedMessage; of: number } | string {
+  const checksum = CHECKSUM.exec(line);
+  if (checksum === null) return "the line has no checksum: it was cut or written by something else";
+  if (crc32Hex(line.slice(0, checksum.index)) !== checksum[1]) return "the line does not match its checksum";
+  try {
+    const content = JSON.parse(line) as LineContent;
+    return { archived: fromContent(content), of: content.of };
+  } catch {
+    return "the line is no JSON";
+  }
+}
+
+function fromContent(content: LineContent): ArchivedMessage {
+  const { n, id, hash, role, redacted = false, left_out, message, native, format } = content;
+  const { parts, meta } = message;
+  return {
+    archiveId: hash,
+    n,
+    redacted,
+    leftOut: left_out,
+    message: { id, role, parts, meta, native, format },
+  };
+}
+
+interface Encoded {
+  readonly json: string | undefined;
+  readonly redacted: boolean;
+  readonly leftOut?: string;
+}
+
+function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redact): Encoded {
+  const deep = isTooDeep(neutral);
+  try {
+    const safe = deep ? redactor.redactValue(neutral, MAX_DEPTH) : redactor.redactValue(neutral);
+    const json = JSON.stringify(safe);
+    const redacted = safe !== neutral;
+    return deep ? { json, redacted, leftOut: `values deeper than ${MAX_DEPTH} levels` } : { json, redacted };
+  } catch (cause) {
+    throw new CompactError("InvalidArgument", "a message cannot be archived: its parts are no JSON", {
+      place: `messages[${n - 1}]`,
+      hint: "Tool call arguments must be JSON text or plain JSON values: no BigInt, no throwing getter.",
+      cause,
+    });
+  }
+}
+
+/** The native object is the caller's own and may be anything: what is no JSON is left out, and the line says so. */
+function jsonOfNative(native: unknown, redactor: Redact): Encoded {
+  if (native === undefined) return { json: undefined, redacted: false };
+  const without = (reason: string): Encoded => ({
+    json: undefined,
+    redacted: false,
+    leftOut: `native: ${reason}`,
+  });
+  try {
+    if (isTooDeep(native)) return without(`nested deeper than ${MAX_DEPTH} levels`);
+    const safe = redactor.redactValue(native);
+    return { json: JSON.stringify(safe), redacted: safe !== native };
+  } catch {
+    return without("no JSON");
+  }
+}
+
+/** A value inside itself counts as too deep. */
+function isTooDeep(value: unknown): boolean {
+  const open: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next.value !== "object" || next.value === null || ArrayBuffer.isView(next.value)) continue;
+    if (next.depth > MAX_DEPTH) return true;
+    for (const inner of Object.values(next.value)) open.push({ value: inner, depth: next.depth + 1 });
+  }
+  return false;
+}
+
+function hashOf(message: Message): string {
+  try {
+    return contentHash(message);
+  } catch {
+    // Arguments that are too deep or no JSON: the message is then told by its id.
+    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
+  }
+}
+
+// ---- reading a transcript
+
+/** A line of a stored value, from 1; `torn` where the value ends without a newline. */
+export interface StoredLine {
+  readonly line: number;
+  readonly text: string;
+  readonly torn: boolean;
+}
+
+/** The lines of a value that comes in pieces; a reader that stops early lets go of the value. */
+export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<StoredLine> {
+  let open: string[] = [];
+  let line = 1;
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let end = piece.indexOf("\n"); end >= 0; end = piece.indexOf("\n", from)) {
+      const tail = piece.slice(from, end);
+      yield { line, text: open.length === 0 ? tail : open.join("") + tail, torn: false };
+      open = [];
+      line += 1;
+      from = end + 1;
+    }
+    if (from < piece.length) open.push(piece.slice(from));
+  }
+  if (open.length > 0) yield { line, text: open.join(""), torn: true };
+}
+
+/** A line that cannot be trusted; nothing is skipped silently. */
+export interface ArchiveProblem {
+  /** From 1. */
+  readonly line: number;
+  readonly problem: string;
+}
+
+/** What a reader meets, in the order of the file; told apart by `problem`. */
+export type ArchiveEntry = ArchivedMessage | ArchiveProblem;
+
+export interface ArchivedTranscript {
+  readonly messages: readonly ArchivedMessage[];
+  readonly problems: readonly ArchiveProblem[];
+}
+
+/** The messages of a transcript file and what is wrong with it: damaged, missing and cut-off lines, each with its number. */
+export function readTranscriptText(text: string): ArchivedTranscript {
+  const reading = createReading();
+  const lines = text.split("\n");
+  const torn = lines.pop() ?? "";
+  const entries = lines.flatMap((line) => reading.take(line, false));
+  if (torn !== "") entries.push(...reading.take(torn, true));
+  return sorted([...entries, ...reading.end()]);
+}
+
+/** The same of a file that comes in pieces, a line at a time. */
+export async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry> {
+  const reading = createReading();
+  for await (const { text, torn } of linesOf(pieces)) yield* reading.take(text, torn);
+  yield* reading.end();
+}
+
+/** Everything that a reader meets, messages and problems apart. */
+export async function collectTranscript(entries: AsyncIterable<ArchiveEntry>): Promise<ArchivedTranscript> {
+  const all: ArchiveEntry[] = [];
+  for await (const entry of entries) all.push(entry);
+  return sorted(all);
+}
+
+/** `NotFound` for a transcript that is not there, naming those that are. */
+export function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
+  return new CompactError(
+    "NotFound",
+    `session ${JSON.stringify(sessionId)} has no transcript of step ${step}`,
+    {
+      hint:
+        steps.length === 0
+          ? "Nothing of this session is in the archive: look at the ids of the sessions that are."
+          : `There are transcripts of the steps ${steps.join(", ")}.`,
+    },
+  );
+}
+
+/** Reads a transcript line by line: whoever has the lines hands them over. */
+export interface Reading {
+  /** What the next line holds; `torn` when the file ends without a newline behind it. */
+  take(text: string, torn: boolean): ArchiveEntry[];
+  /** What should have followed. */
+  end(): ArchiveProblem[];
+  /** How many messages the lines so far say there are; 0 where none could be read. */
+  stated(): number;
+}
+
+export function createReading(): Reading {
+  let line = 0;
+  let expected = 1;
+  let total: number | undefined;
+  let torn = false;
+  return {
+    take(text, isTorn) {
+      line += 1;
+      torn = isTorn;
+      const read = isTorn ? "the last line was cut off" : readArchiveLine(text);
+      if (typeof read === "string") {
+        expected += 1;
+        return [{ line, problem: read }];
+      }
+      const { archived, of } = read;
+      const gap = { line, problem: `message ${archived.n} follows where ${expected} should` };
+      const entries = archived.n === expected ? [archived] : [gap, archived];
+      expected = archived.n + 1;
+      total = of;
+      return entries;
+    },
+    end() {
+      const behind = torn ? line : line + 1;
+      if (total === undefined) {
+        return !torn && expected === 1 ? [{ line: behind, problem: "the file is empty" }] : [];
+      }
+      const missing = `messages ${expected} to ${total} are missing`;
+      return expected <= total ? [{ line: behind, problem: missing }] : [];
+    },
+    stated: () => total ?? 0,
+  };
+}
+
+function sorted(entries: readonly ArchiveEntry[]): ArchivedTranscript {
+  const isProblem = (entry: ArchiveEntry): entry is ArchiveProblem => "problem" in entry;
+  const messages = entries.filter((entry): entry is ArchivedMessage => !isProblem(entry));
+  return { messages, problems: entries.filter(isProblem) };
+}
+
+// ---- the archive of a driver
+
+export interface SavedTranscript {
+  /** Where it is, for people: folder and file, or URL. */
+  readonly location: string;
+  /** The step it was saved under: the one asked for, or the next that was free of another transcript. */
+  readonly step: number;
+  /** One archive id per message, in order. */
+  readonly ids: readonly string[];
+}
+
+/** Append-only originals of many sessions. */
+export interface ArchiveStore {
+  readonly location: string;
+  /** Whole and durable when it resolves; saving the same messages again changes nothing. */
+  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
+  saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
+  appendEvent(sessionId: string, event: CompactEvent): Promise<void>;
+  /** The lines of `events.jsonl` as they were written; a last one that was cut short is left out. */
+  streamEvents(sessionId: string): AsyncIterable<string>;
+  /** What `saveSummary` was given, secrets removed; undefined where there is none that can be read. */
+  readSummary(sessionId: string, step: number): Promise<object | undefined>;
+  /** The ids of all sessions with a transcript, sorted. */
+  sessions(): Promise<string[]>;
+  /** The steps that have a transcript, ascending. */
+  steps(sessionId: string): Promise<number[]>;
+  /** Its messages and what is wrong with it, a line at a time; rejects with `NotFound` where there is none. */
+  streamTranscript(sessionId: string, step: number): AsyncIterable<ArchiveEntry>;
+  /** The same at once. */
+  readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
+}
+
+/** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
+export function createArchiveStore(driver: StorageDriver, redact: Redact): ArchiveStore {
+  const place = (key: string): string => `${driver.location}/${key}`;
+
+  const steps = async (sessionId: string): Promise<number[]> => {
+    const keys = await driver.list(`${sessionKey(sessionId)}/`);
+    const found = keys.map((key) => readTranscriptKey(key)?.step).filter((step) => step !== undefined);
+    return found.sort((one, other) => one - other);
+  };
+  const streamTranscript = async function* (sessionId: string, step: number): AsyncGenerator<ArchiveEntry> {
+    const pieces = await begun(driver.stream(archiveFiles.transcript(sessionKey(sessionId), step)));
+    const known = pieces.isEmpty ? await steps(sessionId) : [step];
+    if (!known.includes(step)) throw noTranscript(sessionId, step, known);
+    yield* readTranscriptPieces(pieces.all);
+  };
+
+  return {
+    sessions: () => sessions(driver),
+    steps,
+    streamTranscript,
+    readTranscript: (sessionId, step) => collectTranscript(streamTranscript(sessionId, step)),
+    location: driver.location,
+    saveTranscript: (sessionId, step, messages) =>
+      saveTranscript(driver, redact, { sessionId, step, messages }),
+    async saveSummary(sessionId, step, record) {
+      const key = archiveFiles.summary(sessionKey(sessionId), step);
+      await driver.put(key, `${JSON.stringify(redact.redactValue(record), undefined, 2)}\n`);
+      return { location: place(key) };
+    },
+    async appendEvent(sessionId, event) {
+      const safe = redact.redactValue({ properties: event.properties, payload: event.payload });
+      const line = eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
+      await driver.append(archiveFiles.events(sessionKey(sessionId)), line);
+    },
+    async *streamEvents(sessionId) {
+      const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
+      for await (const { text, torn } of linesOf(pieces)) if (!torn) yield text;
+    },
+    readSummary: (sessionId, step) => readRecord(driver, archiveFiles.summary(sessionKey(sessionId), step)),
+  };
+}
+
+async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
+  const stored = await driver.get(key);
+  try {
+    const value: unknown = JSON.parse(stored?.value ?? "null");
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface TranscriptToSave {
+  readonly sessionId: string;
+  readonly step: number;
+  readonly messages: readonly Message[];
+}
+
+async function saveTranscript(
+  driver: StorageDriver,
+  redact: Redact,
+  { sessionId, step, messages }: TranscriptToSave,
+): Promise<SavedTranscript> {
+  const session = sessionKey(sessionId);
+  const ids = messages.map(archiveId);
+  if (session !== sessionId) await saveName(driver, session, sessionId);
+  for (let free = step; ; free++) {
+    const key = archiveFiles.transcript(session, free);
+    const ifVersion = (await versionOf(driver, key)) ?? null;
+    const stored = readTranscriptPieces(driver.stream(key));
+    const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
+    const write = () => putInChunks(driver, key, lines(messages, redact), ifVersion);
+    if (overlap === "extends" && !(await unlessOvertaken(write))) {
+      // Another worker saved this step meanwhile: look at what it saved.
+      free -= 1;
+    } else if (overlap !== "differs") {
+      return { location: `${driver.location}/${key}`, step: free, ids };
+    }
+  }
+}
+
+function* lines(messages: readonly Message[], redact: Redact): Generator<string> {
+  for (const [index, message] of messages.entries()) {
+    yield archiveLine(message, index + 1, messages.length, redact);
+  }
+}
+
+/**
+ * A retry after a crash, or another worker, finds a transcript where it wants to write. One that holds all our
+ * messages is done; one that ours begin with may be replaced, for nothing is lost; any other is left alone.
+ */
+async function compare(
+  stored: AsyncIterable<ArchiveEntry>,
+  messages: readonly Message[],
+  ids: readonly string[],
+): Promise<"holds" | "extends" | "differs"> {
+  let index = 0;
+  for await (const entry of stored) {
+    if ("problem" in entry) {
+      if (messages.length > 0) return "differs";
+      continue;
+    }
+    const isOurs = entry.archiveId === ids[index] && entry.message.id === messages[index]?.id;
+    if (index < messages.length && !isOurs) return "differs";
+    index += 1;
+  }
+  return index >= messages.length ? "holds" : "extends";
+}
+
+/** Waits for the first piece: only a value that is there has one, unless it is empty. */
+async function begun(
+  pieces: AsyncIterable<string>,
+): Promise<{ readonly isEmpty: boolean; readonly all: AsyncIterable<string> }> {
+  const rest = pieces[Symbol.asyncIterator]();
+  const first = await rest.next();
+  return { isEmpty: first.done === true, all: all() };
+
+  async function* all(): AsyncGenerator<string> {
+    if (first.done === true) return;
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+}
+
+async function saveName(driver: StorageDriver, session: string, sessionId: string): Promise<void> {
+  const text = `${JSON.stringify({ session_id: sessionId })}\n`;
+  await unlessOvertaken(() => driver.put(archiveFiles.name(session), text, { ifVersion: null }));
+}
+
+async function sessions(driver: StorageDriver): Promise<string[]> {
+  const keys = await driver.list("");
+  const folders = new Set(
+    keys.map((key) => readTranscriptKey(key)?.session).filter((name) => name !== undefined),
+  );
+  const ids = await Promise.all([...folders].map((folder) => readSessionId(driver, folder)));
+  return ids.sort();
+}
+
+/** The id behind a folder name: the name itself, unless a file in it says otherwise and is right. */
+export async function readSessionId(driver: StorageDriver, folder: string): Promise<string> {
+  const stored = await driver.get(archiveFiles.name(folder));
+  if (stored === undefined) return folder;
+  try {
+    const { session_id } = JSON.parse(stored.value) as { session_id: string };
+    return sessionKey(session_id) === folder ? session_id : folder;
+  } catch {
+    return folder;
+  }
+}
+
+/** An event on one line, in snake_case, newline included. JSON escapes line ends, so no content can forge a second record. */
+export function eventLine(event: CompactEvent): string {
+  const record = {
+    version: event.version,
+    name: event.name,
+    session_id: event.sessionId,
+    trace_id: event.host?.traceId,
+    span_id: event.host?.spanId,
+    started_at: event.startedAt,
+    ended_at: event.endedAt,
+    status: event.status,
+    properties: event.properties,
+    payload: event.payload,
+  };
+  return `${JSON.stringify(record)}\n`;
+}
+
+/** The driver's own way of writing pieces, or `put` of all of them joined. */
+export async function putInChunks(
+  driver: StorageDriver,
+  key: string,
+  chunks: Iterable<string>,
+  ifVersion: string | null,
+): Promise<void> {
+  if (driver.putChunks !== undefined) await driver.putChunks(key, chunks, { ifVersion });
+  else await driver.put(key, [...chunks].join(""), { ifVersion });
+}
+
+/** The version of a stored value; nothing where there is none. */
+export async function versionOf(driver: StorageDriver, key: string): Promise<string | undefined> {
+  return driver.version === undefined ? (await driver.get(key))?.version : driver.version(key);
+}
+
+/** The error of a put whose `ifVersion` no longer holds. */
+export function conflict(key: string): CompactError {
+  return new CompactError("Conflict", "the stored value was changed by somebody else", {
+    place: key,
+    hint: "Read it again and redo the change on what is there now.",
+  });
+}
+
+/** False where another writer was quicker; any other failure of the write goes on. */
+export async function unlessOvertaken(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (hasCode(error, "Conflict")) return false;
+    throw error;
+  }
+}
+
+// ---- checksums
+
+const POLYNOMIAL = 0xedb88320;
+const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
+  return value;
+});
+
+/** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text, eight hex digits: finds damage, proves no origin. */
+export function crc32Hex(text: string): string {
+  let value = 0xffffffff;
+  for (const byte of new TextEncoder().encode(text)) {
+    value = (value >>> 8) ^ (TABLE[(value ^ byte) & 0xff] ?? 0);
+  }
+  return ((value ^ 0xffffffff) >>> 0).toString(16).padStart(8, "0");
+}
+
+const CONSTANTS = fractions(64, 1 / 3);
+const START = fractions(8, 1 / 2);
+
+/** SHA-256 (FIPS 180-4) of UTF-8 text in lower-case hex; for short text, where no Node builtin may be used. */
+export function sha256Hex(text: string): string {
+  const state = Uint32Array.from(START);
+  const bytes = padded(new TextEncoder().encode(text));
+  const view = new DataView(bytes.buffer);
+  for (let offset = 0; offset < bytes.length; offset += 64) mixBlock(state, view, offset);
+  return Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
+}
+
+/** The first 32 bits of the fractional parts of roots of the first primes: where the standard takes its constants from. */
+function fractions(count: number, power: number): Uint32Array {
+  const words: number[] = [];
+  for (let candidate = 2; words.length < count; candidate++) {
+    let divisor = 2;
+    while (divisor * divisor <= candidate && candidate % divisor !== 0) divisor++;
+    if (divisor * divisor > candidate) words.push(((candidate ** power % 1) * 2 ** 32) | 0);
+  }
+  return Uint32Array.from(words);
+}
+
+function padded(bytes: Uint8Array): Uint8Array {
+  const result = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
+  result.set(bytes);
+  result[bytes.length] = 0x80;
+  new DataView(result.buffer).setUint32(result.length - 4, bytes.length * 8);
+  return result;
+}
+
+function mixBlock(state: Uint32Array, view: DataView, offset: number): void {
+  const schedule = new Uint32Array(64);
+  const word = (index: number): number => schedule[index] ?? 0;
+  for (let t = 0; t < 64; t++) {
+    schedule[t] =
+      t < 16
+        ? view.getUint32(offset + t * 4)
+        : word(t - 16) + small(word(t - 15), 7, 18, 3) + word(t - 7) + small(word(t - 2), 17, 19, 10);
+  }
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
+  for (let t = 0; t < 64; t++) {
+    const choice = (e & f) ^ (~e & g);
+    const first = (h + big(e, 6, 11, 25) + choice + (CONSTANTS[t] ?? 0) + word(t)) | 0;
+    const majority = (a & b) ^ (a & c) ^ (b & c);
+    const second = (big(a, 2, 13, 22) + majority) | 0;
+    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
+  }
+  [a, b, c, d, e, f, g, h].forEach((value, index) => {
+    state[index] = (state[index] ?? 0) + value;
+  });
+}
+
+function rotated(value: number, bits: number): number {
+  return (value >>> bits) | (value << (32 - bits));
+}
+
+function small(value: number, one: number, two: number, shift: number): number {
+  return rotated(value, one) ^ rotated(value, two) ^ (value >>> shift);
+}
+
+function big(value: number, one: number, two: number, three: number): number {
+  return rotated(value, one) ^ rotated(value, two) ^ rotated(value, three);
+}

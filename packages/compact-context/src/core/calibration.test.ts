@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  afterCompaction,
+  type Calibration,
+  calibrated,
+  emptyCalibration,
+  observeUsage,
+  runningRatio,
+} from "./usage.ts";
+
+const counterId = "cl100k_base*1.26";
+
+/** A session whose true count is `hidden + ratio * estimate`, observed at each of the estimates. */
+function observeAll(estimates: readonly number[], ratio: number, hidden = 0): Calibration {
+  return estimates.reduce(
+    (calibration, estimated) =>
+      observeUsage(calibration, { estimated, reported: Math.round(hidden + ratio * estimated), counterId }),
+    emptyCalibration(),
+  );
+}
+
+const steps = (count: number, size: number): number[] =>
+  Array.from({ length: count }, (_, index) => (index + 1) * size);
+
+describe("calibration", () => {
+  it("changes nothing before anything was reported", () => {
+    expect(calibrated(12_345, emptyCalibration())).toBe(12_345);
+    expect(runningRatio(emptyCalibration())).toBe(1);
+  });
+
+  it("TOK-7 gives back what was reported for the same messages", () => {
+    const calibration = observeUsage(emptyCalibration(), { reported: 31_000, estimated: 12_000, counterId });
+    expect(calibrated(12_000, calibration, counterId)).toBe(31_000);
+    expect(calibrated(12_500, calibration, counterId)).toBe(31_500);
+  });
+
+  it("TOK-7 foresees the next report within 5 % after a few calls, for any ratio and hidden prompt", () => {
+    const ratio = fc.double({ min: 0.75, max: 1.6, noNaN: true });
+    fc.assert(
+      fc.property(
+        ratio,
+        fc.nat(40_000),
+        fc.array(fc.integer({ min: 50, max: 2_000 }), { minLength: 8, maxLength: 40 }),
+        (scale, hidden, growth) => {
+          let estimated = 10_000;
+          let calibration = observeUsage(emptyCalibration(), {
+            estimated,
+            reported: hidden + scale * estimated,
+            counterId,
+          });
+          for (const more of growth) {
+            estimated += more;
+            const truth = hidden + scale * estimated;
+            expect(Math.abs(calibrated(estimated, calibration) / truth - 1)).toBeLessThan(0.07);
+            calibration = observeUsage(calibration, { estimated, reported: truth, counterId });
+          }
+          const next = calibrated(estimated + 1_000, calibration);
+          expect(Math.abs(next / (hidden + scale * (estimated + 1_000)) - 1)).toBeLessThan(0.05);
+        },
+      ),
+    );
+  });
+
+  it("learns the ratio from growth, not from what was hidden all along", () => {
+    expect(runningRatio(observeAll(steps(40, 2_000), 1.3, 50_000))).toBeCloseTo(1.3, 1);
+    expect(runningRatio(observeAll([20_000], 3))).toBe(1);
+  });
+
+  it("keeps the ratio between 0.5 and 2", () => {
+    expect(runningRatio(observeAll(steps(60, 5_000), 4.5))).toBe(2);
+    expect(runningRatio(observeAll(steps(60, 5_000), 0.25))).toBe(0.5);
+  });
+
+  it("does not learn from growth that is none, but anchors on it", () => {
+    const before = observeAll(steps(20, 1_000), 1.1);
+    const dropped = observeUsage(before, { estimated: 25_000, reported: 9_000, counterId });
+    expect(runningRatio(dropped)).toBe(runningRatio(before));
+    expect(calibrated(25_000, dropped)).toBe(9_000);
+    const cut = observeUsage(before, { estimated: 5_000, reported: 6_000, counterId });
+    expect(runningRatio(cut)).toBe(runningRatio(before));
+  });
+
+  it("starts anew with another counter, and leaves that counter's estimates alone until then", () => {
+    const before = observeAll(steps(20, 1_000), 1.5, 9_000);
+    expect(calibrated(4_000, before, "o200k_base*1")).toBe(4_000);
+    const after = observeUsage(before, { estimated: 21_000, reported: 21_000, counterId: "o200k_base*1" });
+    expect(runningRatio(after)).toBe(1);
+    expect(after).toEqual(
+      observeUsage(emptyCalibration(), { estimated: 21_000, reported: 21_000, counterId: "o200k_base*1" }),
+    );
+  });
+
+  it("TOK-7 keeps ratio and hidden prompt over a compaction, and forgets the anchor", () => {
+    const before = observeAll(steps(40, 2_000), 1.2, 18_000);
+    const after = afterCompaction(before);
+    expect(after.anchor).toBeNull();
+    expect(runningRatio(after)).toBeCloseTo(runningRatio(before), 6);
+    expect(Math.abs(calibrated(20_000, after) / (18_000 + 1.2 * 20_000) - 1)).toBeLessThan(0.05);
+    const next = observeUsage(after, { estimated: 20_000, reported: 30_000, counterId });
+    expect(runningRatio(next)).toBeCloseTo(runningRatio(before), 6);
+    expect(calibrated(20_000, next)).toBe(30_000);
+  });
+
+  it("never lets a report below our count shrink what follows a compaction to nothing", () => {
+    const before = observeUsage(emptyCalibration(), { estimated: 100_000, reported: 40_000, counterId });
+    expect(calibrated(8_000, afterCompaction(before))).toBe(8_000);
+  });
+
+  it("ignores what cannot be a report", () => {
+    const before = observeAll([10_000], 1);
+    for (const reported of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(observeUsage(before, { reported, estimated: 11_000, counterId })).toBe(before);
+    }
+    expect(observeUsage(before, { reported: 11_000, estimated: 0, counterId })).toBe(before);
+  });
+
+  it("survives being stored as JSON", () => {
+    const calibration = observeAll(steps(5, 3_000), 1.17, 2_000);
+    const stored = JSON.parse(JSON.stringify(calibration)) as Calibration;
+    expect(stored).toEqual(calibration);
+    expect(calibrated(20_000, stored, counterId)).toBe(calibrated(20_000, calibration, counterId));
+  });
+});

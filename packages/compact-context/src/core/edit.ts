@@ -1,0 +1,236 @@
+import { isObject } from "../errors.ts";
+import {
+  argumentsValue,
+  carriesCompaction,
+  characterStart,
+  type MediaPart,
+  type Message,
+  type Part,
+  resultText,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  toolCalls,
+} from "./message.ts";
+import { splitOwnWords } from "./units.ts";
+
+/** What happens to a kept message; stored with the session so that the same bytes come out each time. */
+export interface Edit {
+  /** Tool results are replaced by a stub. */
+  readonly clear?: true;
+  /** Texts longer than this many tokens keep their head and tail. */
+  readonly elideTo?: number;
+  /** The user's own words are not cut by `elideTo`, only what was injected or pasted into them. */
+  readonly sparesOwnWords?: true;
+  /** Tool results longer than this many tokens keep their head and tail. */
+  readonly resultsTo?: number;
+  /** Images and other media are left out: their bytes are too many for the wire. */
+  readonly dropMedia?: true;
+  /** Signed reasoning is left out: it was bound to a prefix that is no longer there. */
+  readonly stripReasoning?: true;
+  /** What a later compaction did to the outcome: the same steps give the same bytes. */
+  readonly next?: Edit;
+}
+
+/** True where an edit removes text that a summary should cover. */
+export function losesText(edit: Edit | undefined): boolean {
+  return edit !== undefined && (edit.clear === true || edit.elideTo !== undefined);
+}
+
+export interface EditContext {
+  countText(text: string): number;
+  /** The id under which the archive holds the original; none where nothing is archived. */
+  readonly archiveId?: (message: Message) => string;
+}
+
+/** The message with the edit applied; the very same object where the edit changes nothing. */
+export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
+  if (edit === undefined) return message;
+  const edited = applyOnce(message, edit, context);
+  return edit.next === undefined ? edited : applyEdit(edited, edit.next, context);
+}
+
+function applyOnce(message: Message, edit: Edit, context: EditContext): Message {
+  const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
+  const isFixed = fixedParts(message);
+  const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
+  const stays = message.parts.filter((part) => !bound.has(part));
+  let changed = stays.length < message.parts.length;
+  const parts = stays.map((part) => {
+    const edited = isFixed(part) ? part : editPart(part, edit, { pointer, context });
+    changed ||= edited !== part;
+    return edited;
+  });
+  return changed ? { ...message, parts, edited: true } : message;
+}
+
+function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
+  const { pointer, context } = about;
+  const cleared =
+    edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
+  const cut = edit.elideTo === undefined ? cleared : elideBy(edit, cleared, { ...about, cap: edit.elideTo });
+  const short = edit.resultsTo === undefined ? cut : truncateResult(cut, { ...about, cap: edit.resultsTo });
+  return edit.dropMedia === true ? withoutMedia(short, pointer) : short;
+}
+
+const NOTHING: ReadonlySet<Part> = new Set();
+
+/** Reasoning that its provider takes back only behind the messages it was made for; the provider's own compaction stands anywhere. */
+function boundReasoning(message: Message): ReadonlySet<Part> {
+  const free = carriesCompaction(message) ? 1 : 0;
+  return new Set(
+    message.parts.slice(free).filter((part) => part.type === "reasoning" && part.signed === true),
+  );
+}
+
+/** True for a message with reasoning that is bound to what stands before it. */
+export function hasBoundReasoning(message: Message): boolean {
+  return boundReasoning(message).size > 0;
+}
+
+/**
+ * Which parts are taken back verbatim only: what the provider called and found itself, and items of a list of items
+ * that are neither messages nor calls, whose text is no more than how they print.
+ */
+function fixedParts(message: Message): (part: Part) => boolean {
+  const byProvider = new Set(
+    toolCalls(message)
+      .filter((call) => call.providerExecuted === true)
+      .map((call) => call.id),
+  );
+  const opaque = isItem(message);
+  return (part) => {
+    if (part.type === "toolCall" || part.type === "toolResult") return byProvider.has(part.id);
+    return opaque;
+  };
+}
+
+/** True for an item of the Responses API or the Agents SDK that is no message. */
+function isItem({ native, format }: Message): boolean {
+  if (format !== "openai-responses" && format !== "openai-agents") return false;
+  return isObject(native) && typeof native.type === "string" && native.type !== "message";
+}
+
+/** A stub is 20 to 40 tokens: results that are little longer stay as they are. */
+const WORTH_CLEARING = 64;
+
+function clearResult(part: ToolResultPart, pointer: string, context: EditContext): ToolResultPart {
+  const text = resultText(part);
+  const hasMedia = typeof part.content !== "string" && part.content.some((piece) => piece.type === "media");
+  const tokens = context.countText(text);
+  if (tokens <= WORTH_CLEARING && !hasMedia) return part;
+  const what = hasMedia ? `${tokens} tokens and media` : `${tokens} tokens`;
+  return { ...part, content: `[tool output cleared: ${what}${pointer}]` };
+}
+
+/** What an image costs where its size is not known; a smaller cap leaves no room for one. */
+const MEDIA_TOKENS = 1500;
+
+interface Elision {
+  readonly cap: number;
+  readonly pointer: string;
+  readonly context: EditContext;
+}
+
+function elideBy(edit: Edit, part: Part, elision: Elision): Part {
+  if (edit.sparesOwnWords !== true || part.type !== "text") return elidePart(part, elision);
+  const pieces = splitOwnWords(part.text).map(({ text, own }) => (own ? text : elideText(text, elision)));
+  const text = pieces.join("");
+  return text === part.text ? part : { ...part, text };
+}
+
+function elidePart(part: Part, elision: Elision): Part {
+  if (part.type === "text") {
+    const text = elideText(part.text, elision);
+    return text === part.text ? part : { ...part, text };
+  }
+  if (part.type === "media" && elision.cap < MEDIA_TOKENS) {
+    return { type: "text", text: `[${part.mediaType} elided${elision.pointer}]` };
+  }
+  if (part.type === "toolResult") return elideResult(part, elision);
+  if (part.type === "toolCall") return elideArguments(part, elision);
+  return part;
+}
+
+function elideResult(part: ToolResultPart, elision: Elision): ToolResultPart {
+  if (typeof part.content !== "string" && part.content.some((piece) => piece.type === "media")) {
+    const text = elideText(resultText(part), elision);
+    return { ...part, content: text === "" ? `[media elided${elision.pointer}]` : text };
+  }
+  const before = resultText(part);
+  const text = elideText(before, elision);
+  return text === before ? part : { ...part, content: text };
+}
+
+/** Room for the marker between head and tail, in tokens. */
+const MARKER_TOKENS = 40;
+
+/** A result's text with head, tail and marker within the cap, so that it is never cut twice; its media stay. */
+function truncateResult(part: Part, elision: Elision): Part {
+  if (part.type !== "toolResult") return part;
+  const { cap, context } = elision;
+  const before = resultText(part);
+  if (before.length <= cap || context.countText(before) <= cap) return part;
+  let aim = Math.max(cap - MARKER_TOKENS, 8);
+  let text = elideText(before, { ...elision, cap: aim });
+  while (context.countText(text) > cap && aim > 8) {
+    aim = Math.max(8, Math.floor(aim * 0.8));
+    text = elideText(before, { ...elision, cap: aim });
+  }
+  if (typeof part.content === "string") return { ...part, content: text };
+  const media = part.content.filter((piece) => piece.type === "media");
+  return { ...part, content: media.length === 0 ? text : [{ type: "text", text }, ...media] };
+}
+
+/** Replaces media by a line that says what they were and where the archive has them. */
+function withoutMedia(part: Part, pointer: string): Part {
+  if (part.type === "media") return leftOut(part, pointer);
+  if (part.type !== "toolResult" || typeof part.content === "string") return part;
+  if (!part.content.some((piece) => piece.type === "media")) return part;
+  return {
+    ...part,
+    content: part.content.map((piece) => (piece.type === "media" ? leftOut(piece, pointer) : piece)),
+  };
+}
+
+function leftOut(part: MediaPart, pointer: string): TextPart {
+  return { type: "text", text: `[${part.mediaType} left out: ${Math.ceil(part.bytes / 1000)} KB${pointer}]` };
+}
+
+/** Long strings inside the arguments are cut, so that they stay JSON of the same shape. */
+function elideArguments(part: ToolCallPart, elision: Elision): ToolCallPart {
+  const value = argumentsValue(part);
+  if (typeof value === "string") {
+    const text = elideText(value, elision);
+    return text === value ? part : { ...part, arguments: text };
+  }
+  const cut = elideStrings(value, elision, 0);
+  if (cut === value) return part;
+  return { ...part, arguments: typeof part.arguments === "string" ? JSON.stringify(cut) : cut };
+}
+
+function elideStrings(value: unknown, elision: Elision, depth: number): unknown {
+  if (typeof value === "string") return elideText(value, elision);
+  if (typeof value !== "object" || value === null || depth > 16) return value;
+  let changed = false;
+  const each = (item: unknown): unknown => {
+    const cut = elideStrings(item, elision, depth + 1);
+    changed ||= cut !== item;
+    return cut;
+  };
+  const copy = Array.isArray(value)
+    ? value.map(each)
+    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, each(item)]));
+  return changed ? copy : value;
+}
+
+/** Head (three fifths) and tail of a text with a marker between; the text itself when it is within `cap` tokens. */
+function elideText(text: string, { cap, pointer, context }: Elision): string {
+  if (text.length <= cap) return text;
+  const tokens = context.countText(text);
+  if (tokens <= cap) return text;
+  const characters = Math.floor((text.length * cap) / tokens);
+  const headEnd = characterStart(text, Math.ceil(characters * 0.6));
+  const tailStart = characterStart(text, text.length - Math.floor(characters * 0.4));
+  return `${text.slice(0, headEnd)}\n[… about ${tokens - cap} tokens elided${pointer} …]\n${text.slice(tailStart)}`;
+}

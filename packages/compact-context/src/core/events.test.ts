@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { compact } from "../compact.ts";
+import type { CompactionReport } from "./apply.ts";
+import {
+  archival,
+  failure,
+  prunedMessages,
+  summaryCreated,
+  tokenEstimate,
+  triggerDecision,
+} from "./events.ts";
+
+const messages = Array.from({ length: 60 }, (_, index) => ({
+  role: index % 2 === 0 ? "user" : "assistant",
+  content: `${index} ${"word ".repeat(60)}`,
+}));
+
+async function compactedReport(): Promise<CompactionReport> {
+  const { report } = await compact(messages, { maxTokens: 1500 });
+  expect(report.compacted).toBe(true);
+  return report;
+}
+
+describe("event properties", () => {
+  it("OBS-1 names the estimate's properties", () => {
+    const breakdown = { system: 100, developer: 0, tools_schema: 900, messages: 107_800 };
+    expect(tokenEstimate("m", { tokens: 108_800, breakdown }, 128_000)).toEqual({
+      name: "compact.token_estimate",
+      status: "ok",
+      properties: { model: "m", t_est: 108_800, max_tokens: 128_000, usage_pct: 0.85, breakdown },
+    });
+    expect(tokenEstimate("m", { tokens: 1, breakdown }, 0).properties.usage_pct).toBe(0);
+  });
+
+  it("TRG-2 names the decision's properties either way", async () => {
+    const policy = { triggerPct: 0.85, hardCapBuffer: 1500, strategy: "task_state" } as const;
+    expect(triggerDecision({ triggered: false, reason: "below_trigger" }, policy).properties).toEqual({
+      triggered: false,
+      reason: "below_trigger",
+      policy: { trigger_pct: 0.85, hard_cap_buffer: 1500, strategy: "task_state" },
+    });
+    const report = await compactedReport();
+    const counts = report.plan?.counts;
+    const triggered = triggerDecision({ triggered: true, reason: "manual" }, policy, { report, step: 3 });
+    expect(triggered.properties).toMatchObject({
+      kept: { pinned: counts?.pinned, recent_turns: counts?.recentTurns, tool_pairs: counts?.toolPairs },
+      pruned_count: report.prunedCount,
+      step: 3,
+    });
+  });
+
+  it("OBS-2 names the summary's properties and carries it as payload", async () => {
+    const report = await compactedReport();
+    const described = summaryCreated(report, "brief", { text: "all of it" });
+    expect(described).toMatchObject({
+      name: "compact.summary_created",
+      status: "ok",
+      properties: {
+        strategy: "brief",
+        input_messages: report.prunedCount,
+        summary_tokens: report.summaryTokens,
+        summarizer: "builtin",
+      },
+      payload: "all of it",
+    });
+    const replaced = report.plan?.entries.filter(({ action }) => action === "summarize") ?? [];
+    const tokens = replaced.reduce((total, entry) => total + entry.tokens, 0);
+    expect(described.properties.compression_ratio).toBeCloseTo(report.summaryTokens / tokens, 4);
+  });
+
+  it("OBS-3 names the properties of pruning, archival and errors", async () => {
+    const report = await compactedReport();
+    const { after } = report.layers;
+    expect(prunedMessages(report, 2).properties).toMatchObject({
+      layers: {
+        pinned: after.pinned.messages,
+        summary: 1,
+        recent: after.recent.messages + after.toolPairs.messages + after.remainder.messages,
+      },
+      pruned_count: report.prunedCount,
+      tokens_before: report.tokensBefore,
+      tokens_after: report.tokensAfter,
+      step: 2,
+    });
+    const location = "/a/s/transcript-pre-compact-002.jsonl";
+    expect(archival({ sessionId: "s", step: 2, storageAdapter: "fs", location, messages: 7 })).toMatchObject({
+      name: "compact.archival",
+      properties: { session_id: "s", step: 2, storage_adapter: "fs", location, messages: 7 },
+    });
+    expect(failure({ errorType: "SummarizerFailed", message: "m", fallback: "pruning-only" })).toEqual({
+      name: "compact.error",
+      status: "error",
+      properties: { error_type: "SummarizerFailed", message: "m", fallback: "pruning-only" },
+    });
+  });
+});

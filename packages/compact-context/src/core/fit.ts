@@ -1,0 +1,508 @@
+import { CompactError } from "../errors.ts";
+import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText } from "./edit.ts";
+import { carriesCompaction, type Message, summaryMessage } from "./message.ts";
+import { type KeepCounts, type Partition, partition, relaxations } from "./policy.ts";
+import type { TokenCounter } from "./ports.ts";
+import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
+import type { CompactionRequest } from "./usage.ts";
+
+// Decides what stays so that a request fits. First the keep counts decide; where they keep too much they are lowered
+// one by one; where even their floor is too much, texts are cut or the request is refused. What room is left goes to
+// what the model just recalled and to the newest messages that could have left. Everything here is pure.
+
+/** What stays of a list, as it stays, and what that costs. */
+export interface KeepSet {
+  readonly request: CompactionRequest;
+  readonly partition: Partition;
+  /** The keep counts after lowering, and how many times they were lowered. */
+  readonly keep: KeepCounts;
+  readonly relaxed: number;
+  /** Index of the latest message in which the user says something; -1 where there is none. */
+  readonly latest: number;
+  /** Tokens of what no compaction touches: beside the messages, and those that are pinned. */
+  readonly pinnedTokens: number;
+  /** One edit per kept message that is changed. */
+  readonly edits: ReadonlyMap<number, Edit>;
+  readonly kept: ReadonlySet<number>;
+  /** Tokens per message, after its edit. */
+  readonly costs: readonly number[];
+}
+
+/** A summary message without its text; a constant, so that it is counted once. */
+const EMPTY_SUMMARY = summaryMessage({ version: 99, text: "" }, "assistant");
+
+/** Tokens of a summary message beside its text: tags, role, per-message overhead, two for how texts join. */
+export function summaryOverhead(counter: TokenCounter): number {
+  return counter.countMessage(EMPTY_SUMMARY) + 2;
+}
+
+/** Least room worth a summary, in tokens. */
+export const MIN_SUMMARY_TOKENS = 64;
+/** A summary's tags and framing alone would fill less room than this. */
+const MINIMAL_ROOM = 256;
+/** Where less than this share of a list can remain, a summary says more about it than its newest words do. */
+const LOW_BUDGET_SHARE = 0.05;
+/** Most of a low budget that kept messages take without being cut. */
+const LOW_BUDGET_KEPT = 0.4;
+
+/** Everything that the keep counts keep, unchanged. */
+export function keepByCounts(
+  request: CompactionRequest,
+  keep: KeepCounts,
+  { relaxed, costs }: Pick<KeepSet, "relaxed" | "costs">,
+): KeepSet {
+  const latest = latestUserMessage(request.messages);
+  const parts = partition(request.messages, keep, latest);
+  const indexes = [...parts.layers.keys()];
+  const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
+  const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
+  const pinnedTokens = request.fixedTokens + sumOf(pinned, costs);
+  return { request, partition: parts, keep, relaxed, latest, pinnedTokens, edits: new Map(), kept, costs };
+}
+
+/** Tokens of each message as it stands. */
+export function costsOf({ messages, counter }: CompactionRequest): number[] {
+  return messages.map((message) => counter.countMessage(message));
+}
+
+/** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
+export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
+  const costs = costsOf(request);
+  const preferred = Math.min(request.preferred ?? limit, limit);
+  const whole =
+    lowerCounts(request, costs, preferred) ??
+    (preferred < limit ? floorWithin(request, costs, limit) : undefined);
+  const overflows = whole === undefined || isCrowded(whole, limit);
+  const kept = overflows ? overflow(request, costs, limit) : whole;
+  return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
+}
+
+/** Least tokens of the result: all that is kept, and a small summary where something leaves or is cleared. */
+export function floorOf(set: KeepSet): number {
+  const { request, kept, costs } = set;
+  // A few dozen tokens hold the latest user message and nothing else; without one the summary opens the list.
+  const messageAlone = isMinimalBudget(set) && opensWithUser(set);
+  const room = messageAlone ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(request.counter);
+  return request.fixedTokens + sumOf(kept, costs) + (needsSummary(set) ? room : 0);
+}
+
+/** A summary covers what is dropped, and what cleared results and cut texts held. */
+export function needsSummary({ request, kept, edits }: KeepSet): boolean {
+  return kept.size < request.messages.length || [...edits.values()].some(losesText);
+}
+
+/** Tokens of the messages at these indexes. */
+export function sumOf(indexes: Iterable<number>, costs: readonly number[]): number {
+  let total = 0;
+  for (const index of indexes) total += costs[index] ?? 0;
+  return total;
+}
+
+/** What edits of the planned messages are made with. */
+export function editContext({ counter, archiveId }: CompactionRequest): EditContext {
+  return { countText: (text) => counter.countText(text), archiveId };
+}
+
+/** The set with these edits on top of its own, their messages counted again. */
+export function withEdits(set: KeepSet, found: ReadonlyMap<number, Edit>): KeepSet {
+  const edits = new Map(set.edits);
+  const costs = [...set.costs];
+  for (const [index, edit] of found) {
+    const message = set.request.messages[index];
+    if (message === undefined) continue;
+    edits.set(index, edit);
+    costs[index] = editedCost(set.request, message, edit);
+  }
+  return { ...set, edits, costs };
+}
+
+function editedCost(request: CompactionRequest, message: Message, edit: Edit): number {
+  return request.counter.countMessage(applyEdit(message, edit, editContext(request)));
+}
+
+/**
+ * Removes bound reasoning behind the first message that leaves or changes: the provider would reject or ignore it.
+ * A summary stands before everything that is not pinned.
+ */
+export function releaseReasoning(set: KeepSet): KeepSet {
+  const { request, kept, edits, partition: parts } = set;
+  if (!request.reasoningBound) return set;
+  const changed = request.messages.findIndex((_, index) => !kept.has(index) || edits.has(index));
+  const from = needsSummary(set) ? 0 : changed;
+  if (from === -1) return set;
+  const found = new Map<number, Edit>();
+  for (const index of kept) {
+    const message = request.messages[index];
+    if (message === undefined || index < from || parts.layers[index] === "pinned") continue;
+    if (hasBoundReasoning(message)) found.set(index, { ...edits.get(index), stripReasoning: true });
+  }
+  return withEdits(set, found);
+}
+
+/** True where what is pinned leaves too little for a summary beside the latest user message. */
+function isMinimalBudget({ request, pinnedTokens }: KeepSet): boolean {
+  return request.budget - pinnedTokens < MINIMAL_ROOM;
+}
+
+/** True where so little of the list can remain that its summary comes before its newest words. */
+function isLowBudget({ request, costs }: KeepSet, limit: number): boolean {
+  return limit < LOW_BUDGET_SHARE * costs.reduce((total, cost) => total + cost, request.fixedTokens);
+}
+
+function opensWithUser({ request, kept }: KeepSet): boolean {
+  const first = request.messages.find(
+    ({ role }, index) => kept.has(index) && role !== "system" && role !== "developer",
+  );
+  return first?.role === "user";
+}
+
+/** True where what may be cut is kept whole and leaves the summary of a low budget too little. */
+function isCrowded(set: KeepSet, limit: number): boolean {
+  const { request, kept, costs, partition: parts } = set;
+  if (request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set)) return false;
+  const cuttable = [...kept].filter((index) => parts.layers[index] !== "pinned");
+  return sumOf(cuttable, costs) > limit * LOW_BUDGET_KEPT;
+}
+
+/** The first keep counts, lowered one by one, whose kept messages fit under `limit` with a summary. */
+function lowerCounts(
+  request: CompactionRequest,
+  costs: readonly number[],
+  limit: number,
+): KeepSet | undefined {
+  let relaxed = 0;
+  for (const keep of relaxations(request.policy)) {
+    const set = keepByCounts(request, keep, { relaxed, costs });
+    if (floorOf(set) <= limit) return set;
+    relaxed += 1;
+  }
+  return undefined;
+}
+
+/** The keep counts at their floor: one turn and one pair. */
+function keepFloor(request: CompactionRequest, costs: readonly number[]): KeepSet {
+  const counts = [...relaxations(request.policy)];
+  return keepByCounts(request, counts.at(-1) ?? request.policy, { relaxed: counts.length - 1, costs });
+}
+
+function floorWithin(
+  request: CompactionRequest,
+  costs: readonly number[],
+  limit: number,
+): KeepSet | undefined {
+  const set = keepFloor(request, costs);
+  return floorOf(set) <= limit ? set : undefined;
+}
+
+/** Even the floor is too large: cut texts, miss the aim, summarize more of the turn, or give up. */
+function overflow(request: CompactionRequest, costs: readonly number[], limit: number): KeepSet {
+  const set = keepFloor(request, costs);
+  if (set.pinnedTokens > request.budget) throw pinnedTooLarge(set);
+  const cut = request.policy.onOverflow === "elide" ? cutTowards(set, limit) : undefined;
+  if (cut !== undefined) return cut;
+  if (floorOf(set) <= request.budget) return set;
+  const less = summarizeEarlierAnswers(set, Math.min(request.preferred ?? limit, limit));
+  if (floorOf(less) <= request.budget) return less;
+  throw restTooLarge(less);
+}
+
+/**
+ * In the newest turn the newest answer stays, and of those before it (agents that talk among each other, comments
+ * between calls) as many as fit; the oldest leave first. A turn that is never interrupted would fill any budget.
+ */
+function summarizeEarlierAnswers(set: KeepSet, limit: number): KeepSet {
+  const { messages } = set.request;
+  const { units, layers } = set.partition;
+  const answers = units.filter(({ kind, indexes }) => {
+    const [index = -1] = indexes;
+    const message = messages[index];
+    if (kind !== "message" || index < set.latest || message === undefined) return false;
+    return layers[index] === "recent" && !isUserSpeech(message) && !carriesCompaction(message);
+  });
+  const newest = answers.findLast(({ indexes }) =>
+    indexes.some((index) => messages[index]?.role === "assistant"),
+  );
+  const kept = new Set(set.kept);
+  const less = { ...set, kept };
+  for (const unit of answers) {
+    if (floorOf(less) <= limit) break;
+    if (unit !== newest) for (const index of unit.indexes) kept.delete(index);
+  }
+  return less;
+}
+
+/** Up to half of the free room goes to what the model has just recalled, the newest first. */
+function keepRecalled(set: KeepSet, limit: number): KeepSet {
+  const { recalled, messages, preferred } = set.request;
+  if (recalled === undefined || recalled.size === 0 || set.edits.size > 0) return set;
+  let room = (Math.min(preferred ?? limit, limit) - floorOf(set)) / 2;
+  const kept = new Set(set.kept);
+  for (const { indexes } of set.partition.units.toReversed()) {
+    const wanted = indexes.some((index) => recalled.has(messages[index] as Message) && !kept.has(index));
+    const cost = sumOf(indexes, set.costs);
+    if (!wanted || cost > room) continue;
+    room -= cost;
+    for (const index of indexes) kept.add(index);
+  }
+  return { ...set, kept };
+}
+
+/** With an aim, up to half of the free room goes to the newest eligible units, their tool results cleared. */
+function extend(set: KeepSet, limit: number): KeepSet {
+  const { request } = set;
+  const { messages, counter, policy } = request;
+  if (request.target === undefined || set.edits.size > 0 || isMinimalBudget(set)) return set;
+  if (policy.onOverflow === "elide" && isLowBudget(set, limit)) return set;
+  let room = roomBesideSummary(set, limit);
+  const kept = new Set(set.kept);
+  const edits = new Map(set.edits);
+  const costs = [...set.costs];
+  // The provider reads nothing before its own compaction.
+  const unread = messages.findLastIndex(carriesCompaction);
+  const eligible = set.partition.units.filter(
+    (unit) => !unit.indexes.some((index) => set.kept.has(index) || index < unread),
+  );
+  for (const unit of eligible.toReversed()) {
+    const members = unit.indexes.flatMap((index) => {
+      const message = messages[index];
+      if (message === undefined) return [];
+      const cleared = policy.clearToolResults
+        ? applyEdit(message, { clear: true }, editContext(request))
+        : message;
+      return [{ index, message, cost: counter.countMessage(cleared), cleared: cleared !== message }];
+    });
+    const cost = members.reduce((total, member) => total + member.cost, 0);
+    if (cost > room || members.some(({ message }) => message.meta?.summaryVersion !== undefined)) break;
+    room -= cost;
+    for (const member of members) {
+      kept.add(member.index);
+      costs[member.index] = member.cost;
+      if (member.cleared) edits.set(member.index, { clear: true });
+    }
+  }
+  return { ...set, kept, edits, costs };
+}
+
+/** Gives cleared tool results back, newest first, while there is room beside the summary's share. */
+function restoreResults(set: KeepSet, limit: number): KeepSet {
+  let room = roomBesideSummary(set, limit);
+  const edits = new Map(set.edits);
+  const costs = [...set.costs];
+  for (const [index, edit] of [...set.edits].toSorted(([one], [other]) => other - one)) {
+    const message = set.request.messages[index];
+    const more = message === undefined ? 0 : set.request.counter.countMessage(message) - (costs[index] ?? 0);
+    if (edit.clear !== true || more > room) continue;
+    room -= more;
+    edits.delete(index);
+    costs[index] = (costs[index] ?? 0) + more;
+  }
+  return { ...set, edits, costs };
+}
+
+/** What is free under the limit, less the summary's share of it: half at most. */
+function roomBesideSummary(set: KeepSet, limit: number): number {
+  const free = limit - floorOf(set);
+  return Math.max(free - Math.min(set.request.maxSummaryTokens, free / 2), 0);
+}
+
+// ---- cutting texts, where nothing else is left
+
+/** How texts are cut, tried in this order. */
+interface Cuts {
+  /** Shares of the room beside what is pinned and the latest user message that all else may take. */
+  readonly within: readonly number[];
+  /** Cut texts keep at least this many tokens before fewer messages are kept. */
+  readonly floors: readonly number[];
+  /** Shares of that room that kept messages beside the latest user message may take. */
+  readonly shares: readonly number[];
+}
+/** Below this many tokens the newest words would leave no room for a useful summary. */
+const SMALL_LIMIT = 1500;
+const CUTS: Cuts = { within: [0.6, 1], floors: [400, 48, 8], shares: [Number.POSITIVE_INFINITY, 0.5, 0] };
+const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
+const LOW_BUDGET_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
+/** The shortest that a text is cut to, in tokens. */
+const MIN_CUT_TOKENS = 8;
+
+/** What the latest user message may take, as shares of the room beside what is pinned. */
+interface MessageShares {
+  /** All of it, with what was injected and pasted; of the room that is aimed at. */
+  readonly whole: number;
+  /** The user's own words; of the room that there is. */
+  readonly ownWords: number;
+  /** What is left where even those are cut; of the room that is aimed at. */
+  readonly cut: number;
+}
+const SHARES: MessageShares = { whole: 0.5, ownWords: 0.75, cut: 0.75 };
+/** Of a low budget the summary gets half beside a message that must be cut anyway. */
+const LOW_BUDGET_SHARES: MessageShares = { ...SHARES, cut: 0.5 };
+/** Where there is no room for a summary, the message may have all of it. */
+const MINIMAL_SHARES: MessageShares = { whole: 1, ownWords: 1, cut: 1 };
+/** The message leaves more to an open exchange only where that does not fit otherwise. */
+const LAST_SHARES: readonly MessageShares[] = [0.65, 0.5, 0.35, 0.2, 0].map((cut) => ({
+  whole: cut,
+  ownWords: 0,
+  cut,
+}));
+
+/** An aim below what is pinned is an aim for the rest; one that no cutting reaches grows until it is the budget. */
+function cutTowards(set: KeepSet, limit: number): KeepSet | undefined {
+  const { budget } = set.request;
+  const lowBudget = isLowBudget(set, limit) ? LOW_BUDGET_SHARES : SHARES;
+  const shares = isMinimalBudget(set) ? MINIMAL_SHARES : lowBudget;
+  let aim = set.pinnedTokens >= limit ? set.pinnedTokens + limit : limit;
+  for (;;) {
+    const within = Math.min(aim, budget);
+    const cut = cutKept(cutLatest(set, within, shares), within);
+    if (cut !== undefined) return cut;
+    if (within === budget) break;
+    aim = set.pinnedTokens + (aim - set.pinnedTokens) * 1.5;
+  }
+  for (const last of LAST_SHARES) {
+    const cut = cutKept(cutLatest(set, budget, last), budget);
+    if (cut !== undefined) return cut;
+  }
+  return undefined;
+}
+
+/** The latest user message as it stays: whole, with its own words whole and the rest cut, or cut as any text. */
+function cutLatest(set: KeepSet, limit: number, shares: MessageShares): KeepSet {
+  const { request, latest, pinnedTokens, costs } = set;
+  const message = request.messages[latest];
+  if (message === undefined || set.partition.layers[latest] === "pinned") return set;
+  const room = limit - pinnedTokens;
+  if ((costs[latest] ?? 0) <= room * shares.whole) return set;
+  const cost = (edit: Edit): number => editedCost(request, message, edit);
+  const ownWords = cost({ elideTo: MIN_CUT_TOKENS, sparesOwnWords: true });
+  const spares = ownWords <= (request.budget - pinnedTokens) * shares.ownWords;
+  const most = spares ? Math.max(ownWords, room * shares.whole) : room * shares.cut;
+  const edit = (cap: number): Edit => (spares ? { elideTo: cap, sparesOwnWords: true } : { elideTo: cap });
+  const found = edit(largest(MIN_CUT_TOKENS, limit, (tokens) => cost(edit(tokens)) <= most));
+  const after = cost(found);
+  if (after >= (costs[latest] ?? 0)) return set;
+  return { ...set, costs: costs.with(latest, after), edits: new Map(set.edits).set(latest, found) };
+}
+
+/**
+ * Cuts what is kept until it fits: rather fewer messages than cuts that leave little of each, and rather a summary of
+ * some length than more of the newest words.
+ */
+function cutKept(set: KeepSet, limit: number): KeepSet | undefined {
+  const cuts = limit < SMALL_LIMIT ? SMALL_CUTS : CUTS;
+  const { within, floors, shares } = isLowBudget(set, limit) ? LOW_BUDGET_CUTS : cuts;
+  const isPinned = set.partition.layers[set.latest] === "pinned";
+  const stays = set.pinnedTokens + (isPinned ? 0 : (set.costs[set.latest] ?? 0));
+  for (const room of within.map((part) => part * Math.max(limit - stays, 0))) {
+    for (const floor of floors) {
+      for (const share of shares) {
+        const fewer = { ...set, kept: newestWithin(set, room * share) };
+        const cut = capTexts(fewer, Math.min(limit, stays + room), floor);
+        if (cut !== undefined) return cut;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** What is pinned or always stays (see `partition`), and of the rest the newest units that fit into so many tokens. */
+function newestWithin(set: KeepSet, tokens: number): Set<number> {
+  const { messages } = set.request;
+  const { layers, units } = set.partition;
+  const needed = new Set([set.latest, messages.findLastIndex(carriesCompaction)]);
+  const kept = new Set<number>();
+  let room = tokens;
+  for (const unit of units.toReversed()) {
+    const must =
+      isUnderWay(unit, messages.length - 1) ||
+      unit.indexes.some((index) => layers[index] === "pinned" || needed.has(index));
+    const eligible = unit.indexes.some((index) => set.kept.has(index));
+    const cost = sumOf(unit.indexes, set.costs);
+    if (!must && (!eligible || cost > room)) continue;
+    if (!must) room -= cost;
+    for (const index of unit.indexes) kept.add(index);
+  }
+  return kept;
+}
+
+/** The largest cap per text under which the kept messages fit `limit`; undefined where even `floor` does not. */
+function capTexts(set: KeepSet, limit: number, floor: number): KeepSet | undefined {
+  const fits = (cap: number): boolean => floorOf(cappedAt(set, cap)) <= limit;
+  return fits(floor) ? cappedAt(set, largest(floor, limit, fits)) : undefined;
+}
+
+/** Every kept message cut that is neither pinned nor the latest user message. */
+function cappedAt(set: KeepSet, cap: number): KeepSet {
+  const { request, partition: parts } = set;
+  const edit: Edit = { elideTo: cap };
+  const edits = new Map(set.edits);
+  const costs = [...set.costs];
+  for (const index of set.kept) {
+    const message = request.messages[index];
+    if (message === undefined || index === set.latest || parts.layers[index] === "pinned") continue;
+    const cost = editedCost(request, message, edit);
+    // The marker of a cut has its price: a text little longer than the cap stays as it is.
+    if (cost >= (costs[index] ?? 0)) continue;
+    edits.set(index, edit);
+    costs[index] = cost;
+  }
+  return { ...set, edits, costs };
+}
+
+/** The largest number from `from` to `to` that fits, to within a twentieth; `from` where none does. */
+function largest(from: number, to: number, fits: (value: number) => boolean): number {
+  let low = from;
+  let high = Math.max(low, to);
+  while (high - low > Math.max(4, low * 0.05)) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+// ---- refusals
+
+function pinnedTooLarge({ request, pinnedTokens }: KeepSet): CompactError {
+  const { budget, fixedTokens } = request;
+  const parts = `${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay`;
+  return new CompactError(
+    "InsufficientBudget",
+    `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${parts}), but only ${budget} are available`,
+    {
+      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.`,
+    },
+  );
+}
+
+function restTooLarge(set: KeepSet): CompactError {
+  const { budget, policy } = set.request;
+  const cuts = policy.onOverflow === "elide";
+  const least = cuts ? minCutTokens(set) : floorOf(set);
+  const subject = cuts
+    ? "what must stay, with every text in it cut short,"
+    : "the newest turn and tool call, with what is protected,";
+  const raise = `Raise the context limit to ${least} tokens or more`;
+  return new CompactError(
+    "InsufficientBudget",
+    `${subject} take ${least} tokens${largestKept(set)}, but only ${budget} are available`,
+    {
+      hint: cuts
+        ? `${raise}, or reduce what is never cut: it takes ${set.pinnedTokens}.`
+        : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.`,
+    },
+  );
+}
+
+/** Least tokens that cutting can reach, the shortest summary included. */
+function minCutTokens(set: KeepSet): number {
+  return floorOf(cappedAt({ ...set, kept: newestWithin(set, 0), latest: -1 }, MIN_CUT_TOKENS));
+}
+
+/** Names the largest message that had to stay without being pinned, where it takes most of the room. */
+function largestKept({ request, kept, costs, partition: parts }: KeepSet): string {
+  const free = [...kept].filter((index) => parts.layers[index] !== "pinned");
+  const index = free.reduce((most, one) => ((costs[one] ?? 0) > (costs[most] ?? 0) ? one : most), -1);
+  const tokens = costs[index] ?? 0;
+  if (tokens * 2 < request.budget) return "";
+  return ` (${tokens} of them in one ${request.messages[index]?.role} message)`;
+}

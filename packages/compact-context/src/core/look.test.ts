@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { CompactManager } from "../create-manager.ts";
+
+const demo = JSON.parse(
+  readFileSync(new URL("../../../compact-context-cli/demo/session.json", import.meta.url), "utf8"),
+) as {
+  readonly messages: unknown[];
+};
+const settings = { maxContextTokens: 200_000, storage: { kind: "memory" } } as const;
+
+const question = { role: "user", content: "What is in there?" };
+const grown: Readonly<Record<string, readonly unknown[]>> = {
+  anthropic: [
+    { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "read", input: { path: "a.ts" } }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "export const a = 1;" }] },
+  ],
+  "openai-responses": [
+    { type: "function_call", call_id: "c1", name: "read", arguments: '{"path":"a.ts"}' },
+    { type: "function_call_output", call_id: "c1", output: "export const a = 1;" },
+  ],
+  "openai-chat": [
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c1", type: "function", function: { name: "read", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "c1", content: "export const a = 1;" },
+  ],
+};
+
+it.each(Object.entries(grown))(
+  "recognises %s once the list tells more than a first plain message",
+  async (_, more) => {
+    const manager = new CompactManager(settings);
+    await manager.preflight("s", [question]);
+    const { report } = await manager.preflight("s", [question, ...more]);
+    const fresh = await new CompactManager(settings).preflight("s", [question, ...more]);
+    expect(report.tokensBefore).toBe(fresh.report.tokensBefore);
+  },
+);
+
+it("reads each list in the format that its call names, whatever a call before it named", async () => {
+  const manager = new CompactManager(settings);
+  const list = [question, ...(grown["openai-chat"] ?? [])];
+  await manager.preflight("s", list, { format: "openai-chat" });
+  const foreign = [{ role: "robot", content: 7 }];
+  await expect(manager.preflight("s", foreign, { format: "gemini" })).rejects.toMatchObject({
+    code: "InvalidMessages",
+  });
+  const more = [...list, { role: "assistant", content: "It exports a." }];
+  const { messages, report } = await manager.preflight("s", more, { format: "openai-chat" });
+  expect([messages, report.format]).toEqual([more, "openai-chat"]);
+  const plain = [question, { role: "assistant", content: "Nothing." }];
+  await manager.preflight("t", plain, { format: "openai-chat" });
+  expect((await manager.preflight("t", plain, { format: "anthropic" })).report.format).toBe("anthropic");
+});
+
+it("counts a session that grew from one message as one that is seen whole", async () => {
+  const manager = new CompactManager(settings);
+  for (let length = 1; length <= 15; length++) await manager.preflight("s", demo.messages.slice(0, length));
+  const list = demo.messages.slice(0, 16);
+  const { report } = await manager.preflight("s", list);
+  const fresh = await new CompactManager(settings).preflight("s", list);
+  expect(report.tokensBefore).toBe(fresh.report.tokensBefore);
+});
+
+it("takes a list that grew by 200,000 messages at once", { timeout: 60_000 }, async () => {
+  const manager = new CompactManager({ ...settings, maxContextTokens: 50_000_000 });
+  const list: unknown[] = Array.from({ length: 10 }, (_, n) => ({ role: "user", content: `a${n}` }));
+  await manager.preflight("s", list);
+  for (let n = 0; n < 200_000; n++) list.push({ role: n % 2 === 0 ? "assistant" : "user", content: "ok" });
+  const { messages } = await manager.preflight("s", list);
+  expect(messages).toBe(list);
+});
+
+it("counts a message that was put in the place of another; one that was changed in place stays as it was read", async () => {
+  const manager = new CompactManager(settings);
+  const count = async (list: readonly unknown[]): Promise<number> =>
+    (await manager.preflight("s", list)).report.tokensBefore;
+  const asked = { role: "user", content: "What is in there?" };
+  const result = { role: "assistant", content: "word ".repeat(500) };
+  const before = await count([asked, result]);
+  result.content = "trimmed";
+  expect(await count([asked, result])).toBe(before);
+  expect(await count([asked, { ...result }])).toBeLessThan(before / 2);
+});

@@ -1,0 +1,472 @@
+import { createKeyedMutex, errorMessage, hasCode, requireList, requireOptions } from "../errors.ts";
+import { type CompactionReport, type CompactionResult, unchangedReport } from "./apply.ts";
+import { conflict } from "./archive.ts";
+import {
+  type Announce,
+  createEventRecorder,
+  type EventDescription,
+  type EventRecorder,
+  type EventSink,
+  failureOf,
+  tokenEstimate,
+  triggerDecision,
+  warning,
+} from "./events.ts";
+import { unsentResults } from "./plan.ts";
+import { budgetOf, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import type { Environment, LiveConversation, Redaction, Summarizer, SummaryAttempt } from "./ports.ts";
+import {
+  BackgroundCompactions,
+  type BeforeCommit,
+  compactSession,
+  prepareCompaction,
+  type RunContext,
+} from "./run.ts";
+import type { Session, SessionSettings } from "./session.ts";
+import { createSessions, type Sessions, type Store } from "./store.ts";
+import { groupUnits } from "./units.ts";
+import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
+
+// The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
+
+/** Settings of a manager; plain values, already checked. */
+export interface ManagerSettings extends SessionSettings {
+  /** The model's name, for events. */
+  readonly model: string | undefined;
+  /** Most tokens of a summary; a tenth of the window, at most 8,192, when left out. */
+  readonly maxSummaryTokens: number | undefined;
+  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  readonly reasoningBound: boolean;
+  /** The driver's kind, such as `fs`, for events. */
+  readonly storageKind: string;
+  /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
+  readonly onStorageFailure: "stop" | "continue";
+}
+
+/** What a manager is made of beside its settings. */
+export interface ManagerParts {
+  readonly environment: Environment;
+  /** Opens archive and session states; called when they are first needed. */
+  open(): Promise<Store>;
+  /** Names this worker among those that share the storage. */
+  readonly worker: string;
+  readonly redaction: Redaction;
+  /** Tried in turn. */
+  readonly summarizers: readonly Summarizer[];
+  readonly sink: EventSink;
+  /** Announced before the first event, such as that redaction is off. */
+  readonly firstEvent?: EventDescription;
+  readonly beforeCommit?: BeforeCommit;
+  /** Adds provider and cost to an attempt, where they are known. */
+  withCost(attempt: SummaryAttempt): SummaryAttempt;
+  warn(message: string): void;
+}
+
+/** What is known of a session at any time. */
+export interface ManagerState {
+  /** Tokens of the newest request. */
+  readonly totalTokens: number;
+  readonly maxContextTokens: number;
+  /** Messages of the view: what the model gets. */
+  readonly messageCount: number;
+  readonly summaryCount: number;
+  /** ISO 8601. */
+  readonly lastSummaryAt: string | undefined;
+  readonly summaryVersion: number | undefined;
+  readonly archiveSteps: number;
+}
+
+/** The running summary of a session and how far it reaches. */
+export interface RunningSummary {
+  readonly summary: string;
+  readonly summarizedMessageIds: readonly string[];
+  readonly lastSummarizedMessageId: string | undefined;
+}
+
+/** Announced when a session was compacted. */
+export interface CompactionNotice {
+  readonly sessionId: string;
+  readonly report: CompactionReport;
+}
+
+/** Every conflict means that another worker got on: this many in one call mean that something else is wrong. */
+const MAX_CONFLICTS = 20;
+/** A summary gets at most a tenth of the window, and never more than this. */
+const MAX_SUMMARY_TOKENS = 8192;
+/** An automatic compaction ends below this share of its trigger where it can: else the next one would follow at once. */
+const ROOM_TO_GROW = 0.75;
+
+/** One call of `preflight` or `manualCompact`. */
+interface Call<T> {
+  readonly sessionId: string;
+  readonly messages: readonly T[];
+  readonly request: ManualRequest;
+  readonly manual: boolean;
+  /** Milliseconds of the steady clock. */
+  readonly started: number;
+}
+
+/** Keeps sessions inside the window: `preflight` before every model call gives back the list to send. */
+export class SessionManager {
+  readonly #settings: ManagerSettings;
+  readonly #parts: ManagerParts;
+  readonly #sessions: Sessions;
+  readonly #recorder: EventRecorder;
+  readonly #background = new BackgroundCompactions();
+  readonly #listeners = new Set<(notice: CompactionNotice) => void>();
+  readonly #inTurn = createKeyedMutex();
+
+  constructor(settings: ManagerSettings, parts: ManagerParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+    const { open, redaction, worker, environment, warn, sink, firstEvent } = parts;
+    const now = (): Date => environment.now();
+    this.#sessions = createSessions({
+      open,
+      redaction,
+      worker,
+      now,
+      warn,
+      onForget: (sessionId) => this.#background.forget(sessionId),
+    });
+    this.#recorder = createEventRecorder({
+      sink,
+      first: firstEvent,
+      archive: async () => (await open()).archive,
+      now,
+      warn,
+    });
+  }
+
+  /** The model's window in tokens. */
+  get maxContextTokens(): number {
+    return this.#settings.maxContextTokens;
+  }
+
+  /**
+   * Looks at the list that is about to be sent, raw or our last output with new messages behind it, and
+   * compacts it when a threshold is reached. The caller's own array comes back when nothing has to change.
+   * Entries are recognised by object: one that is changed in place after a look keeps its old text and count, so put
+   * a new object in its place.
+   * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
+   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when
+   * other workers went on with the session meanwhile and the list is behind: read it again.
+   */
+  preflight<T = unknown>(
+    sessionId: string,
+    messages: readonly T[],
+    request: PreflightRequest = {},
+  ): Promise<CompactionResult<T>> {
+    return this.#run({ sessionId, messages, request, manual: false, started: this.#clock() });
+  }
+
+  /** Compacts whatever the usage, unless nothing came since the last compaction; errors as `preflight`. */
+  manualCompact<T = unknown>(
+    sessionId: string,
+    messages: readonly T[],
+    request: ManualRequest = {},
+  ): Promise<CompactionResult<T>> {
+    return this.#run({ sessionId, messages, request, manual: true, started: this.#clock() });
+  }
+
+  /** What is known of a session now; zeros for one that was never seen. */
+  getState(sessionId: string): ManagerState {
+    const session = this.#sessions.peek(sessionId);
+    return {
+      totalTokens: session?.requestTokens ?? 0,
+      maxContextTokens: this.maxContextTokens,
+      messageCount: session?.view.length ?? 0,
+      summaryCount: session?.state.summaryCount ?? 0,
+      lastSummaryAt: session?.state.summary?.at,
+      summaryVersion: session?.state.summary?.version,
+      archiveSteps: session?.state.step ?? 0,
+    };
+  }
+
+  /** The session's summary and which messages it stands for; undefined while none is in its list. */
+  getRunningSummary(sessionId: string): RunningSummary | undefined {
+    const state = this.#sessions.peek(sessionId)?.activeState;
+    if (state?.summary === undefined) return undefined;
+    const { summary, summarizedMessageIds } = state;
+    return {
+      summary: summary.text,
+      summarizedMessageIds,
+      lastSummarizedMessageId: summarizedMessageIds.at(-1),
+    };
+  }
+
+  /** Reports to the exporters that something beside a call went less well; `code` is a stable word. */
+  warn(sessionId: string, code: string, message: string): void {
+    this.#recorder.announcer(sessionId)(warning({ severity: "medium", code, message }));
+  }
+
+  /** Calls back after every compaction; the returned function ends that. */
+  onCompaction(listener: (notice: CompactionNotice) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /**
+   * Resolves when every session's state and all events so far are stored, and the exporters had their time
+   * (2 s at most). A later process then resumes without counting or summarizing anything again.
+   */
+  async flush(): Promise<void> {
+    for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
+    await this.#recorder.flush();
+  }
+
+  /** Releases a session that has ended, after its calls under way: archive and stored state stay. */
+  release(sessionId: string): Promise<void> {
+    return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
+  }
+
+  async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
+    requireList(call.messages);
+    requireOptions(call.request, "request");
+    return this.#inTurn(call.sessionId, () => this.#retryConflicts(call));
+  }
+
+  /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */
+  async #retryConflicts<T>(call: Call<T>): Promise<CompactionResult<T>> {
+    let overtaken = false;
+    for (let attempt = 0; ; attempt += 1) {
+      const session = await this.#sessions.get(call.sessionId);
+      try {
+        return await this.#attempt(call, session, overtaken);
+      } catch (error) {
+        if (!hasCode(error, "Conflict") || attempt >= MAX_CONFLICTS) throw error;
+        // While this call waited, others went on beyond its list: what it would store is the past.
+        if (overtaken && session.reset) throw error;
+        overtaken ||= !session.reset;
+        this.#sessions.forget(call.sessionId);
+      }
+    }
+  }
+
+  async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
+    const announce = this.#recorder.announcer(call.sessionId);
+    session.observe(call.messages, call.request, this.#settings);
+    // A list that goes on from what another worker stored is unknown only to this one.
+    if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
+      throw conflict(session.id);
+    this.#announceEstimate(session, announce);
+    const truncated = await this.#truncateUnsent(call, session, announce);
+    if (truncated !== undefined) {
+      const { usage: _, ...again } = call.request;
+      session.observe(call.messages, again, this.#settings);
+    }
+    const decision = session.decide(call.manual, this.#settings);
+    const outcome = decision.triggered
+      ? await this.#compact(call, session, decision, announce)
+      : decision.reason;
+    if (typeof outcome !== "string") {
+      session.stall = undefined;
+      return this.#compacted(session, outcome);
+    }
+    if (decision.triggered && outcome !== "in_background") session.fail(outcome);
+    if (outcome === "below_trigger") this.#startBackground(call, session, announce);
+    if (outcome === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
+    if (truncated !== undefined) return this.#compacted(session, truncated);
+    announce(triggerDecision({ triggered: false, reason: outcome }, this.#settings.policy));
+    return this.#passed(call, session, outcome);
+  }
+
+  /** Tool results over the limit are cut before a model ever sees them: later it would break the cached prefix. */
+  async #truncateUnsent<T>(
+    call: Call<T>,
+    session: Session,
+    announce: Announce,
+  ): Promise<CompactionReport | undefined> {
+    const limit = this.#settings.policy.maxToolResultTokens;
+    if (limit === undefined || call.manual) return undefined;
+    if (unsentResults(session.view, limit, session.current.edit.countText).length === 0) return undefined;
+    const usagePct = session.usage.tokens / this.maxContextTokens;
+    const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
+    const outcome = await this.#compact(call, session, decision, announce);
+    return typeof outcome === "string" ? undefined : outcome;
+  }
+
+  /** A reason instead of a report when there is nothing to gain, or when it failed and the list fits as it is. */
+  async #compact<T>(
+    call: Call<T>,
+    session: Session,
+    decision: TriggerDecision,
+    announce: Announce,
+  ): Promise<CompactionReport | TriggerReason> {
+    try {
+      return (await this.#runAlone(call, session, decision, announce)) ?? "nothing_eligible";
+    } catch (error) {
+      const reason = this.#canSendUncompacted(call, session) ? recoverableReason(error) : undefined;
+      if (reason !== undefined) return reason;
+      if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, "none"));
+      throw error;
+    } finally {
+      await this.#recorder.write();
+    }
+  }
+
+  async #runAlone<T>(
+    call: Call<T>,
+    session: Session,
+    decision: TriggerDecision,
+    announce: Announce,
+  ): Promise<CompactionReport | TriggerReason | undefined> {
+    const request = this.#requestFor(call, session, decision);
+    const mayUsePrepared = decision.reason !== "tool_output";
+    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
+      return "in_background";
+    }
+    return this.#sessions.runAlone(
+      session,
+      async (fence) => {
+        const context = await this.#runContext(announce);
+        const save: RunContext["save"] = (one, state) => this.#sessions.save(one, state, fence);
+        const fenced = { ...context, save };
+        const prepared = mayUsePrepared ? await this.#background.commit(session, request, fenced) : undefined;
+        return prepared ?? compactSession(session, request, fenced);
+      },
+      call.request.signal,
+    );
+  }
+
+  /** What the settings make of one decision to compact. */
+  #requestFor<T>(call: Call<T>, session: Session, decision: TriggerDecision): CompactionRequest {
+    const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.#settings;
+    const { codec, counter, edit } = session.current;
+    const { note, targetTokens, signal } = call.request;
+    const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
+    return {
+      messages: session.view,
+      format: codec.format,
+      counter,
+      policy,
+      reason: decision.reason,
+      fixedTokens: session.fixedTokens,
+      budget: session.budget(this.#settings),
+      target: call.manual ? targetTokens : policy.targetContextTokens,
+      preferred: call.manual ? undefined : maxContextTokens * policy.triggerPct * ROOM_TO_GROW,
+      maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+      summaryRole,
+      lastSummaryVersion: session.state.summary?.version,
+      reasoningBound,
+      archiveId: edit.archiveId,
+      recalled: session.recalled(),
+      note: call.manual ? note : undefined,
+      signal,
+      live: () => liveConversation(session, call.request),
+    };
+  }
+
+  async #runContext(announce: Announce): Promise<RunContext> {
+    const { open, environment, summarizers, beforeCommit, withCost } = this.#parts;
+    const { archive } = await open();
+    return {
+      archive,
+      summarizers,
+      announce,
+      storageKind: this.#settings.storageKind,
+      onFailure: this.#settings.onStorageFailure,
+      beforeCommit,
+      now: () => environment.now().toISOString(),
+      clock: () => environment.clock(),
+      save: (session, state) => this.#sessions.save(session, state),
+      withCost,
+    };
+  }
+
+  /** Over the lower mark, a compaction is prepared beside the run; nothing of it shows before it is committed. */
+  #startBackground<T>(call: Call<T>, session: Session, announce: Announce): void {
+    const { backgroundTriggerPct } = this.#settings.policy;
+    const usagePct = session.usage.tokens / this.maxContextTokens;
+    if (backgroundTriggerPct === undefined || usagePct < backgroundTriggerPct) return;
+    if (!session.hasGrown(this.maxContextTokens)) return;
+    const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
+    this.#background.start(
+      session,
+      async (snapshot, signal) => {
+        const request = this.#requestFor(
+          { ...call, request: { ...call.request, signal } },
+          snapshot,
+          decision,
+        );
+        return prepareCompaction(snapshot, request, await this.#runContext(announce));
+      },
+      (error) => announce(failureOf(error, "a compaction when it is due")),
+    );
+  }
+
+  /** The list fits as it is, and nobody asked for a compaction. */
+  #canSendUncompacted<T>(call: Call<T>, { usage, bytes }: Session): boolean {
+    const { policy } = this.#settings;
+    const fits = usage.tokens <= budgetOf(this.maxContextTokens, policy);
+    return fits && bytes <= policy.maxRequestBytes && !call.manual;
+  }
+
+  #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
+    session.setTokens(report.tokensAfter);
+    for (const listener of this.#listeners) {
+      (async () => listener({ sessionId: session.id, report }))().catch((error: unknown) =>
+        this.#parts.warn(`a compaction listener failed: ${errorMessage(error)}`),
+      );
+    }
+    const messages = session.current.codec.encode(session.view) as T[];
+    return { messages, summary: session.state.summary?.text, report };
+  }
+
+  /** Nothing was done: the caller's array, or the projected view of a session that was compacted before. */
+  #passed<T>(call: Call<T>, session: Session, reason: TriggerReason): CompactionResult<T> {
+    const { codec } = session.current;
+    const size = { messages: session.view.length, elapsedMs: this.#clock() - call.started };
+    return {
+      messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
+      summary: session.activeState.summary?.text,
+      report: unchangedReport(reason, codec.format, session.usage, size),
+    };
+  }
+
+  #announceEstimate(session: Session, announce: Announce): void {
+    if (session.reset) {
+      session.reset = false;
+      const message = "the history changed before the point that was summarized; it is taken as it is";
+      announce(warning({ severity: "low", code: "history_changed", message }));
+    }
+    announce(tokenEstimate(this.#settings.model ?? "unknown", session.usage, this.maxContextTokens));
+  }
+
+  #warnOfFixedPart(session: Session, announce: Announce): void {
+    if (session.fixedPartTold) return;
+    session.fixedPartTold = true;
+    const message =
+      `the system prompt, tools and protected messages take ${session.fixedPart()} of ${this.maxContextTokens} ` +
+      "tokens, which is over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
+    this.#parts.warn(message);
+    announce(warning({ severity: "high", code: "fixed_over_trigger", message }));
+  }
+
+  #clock(): number {
+    return this.#parts.environment.clock();
+  }
+}
+
+/** Failures that a list which fits as it is can live with. */
+function recoverableReason(error: unknown): TriggerReason | undefined {
+  if (hasCode(error, "StorageFailed")) return "attempts_failed";
+  return hasCode(error, "InsufficientBudget") ? "nothing_eligible" : undefined;
+}
+
+/** The conversation as it stands, for a model that goes on from it; none where calls are open or the format is unknown. */
+function liveConversation(
+  session: Session,
+  { system, tools }: PreflightRequest,
+): LiveConversation | undefined {
+  const { codec } = session.current;
+  if (codec.neutral || codec.format === undefined) return undefined;
+  if (groupUnits(session.view).some((unit) => unit.open > 0)) return undefined;
+  return {
+    prefix: { format: codec.format, messages: codec.encode(session.view), system, tools },
+    messages: session.view,
+    tokens: session.usage.tokens,
+  };
+}

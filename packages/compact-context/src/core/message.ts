@@ -1,0 +1,430 @@
+import { isObject } from "../errors.ts";
+
+/** Provider formats that a codec reads and writes. */
+export type Format =
+  | "openai-chat"
+  | "openai-responses"
+  | "openai-agents"
+  | "anthropic"
+  | "gemini"
+  | "ai-sdk"
+  | "langchain"
+  | "pi";
+
+export type Role = "system" | "developer" | "user" | "assistant" | "tool";
+
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ToolCallPart {
+  readonly type: "toolCall";
+  /** Pairs the call with its result; unique among the calls that are open at one time. */
+  readonly id: string;
+  readonly name: string;
+  /** As the wire holds it: JSON text in the OpenAI formats, a value elsewhere. Read it with `argumentsText` or `argumentsValue`. */
+  readonly arguments: unknown;
+  /** Answered by the provider itself: no result of ours is expected. */
+  readonly providerExecuted?: boolean;
+}
+
+export interface ToolResultPart {
+  readonly type: "toolResult";
+  /** The id of the call that this answers. */
+  readonly id: string;
+  readonly name?: string;
+  /** Text, or text and media in order. Read it with `resultText`. */
+  readonly content: string | readonly (TextPart | MediaPart)[];
+  readonly isError?: boolean;
+}
+
+export interface ReasoningPart {
+  readonly type: "reasoning";
+  /** Readable reasoning; empty where the provider hides it. */
+  readonly text: string;
+  /** Length in characters of encrypted or otherwise unreadable content that travels along. */
+  readonly opaqueLength?: number;
+  /** Bound to its prefix by a signature or id: it may be dropped whole, never edited. */
+  readonly signed?: boolean;
+}
+
+export interface MediaPart {
+  readonly type: "media";
+  /** IANA media type, such as `image/png`; a bare `image/*` where the format does not say. */
+  readonly mediaType: string;
+  /** Base64 text or raw bytes length; 0 where the content is only referenced. */
+  readonly bytes: number;
+  /** Base64 data, for reading width and height; absent when referenced by URL or id. */
+  readonly data?: string;
+  readonly url?: string;
+  readonly name?: string;
+  /** The provider's own word for the resolution asked for, such as `low` or `high`. */
+  readonly detail?: string;
+}
+
+export type Part = TextPart | ToolCallPart | ToolResultPart | ReasoningPart | MediaPart;
+
+export interface MessageMeta {
+  /** Stays in every output unchanged and never reaches a summarizer. */
+  readonly protected?: boolean;
+  /** Put there by a program (hook output, injected reminder), not typed by a person. */
+  readonly synthetic?: boolean;
+  /** Version of the summary that this message carries, when it is one of ours. */
+  readonly summaryVersion?: number;
+  /** ISO 8601 time at which the message was made. */
+  readonly timestamp?: string;
+  /** Model that produced the message. */
+  readonly model?: string;
+}
+
+/** One entry of a conversation, the same whatever provider it came from. */
+export interface Message {
+  /** Unique in its list: the native id, or one made from the content. */
+  readonly id: string;
+  readonly role: Role;
+  readonly parts: readonly Part[];
+  readonly meta?: MessageMeta;
+  /** The caller's own object; what `encode` gives back for a message that was not edited. */
+  readonly native?: unknown;
+  /** The format of `native`. */
+  readonly format?: Format;
+  /** True when `parts` differ from `native`: `encode` then writes a copy of `native` with these parts. */
+  readonly edited?: boolean;
+}
+
+/** A call's arguments as JSON text. */
+export function argumentsText(part: ToolCallPart): string {
+  if (typeof part.arguments === "string") return part.arguments;
+  return part.arguments === undefined ? "" : (JSON.stringify(part.arguments) ?? "");
+}
+
+/** A call's arguments as a value; the text itself where it is no JSON. */
+export function argumentsValue(part: ToolCallPart): unknown {
+  if (typeof part.arguments !== "string") return part.arguments;
+  try {
+    return JSON.parse(part.arguments) as unknown;
+  } catch {
+    return part.arguments;
+  }
+}
+
+/** The readable text of a tool result, media left out. */
+export function resultText(part: ToolResultPart): string {
+  if (typeof part.content === "string") return part.content;
+  const texts: string[] = [];
+  for (const piece of part.content) if (piece.type === "text") texts.push(piece.text);
+  return texts.join("\n");
+}
+
+/** The text parts of a message joined by newlines; no calls, results or reasoning. */
+export function messageText(message: Message): string {
+  const texts: string[] = [];
+  for (const part of message.parts) if (part.type === "text") texts.push(part.text);
+  return texts.join("\n");
+}
+
+/** Every call in a message. */
+export function toolCalls(message: Message): ToolCallPart[] {
+  return message.parts.filter((part): part is ToolCallPart => part.type === "toolCall");
+}
+
+/** Every result in a message. */
+export function toolResults(message: Message): ToolResultPart[] {
+  return message.parts.filter((part): part is ToolResultPart => part.type === "toolResult");
+}
+
+// ---- the provider's own compaction, sizes, offsets
+
+/**
+ * True for a message that begins with the provider's own compaction: sealed, readable by nobody else, and all that the
+ * provider reads of what stands before it.
+ */
+export function carriesCompaction({ parts, native }: Message): boolean {
+  if (parts[0]?.type !== "reasoning" || !isObject(native)) return false;
+  const first = Array.isArray(native.content) ? native.content[0] : undefined;
+  return isCompactionType(native.type) || (isObject(first) && isCompactionType(first.type));
+}
+
+/** True for a compaction that a message can follow: none that also calls tools. */
+export function endsWithCompaction(message: Message): boolean {
+  return carriesCompaction(message) && toolCalls(message).length === 0;
+}
+
+/** True for the type names that providers use for their own compactions. */
+export function isCompactionType(type: unknown): boolean {
+  return type === "compaction" || type === "compaction_summary";
+}
+
+/**
+ * Bytes that a message takes on the wire, roughly: media by their base64 length, text and arguments by their
+ * length in characters. Only media ever make a request that fits the window too large for the wire.
+ */
+export function wireBytes(message: Message): number {
+  let bytes = 0;
+  for (const part of message.parts) bytes += partBytes(part);
+  return bytes;
+}
+
+/** Bytes of the media in a message; what leaving them out would save. */
+export function mediaBytes(message: Message): number {
+  let bytes = 0;
+  for (const part of message.parts) for (const piece of pieces(part)) bytes += piece.bytes;
+  return bytes;
+}
+
+function pieces(part: Part): readonly MediaPart[] {
+  if (part.type === "media") return [part];
+  if (part.type !== "toolResult" || typeof part.content === "string") return [];
+  return part.content.filter((piece) => piece.type === "media");
+}
+
+function partBytes(part: Part): number {
+  switch (part.type) {
+    case "text":
+      return part.text.length;
+    case "reasoning":
+      return part.text.length + (part.opaqueLength ?? 0);
+    case "media":
+      return part.bytes;
+    case "toolCall":
+      return typeof part.arguments === "string" ? part.arguments.length : 0;
+    case "toolResult":
+      return typeof part.content === "string"
+        ? part.content.length
+        : part.content.reduce((total, piece) => total + partBytes(piece), 0);
+  }
+}
+
+/** The offset, or the one before it where it would split a surrogate pair. */
+export function characterStart(text: string, offset: number): number {
+  const code = text.charCodeAt(offset);
+  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
+}
+
+// ---- the tag of a summary message
+
+const OPENING = /^\s*<COMPACT-SUMMARY v(\d{1,9})>[ \t]*\r?\n?/;
+const CLOSING = "</COMPACT-SUMMARY>";
+const FORGED = /<(?=\s{0,8}\/?\s{0,8}COMPACT-SUMMARY)/gi;
+
+/** The line that a summary message starts with, such as `<COMPACT-SUMMARY v3>`. */
+export function summaryTag(version: number): string {
+  return `<COMPACT-SUMMARY v${version}>`;
+}
+
+/** Text in which no summary tag can open or close: `<COMPACT-SUMMARY` becomes `<\COMPACT-SUMMARY`; applying it twice changes nothing. */
+export function escapeSummaryTags(text: string): string {
+  return text.replace(FORGED, "<\\");
+}
+
+/** The whole text of a summary message; tags inside `text` are escaped first. */
+export function wrapSummary(text: string, version: number): string {
+  return `${summaryTag(version)}\n${escapeSummaryTags(text)}\n${CLOSING}`;
+}
+
+/** Version and inner text of a message that starts with a summary tag; undefined for every other text. */
+export function readSummary(messageText: string): { version: number; text: string } | undefined {
+  const opening = OPENING.exec(messageText);
+  if (opening === null) return undefined;
+  const body = messageText.slice(opening[0].length).trimEnd();
+  const text = body.endsWith(CLOSING) ? body.slice(0, -CLOSING.length).trimEnd() : body;
+  return { version: Number(opening[1]), text };
+}
+
+/** The summary that a list carries. */
+export interface LiveSummary {
+  readonly version: number;
+  /** The text between the tags. */
+  readonly text: string;
+  /** How many kept messages stood before it when it was made: it stays there, whatever is pinned or compacted later. */
+  readonly after?: number;
+}
+
+/** A summary as a message of its own. */
+export function summaryMessage(summary: LiveSummary, role: Role): Message {
+  return {
+    id: `compact-summary-v${summary.version}`,
+    role,
+    parts: [{ type: "text", text: wrapSummary(summary.text, summary.version) }],
+    meta: { synthetic: true, summaryVersion: summary.version },
+  };
+}
+
+/** The same list where it carries no unmarked summary of ours; else a copy in which they are marked. */
+export function markSummaries<List extends readonly Message[]>(messages: List): List | Message[] {
+  const unmarked = (message: Message): boolean =>
+    message.meta?.summaryVersion === undefined && summaryOf(message) !== undefined;
+  if (!messages.some(unmarked)) return messages;
+  return messages.map((message) => {
+    if (message.meta?.summaryVersion !== undefined) return message;
+    const summary = summaryOf(message);
+    return summary === undefined
+      ? message
+      : { ...message, meta: { ...message.meta, summaryVersion: summary.version } };
+  });
+}
+
+/** The summary that a message carries, if it is one of ours: text only, from anybody but a tool. */
+export function summaryOf(message: Message): LiveSummary | undefined {
+  if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
+  const [first] = message.parts;
+  const only = message.parts.length === 1 && first?.type === "text";
+  return readSummary(only ? first.text : messageText(message));
+}
+
+/** One more than the newest summary in the list. */
+export function nextSummaryVersion(messages: readonly Message[]): number {
+  return messages.reduce((newest, message) => Math.max(newest, message.meta?.summaryVersion ?? 0), 0) + 1;
+}
+
+// ---- fingerprints
+
+/** A string as it is, anything else as JSON; empty for nothing. */
+export function jsonText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === undefined || value === null) return "";
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return String(value);
+  }
+}
+
+/**
+ * A 62-bit fingerprint of role and content, 12 characters in base 36, equal for equal content in other objects.
+ * Ids, call ids and meta do not count. The mixing follows cyrb53 (bryc, public domain).
+ */
+export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): string {
+  const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
+  mix(state, role);
+  for (const part of parts) mixPart(state, part);
+  return finish(state);
+}
+
+/** A 53-bit fingerprint of a text; equal texts have equal ones. */
+export function textHash(text: string): number {
+  const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
+  mix(state, text);
+  const { first, second } = finished(state);
+  return (second >>> 11) * 2 ** 32 + (first >>> 0);
+}
+
+/** Hashes by list and not by message: thousands of entries in a WeakMap take longer than the hashing. */
+const hashesByList = new WeakMap<readonly Message[], readonly (string | undefined)[]>();
+
+/** Stores the hashes of messages that were hashed while they were decoded, index by index, for `hashesOf` of this very list. */
+export function keepHashes(messages: readonly Message[], hashes: readonly (string | undefined)[]): void {
+  hashesByList.set(messages, hashes);
+}
+
+/** The content hash of the message at an index of the list. */
+export function hashesOf(messages: readonly Message[]): (index: number, message: Message) => string {
+  const kept = hashesByList.get(messages);
+  return (index, message) => kept?.[index] ?? contentHash(message);
+}
+
+interface HashState {
+  high: number;
+  low: number;
+}
+
+/** Below this length the call of the encoder costs more than it saves. */
+const SHORT = 64;
+const PIECE = 4096;
+const encoder = new TextEncoder();
+const bytes = new Uint8Array(PIECE);
+const words = new DataView(bytes.buffer);
+
+function mix(state: HashState, text: string): void {
+  const { length } = text;
+  if (length < SHORT) mixCodes(state, text);
+  else if (length <= PIECE) mixPiece(state, text);
+  else for (let at = 0; at < length; at += PIECE) mixPiece(state, text.slice(at, at + PIECE));
+  // The length closes a field, so that "ab" + "c" and "a" + "bc" differ.
+  mixWord(state, length ^ 0x10000);
+}
+
+function mixWord(state: HashState, word: number): void {
+  state.high = Math.imul(((state.high << 15) | (state.high >>> 17)) ^ word, 2654435761);
+  state.low = Math.imul(((state.low << 13) | (state.low >>> 19)) ^ word, 1597334677);
+}
+
+/** ASCII goes in four characters at a time; anything else does not encode to one byte each and goes in by code unit. */
+function mixPiece(state: HashState, text: string): void {
+  const { read, written } = encoder.encodeInto(text, bytes);
+  if (read !== text.length || written !== read) {
+    mixCodes(state, text);
+    return;
+  }
+  let { high, low } = state;
+  const whole = written & ~3;
+  for (let index = 0; index < whole; index += 4) {
+    const word = words.getInt32(index, true);
+    high = Math.imul(((high << 15) | (high >>> 17)) ^ word, 2654435761);
+    low = Math.imul(((low << 13) | (low >>> 19)) ^ word, 1597334677);
+  }
+  state.high = high;
+  state.low = low;
+  for (let index = whole; index < written; index++) mixWord(state, bytes[index] ?? 0);
+}
+
+function mixCodes(state: HashState, text: string): void {
+  let { high, low } = state;
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index);
+    high = Math.imul(((high << 15) | (high >>> 17)) ^ code, 2654435761);
+    low = Math.imul(((low << 13) | (low >>> 19)) ^ code, 1597334677);
+  }
+  state.high = high;
+  state.low = low;
+}
+
+function finish(state: HashState): string {
+  const { first, second } = finished(state);
+  return base36(second >>> 1) + base36(first >>> 1);
+}
+
+function finished({ high, low }: HashState): { readonly first: number; readonly second: number } {
+  let first = Math.imul(high ^ (high >>> 16), 2246822507);
+  first ^= Math.imul(low ^ (low >>> 13), 3266489909);
+  let second = Math.imul(low ^ (low >>> 16), 2246822507);
+  second ^= Math.imul(first ^ (first >>> 13), 3266489909);
+  return { first, second };
+}
+
+/** All pairs of digits: text is put together from three of them per number. */
+const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
+  pair.toString(36).padStart(2, "0"),
+);
+
+/** Six digits for 31 bits; `toString(36)` takes longer than all the rest on short messages. */
+function base36(bits: number): string {
+  const upper = Math.floor(bits / 1296);
+  return `${PAIRS[Math.floor(upper / 1296)]}${PAIRS[upper % 1296]}${PAIRS[bits % 1296]}`;
+}
+
+function mixPart(state: HashState, part: Part): void {
+  mix(state, part.type);
+  if (part.type === "toolResult") mixContent(state, part.content);
+  else for (const field of fieldsOf(part)) mix(state, field);
+}
+
+function fieldsOf(part: Exclude<Part, ToolResultPart>): readonly string[] {
+  switch (part.type) {
+    case "text":
+      return [part.text];
+    case "toolCall":
+      return [part.name, jsonText(part.arguments)];
+    case "reasoning":
+      return [part.text, String(part.opaqueLength ?? 0)];
+    case "media":
+      return [part.mediaType, String(part.bytes), part.url ?? part.name ?? ""];
+  }
+}
+
+function mixContent(state: HashState, content: ToolResultPart["content"]): void {
+  if (typeof content === "string") mix(state, content);
+  else for (const piece of content) mixPart(state, piece);
+}

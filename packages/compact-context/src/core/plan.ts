@@ -1,0 +1,306 @@
+import { CompactError } from "../errors.ts";
+import { applyEdit, type Edit, losesText } from "./edit.ts";
+import {
+  costsOf,
+  editContext,
+  fitToLimit,
+  floorOf,
+  type KeepSet,
+  keepByCounts,
+  MIN_SUMMARY_TOKENS,
+  needsSummary,
+  releaseReasoning,
+  summaryOverhead,
+  sumOf,
+  withEdits,
+} from "./fit.ts";
+import {
+  type Message,
+  mediaBytes,
+  type Role,
+  resultText,
+  toolCalls,
+  toolResults,
+  wireBytes,
+} from "./message.ts";
+import type { KeepCounts, Layer, Partition } from "./policy.ts";
+import type { CompactionRequest } from "./usage.ts";
+
+// What a compaction would do, as data. The dry run, the tests and the real thing look at the same plan.
+
+export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
+
+export interface PlannedMessage {
+  /** Index into the list that was planned. */
+  readonly index: number;
+  readonly id: string;
+  readonly role: Role;
+  readonly layer: Layer;
+  readonly action: PlannedAction;
+  /** What is changed in a kept message, for `clear` and `elide`. */
+  readonly edit?: Edit;
+  /** Tokens now, and after the action (0 for `summarize`: what it says goes into the summary's share). */
+  readonly tokens: number;
+  readonly tokensAfter: number;
+  /** Why, in words for a person. */
+  readonly reason: string;
+}
+
+/**
+ * What a compaction leaves of the latest message in which the user says something: all of it, the user's own words
+ * without what was injected or pasted into them, or head and tail of those too.
+ */
+export type AskFate = "whole" | "own_words" | "cut";
+
+/** What a compaction would do: nothing has happened yet. */
+export interface CompactionPlan {
+  readonly entries: readonly PlannedMessage[];
+  /** Most tokens the request may have afterwards; what it aims for. */
+  readonly budget: number;
+  readonly target: number;
+  /** System prompt, tool schemas, pending input: beside the messages and never touched. */
+  readonly fixedTokens: number;
+  readonly tokensBefore: number;
+  /** Most tokens the result will have, the summary's whole room included. */
+  readonly tokensAfter: number;
+  /** Room for the summary message's text; 0 when nothing is summarized. */
+  readonly summaryTokens: number;
+  /** The keep counts after lowering, and how many times they were lowered. */
+  readonly keep: KeepCounts;
+  readonly relaxed: number;
+  readonly counts: Partition["counts"];
+  /** Undefined where the user says nothing in the list. */
+  readonly newestAsk: { readonly index: number; readonly fate: AskFate } | undefined;
+}
+
+/** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
+export function planRequest(request: CompactionRequest): CompactionPlan {
+  const { reason, policy, budget } = request;
+  if (reason === "max_bytes") return finish(releaseReasoning(fitBytes(keepAll(request))), budget);
+  if (reason === "tool_output" && policy.maxToolResultTokens !== undefined) {
+    return finish(truncateUnsent(keepAll(request), policy.maxToolResultTokens), budget);
+  }
+  const limit = Math.min(budget, request.target ?? budget);
+  return finish(releaseReasoning(fitBytes(fitToLimit(request, limit))), limit);
+}
+
+/**
+ * What a plan does with each entry of the view that it was made for, one for one; beside the entries only a summary
+ * of ours stands in a view. Ids alone would not do: a caller may use one twice.
+ */
+export function actionsFor(
+  plan: CompactionPlan,
+  entries: readonly { readonly message: Message }[],
+): readonly (PlannedMessage | undefined)[] {
+  let at = 0;
+  return entries.map(({ message }) => {
+    if (plan.entries[at]?.id !== message.id) at += 1;
+    const planned = plan.entries[at];
+    at += 1;
+    return planned;
+  });
+}
+
+/** The plan with messages that came after it was made, which stay as they are. */
+export function extendPlan(
+  plan: CompactionPlan,
+  added: readonly Message[],
+  count: (message: Message) => number,
+): CompactionPlan {
+  const entries = added.map((message, offset): PlannedMessage => {
+    const tokens = count(message);
+    return {
+      index: plan.entries.length + offset,
+      id: message.id,
+      role: message.role,
+      layer: "recent",
+      action: "keep",
+      tokens,
+      tokensAfter: tokens,
+      reason: "came while the compaction was prepared",
+    };
+  });
+  const tokens = entries.reduce((total, entry) => total + entry.tokens, 0);
+  return {
+    ...plan,
+    entries: [...plan.entries, ...entries],
+    tokensBefore: plan.tokensBefore + tokens,
+    tokensAfter: plan.tokensAfter + tokens,
+  };
+}
+
+function finish(set: KeepSet, limit: number): CompactionPlan {
+  const { request, latest } = set;
+  const { budget, fixedTokens, counter } = request;
+  const summaryTokens = summaryRoom(set, Math.min(budget, Math.max(limit, floorOf(set))));
+  const entries = request.messages.map((message, index) => plannedMessage(set, message, index));
+  const summaryCost = summaryTokens > 0 ? summaryTokens + summaryOverhead(counter) : 0;
+  return {
+    entries,
+    budget,
+    target: limit,
+    fixedTokens,
+    tokensBefore: fixedTokens + entries.reduce((total, entry) => total + entry.tokens, 0),
+    tokensAfter: fixedTokens + sumOf(set.kept, set.costs) + summaryCost,
+    summaryTokens,
+    keep: set.keep,
+    relaxed: set.relaxed,
+    counts: set.partition.counts,
+    newestAsk: latest === -1 ? undefined : { index: latest, fate: latestFate(set) },
+  };
+}
+
+/** A summary takes at most half of what it replaces: it must be worth the exchange. */
+function summaryRoom(set: KeepSet, limit: number): number {
+  if (!needsSummary(set)) return 0;
+  const { request, kept, edits, costs } = set;
+  const replaced = request.messages.reduce((total, message, index) => {
+    const before = request.counter.countMessage(message);
+    if (!kept.has(index)) return total + before;
+    return losesText(edits.get(index)) ? total + before - (costs[index] ?? 0) : total;
+  }, 0);
+  const free = limit - request.fixedTokens - sumOf(kept, costs) - summaryOverhead(request.counter);
+  const worth = Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2);
+  return Math.max(0, Math.floor(Math.min(free, request.maxSummaryTokens, worth)));
+}
+
+function latestFate({ latest, edits }: KeepSet): AskFate {
+  const edit = edits.get(latest);
+  if (edit?.elideTo !== undefined && edit.sparesOwnWords !== true) return "cut";
+  return actionOf(true, edit) === "keep" ? "whole" : "own_words";
+}
+
+function plannedMessage(set: KeepSet, message: Message, index: number): PlannedMessage {
+  const layer = set.partition.layers[index] ?? "remainder";
+  const edit = set.edits.get(index);
+  const action = actionOf(set.kept.has(index), edit);
+  const tokens = set.request.counter.countMessage(message);
+  return {
+    index,
+    id: message.id,
+    role: message.role,
+    layer,
+    action,
+    edit,
+    tokens,
+    tokensAfter: action === "summarize" ? 0 : (set.costs[index] ?? tokens),
+    reason: reasonFor(message, layer, action, edit),
+  };
+}
+
+function actionOf(kept: boolean, edit: Edit | undefined): PlannedAction {
+  if (!kept) return "summarize";
+  if (edit?.clear === true) return "clear";
+  const cut = edit?.elideTo ?? edit?.resultsTo ?? edit?.dropMedia;
+  return cut === undefined ? "keep" : "elide";
+}
+
+function reasonFor(message: Message, layer: Layer, action: PlannedAction, edit: Edit | undefined): string {
+  if (edit?.stripReasoning === true) return "kept without its reasoning, which was bound to what left";
+  if (edit !== undefined && action === "elide") return cutReason(edit);
+  if (action === "clear") return "kept near the recent part, its tool output emptied";
+  if (action === "summarize") {
+    return message.meta?.summaryVersion === undefined
+      ? "older than what is kept"
+      : "the earlier summary is folded into the new one";
+  }
+  if (layer === "pinned")
+    return message.meta?.protected === true ? "protected" : `role ${message.role} is never pruned`;
+  if (layer === "recent") return "in the recent turns";
+  if (layer === "toolPairs") return "among the newest tool calls";
+  return "fits under the target";
+}
+
+function cutReason(edit: Edit): string {
+  if (edit.dropMedia === true) return "its media are left out: too many bytes for one request";
+  if (edit.resultsTo !== undefined) return "tool output over the limit: keeps its head and tail";
+  if (edit.sparesOwnWords === true)
+    return "the newest request: what was injected or pasted into it keeps its head and tail";
+  return "must stay but is too large: keeps its head and tail";
+}
+
+/** Everything stays; nothing is edited yet. */
+function keepAll(request: CompactionRequest): KeepSet {
+  const set = keepByCounts(request, request.policy, { relaxed: 0, costs: costsOf(request) });
+  return { ...set, kept: new Set(request.messages.keys()) };
+}
+
+// ---- bytes on the wire
+
+/** Media are reduced to this share of the byte budget at once, so that the next image does not ask again. */
+const MEDIA_SHARE = 0.5;
+
+/**
+ * Where the kept messages have more bytes than a request may have, media leave, oldest first; what is pinned and the
+ * latest user message keep theirs. Throws `InsufficientBudget` when that is not enough.
+ */
+function fitBytes(set: KeepSet): KeepSet {
+  const { request, kept, edits } = set;
+  const maxBytes = request.policy.maxRequestBytes;
+  const size = (index: number, edit: Edit | undefined): number => {
+    const message = request.messages[index];
+    return message === undefined ? 0 : wireBytes(applyEdit(message, edit, editContext(request)));
+  };
+  let bytes = 0;
+  for (const index of kept) bytes += size(index, edits.get(index));
+  if (bytes <= maxBytes) return set;
+  const found = new Map<number, Edit>();
+  for (const index of [...kept].sort((one, other) => one - other)) {
+    const message = request.messages[index];
+    if (message === undefined || mediaBytes(message) === 0) continue;
+    if (set.partition.layers[index] === "pinned" || index === set.latest) continue;
+    if (bytes <= maxBytes * MEDIA_SHARE) break;
+    const edit: Edit = { ...edits.get(index), dropMedia: true };
+    bytes += size(index, edit) - size(index, edits.get(index));
+    found.set(index, edit);
+  }
+  if (bytes <= maxBytes) return withEdits(set, found);
+  throw new CompactError(
+    "InsufficientBudget",
+    `the newest message and what is protected take ${bytes} bytes, but a request may have ${maxBytes}`,
+    { hint: "Send smaller images, or raise policy.maxRequestBytes where the provider takes more." },
+  );
+}
+
+// ---- tool output before it is first sent, and what the model recalled
+
+/** The tools that give archived messages back to a model; their answers are bounded by themselves. */
+export const RECALL_TOOL_NAMES: ReadonlySet<string> = new Set(["compact_expand", "compact_search"]);
+
+/** Tells by a call's id whether one of the recall tools was called. */
+export function isRecallAnswer(messages: readonly Message[]): (id: string) => boolean {
+  const calls = messages.flatMap(toolCalls).filter((call) => RECALL_TOOL_NAMES.has(call.name));
+  const ids = new Set(calls.map((call) => call.id));
+  return (id) => ids.has(id);
+}
+
+/** Tool results that no model has seen yet and that have more than `limit` tokens keep head and tail; recalled ones stay whole. */
+function truncateUnsent(set: KeepSet, limit: number): KeepSet {
+  const { messages, counter } = set.request;
+  const unsent = unsentResults(messages, limit, (text) => counter.countText(text));
+  return withEdits(set, new Map(unsent.map((index) => [index, { resultsTo: limit }])));
+}
+
+/**
+ * Where the results of more than `limit` tokens are that stand behind everything the model said: they have never
+ * been part of a request.
+ */
+export function unsentResults(
+  messages: readonly Message[],
+  limit: number,
+  countText: (text: string) => number,
+): number[] {
+  const found: number[] = [];
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index];
+    if (message === undefined || message.role === "assistant") break;
+    const long = toolResults(message).filter((part) => {
+      const text = resultText(part);
+      return text.length > limit && countText(text) > limit;
+    });
+    if (long.length === 0 || message.meta?.protected === true) continue;
+    const recalled = isRecallAnswer(messages);
+    if (!long.every(({ id }) => recalled(id))) found.push(index);
+  }
+  return found.reverse();
+}

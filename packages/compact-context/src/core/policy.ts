@@ -1,0 +1,250 @@
+import { carriesCompaction, type Message, type Role } from "./message.ts";
+import type { SummaryStrategy } from "./ports.ts";
+import { groupUnits, isUnderWay, latestUserMessage, turnStarts, type Unit } from "./units.ts";
+
+/** When to compact and what stays. Counts are of turns, tool pairs or messages; `*Tokens` of tokens. */
+export interface Policy {
+  /** A ratio, despite its name: the share of the window at which a compaction starts, 0 to 1. */
+  readonly triggerPct: number;
+  /** Tokens of the window left free for the next user input and tool results. */
+  readonly hardCapBuffer: number;
+  /** Newest turns whose user messages and text answers stay unchanged; at least 1. */
+  readonly keepRecentTurns: number;
+  /** Newest tool calls that stay with their results; a parallel batch is kept whole. */
+  readonly keepToolIoPairs: number;
+  /** Newest messages that stay, whatever their kind; replaces `keepRecentTurns` when given. */
+  readonly keepRecentMessages?: number;
+  readonly rolesNeverPrune: readonly Role[];
+  /** Absolute trigger, and ceiling of a compacted list. */
+  readonly maxTokens?: number;
+  /** Absolute trigger on the messages alone, system prompt and tools not counted. */
+  readonly maxTokensBeforeSummary?: number;
+  /** Where a compaction aims: what it may drop stays, newest first, as long as it fits under this. */
+  readonly targetContextTokens?: number;
+  /** Empties old tool results that are kept beyond `keepToolIoPairs`. */
+  readonly clearToolResults: boolean;
+  /** Tool results of more tokens keep head and tail from the first time they are sent; no limit when left out. */
+  readonly maxToolResultTokens?: number;
+  /** Most bytes of a request on the wire, where media count as base64 and text by its length. */
+  readonly maxRequestBytes: number;
+  /** Share of the window at which a compaction starts when the provider's cache is cold anyway; never when left out. */
+  readonly coldTriggerPct?: number;
+  /** Share of the window at which a compaction is prepared beside the run, to be ready at the trigger; never when left out. */
+  readonly backgroundTriggerPct?: number;
+  /** Seconds after which the provider has forgotten a prefix that nobody sent. */
+  readonly cacheTtlSeconds: number;
+  /** What summaries are shaped for. */
+  readonly strategy: SummaryStrategy;
+  /** What happens when even the floor does not fit: an error, or oversized messages keep their head and tail. */
+  readonly onOverflow: "error" | "elide";
+}
+
+export const defaultPolicy: Policy = Object.freeze<Policy>({
+  triggerPct: 0.85,
+  hardCapBuffer: 1500,
+  keepRecentTurns: 6,
+  keepToolIoPairs: 4,
+  rolesNeverPrune: Object.freeze<Role[]>(["system", "developer"]),
+  clearToolResults: true,
+  // Gemini takes 20 MB inline, Anthropic 32 MB, OpenAI more: this fits all of them.
+  maxRequestBytes: 20_000_000,
+  // Anthropic's short cache; OpenAI keeps prefixes for 5 to 10 minutes without use.
+  cacheTtlSeconds: 300,
+  strategy: "task_state",
+  onOverflow: "error",
+});
+
+export type TriggerReason =
+  | "below_trigger"
+  | "trigger_pct"
+  | "max_tokens"
+  | "max_tokens_before_summary"
+  | "hard_cap"
+  | "manual"
+  /** More bytes on the wire than `maxRequestBytes`. */
+  | "max_bytes"
+  /** Over `coldTriggerPct`, and the provider's cache is cold anyway. */
+  | "cold_cache"
+  /** A tool result over `maxToolResultTokens` is about to be sent for the first time. */
+  | "tool_output"
+  /** Over the trigger, but the last compaction is so near that another would gain nothing. */
+  | "just_compacted"
+  /** Over the trigger, but all of it must stay. */
+  | "nothing_eligible"
+  /** Over the trigger, but it fits, and a compaction that was begun before is not done yet. */
+  | "in_background"
+  /** What is never pruned is over the trigger by itself: only the hard cap can still ask for a compaction. */
+  | "fixed_over_trigger"
+  /** Over the trigger, but the last attempts in a row failed: the next waits until the list has grown. */
+  | "attempts_failed";
+
+export interface TriggerInput {
+  /** Tokens of the whole request. */
+  readonly tokens: number;
+  /** Tokens of the messages alone. */
+  readonly messageTokens: number;
+  /** The model's window. */
+  readonly maxContextTokens: number;
+  /** Bytes of the request on the wire; 0 when left out. */
+  readonly bytes?: number;
+  /** Nobody has sent the prefix for longer than the provider keeps it. */
+  readonly cacheCold?: boolean;
+}
+
+export interface TriggerDecision {
+  readonly triggered: boolean;
+  readonly reason: TriggerReason;
+  /** tokens / maxContextTokens. */
+  readonly usagePct: number;
+}
+
+/** Whichever threshold is reached first wins; reaching one counts, staying one token below does not. */
+export function decideTrigger(input: TriggerInput, policy: Policy): TriggerDecision {
+  const usagePct = input.tokens / input.maxContextTokens;
+  const reason = reachedThreshold(input, policy, usagePct);
+  return { triggered: reason !== "below_trigger", reason, usagePct };
+}
+
+function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number): TriggerReason {
+  if (usagePct >= policy.triggerPct) return "trigger_pct";
+  if (policy.maxTokens !== undefined && input.tokens >= policy.maxTokens) return "max_tokens";
+  if (policy.maxTokensBeforeSummary !== undefined && input.messageTokens >= policy.maxTokensBeforeSummary) {
+    return "max_tokens_before_summary";
+  }
+  if (input.tokens > budgetOf(input.maxContextTokens, policy)) return "hard_cap";
+  if ((input.bytes ?? 0) > policy.maxRequestBytes) return "max_bytes";
+  const cold = input.cacheCold === true && usagePct >= (policy.coldTriggerPct ?? Number.POSITIVE_INFINITY);
+  return cold ? "cold_cache" : "below_trigger";
+}
+
+/** Most tokens a request may have: the window less the buffer, and no more than `maxTokens` where that is set. */
+export function budgetOf(maxContextTokens: number, policy: Policy): number {
+  return Math.min(maxContextTokens - policy.hardCapBuffer, policy.maxTokens ?? Number.POSITIVE_INFINITY);
+}
+
+/** The four parts of a partition; only the remainder may be dropped. */
+export type Layer = "pinned" | "recent" | "toolPairs" | "remainder";
+
+export interface Partition {
+  /** One layer per message, by index. */
+  readonly layers: readonly Layer[];
+  readonly units: readonly Unit[];
+  /** What is in each layer: messages for `pinned` and `remainder`, turns, tool pairs. */
+  readonly counts: {
+    readonly pinned: number;
+    readonly recentTurns: number;
+    readonly toolPairs: number;
+    readonly remainder: number;
+  };
+}
+
+export type KeepCounts = Pick<
+  Policy,
+  "keepRecentTurns" | "keepToolIoPairs" | "keepRecentMessages" | "rolesNeverPrune"
+>;
+
+/**
+ * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest ask (the message
+ * at `ask`; -1 for none), an exchange that is still under way and the newest compaction of the provider's own always stay; an earlier summary
+ * of ours never does, because its facts go into the next one.
+ */
+export function partition(
+  messages: readonly Message[],
+  keep: KeepCounts,
+  ask: number = latestUserMessage(messages),
+): Partition {
+  const units = groupUnits(messages);
+  const starts = turnStarts(messages);
+  const recentFrom = recentBoundary(messages, starts, keep);
+  const compaction = messages.findLastIndex(carriesCompaction);
+  const needed = new Set([ask, compaction]);
+  const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
+  const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
+  let toolPairs = 0;
+  for (const unit of units) {
+    const layer = layerOf(unit, messages, { keep, recentFrom, needed, compaction, pairs });
+    if (layer === "toolPairs" || (layer === "recent" && unit.kind === "exchange")) toolPairs += unit.calls;
+    for (const index of unit.indexes) layers[index] = layer;
+  }
+  return {
+    layers,
+    units,
+    counts: {
+      pinned: layers.filter((layer) => layer === "pinned").length,
+      recentTurns: starts.filter((start) => start >= recentFrom).length,
+      toolPairs,
+      remainder: layers.filter((layer) => layer === "remainder").length,
+    },
+  };
+}
+
+interface LayerContext {
+  readonly keep: KeepCounts;
+  readonly recentFrom: number;
+  readonly needed: ReadonlySet<number>;
+  /** The newest compaction of the provider's own, which reads nothing before it; -1 without one. */
+  readonly compaction: number;
+  readonly pairs: ReadonlySet<Unit>;
+}
+
+function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext): Layer {
+  const members = unit.indexes.map((index) => messages[index]).filter((message) => message !== undefined);
+  if (members.some((message) => isPinned(message, context.keep))) return "pinned";
+  if (members.some((message) => message.meta?.summaryVersion !== undefined)) return "remainder";
+  if (unit.indexes.some((index) => context.needed.has(index))) return "recent";
+  const newest = unit.indexes.at(-1) ?? 0;
+  if (newest < context.compaction) return "remainder";
+  if (unit.kind === "message") return newest >= context.recentFrom ? "recent" : "remainder";
+  if (context.pairs.has(unit)) return "toolPairs";
+  return context.keep.keepRecentMessages !== undefined && newest >= context.recentFrom
+    ? "recent"
+    : "remainder";
+}
+
+/** True for a message that must stay unchanged and may never reach a summarizer. */
+export function isPinned(message: Message, keep: Pick<Policy, "rolesNeverPrune">): boolean {
+  return message.meta?.protected === true || keep.rolesNeverPrune.includes(message.role);
+}
+
+/** The index from which plain messages are recent. */
+function recentBoundary(messages: readonly Message[], starts: readonly number[], keep: KeepCounts): number {
+  if (keep.keepRecentMessages !== undefined) return messages.length - keep.keepRecentMessages;
+  return starts.length > keep.keepRecentTurns ? (starts[starts.length - keep.keepRecentTurns] ?? 0) : 0;
+}
+
+/** The newest exchanges with at least `count` calls between them, and the one still under way. */
+function newestPairs(units: readonly Unit[], last: number, count: number): Set<Unit> {
+  const kept = new Set<Unit>();
+  let calls = 0;
+  for (const unit of units.filter((candidate) => candidate.kind === "exchange").toReversed()) {
+    if (!isUnderWay(unit, last) && calls >= count) break;
+    kept.add(unit);
+    calls += unit.calls;
+  }
+  return kept;
+}
+
+/**
+ * FIT-1: gives up one recent turn, then one tool pair, in turn, down to one of each. Yields the counts
+ * to try, the given ones first; `keepRecentMessages` is halved in place of turns.
+ */
+export function* relaxations(keep: KeepCounts): Generator<KeepCounts> {
+  let current = keep;
+  let turnNext = true;
+  yield current;
+  while (canGiveTurn(current) || current.keepToolIoPairs > 1) {
+    if ((turnNext && canGiveTurn(current)) || current.keepToolIoPairs <= 1) current = giveTurn(current);
+    else current = { ...current, keepToolIoPairs: current.keepToolIoPairs - 1 };
+    turnNext = !turnNext;
+    yield current;
+  }
+}
+
+function canGiveTurn(keep: KeepCounts): boolean {
+  return (keep.keepRecentMessages ?? keep.keepRecentTurns) > 1;
+}
+
+function giveTurn(keep: KeepCounts): KeepCounts {
+  if (keep.keepRecentMessages === undefined) return { ...keep, keepRecentTurns: keep.keepRecentTurns - 1 };
+  return { ...keep, keepRecentMessages: Math.floor(keep.keepRecentMessages / 2) };
+}

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { CompactManager } from "../create-manager.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
+
+const turns = (count: number): readonly object[] =>
+  Array.from({ length: count }, (_, index) => [
+    { role: "user", content: `Question ${index}: ${"how is the boat made ".repeat(12)}` },
+    { role: "assistant", content: `Answer ${index}: ${"it is made of wood ".repeat(12)}` },
+  ]).flat();
+
+function setUp() {
+  const storage = createMemoryDriver();
+  const config = { maxContextTokens: 2000, policy: { hardCapBuffer: 200, keepRecentTurns: 2 } };
+  return new CompactManager(config, { storage, onWarning: () => undefined });
+}
+
+it("a session that was let go is no longer in memory, and comes back as it was stored", async () => {
+  const manager = setUp();
+  const before = await manager.preflight("s", turns(20));
+  expect(before.report.compacted).toBe(true);
+  await manager.preflight("other", turns(2));
+  await manager.release("s");
+  expect(manager.getState("s")).toMatchObject({ totalTokens: 0, archiveSteps: 0 });
+  expect(manager.getState("other").totalTokens).toBeGreaterThan(0);
+  const after = await manager.preflight("s", turns(20));
+  expect(after.report.compacted).toBe(false);
+  expect(after.messages).toEqual(before.messages);
+  expect(await manager.recall("s").steps()).toHaveLength(1);
+});
+
+it("a session is let go after its calls under way", async () => {
+  const manager = setUp();
+  const [{ report }] = await Promise.all([manager.preflight("s", turns(20)), manager.release("s")]);
+  expect(report.compacted).toBe(true);
+  expect(manager.getState("s").totalTokens).toBe(0);
+});
+
+it("of more sessions than are kept in memory, the one longest unused leaves first", async () => {
+  const manager = setUp();
+  const list = turns(1);
+  for (let index = 0; index < 256; index += 1) await manager.preflight(`s${index}`, list);
+  await manager.preflight("s0", list);
+  await manager.preflight("one more", list);
+  const isLive = (id: string) => manager.getState(id).totalTokens > 0;
+  expect(["s0", "s1", "s2", "one more"].map(isLive)).toEqual([true, false, true, true]);
+});

@@ -1,0 +1,391 @@
+import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
+import { applyPlan, type CompactionReport, type Outcome, reportOf } from "./apply.ts";
+import type { ArchiveStore, SavedTranscript } from "./archive.ts";
+import {
+  type Announce,
+  archival,
+  attemptFailure,
+  type EventDescription,
+  failure,
+  failureOf,
+  prunedMessages,
+  type StepTimes,
+  summaryCreated,
+  triggerDecision,
+  warning,
+} from "./events.ts";
+import { contentHash, type Message } from "./message.ts";
+import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
+import type { Summarizer, SummaryAttempt } from "./ports.ts";
+import type { Session } from "./session.ts";
+import { findMalformations } from "./units.ts";
+import type { CompactionRequest } from "./usage.ts";
+import type { SessionState } from "./view.ts";
+
+// One compaction of a session: plan, archive, apply, commit, in that order. It may be prepared beside the run and
+// committed later. Whatever it rejects with, the session is as before.
+
+/** Work that must be durable before a compaction is committed, such as queueing what leaves the list for a memory. */
+export interface BeforeCommit {
+  /** Undefined where there is nothing to do. */
+  queue(session: Session, plan: CompactionPlan, step: number): Promise<QueuedWork | undefined>;
+}
+
+export interface QueuedWork {
+  /** Ids for the state that the compaction commits. */
+  readonly flushes: readonly string[];
+  /** Called once the compaction is committed. */
+  handOn(): void;
+}
+
+/** What a compaction works with beside its request. */
+export interface RunContext {
+  readonly archive: ArchiveStore;
+  readonly summarizers: readonly Summarizer[];
+  readonly announce: Announce;
+  /** The driver's kind, such as `fs`, for events. */
+  readonly storageKind: string;
+  /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
+  readonly onFailure: "stop" | "continue";
+  readonly beforeCommit?: BeforeCommit;
+  /** ISO 8601. */
+  now(): string;
+  /** Milliseconds of a steady clock. */
+  clock(): number;
+  /** Makes the new state durable; rejects with `Conflict` when another worker was quicker. */
+  save(session: Session, state: SessionState): Promise<string>;
+  /** Adds provider and cost to an attempt, where they are known. */
+  withCost(attempt: SummaryAttempt): SummaryAttempt;
+}
+
+/** A compaction that was made but not committed yet: the session is as before. */
+export interface PreparedCompaction {
+  readonly plan: CompactionPlan;
+  readonly outcome: Outcome;
+  readonly receipt: SavedTranscript | undefined;
+  /** Its number in the session; the archive's files have the same. */
+  readonly step: number;
+  /** Milliseconds of the steady clock that the work took so far. */
+  readonly spentMs: number;
+  /** ISO 8601: when the plan was made. */
+  readonly decidedAt: string;
+  /** When the plan was applied, summary included. */
+  readonly times: StepTimes;
+}
+
+/** Compacts a session. Undefined when there is nothing to gain. */
+export async function compactSession(
+  session: Session,
+  request: CompactionRequest,
+  context: RunContext,
+): Promise<CompactionReport | undefined> {
+  const prepared = await prepareCompaction(session, request, context);
+  return prepared && commitCompaction(session, request, prepared, context);
+}
+
+/** Plans, archives and summarizes; changes nothing in the session. */
+export async function prepareCompaction(
+  session: Session,
+  request: CompactionRequest,
+  context: RunContext,
+): Promise<PreparedCompaction | undefined> {
+  const { announce } = context;
+  const started = context.clock();
+  const plan = planRequest(request);
+  if (!isWorthwhile(session, request, plan)) return undefined;
+  const decidedAt = context.now();
+  announceMalformed(request.messages, announce);
+  const receipt = await archiveView(session, context, decidedAt);
+  const step = receipt?.step ?? session.state.step + 1;
+  const startedAt = context.now();
+  const outcome = await applyPlan(request, plan, {
+    summarizers: context.summarizers,
+    step: receipt?.step,
+    onAttempt: (attempt) => announce(attemptFailure(context.withCost(attempt), step)),
+    onFailure: ({ error, fallback, attempt }) =>
+      announce(failureOf(error, fallback, { attempt: attempt && context.withCost(attempt), step })),
+  });
+  const times = { startedAt, endedAt: context.now() };
+  return { plan, outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
+}
+
+/** Makes a prepared compaction the session's own; the session's view is the one it was prepared for. */
+export async function commitCompaction(
+  session: Session,
+  request: CompactionRequest,
+  prepared: PreparedCompaction,
+  context: RunContext,
+): Promise<CompactionReport> {
+  const started = context.clock();
+  const startedAt = context.now();
+  const { plan, outcome, receipt } = prepared;
+  const step = Math.max(receipt?.step ?? 0, session.state.step);
+  const rewrote = request.reason !== "tool_output";
+  const next = session.next(plan, outcome, { step, at: context.now(), rewrote });
+  const queued = await queueBeforeCommit(session, plan, step, context);
+  const flushes = queued?.flushes ?? session.state.flushes;
+  const state = flushes === undefined ? next.state : { ...next.state, flushes };
+  const storedVersion = await saveState(session, state, step, context);
+  session.commit({ ...next, state }, outcome.messages);
+  session.storedVersion = storedVersion;
+  queued?.handOn();
+  const elapsedMs = prepared.spentMs + context.clock() - started;
+  const report = reportOf(request, plan, outcome, { archive: receipt, elapsedMs });
+  await saveSummary(session, request, report, outcome, context);
+  announceDone(request, prepared, report, startedAt, context);
+  return report;
+}
+
+/**
+ * Automatic compactions must shrink the list; a manual one only needs something to summarize, or to archive, that the
+ * last compaction did not see: a summary of a summary says less than the one that is there.
+ */
+function isWorthwhile(session: Session, request: CompactionRequest, plan: CompactionPlan): boolean {
+  const { reason, budget, target = budget } = request;
+  const changed = plan.entries.filter((entry) => entry.action !== "keep");
+  if (changed.length === 0 || reason === "max_bytes") return changed.length > 0;
+  const isNew =
+    session.log.length > (session.activeState.epochStart ?? 0) ||
+    changed.some(({ index }) => request.messages[index]?.meta?.summaryVersion === undefined);
+  if (reason === "manual" && isNew) return true;
+  const wanted = reason !== "manual" || plan.tokensBefore > Math.min(budget, target);
+  return wanted && plan.tokensAfter < plan.tokensBefore;
+}
+
+function announceMalformed(messages: readonly Message[], announce: Announce): void {
+  const faults = findMalformations(messages);
+  if (faults.length === 0) return;
+  const shown = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
+  announce(
+    failure({
+      errorType: "MalformedMessages",
+      message: shown.join("; "),
+      fallback: "kept or summarized as they are",
+    }),
+  );
+}
+
+/** Nothing is dropped before this resolves; undefined when the policy goes on without an archive. */
+async function archiveView(
+  session: Session,
+  { archive, announce, storageKind, onFailure }: RunContext,
+  startedAt: string,
+): Promise<SavedTranscript | undefined> {
+  const step = session.state.step + 1;
+  try {
+    const saved = await archive.saveTranscript(session.id, step, session.view);
+    const { location, ids } = saved;
+    const event = { sessionId: session.id, step: saved.step, storageAdapter: storageKind, location };
+    announce(archival({ ...event, messages: ids.length }), { startedAt });
+    return saved;
+  } catch (error) {
+    const goesOn = onFailure === "continue";
+    announce(failureOf(error, goesOn ? "compacted without an archive" : "nothing is pruned", { step }));
+    if (goesOn) return undefined;
+    throw storageFailed("the archive could not be written", error, "an archive");
+  }
+}
+
+/** RUN-5: durable before the compaction is, and due only after it. */
+async function queueBeforeCommit(
+  session: Session,
+  plan: CompactionPlan,
+  step: number,
+  { beforeCommit, announce, onFailure }: RunContext,
+): Promise<QueuedWork | undefined> {
+  try {
+    return await beforeCommit?.queue(session, plan, step);
+  } catch (error) {
+    const goesOn = onFailure === "continue";
+    announce(failureOf(error, goesOn ? "not handed to memory" : "nothing is pruned", { step }));
+    if (goesOn) return undefined;
+    throw storageFailed("the memory flush could not be queued", error, "a memory");
+  }
+}
+
+async function saveState(
+  session: Session,
+  state: SessionState,
+  step: number,
+  { save, announce }: RunContext,
+): Promise<string> {
+  try {
+    return await save(session, state);
+  } catch (error) {
+    const overtaken = hasCode(error, "Conflict");
+    announce(failureOf(error, overtaken ? "the session is read again" : "nothing is pruned", { step }));
+    throw error;
+  }
+}
+
+async function saveSummary(
+  { id }: Session,
+  { policy }: CompactionRequest,
+  report: CompactionReport,
+  outcome: Outcome,
+  { archive, announce, now }: RunContext,
+): Promise<void> {
+  if (outcome.summary === undefined || report.archive === undefined) return;
+  const { step } = report.archive;
+  try {
+    await archive.saveSummary(id, step, {
+      version: outcome.summary.version,
+      text: outcome.summary.text,
+      strategy: policy.strategy,
+      summarizer: outcome.summarizer ?? "none",
+      at: now(),
+      tokens: outcome.summaryTokens,
+      tokensBefore: report.tokensBefore,
+      tokensAfter: report.tokensAfter,
+    });
+  } catch (error) {
+    announce(failureOf(error, "the summary is in the list and the state, not in the archive", { step }));
+  }
+}
+
+/** The driver's own error says best what to do about it, and where. */
+function storageFailed(what: string, error: unknown, lacking: string): CompactError {
+  const { hint = "", place } = CompactError.isInstance(error) ? error : {};
+  const first = hint === "" ? "Mend the storage." : hint;
+  return new CompactError("StorageFailed", `${what}: ${errorMessage(error)}`, {
+    hint: `${first} Or set storage.onFailure to "continue" to prune without ${lacking}.`,
+    place,
+    cause: error,
+  });
+}
+
+function announceDone(
+  request: CompactionRequest,
+  { outcome, step, decidedAt, times }: PreparedCompaction,
+  report: CompactionReport,
+  startedAt: string,
+  { announce, withCost }: RunContext,
+): void {
+  const { policy, reason, note } = request;
+  const decision = { triggered: true, reason };
+  const moment = { startedAt: decidedAt, endedAt: decidedAt };
+  announce(triggerDecision(decision, policy, { report, note, step }), moment);
+  if (outcome.summary !== undefined) {
+    const costed = { ...report, attempts: report.attempts.map(withCost) };
+    announce(summaryCreated(costed, policy.strategy, { text: outcome.summary.text, step }), times);
+  }
+  announce(prunedMessages(report, step), { startedAt });
+  const cut = latestMessageCut(report);
+  if (cut !== undefined) announce(cut);
+}
+
+/** A warning where the user's latest message could not stay whole. */
+function latestMessageCut({ plan }: CompactionReport): EventDescription | undefined {
+  const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
+  if (entry === undefined) return undefined;
+  const message =
+    `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
+    "tools and protected messages it does not fit; the archive has all of it";
+  return warning({ severity: "medium", code: "ask_cut", message });
+}
+
+// ---- compactions beside the run
+
+interface BackgroundCompaction {
+  /** What it was started for. */
+  readonly snapshot: Session;
+  /** Undefined while it runs, and when it came to nothing. */
+  prepared: PreparedCompaction | undefined;
+  running: boolean;
+  /** Settles, without ever rejecting, when it no longer runs. */
+  readonly done: Promise<void>;
+  cancel(): void;
+}
+
+/** Compactions that are prepared beside their sessions, one each; nothing of them shows before it is committed. */
+export class BackgroundCompactions {
+  readonly #compactions = new Map<string, BackgroundCompaction>();
+
+  /** Starts `work` on a snapshot, unless the session has one already; `onError` gets what went wrong. */
+  start(
+    session: Session,
+    work: (snapshot: Session, signal: AbortSignal) => Promise<PreparedCompaction | undefined>,
+    onError: (error: unknown) => void,
+  ): void {
+    if (this.#compactions.has(session.id)) return;
+    const controller = new AbortController();
+    const snapshot = session.snapshot();
+    const finished = work(snapshot, controller.signal).then(
+      (prepared) => {
+        compaction.prepared = prepared;
+      },
+      (error: unknown) => {
+        if (!controller.signal.aborted) onError(error);
+      },
+    );
+    const compaction: BackgroundCompaction = {
+      snapshot,
+      prepared: undefined,
+      running: true,
+      done: finished.then(() => {
+        compaction.running = false;
+      }),
+      cancel: () => controller.abort(),
+    };
+    this.#compactions.set(session.id, compaction);
+  }
+
+  isRunning(sessionId: string): boolean {
+    return this.#compactions.get(sessionId)?.running === true;
+  }
+
+  /** Cancels what is prepared for a session. */
+  forget(sessionId: string): void {
+    this.#compactions.get(sessionId)?.cancel();
+    this.#compactions.delete(sessionId);
+  }
+
+  /**
+   * Commits what was prepared, waiting for it if need be; a manual compaction does not wait. Undefined when there is
+   * nothing, the session no longer begins with what it was prepared for, or the result would not fit.
+   */
+  async commit(
+    session: Session,
+    request: CompactionRequest,
+    context: RunContext,
+  ): Promise<CompactionReport | undefined> {
+    const compaction = this.#compactions.get(session.id);
+    if (compaction === undefined) return undefined;
+    if (request.reason !== "manual") await abortable(compaction.done, request.signal);
+    const prepared = carryOver(compaction, session);
+    this.forget(session.id);
+    if (prepared === undefined || prepared.outcome.tokensAfter > request.budget) return undefined;
+    return request.reason === "manual" ? undefined : commitCompaction(session, request, prepared, context);
+  }
+}
+
+/**
+ * The prepared compaction for the session as it is now: what came meanwhile stays behind it. Undefined when the
+ * session no longer begins with what it was prepared for, message by message.
+ */
+function carryOver(
+  { snapshot, prepared }: BackgroundCompaction,
+  session: Session,
+): PreparedCompaction | undefined {
+  const { length } = snapshot.view;
+  if (prepared === undefined || session.view.length < length) return undefined;
+  if (!snapshot.view.every((message, index) => isSame(message, session.view[index]))) return undefined;
+  const added = session.view.slice(length);
+  const { counter } = session.current;
+  const plan = extendPlan(prepared.plan, added, (message) => counter.countMessage(message));
+  const { outcome } = prepared;
+  return {
+    ...prepared,
+    plan,
+    outcome: {
+      ...outcome,
+      messages: [...outcome.messages, ...added],
+      tokensAfter: outcome.tokensAfter + plan.tokensAfter - prepared.plan.tokensAfter,
+    },
+  };
+}
+
+function isSame(before: Message, now: Message | undefined): boolean {
+  if (before === now) return true;
+  return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
+}

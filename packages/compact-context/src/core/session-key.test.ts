@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { checkKey } from "../storage/keys.ts";
+import { sessionKey, sha256Hex } from "./archive.ts";
+
+const odd = [
+  ...["../../x", "..", ".", ".hidden", "a/b", "a\\b", "/etc/passwd", "C:\\x", "\\\\host\\s", "%2e%2e%2f"],
+  ...[
+    "a\0",
+    "a\0b",
+    "é".repeat(128),
+    "x".repeat(300),
+    "x".repeat(301),
+    "caf\u00e9",
+    "cafe\u0301",
+    "CON",
+    "con",
+  ],
+  ...["aux.txt", "lpt1", "a.", "a", "A", "Ab", "aB", "AB", "ab", "__proto__", "constructor", " ", "  ", "\t"],
+  ...["😀", "\u202eevil", "\ud800", "\ud801", "a~b", "session", "-rf", "A~1", "Ab~1", "ab~1", "\r\n", "a b"],
+];
+
+describe("sessionKey", () => {
+  it.each([
+    ["session-1", "session-1"],
+    ["123e4567-e89b-12d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174000"],
+    ["chat_2026.01.02", "chat_2026.01.02"],
+    ["MySession", "MySession~5"],
+  ])("ARC-1 keeps a readable id readable: %s", (id, key) => expect(sessionKey(id)).toBe(key));
+
+  it("gives every odd id a safe folder of its own, whatever the file system folds", () => {
+    const keys = odd.map((id) => sessionKey(id));
+    for (const key of keys) {
+      checkKey(key);
+      expect(key).not.toMatch(/^(?:con|aux|lpt1)(?:\.|$)/i);
+      expect(key.length).toBeLessThanOrEqual(100);
+      expect(key).not.toContain("/");
+    }
+    expect(new Set(keys.map((key) => key.toLowerCase())).size).toBe(odd.length);
+  });
+
+  it("keeps any two ids apart, also those that differ in case only", () => {
+    const id = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 12 }),
+      fc.string({ unit: fc.constantFrom("a", "A", "b", "B", "~", ".", "1"), minLength: 1, maxLength: 6 }),
+    );
+    fc.assert(
+      fc.property(id, id, (one, other) => {
+        checkKey(sessionKey(one));
+        if (one !== other) expect(sessionKey(one).toLowerCase()).not.toBe(sessionKey(other).toLowerCase());
+      }),
+      { seed: 11, numRuns: 2000 },
+    );
+  });
+
+  it("refuses an empty id with a hint", () => {
+    expect(() => sessionKey("")).toThrowError(expect.objectContaining({ code: "InvalidArgument" }));
+  });
+});
+
+describe("sha256Hex", () => {
+  it("equals Node's own", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (text) => {
+        expect(sha256Hex(text)).toBe(createHash("sha256").update(text, "utf8").digest("hex"));
+      }),
+      { seed: 5, numRuns: 300 },
+    );
+  });
+});

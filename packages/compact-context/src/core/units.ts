@@ -1,0 +1,475 @@
+import { isObject } from "../errors.ts";
+import {
+  carriesCompaction,
+  type Format,
+  type Message,
+  messageText,
+  type Role,
+  type ToolCallPart,
+  toolCalls,
+  toolResults,
+} from "./message.ts";
+
+// ---- units: what is kept or removed together
+
+/**
+ * What is kept or removed together: one plain message, or an exchange (calls, their results and the
+ * reasoning tied to them).
+ */
+export interface Unit {
+  readonly kind: "message" | "exchange";
+  /** Indexes into the list, ascending; not always contiguous (a user may speak while a call is open). */
+  readonly indexes: readonly number[];
+  /** Calls that the host answers; a parallel batch counts each of them. */
+  readonly calls: number;
+  /** Calls without a result, and a tool that the provider was allowed to call at the end of the list. */
+  readonly open: number;
+}
+
+interface DraftUnit {
+  indexes: number[];
+  calls: number;
+  open: Set<string>;
+  hasReasoning: boolean;
+  /** Where the unit went when it was merged into another. */
+  mergedInto?: DraftUnit;
+}
+
+function resolve(unit: DraftUnit): DraftUnit {
+  let current = unit;
+  while (current.mergedInto !== undefined) current = current.mergedInto;
+  return current;
+}
+
+/** The unit that both are from now on. */
+function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
+  if (one === another) return one;
+  // The smaller goes into the larger: results that tie many exchanges together are merged in n log n.
+  const [into, other] = one.indexes.length < another.indexes.length ? [another, one] : [one, another];
+  for (const index of other.indexes) into.indexes.push(index);
+  into.calls += other.calls;
+  for (const id of other.open) into.open.add(id);
+  into.hasReasoning ||= other.hasReasoning;
+  other.mergedInto = into;
+  return into;
+}
+
+interface Grouping {
+  readonly units: DraftUnit[];
+  readonly openCalls: Map<string, DraftUnit>;
+  readonly answeredCalls: Map<string, DraftUnit>;
+  /** The unit of the assistant messages before this one, while nobody else has spoken. */
+  run: DraftUnit | undefined;
+}
+
+/** A response of several items (reasoning, text, parallel calls) is one unit while nobody else speaks. */
+function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
+  const run = grouping.run === undefined ? undefined : resolve(grouping.run);
+  const alone = isSummary(message) || carriesCompaction(message);
+  const calling = run !== undefined && run.open.size > 0 && (hasCalls || isItemFormat(message.format));
+  const joins = !alone && run !== undefined && (run.hasReasoning || calling);
+  if (message.role === "assistant" && joins) return run;
+  const unit: DraftUnit = { indexes: [], calls: 0, open: new Set(), hasReasoning: false };
+  grouping.units.push(unit);
+  return unit;
+}
+
+function isSummary(message: Message): boolean {
+  return message.meta?.summaryVersion !== undefined;
+}
+
+/** Joins a result to the unit of its call; a result without a call stays where it is. */
+function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
+  const owner = grouping.openCalls.get(id) ?? grouping.answeredCalls.get(id);
+  if (owner === undefined) return unit;
+  const target = merge(resolve(owner), resolve(unit));
+  target.open.delete(id);
+  grouping.openCalls.delete(id);
+  grouping.answeredCalls.set(id, target);
+  return target;
+}
+
+function add(grouping: Grouping, message: Message, index: number): void {
+  const calls = toolCalls(message).filter((call) => call.providerExecuted !== true);
+  const asks = calls.length > 0 || approvalsOf(message).asked.length > 0;
+  let unit = unitFor(grouping, message, asks);
+  unit.indexes.push(index);
+  unit.calls += calls.length;
+  unit.hasReasoning ||= message.parts.some(
+    (part, position) => part.type === "reasoning" && (position > 0 || !carriesCompaction(message)),
+  );
+  for (const call of calls) {
+    unit.open.add(call.id);
+    grouping.openCalls.set(call.id, unit);
+  }
+  for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
+  unit = addApprovals(grouping, message, unit);
+  grouping.run = message.role === "assistant" ? unit : undefined;
+}
+
+/** An answer to an approval joins the unit that asked for it, and keeps it open until then. */
+function addApprovals(grouping: Grouping, message: Message, unit: DraftUnit): DraftUnit {
+  const { asked, answered } = approvalsOf(message);
+  for (const id of asked) {
+    // Hosted tools are called by the provider: the request is all that waits for the host.
+    if (message.format !== "ai-sdk") unit.calls += 1;
+    unit.open.add(`approval ${id}`);
+    grouping.openCalls.set(`approval ${id}`, unit);
+  }
+  return answered.reduce((joined, id) => answer(grouping, `approval ${id}`, joined), unit);
+}
+
+/**
+ * The units of a list in order of their first message; every index is in exactly one unit. Results
+ * find their call by id wherever it stands; a result without a call is a unit of its own.
+ */
+export function groupUnits(messages: readonly Message[]): Unit[] {
+  const grouping: Grouping = { units: [], openCalls: new Map(), answeredCalls: new Map(), run: undefined };
+  messages.forEach((message, index) => {
+    add(grouping, message, index);
+  });
+  const last = messages.at(-1);
+  const waits = last !== undefined && grantsCall(last) ? messages.length - 1 : -1;
+  return grouping.units
+    .filter((unit) => unit.mergedInto === undefined)
+    .map(
+      (unit): Unit => ({
+        kind: unit.calls > 0 ? "exchange" : "message",
+        indexes: unit.indexes.toSorted((a, b) => a - b),
+        calls: unit.calls,
+        open: unit.open.size + (unit.indexes.includes(waits) ? 1 : 0),
+      }),
+    )
+    .toSorted((a, b) => (a.indexes[0] ?? 0) - (b.indexes[0] ?? 0));
+}
+
+/** True for an exchange that waits for results and ends the list: without it they would have no call. */
+export function isUnderWay(unit: Unit, last: number): boolean {
+  return unit.open > 0 && unit.indexes.includes(last);
+}
+
+// ---- approvals
+
+export interface Approvals {
+  /** Ids of approvals that a message asks for. */
+  readonly asked: readonly string[];
+  /** Ids of approvals that it answers. */
+  readonly answered: readonly string[];
+}
+
+const NO_APPROVALS: Approvals = { asked: [], answered: [] };
+
+/**
+ * Approvals are no parts of a message: they stand in blocks of the AI SDK and in items of hosted MCP tools. A provider
+ * refuses the answer without the request, so both are kept or dropped together.
+ */
+export function approvalsOf({ native, format }: Message): Approvals {
+  if (!isObject(native)) return NO_APPROVALS;
+  if (format === "ai-sdk") {
+    const blocks = Array.isArray(native.content) ? native.content.filter(isObject) : [];
+    const ids = (type: string): string[] =>
+      blocks.flatMap((block) => (block.type === type ? idOf(block.approvalId) : []));
+    return { asked: ids("tool-approval-request"), answered: ids("tool-approval-response") };
+  }
+  if (!isItemFormat(format)) return NO_APPROVALS;
+  const item = wireItem(native);
+  if (item.type === "mcp_approval_request") return { asked: idOf(item.id), answered: [] };
+  return { asked: [], answered: idOf(item.approval_request_id) };
+}
+
+/** True for a granted approval of a hosted tool: the provider calls the tool next, and must find the request. */
+export function grantsCall({ native, format }: Message): boolean {
+  if (!isObject(native) || !isItemFormat(format)) return false;
+  const item = wireItem(native);
+  return item.type === "mcp_approval_response" && item.approve === true;
+}
+
+/** The Agents SDK keeps the wire's own item in `providerData`. */
+function wireItem(native: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return isObject(native.providerData) ? { ...native, ...native.providerData } : native;
+}
+
+/** True for formats in which one response stands as several entries: what comes between its calls belongs to it. */
+function isItemFormat(format: Format | undefined): boolean {
+  return format === "openai-responses" || format === "openai-agents";
+}
+
+function idOf(value: unknown): string[] {
+  return typeof value === "string" && value !== "" ? [value] : [];
+}
+
+// ---- turns
+
+/** True for a message in which a person (not a tool, a program or a summary) speaks. */
+export function isUserSpeech(message: Message): boolean {
+  if (message.role !== "user" || message.meta?.synthetic === true) return false;
+  if (message.meta?.summaryVersion !== undefined) return false;
+  return message.parts.some((part) => part.type === "text" || part.type === "media");
+}
+
+/**
+ * Where each turn begins, ascending. A turn is a user message and all that answers it; user messages
+ * in a row begin one turn, and a result that carries user text stays in the turn of its call.
+ */
+export function turnStarts(messages: readonly Message[]): number[] {
+  const starts: number[] = [];
+  let answered = true;
+  messages.forEach((message, index) => {
+    const carriesResults = message.parts.some((part) => part.type === "toolResult");
+    if (isUserSpeech(message) && !carriesResults) {
+      if (answered) starts.push(index);
+      answered = false;
+    } else if (message.role === "assistant" || message.role === "tool") {
+      answered = true;
+    }
+  });
+  return starts;
+}
+
+/** Index of the newest message in which the user speaks; -1 where there is none. */
+export function newestAsk(messages: readonly Message[]): number {
+  return messages.findLastIndex(isUserSpeech);
+}
+
+// ---- what the user typed
+
+const BLOCK_OPENING =
+  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions)[-_][a-z_-]{1,40}|(?:file|folder|url)_content|user_instructions|INSTRUCTIONS)(?:\s[^>\n]*)?>/i;
+const INJECTED_LINE =
+  /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for )/;
+
+/** Consecutive lines of a user message. */
+export interface TextSegment {
+  readonly text: string;
+  /** False for text that an agent host added. */
+  readonly typed: boolean;
+}
+
+/**
+ * What a person typed in a user message: blocks that agent hosts put there (`<system-reminder>`,
+ * `<environment_context>`, `<file_content>` …) and their notices are left out, a block that never closes is kept.
+ */
+export function typedText(text: string): string {
+  const typed = textSegments(text).filter((segment) => segment.typed);
+  return typed
+    .map((segment) => segment.text)
+    .join("\n")
+    .trim();
+}
+
+/** The whole text in order, split into what a person typed and what a host added. */
+export function textSegments(text: string): TextSegment[] {
+  if (!text.includes("<") && !text.includes("[Request")) return [{ text, typed: true }];
+  const found: { typed: boolean; pieces: string[] }[] = [];
+  const add = (typed: boolean, piece: string): void => {
+    const last = found.at(-1);
+    if (last?.typed === typed) last.pieces.push(piece);
+    else found.push({ typed, pieces: [piece] });
+  };
+  const unclosed = new Set<string>();
+  let at = 0;
+  while (at < text.length) {
+    const end = blockEnd(text, at, unclosed);
+    const piece = end === undefined ? lineAt(text, at) : text.slice(at, end);
+    add(end === undefined && !INJECTED_LINE.test(piece), piece);
+    at = end ?? at + piece.length + 1;
+  }
+  return found.map(({ typed, pieces }) => ({ typed, text: pieces.join("\n") }));
+}
+
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf("\n", at);
+  return text.slice(at, end < 0 ? text.length : end);
+}
+
+function blockEnd(text: string, at: number, unclosed: Set<string>): number | undefined {
+  const name = BLOCK_OPENING.exec(text.slice(at, at + 500))?.[1];
+  if (name === undefined || unclosed.has(name)) return undefined;
+  const closing = `</${name}>`;
+  const end = text.indexOf(closing, at);
+  if (end >= 0) return end + closing.length;
+  // A text full of openings is searched to its end only once.
+  unclosed.add(name);
+  return undefined;
+}
+
+/**
+ * Index of the newest message in which a person typed or attached something; where hosts wrote all that users seem to
+ * say (reminders, notices), the newest of those. -1 where nobody speaks.
+ */
+export function latestUserMessage(messages: readonly Message[]): number {
+  const typed = messages.findLastIndex((message) => isUserSpeech(message) && isTyped(message));
+  return typed === -1 ? newestAsk(messages) : typed;
+}
+
+function isTyped(message: Message): boolean {
+  return message.parts.some(({ type }) => type === "media") || typedText(messageText(message)) !== "";
+}
+
+/** A piece of a text; the pieces of a text joined are the text. */
+export interface TextPiece {
+  readonly text: string;
+  /** False for text that a host added and for text between code fences. */
+  readonly own: boolean;
+}
+
+/** Splits a text into the user's own words and what was injected or pasted into them. */
+export function splitOwnWords(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
+  let at = 0;
+  for (const segment of textSegments(text)) {
+    if (segment.typed) continue;
+    const from = text.indexOf(segment.text, at);
+    if (from === -1) break;
+    pieces.push(...splitFences(text.slice(at, from)), { text: segment.text, own: false });
+    at = from + segment.text.length;
+  }
+  return [...pieces, ...splitFences(text.slice(at))];
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/** Splits off the text between fences, without the fences; a fence that never closes does not count. */
+function splitFences(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
+  let open: { readonly mark: string; readonly inside: number } | undefined;
+  let said = 0;
+  let at = 0;
+  while (at < text.length) {
+    const newline = text.indexOf("\n", at);
+    const next = newline === -1 ? text.length : newline + 1;
+    const mark = FENCE.exec(text.slice(at, Math.min(next, at + 100)))?.[1];
+    if (mark !== undefined && open === undefined) open = { mark, inside: next };
+    else if (mark !== undefined && open !== undefined && mark.startsWith(open.mark)) {
+      pieces.push({ text: text.slice(said, open.inside), own: true });
+      pieces.push({ text: text.slice(open.inside, at), own: false });
+      said = at;
+      open = undefined;
+    }
+    at = next;
+  }
+  return [...pieces, { text: text.slice(said), own: true }];
+}
+
+// ---- what no provider accepts
+
+export type MalformationKind =
+  | "orphan result"
+  | "unanswered call"
+  | "duplicate result"
+  | "duplicate call"
+  | "duplicate id"
+  | "unknown role";
+
+export interface Malformation {
+  readonly kind: MalformationKind;
+  /** Index of the message in the list. */
+  readonly index: number;
+  readonly explanation: string;
+}
+
+const ROLES: ReadonlySet<Role> = new Set(["system", "developer", "user", "assistant", "tool"]);
+
+/**
+ * What makes a list invalid for any provider: results without their call, calls without a result
+ * (unless the list ends with them), ids used twice, roles that do not exist.
+ */
+export function findMalformations(messages: readonly Message[]): Malformation[] {
+  return [...identityFaults(messages), ...pairingFaults(messages), ...unansweredCalls(messages)].toSorted(
+    (a, b) => a.index - b.index,
+  );
+}
+
+function identityFaults(messages: readonly Message[]): Malformation[] {
+  const found: Malformation[] = [];
+  const ids = new Set<string>();
+  messages.forEach((message, index) => {
+    if (!ROLES.has(message.role)) {
+      found.push({ kind: "unknown role", index, explanation: `there is no role "${String(message.role)}"` });
+    }
+    if (ids.has(message.id)) {
+      found.push({ kind: "duplicate id", index, explanation: `two messages have the id "${message.id}"` });
+    }
+    ids.add(message.id);
+  });
+  return found;
+}
+
+function pairingFaults(messages: readonly Message[]): Malformation[] {
+  const found: Malformation[] = [];
+  const calls: SeenCalls = {
+    open: new Set(),
+    answered: new Set(),
+    byProvider: new Set(providerCallIds(messages)),
+  };
+  messages.forEach((message, index) => {
+    for (const { id } of clientCalls(message)) {
+      if (calls.open.has(id)) {
+        found.push({ kind: "duplicate call", index, explanation: `call id "${id}" is open already` });
+      }
+      calls.open.add(id);
+      calls.answered.delete(id);
+    }
+    for (const { id } of toolResults(message)) {
+      const fault = resultFault(id, calls);
+      if (fault !== undefined) found.push({ ...fault, index });
+    }
+  });
+  return found;
+}
+
+interface SeenCalls {
+  readonly open: Set<string>;
+  readonly answered: Set<string>;
+  readonly byProvider: ReadonlySet<string>;
+}
+
+function resultFault(id: string, calls: SeenCalls): Omit<Malformation, "index"> | undefined {
+  if (calls.open.delete(id)) {
+    calls.answered.add(id);
+    return undefined;
+  }
+  if (calls.byProvider.has(id)) return undefined;
+  if (calls.answered.has(id))
+    return { kind: "duplicate result", explanation: `call "${id}" is answered twice` };
+  return { kind: "orphan result", explanation: `no call before it has the id "${id}"` };
+}
+
+/** Calls without a result; those of the unit that ends the list are still under way and no fault. */
+function unansweredCalls(messages: readonly Message[]): Malformation[] {
+  const last = messages.length - 1;
+  return groupUnits(messages)
+    .filter((unit) => unit.open > 0 && !unit.indexes.includes(last))
+    .flatMap((unit) => openCallsOf(unit, messages));
+}
+
+function openCallsOf(unit: Unit, messages: readonly Message[]): Malformation[] {
+  const members = unit.indexes.flatMap((index) => {
+    const message = messages[index];
+    return message === undefined ? [] : [{ index, message }];
+  });
+  const answered = new Set(members.flatMap(({ message }) => toolResults(message).map((result) => result.id)));
+  return members.flatMap(({ index, message }) =>
+    clientCalls(message)
+      .filter((call) => !answered.has(call.id))
+      .map(
+        (call): Malformation => ({
+          kind: "unanswered call",
+          index,
+          explanation: `call "${call.id}" (${call.name}) has no result`,
+        }),
+      ),
+  );
+}
+
+function clientCalls(message: Message): ToolCallPart[] {
+  return toolCalls(message).filter((call) => call.providerExecuted !== true);
+}
+
+function providerCallIds(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) =>
+    toolCalls(message)
+      .filter((call) => call.providerExecuted === true)
+      .map((call) => call.id),
+  );
+}

@@ -1,0 +1,209 @@
+import type { Format, Message } from "./message.ts";
+import type { Policy, TriggerReason } from "./policy.ts";
+import type { LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
+
+// What a request costs: what travels beside the messages, the limits that hold, and what reported usage teaches.
+
+/** What travels beside the messages of one call. */
+export interface PreflightRequest {
+  readonly system?: string;
+  readonly tools?: readonly unknown[];
+  /** What the user is about to send and is not in the list yet. */
+  readonly input?: string;
+  /** The provider's usage record of the call before, in its own shape: later estimates are calibrated by it. */
+  readonly usage?: unknown;
+  /**
+   * Whether the provider's prompt cache has forgotten this session. When left out, it is taken to be cold
+   * after `policy.cacheTtlSeconds` without a call; a process that does not know the last call takes it to be warm.
+   */
+  readonly cacheCold?: boolean;
+  /** Recognised from the list when left out. */
+  readonly format?: Format;
+  readonly signal?: AbortSignal;
+}
+
+export interface ManualRequest extends PreflightRequest {
+  /** Why, in a person's words; in the event, and an instruction to the summarizer. */
+  readonly note?: string;
+  /** Tokens to aim for; without it everything eligible is summarized. */
+  readonly targetTokens?: number;
+}
+
+/** A list to compact, counted, with its limits: what planning, applying and reporting read. */
+export interface CompactionRequest {
+  /** The list, decoded. */
+  readonly messages: readonly Message[];
+  /** Format of the caller's list; undefined for neutral messages of no known format. */
+  readonly format: Format | undefined;
+  readonly counter: TokenCounter;
+  readonly policy: Policy;
+  /** Why it is compacted. */
+  readonly reason: TriggerReason;
+  /** Tokens beside the messages. */
+  readonly fixedTokens: number;
+  /** Most tokens of the whole request. */
+  readonly budget: number;
+  /** Aim; may be missed when what must stay is larger. Without it everything eligible is summarized. */
+  readonly target?: number;
+  /** Below this the next compaction is far enough away: keep counts are lowered until it is reached, or to their floor. */
+  readonly preferred?: number;
+  /** Most tokens of the summary's text. */
+  readonly maxSummaryTokens: number;
+  readonly summaryRole: "assistant" | "user" | "system";
+  /** Version of the newest summary that is not in the list; 0 for none. */
+  readonly lastSummaryVersion?: number;
+  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  readonly reasoningBound: boolean;
+  /** The id under which the archive holds a message; none where nothing is archived. */
+  readonly archiveId?: (message: Message) => string;
+  /** Tool answers that stay whole while there is room: the model has just asked for them. */
+  readonly recalled?: ReadonlySet<Message>;
+  /** What a person asked the compaction to look after. */
+  readonly note?: string;
+  readonly signal?: AbortSignal;
+  /** The conversation as the agent's last call sent it; only asked for where a summarizer can use it. */
+  readonly live?: () => LiveConversation | undefined;
+}
+
+/** Tokens of the messages in a view. */
+export interface MessageTotals {
+  readonly tokens: number;
+  /** Those among them that are system and developer messages. */
+  readonly system: number;
+  readonly developer: number;
+}
+
+/** Tokens of a request by origin: the messages of a view and what travels beside them. */
+export function requestBreakdown(
+  totals: MessageTotals,
+  { system, tools, input }: Pick<PreflightRequest, "system" | "tools" | "input">,
+  counter: TokenCounter,
+): TokenBreakdown {
+  const pending = input === undefined ? 0 : counter.countText(input);
+  return {
+    system: totals.system + counter.countSystem(system),
+    developer: totals.developer,
+    tools_schema: counter.countTools(tools),
+    messages: totals.tokens - totals.system - totals.developer + pending + counter.perRequest,
+  };
+}
+
+/** The parts of a breakdown together. */
+export function totalOf({ system, developer, tools_schema, messages }: TokenBreakdown): number {
+  return system + developer + tools_schema + messages;
+}
+
+// ---- calibration by reported usage
+
+/** What the provider counted and what we had estimated, for the same messages. */
+export interface Anchor {
+  readonly reported: number;
+  readonly estimated: number;
+}
+
+/** What was learnt from reported usage, plain JSON to be kept with a session. Made by `emptyCalibration`. */
+export interface Calibration {
+  /** The counter whose estimates these are; another counter starts anew. */
+  readonly counterId: string | null;
+  readonly anchor: Anchor | null;
+  /** Growth between calls as reported and as estimated, old growth fading; their quotient is the running ratio. */
+  readonly grownReported: number;
+  readonly grownEstimated: number;
+  /** Reported tokens that no message of ours explains: hidden prompts, tools we were not told of; never negative. */
+  readonly offset: number;
+}
+
+/** One finished call: the context that was reported after it, and our count of that same context. */
+export interface UsageObservation extends Anchor {
+  readonly counterId: string;
+}
+
+/** How much of the growth seen before still counts when new growth is seen. */
+const FADE = 0.9;
+/** Growth in tokens that weighs as much as the assumption that our ratio is right. */
+const PRIOR_TOKENS = 2_000;
+/** The running ratio stays between these; beyond them something else has changed. */
+const SMALLEST_RATIO = 0.5;
+const LARGEST_RATIO = 2;
+/** Growth whose own ratio lies outside is no growth of text (a hidden compaction, dropped reasoning): not learnt from. */
+const SMALLEST_GROWTH = 0.2;
+const LARGEST_GROWTH = 5;
+
+/** Nothing learnt: estimates pass through unchanged. */
+export function emptyCalibration(): Calibration {
+  return { counterId: null, anchor: null, grownReported: 0, grownEstimated: 0, offset: 0 };
+}
+
+/** Reported tokens per estimated token of new text, 1 before anything was learnt, between 0.5 and 2. */
+export function runningRatio({ grownReported, grownEstimated }: Calibration): number {
+  const ratio = (grownReported + PRIOR_TOKENS) / (grownEstimated + PRIOR_TOKENS);
+  return Math.min(LARGEST_RATIO, Math.max(SMALLEST_RATIO, ratio));
+}
+
+/**
+ * Takes the usage of one finished call as the new anchor and learns from the growth since the last one.
+ * Another `counterId` forgets everything first; numbers that are not positive and finite change nothing.
+ */
+export function observeUsage(calibration: Calibration, observation: UsageObservation): Calibration {
+  const { reported, estimated, counterId } = observation;
+  if (!(reported > 0 && estimated > 0 && Number.isFinite(reported + estimated))) return calibration;
+  const known = calibration.counterId === counterId ? calibration : emptyCalibration();
+  const learnt = learnGrowth(known, observation);
+  return {
+    counterId,
+    anchor: { reported, estimated },
+    ...learnt,
+    offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learnt })),
+  };
+}
+
+function learnGrowth(
+  { anchor, grownReported, grownEstimated }: Calibration,
+  { reported, estimated }: Anchor,
+): Pick<Calibration, "grownReported" | "grownEstimated"> {
+  const moreReported = reported - (anchor?.reported ?? reported);
+  const moreEstimated = estimated - (anchor?.estimated ?? estimated);
+  const growth = moreReported / moreEstimated;
+  const plausible = moreEstimated > 0 && growth >= SMALLEST_GROWTH && growth <= LARGEST_GROWTH;
+  if (!plausible) return { grownReported, grownEstimated };
+  return {
+    grownReported: grownReported * FADE + moreReported,
+    grownEstimated: grownEstimated * FADE + moreEstimated,
+  };
+}
+
+/**
+ * An estimate corrected by what was reported: the anchor plus what was added since, at the running ratio.
+ * Without an anchor (after a compaction) the ratio and the unexplained offset apply. Never below 0;
+ * unchanged when `counterId` is given and is not the one that was learnt from.
+ */
+export function calibrated(estimate: number, calibration: Calibration, counterId?: string): number {
+  if (calibration.counterId === null) return estimate;
+  if (counterId !== undefined && counterId !== calibration.counterId) return estimate;
+  const ratio = runningRatio(calibration);
+  const { anchor, offset } = calibration;
+  const corrected =
+    anchor === null ? offset + estimate * ratio : anchor.reported + (estimate - anchor.estimated) * ratio;
+  return Math.max(0, Math.round(corrected));
+}
+
+/**
+ * Forgets the anchor and the growth before a compaction, so that neither is compared with what comes after;
+ * the ratio carries over with little weight, the offset (hidden prompts) stays until the next call reports.
+ */
+export function afterCompaction(calibration: Calibration): Calibration {
+  const ratio = runningRatio(calibration);
+  return {
+    ...calibration,
+    anchor: null,
+    grownReported: (2 * ratio - 1) * PRIOR_TOKENS,
+    grownEstimated: PRIOR_TOKENS,
+  };
+}
+
+/** The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. */
+export function calibratedBudget(budget: number, calibration: Calibration, counterId: string): number {
+  const learnt = afterCompaction(calibration);
+  if (learnt.counterId !== counterId) return budget;
+  return Math.max(1, Math.floor((budget - learnt.offset) / runningRatio(learnt)));
+}

@@ -1,0 +1,366 @@
+import { applyEdit, type Edit, type EditContext } from "./edit.ts";
+import {
+  contentHash,
+  endsWithCompaction,
+  type Format,
+  hashesOf,
+  type LiveSummary,
+  type Message,
+  type Role,
+  summaryMessage,
+  summaryOf,
+} from "./message.ts";
+import { isPinned, type Policy } from "./policy.ts";
+import type { ListCodec, TokenCounter } from "./ports.ts";
+import { type Calibration, emptyCalibration } from "./usage.ts";
+
+// The view is what the model gets: a projection of the raw list by the session's state. Hosts hand over the raw list
+// each time, or our last output with new messages behind it; both give the same view.
+
+// ---- the state of a session
+
+/** One unpinned message that has been seen: content hash and tokens. */
+export type LoggedMessage = readonly [hash: string, tokens: number];
+
+export interface StoredSummary extends LiveSummary {
+  /** Fingerprint of the text as it stands in the list: the stored text has its secrets removed. */
+  readonly fingerprint: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly tokens: number;
+  /** The archive step that it was made in. */
+  readonly step?: number;
+}
+
+export interface KeptMessage {
+  /** Index into the log. */
+  readonly at: number;
+  readonly edit?: Edit;
+  /** Content hash as it stands in the view, where an edit changed it. */
+  readonly hash?: string;
+}
+
+/** What outlives a call and a process: how the raw list maps to the view. Plain JSON. */
+export interface SessionState {
+  readonly format: 1;
+  /** The counter that made the token counts; another one counts again. */
+  readonly counter: string;
+  /** Every unpinned message of the raw list up to the newest compaction, in order. */
+  readonly log: readonly LoggedMessage[];
+  /** Those of the log that are still in the view, ascending. */
+  readonly kept: readonly KeptMessage[];
+  readonly summary: StoredSummary | undefined;
+  readonly summaryCount: number;
+  /** Ids of all messages that went into summaries, oldest first. */
+  readonly summarizedMessageIds: readonly string[];
+  /** The newest archive step. */
+  readonly step: number;
+  /** Length of the log at the newest compaction: what stands behind it was said since; 0 when left out. */
+  readonly epochStart?: number;
+  /** Tokens of the request right after the newest compaction. */
+  readonly tokensAfter: number;
+  /** ISO 8601: when a list of the session was last looked at, as far as that was stored. */
+  readonly seenAt?: string;
+  /** Ids of the queued memory flushes whose compaction took place; one that is not named here never did. */
+  readonly flushes?: readonly string[];
+  /** What was learnt from the provider's usage records. */
+  readonly calibration: Calibration;
+}
+
+/** A session that has never been compacted. */
+export function emptyState(): SessionState {
+  return {
+    format: 1,
+    counter: "",
+    log: [],
+    kept: [],
+    summary: undefined,
+    summaryCount: 0,
+    summarizedMessageIds: [],
+    step: 0,
+    tokensAfter: 0,
+    calibration: emptyCalibration(),
+  };
+}
+
+/** The state as it was stored. Throws for a value that is none, or of another version. */
+export function readState(stored: unknown): SessionState {
+  const { format, log, kept, summarizedMessageIds, calibration } = Object(stored) as Partial<SessionState>;
+  const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && typeof calibration === "object";
+  if (format === 1 && whole) return stored as SessionState;
+  throw new Error(format === 1 ? "parts of it are missing" : `its format is ${String(format)}, not 1`);
+}
+
+/** Recognises a summary by its text. */
+export function fingerprintOf(text: string): string {
+  return contentHash({ role: "assistant", parts: [{ type: "text", text }] });
+}
+
+// ---- from a list to the view
+
+/** How the messages of one list are read, counted and edited. */
+export interface ViewContext {
+  readonly codec: ListCodec;
+  readonly counter: TokenCounter;
+  readonly policy: Pick<Policy, "rolesNeverPrune">;
+  readonly summaryRole: "assistant" | "user" | "system";
+  readonly edit: EditContext;
+}
+
+/** A message of the view; `at` is its place in the log, which pinned messages and foreign summaries do not have. */
+export interface ViewEntry {
+  readonly message: Message;
+  readonly pinned: boolean;
+  readonly at: number | undefined;
+  /** All edits so far, from the original. */
+  readonly edit: Edit | undefined;
+  readonly tokens: number;
+}
+
+export interface Projection {
+  /** What stays, in order, without the summary. */
+  readonly kept: readonly ViewEntry[];
+  /** The summary that belongs into the view. */
+  readonly summary: LiveSummary | undefined;
+  /** The list itself is the view (nothing to project, or it is our own last output). */
+  readonly asGiven: boolean;
+  /** The log, grown by what the list added. */
+  readonly log: readonly LoggedMessage[];
+  /** The history no longer begins with what was compacted: the state no longer applies. */
+  readonly reset: boolean;
+}
+
+/**
+ * Maps a list, raw or our own earlier output with new messages behind it, to the same view. Messages
+ * are recognised by content and order, so ids are not needed and equal texts are never confused.
+ */
+export function project(
+  messages: readonly Message[],
+  stored: SessionState,
+  context: ViewContext,
+): Projection {
+  const state = stored.counter === context.counter.id ? stored : withoutCounts(stored);
+  const own = messages.findIndex((message) => isLiveSummary(message, state));
+  if (own >= 0) return projectOutput(messages, own, state, context);
+  const changed = lastChanged(state);
+  if (state.summary === undefined && changed === -1) return takeAsGiven(messages, state.log, context);
+  const foreign = messages.some((message) => message.meta?.summaryVersion !== undefined);
+  const raw = foreign ? undefined : projectRaw(messages, changed, state, context);
+  if (raw !== undefined) return raw;
+  if (state.summary === undefined && isOutput(messages, state, context)) {
+    return projectOutput(messages, -1, state, context);
+  }
+  return { ...takeAsGiven(messages, [], context), reset: true };
+}
+
+/** An entry for a message that is no part of the log. */
+export function unloggedEntry(message: Message, pinned: boolean, { counter }: ViewContext): ViewEntry {
+  return { message, pinned, at: undefined, edit: undefined, tokens: counter.countMessage(message) };
+}
+
+/** An entry for a message that the log did not know; appends it to the log. */
+export function appendEntry(
+  log: LoggedMessage[],
+  message: Message,
+  hash: string,
+  { counter }: ViewContext,
+): ViewEntry {
+  const tokens = counter.countMessage(message);
+  const at = log.push([hash, tokens]) - 1;
+  return { message, pinned: false, at, edit: undefined, tokens };
+}
+
+/** Stands for "not counted yet": any count of a message is positive. */
+const UNCOUNTED = 0;
+
+function withoutCounts(state: SessionState): SessionState {
+  return { ...state, log: state.log.map(([hash]): LoggedMessage => [hash, UNCOUNTED]) };
+}
+
+function isLiveSummary(message: Message, { summary }: SessionState): boolean {
+  if (summary === undefined || message.meta?.summaryVersion !== summary.version) return false;
+  const text = summaryOf(message)?.text;
+  return text !== undefined && fingerprintOf(text) === summary.fingerprint;
+}
+
+/** The newest place in the log that is dropped or edited in the view; -1 for none. */
+function lastChanged({ log, kept }: SessionState): number {
+  let at = log.length - 1;
+  for (let index = kept.length - 1; index >= 0; index -= 1, at -= 1) {
+    const entry = kept[index];
+    if (entry?.at !== at || entry.edit !== undefined) return at;
+  }
+  return at;
+}
+
+/** The list is the view; messages that were counted before, at the same place, are not counted again. */
+function takeAsGiven(
+  messages: readonly Message[],
+  counted: readonly LoggedMessage[],
+  context: ViewContext,
+): Projection {
+  const log: LoggedMessage[] = [];
+  const hashOf = hashesOf(messages);
+  const kept = messages.map((message, index): ViewEntry => {
+    const pinned = isPinned(message, context.policy);
+    if (pinned || message.meta?.summaryVersion !== undefined) return unloggedEntry(message, pinned, context);
+    const hash = hashOf(index, message);
+    const before = counted[log.length];
+    if (before?.[0] !== hash || before[1] === UNCOUNTED) return appendEntry(log, message, hash, context);
+    return { message, pinned, at: log.push(before) - 1, edit: undefined, tokens: before[1] };
+  });
+  return { kept, summary: undefined, asGiven: true, log, reset: false };
+}
+
+/** The raw list: its unpinned messages must begin with the log, at least as far as anything was changed. */
+function projectRaw(
+  messages: readonly Message[],
+  changed: number,
+  state: SessionState,
+  context: ViewContext,
+): Projection | undefined {
+  const hashOf = hashesOf(messages);
+  const matched = matchingLength(messages, hashOf, state, context);
+  if (matched <= changed) return undefined;
+  const keptAt = new Map(state.kept.map((entry) => [entry.at, entry]));
+  const log: LoggedMessage[] = state.log.slice(0, matched);
+  const kept: ViewEntry[] = [];
+  let position = 0;
+  for (const [index, message] of messages.entries()) {
+    if (isPinned(message, context.policy)) kept.push(unloggedEntry(message, true, context));
+    else if (position >= matched) kept.push(appendEntry(log, message, hashOf(index, message), context));
+    else {
+      const entry = keptAt.get(position);
+      if (entry !== undefined) kept.push(keptEntry(message, entry, state, context));
+      position += 1;
+    }
+  }
+  return { kept, summary: state.summary, asGiven: false, log, reset: false };
+}
+
+/** How many unpinned messages of the list are those of the log, from its beginning. */
+function matchingLength(
+  messages: readonly Message[],
+  hashOf: ReturnType<typeof hashesOf>,
+  { log }: SessionState,
+  { policy }: ViewContext,
+): number {
+  let position = 0;
+  for (const [index, message] of messages.entries()) {
+    if (isPinned(message, policy)) continue;
+    if (position >= log.length || log[position]?.[0] !== hashOf(index, message)) break;
+    position += 1;
+  }
+  return position;
+}
+
+/** A message that the log knows, with the edits it was given. */
+function keptEntry(
+  message: Message,
+  entry: KeptMessage,
+  state: SessionState,
+  { counter, edit }: ViewContext,
+): ViewEntry {
+  const shown = applyEdit(message, entry.edit, edit);
+  const before = shown === message ? state.log[entry.at]?.[1] : undefined;
+  const tokens = before === undefined || before === UNCOUNTED ? counter.countMessage(shown) : before;
+  return { message: shown, pinned: false, at: entry.at, edit: entry.edit, tokens };
+}
+
+/** The content hash of a kept message in our output. */
+function outputHash(entry: KeptMessage, { log }: SessionState): string | undefined {
+  return entry.hash ?? log[entry.at]?.[0];
+}
+
+/** True for a list that begins with all that the last compaction left, where it left no summary to recognise it by. */
+function isOutput(messages: readonly Message[], state: SessionState, { policy }: ViewContext): boolean {
+  const unpinned = messages.filter((message) => !isPinned(message, policy));
+  return state.kept.every((entry, index) => {
+    const message = unpinned[index];
+    return message !== undefined && contentHash(message) === outputHash(entry, state);
+  });
+}
+
+/** Our own output: kept messages follow in order, and what comes behind them is new to the log. */
+function projectOutput(
+  messages: readonly Message[],
+  own: number,
+  state: SessionState,
+  context: ViewContext,
+): Projection {
+  const log: LoggedMessage[] = [...state.log];
+  const pending = [...state.kept];
+  const kept: ViewEntry[] = [];
+  const hashOf = hashesOf(messages);
+  for (const [index, message] of messages.entries()) {
+    if (index === own) continue;
+    if (isPinned(message, context.policy)) {
+      kept.push(unloggedEntry(message, true, context));
+      continue;
+    }
+    const hash = hashOf(index, message);
+    const found = pending.findIndex((entry) => outputHash(entry, state) === hash);
+    const [known] = pending.splice(0, found + 1).slice(-1);
+    if (known === undefined) kept.push(appendEntry(log, message, hash, context));
+    else {
+      const tokens = context.counter.countMessage(message);
+      kept.push({ message, pinned: false, at: known.at, edit: known.edit, tokens });
+    }
+  }
+  return { kept, summary: state.summary, asGiven: true, log, reset: false };
+}
+
+// ---- from the view to a list
+
+/** Providers that refuse, or may pass on to one that refuses, a conversation that begins with the assistant. */
+const USER_FIRST: ReadonlySet<Format> = new Set<Format>(["anthropic", "gemini", "ai-sdk", "langchain", "pi"]);
+
+/** The role of summaries, and the format of the list that they stand in. */
+export interface SummaryShape {
+  readonly summaryRole: "assistant" | "user" | "system";
+  readonly format: Format | undefined;
+}
+
+/** Kept messages in the order of the list. */
+type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
+
+/**
+ * Pinned messages that come first, then the summary, then the rest, each in its own order. Nothing before the
+ * provider's own compaction is read, so the summary stands behind the first one that is kept.
+ */
+export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
+  const messages = kept.map((entry) => entry.message);
+  if (summary === undefined) return messages;
+  const split = placeOf(summary, kept);
+  const before = messages.slice(0, split);
+  return [...before, summaryMessage(summary, roleFor(before, shape)), ...messages.slice(split)];
+}
+
+/** How many of the kept messages stand before the summary. */
+export function placeOf(summary: LiveSummary, kept: Kept): number {
+  const firstRecent = kept.findIndex((entry) => !entry.pinned);
+  const pinned = firstRecent === -1 ? kept.length : firstRecent;
+  const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
+  const before = summary.after ?? 0;
+  const last = kept[before - 1];
+  const stands = before <= pinned || (last !== undefined && endsWithCompaction(last.message));
+  return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
+}
+
+/** True where the provider wants the user first and the kept messages begin with somebody else. */
+export function lacksOpening(
+  kept: readonly { readonly message: Message }[],
+  { format }: SummaryShape,
+): boolean {
+  const first = kept.find(({ message }) => message.role !== "system" && message.role !== "developer");
+  return needsUserFirst(format) && first !== undefined && first.message.role !== "user";
+}
+
+function needsUserFirst(format: Format | undefined): boolean {
+  return format !== undefined && USER_FIRST.has(format);
+}
+
+function roleFor(before: readonly Message[], { summaryRole, format }: SummaryShape): Role {
+  const userSpoke = before.some((message) => message.role === "user");
+  return summaryRole === "assistant" && needsUserFirst(format) && !userSpoke ? "user" : summaryRole;
+}

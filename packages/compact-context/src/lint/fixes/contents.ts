@@ -1,0 +1,124 @@
+import { copyWith } from "../../codecs/native.ts";
+import { isObject } from "../../errors.ts";
+import type { Cell } from "../cells.ts";
+import { createEditor, type Removal, removeCells, replaceCells, type Step, type Workbench } from "../edit.ts";
+import type { Entry } from "../entries.ts";
+import { isBlankText, typeOf, wordsOf } from "../rule.ts";
+import {
+  isEmptyMessage,
+  isLateThinking,
+  isUnsigned,
+  lacksServerPartner,
+  spacedEnd,
+  surplusMarks,
+} from "../rules/anthropic.ts";
+import { isForeignInTool, lonelyApprovals } from "../rules/hosts.ts";
+import { danglingReasoning, isEmptyCompaction } from "../rules/items.ts";
+import { saysNothing } from "../rules/openai-chat.ts";
+
+type Reason = Pick<Removal, "rule" | "explanation">;
+
+/** Drops blocks that are refused for themselves. */
+export const dropRefusedBlocks: Step = (bench) => {
+  const reasonFor = REFUSED[bench.list.format];
+  if (reasonFor === undefined) return undefined;
+  const reason = reasonFor(bench);
+  return removeCells(
+    bench,
+    bench.list.entries.flatMap((entry) =>
+      entry.cells.flatMap((cell) => {
+        const found = reason(cell, entry);
+        return found === undefined ? [] : [{ entry, cell, ...found }];
+      }),
+    ),
+  );
+};
+
+type ReasonFor = (bench: Workbench) => (cell: Cell, entry: Entry) => Reason | undefined;
+
+const REFUSED: Partial<Record<Workbench["list"]["format"], ReasonFor>> = {
+  anthropic:
+    ({ list }) =>
+    (cell, entry) => {
+      if (typeOf(cell.value) === "text" && isBlankText(cell.value))
+        return { rule: "anthropic/empty-text", explanation: "an empty text block" };
+      if (isUnsigned(cell))
+        return { rule: "anthropic/thinking-signature", explanation: "thinking without its signature" };
+      if (isLateThinking(cell, entry))
+        return { rule: "anthropic/thinking-first", explanation: "thinking behind what it led to" };
+      return lacksServerPartner(list, entry, cell)
+        ? { rule: "anthropic/server-tool-pair", explanation: "half of a server tool's work" }
+        : undefined;
+    },
+  "ai-sdk": ({ list }) => {
+    const lonely = new Set(lonelyApprovals(list));
+    return (cell, entry) => {
+      if (lonely.has(cell))
+        return { rule: "ai-sdk/approval-pair", explanation: "an approval without its partner" };
+      return isForeignInTool(cell, entry)
+        ? { rule: "ai-sdk/tool-message-holds-results", explanation: "a part that is no result" }
+        : undefined;
+    };
+  },
+};
+
+/** Drops entries that say nothing, or that lead to nothing. */
+export const dropEmptyEntries: Step = (bench) => {
+  const { list } = bench;
+  const editor = createEditor(bench);
+  const dangling = new Set(/^openai-(responses|agents)$/.test(list.format) ? danglingReasoning(list) : []);
+  for (const entry of list.entries) {
+    const reason = emptyReason(bench, entry, dangling);
+    if (reason === undefined) continue;
+    const removed = wordsOf(entry.message.parts);
+    editor.mends.push({ ...reason, index: editor.indexAt(entry.position), action: "dropped", removed });
+    editor.drop(entry.position);
+  }
+  return editor.finish();
+};
+
+function emptyReason({ list }: Workbench, entry: Entry, dangling: ReadonlySet<Entry>): Reason | undefined {
+  const { format } = list;
+  if (format === "openai-chat" && saysNothing(entry))
+    return { rule: "openai-chat/null-content", explanation: "a message without content" };
+  if (format === "anthropic" && isEmptyMessage(entry, list))
+    return { rule: "anthropic/empty-message", explanation: "an empty message" };
+  if (format === "gemini" && entry.cells.length === 0)
+    return { rule: "gemini/empty-parts", explanation: "a content without parts" };
+  if (dangling.has(entry))
+    return { rule: "items/reasoning-followed", explanation: "reasoning without what it led to" };
+  const isItem = format === "openai-responses" || format === "openai-agents";
+  return isItem && isEmptyCompaction(entry.native)
+    ? { rule: "items/compaction-sealed", explanation: "a compaction without content" }
+    : undefined;
+}
+
+/** Takes surplus cache marks off, oldest first, and whitespace off the end. */
+export const trimBlocks: Step = (bench) => {
+  const { list } = bench;
+  if (list.format !== "anthropic") return undefined;
+  const editor = createEditor(bench);
+  const byEntry = new Map<Entry, Map<unknown, unknown>>();
+  const put = (entry: Entry, cell: Cell, value: unknown, reason: Reason): void => {
+    const swaps = byEntry.get(entry) ?? new Map<unknown, unknown>();
+    byEntry.set(entry, swaps.set(cell.value, value));
+    editor.mends.push({ ...reason, index: editor.indexAt(entry.position), action: "rewritten" });
+  };
+  for (const { entry, cell } of surplusMarks(list)) {
+    const value = isObject(cell.value) ? copyWith(cell.value, { cache_control: undefined }) : cell.value;
+    put(entry, cell, value, { rule: "anthropic/cache-marks", explanation: "a cache mark too many" });
+  }
+  const spaced = spacedEnd(list);
+  if (spaced !== undefined && byEntry.size === 0)
+    put(spaced.entry, spaced.cell, withoutTrailingSpace(spaced.cell.value), {
+      rule: "anthropic/trailing-whitespace",
+      explanation: "whitespace at the end of the last message",
+    });
+  for (const [entry, swaps] of byEntry) replaceCells(editor, list.format, entry, swaps);
+  return editor.finish();
+};
+
+function withoutTrailingSpace(value: unknown): unknown {
+  if (typeof value === "string") return value.trimEnd();
+  return isObject(value) && typeof value.text === "string" ? { ...value, text: value.text.trimEnd() } : value;
+}

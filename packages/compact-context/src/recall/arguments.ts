@@ -1,0 +1,59 @@
+import { CompactError } from "../errors.ts";
+
+/** The arguments of a call that a model made. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** Of one text: a question of any length is shorter. */
+const MOST_CHARACTERS = 10_000;
+
+/** Arguments as an object, from a value or JSON text. Throws `InvalidArgument`, in words for the model. */
+export function readArguments(args: unknown): Arguments {
+  const value = typeof args === "string" ? parsed(args) : args;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Arguments;
+  throw refused("the arguments must be a JSON object");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw refused("the arguments are no JSON");
+  }
+}
+
+export function textIn(given: Arguments, name: string): string {
+  const value = given[name];
+  if (typeof value === "string" && value.length > MOST_CHARACTERS) {
+    throw refused(`${name} must have at most ${MOST_CHARACTERS} characters`);
+  }
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw refused(`${name} must be a text that is not empty`);
+}
+
+/** A whole number, also where it was given as text. */
+export function numberIn(
+  given: Arguments,
+  name: string,
+  { least, otherwise }: { readonly least: number; readonly otherwise: number },
+): number {
+  const value = given[name] ?? otherwise;
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
+  throw refused(`${name} must be a whole number from ${least}`);
+}
+
+/** Every answer of a tool that failed begins so; no other does. */
+export const FAILED = "Error: ";
+
+/** What went wrong, in words for the model. */
+export function wordsOfError(error: unknown): string {
+  if (!CompactError.isInstance(error)) return "the archive could not be read.";
+  const hint = error.hint === "" ? "" : ` ${error.hint}`;
+  return `${error.message}.${hint}`;
+}
+
+function refused(message: string): CompactError {
+  return new CompactError("InvalidArgument", message, {
+    hint: "Call the tool again with corrected arguments.",
+  });
+}

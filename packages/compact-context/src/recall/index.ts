@@ -1,0 +1,29 @@
+export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry, SavedTranscript } from "../core/archive.ts";
+export type { Archive } from "../search/archive.ts";
+export type { SearchOptions, SearchProblem, SearchResult } from "../search/archive-search.ts";
+export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
+export type { Difference, Restored, RestoreOptions } from "./restore.ts";
+export {
+  type AiSdkTool,
+  type AnthropicTool,
+  asAiSdkTools,
+  asAnthropicTools,
+  asLangChainTools,
+  asOpenAiAgentsTools,
+  asOpenAiChatTools,
+  asOpenAiResponsesTools,
+  asPiTools,
+  type LangChainTool,
+  type OpenAiAgentsTool,
+  type OpenAiChatTool,
+  type OpenAiResponsesTool,
+  type PiTool,
+} from "./shapes.ts";
+export {
+  type ParametersSchema,
+  type RecallSource,
+  type RecallTool,
+  type RecallToolsOptions,
+  recallTools,
+  runRecallTool,
+} from "./tools.ts";

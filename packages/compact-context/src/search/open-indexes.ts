@@ -1,0 +1,155 @@
+import { readTranscriptKey } from "../core/archive.ts";
+import type { StorageDriver } from "../core/ports.ts";
+import { createKeyedMutex } from "../errors.ts";
+import type { StoredText } from "./build.ts";
+import type { PlacedSegment } from "./merge.ts";
+import { readPlace } from "./read-step.ts";
+import { searchableText } from "./searchable.ts";
+import {
+  emptyIndex,
+  loadIndex,
+  loadTexts,
+  type SessionIndex,
+  saveIndex,
+  saveTexts,
+  updateIndex,
+} from "./session-index.ts";
+
+export interface OpenIndexesOptions {
+  /** Told when an index cannot be stored: it is then made again by the next process. */
+  warn(message: string): void;
+  /** Most characters of indexes and of texts that stay in memory; the index in use may be larger by itself. */
+  readonly memory: { readonly indexes: number; readonly texts: number };
+}
+
+/** The indexes of an archive's sessions, each brought up to date when it is asked for. */
+export interface OpenIndexes {
+  /** By the session's folder. `steps` saves the listing where it is known. */
+  open(folder: string, steps?: readonly number[]): Promise<SessionIndex>;
+  /** The stored text of a message, from its transcript where the index has lost it; undefined where that is gone too. */
+  textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
+  /** The folders of all sessions with a transcript, and their steps, ascending. */
+  folders(): Promise<ReadonlyMap<string, readonly number[]>>;
+  /** Characters in memory now. */
+  held(): { readonly indexes: number; readonly texts: number };
+}
+
+/** What is read again when another worker was quicker, before its index is used as it is. */
+const ATTEMPTS = 3;
+
+export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOptions): OpenIndexes {
+  const indexes = createLimited<SessionIndex>(options.memory.indexes, sizeOf);
+  const texts = createLimited<readonly StoredText[]>(options.memory.texts, (block) =>
+    block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
+  );
+  // Two searches at once would otherwise read the same transcripts twice.
+  const inTurn = createKeyedMutex();
+  let unwritable = false;
+
+  async function refresh(folder: string, steps: readonly number[]): Promise<SessionIndex> {
+    for (let attempt = 1; ; attempt++) {
+      const known = indexes.get(folder) ?? (await loadIndex(driver, folder));
+      const { index, changed } = await updateIndex(driver, known, {
+        steps,
+        keep: (block) => unlessFailing(() => saveTexts(driver, folder, block), undefined),
+      });
+      const saved = changed ? await unlessFailing(() => saveIndex(driver, index, known), index) : index;
+      if (saved !== undefined || attempt >= ATTEMPTS) {
+        indexes.set(folder, saved ?? index);
+        return saved ?? index;
+      }
+      indexes.delete(folder);
+    }
+  }
+
+  /** An archive that cannot be written can be searched all the same. */
+  async function unlessFailing<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!unwritable) options.warn(`the search index could not be stored: ${String(error)}`);
+      unwritable = true;
+      return otherwise;
+    }
+  }
+
+  return {
+    async open(folder, steps) {
+      const listed = steps ?? stepsIn(await driver.list(`${folder}/`)).get(folder) ?? [];
+      return inTurn(folder, () => refresh(folder, listed));
+    },
+    async textOf(folder, from, document) {
+      const place = from.places.findLast(({ first }) => first <= document);
+      if (place === undefined) return undefined;
+      const key = `${folder}/${place.name}`;
+      const block = texts.get(key) ?? (await loadTexts(driver, folder, place.name));
+      if (block !== undefined) {
+        texts.set(key, block);
+        return block[document - place.first];
+      }
+      // Made anew when it is opened next.
+      if (!unwritable) indexes.set(folder, emptyIndex(folder, indexes.get(folder)?.version ?? null));
+      const wanted = from.segment.message(document);
+      const archived = await readPlace(driver, { folder, step: wanted.step }, wanted);
+      return archived && { id: archived.message.id, text: searchableText(archived.message) };
+    },
+    folders: async () => stepsIn(await driver.list("")),
+    held: () => ({ indexes: indexes.held(), texts: texts.held() }),
+  };
+}
+
+function sizeOf({ segments }: SessionIndex): number {
+  // Beside the text: an offset for each line, four numbers for each message.
+  return segments.reduce((sum, { segment }) => sum + segment.text.length * 1.25 + segment.size * 13, 0);
+}
+
+function stepsIn(keys: readonly string[]): Map<string, number[]> {
+  const steps = new Map<string, number[]>();
+  for (const key of keys) {
+    const place = readTranscriptKey(key);
+    if (place === undefined) continue;
+    const known = steps.get(place.session);
+    if (known === undefined) steps.set(place.session, [place.step]);
+    else known.push(place.step);
+  }
+  for (const list of steps.values()) list.sort((one, other) => one - other);
+  return steps;
+}
+
+interface Limited<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+  delete(key: string): void;
+  held(): number;
+}
+
+/** Keeps the values that were used last, up to so many characters; the newest stays however large it is. */
+function createLimited<T>(most: number, size: (value: T) => number): Limited<T> {
+  const values = new Map<string, { readonly value: T; readonly size: number }>();
+  let held = 0;
+  const remove = (key: string): void => {
+    held -= values.get(key)?.size ?? 0;
+    values.delete(key);
+  };
+  return {
+    get(key) {
+      const found = values.get(key);
+      if (found === undefined) return undefined;
+      values.delete(key);
+      values.set(key, found);
+      return found.value;
+    },
+    set(key, value) {
+      remove(key);
+      const entry = { value, size: size(value) };
+      values.set(key, entry);
+      held += entry.size;
+      for (const oldest of values.keys()) {
+        if (held <= most || oldest === key) break;
+        remove(oldest);
+      }
+    },
+    delete: remove,
+    held: () => held,
+  };
+}

@@ -1,0 +1,175 @@
+import type { StorageDriver } from "../core/ports.ts";
+import { CompactError } from "../errors.ts";
+import { addOnce } from "./add-once.ts";
+import { createSegmentBuilder, type StoredText, type TextBlock } from "./build.ts";
+import { type CoveredStep, type IndexProblem, indexFiles, readManifest, writeManifest } from "./manifest.ts";
+import { mergeNewest, type PlacedSegment } from "./merge.ts";
+import { readStep, statedLength } from "./read-step.ts";
+import { openSegment, segmentName } from "./segment.ts";
+
+/** What is known of one session's archived messages, as far as its transcripts were read. */
+export interface SessionIndex {
+  readonly folder: string;
+  readonly steps: readonly CoveredStep[];
+  readonly segments: readonly PlacedSegment[];
+  readonly problems: readonly IndexProblem[];
+  /** Version of the stored manifest; null while there is none. */
+  readonly version: string | null;
+  /** False for what was read back and may be behind the archive. */
+  readonly checked: boolean;
+}
+
+/** Most characters of text that are taken in before a segment is made of them. */
+const SEGMENT_CHARACTERS = 8 * 1024 * 1024;
+
+/** The stored index; an empty one where it is missing, damaged or of another version. */
+export async function loadIndex(driver: StorageDriver, folder: string): Promise<SessionIndex> {
+  const first = await loadOnce(driver, folder);
+  if (first.segments.length > 0 || first.version === null) return first;
+  // Another worker may have merged the segments while they were read.
+  return loadOnce(driver, folder);
+}
+
+async function loadOnce(driver: StorageDriver, folder: string): Promise<SessionIndex> {
+  const stored = await driver.get(indexFiles.manifest(folder));
+  const empty = emptyIndex(folder, stored?.version ?? null);
+  const manifest = stored === undefined ? undefined : readManifest(stored.value);
+  if (stored === undefined || manifest === undefined) return empty;
+  const segments: PlacedSegment[] = [];
+  for (const { name, blocks } of manifest.segments) {
+    const text = await driver.get(indexFiles.segment(folder, name));
+    const segment = text === undefined ? undefined : openSegment(text.value, name);
+    if (segment === undefined) return empty;
+    segments.push({ segment, places: blocks });
+  }
+  const { steps, problems } = manifest;
+  return { folder, steps, segments, problems, version: stored.version, checked: false };
+}
+
+export function emptyIndex(folder: string, version: string | null): SessionIndex {
+  return { folder, steps: [], segments: [], problems: [], version, checked: true };
+}
+
+/** An index brought up to date. */
+export interface IndexUpdate {
+  readonly index: SessionIndex;
+  /** False where it was so already. */
+  readonly changed: boolean;
+}
+
+export interface ToRead {
+  /** The steps that have a transcript, ascending. */
+  readonly steps: readonly number[];
+  /** Takes each block of texts as soon as it is whole: they are too much to be held. */
+  keep(block: TextBlock): Promise<void>;
+}
+
+/** Takes in the transcripts that the index lacks. */
+export async function updateIndex(
+  driver: StorageDriver,
+  known: SessionIndex,
+  { steps, keep }: ToRead,
+): Promise<IndexUpdate> {
+  const listed = new Set(steps);
+  const isNew = (step: number): boolean => !known.steps.some((one) => one.step === step);
+  const newest = known.steps.at(-1);
+  // Only the newest step can change: a compaction that was broken off is archived again under the same step.
+  const mayDiffer = newest !== undefined && (!known.checked || steps.some(isNew));
+  const length =
+    mayDiffer && listed.has(newest.step) ? await statedLength(driver, known.folder, newest.step) : undefined;
+  const gone = known.steps.some(({ step }) => !listed.has(step));
+  const replaced = length !== undefined && length < (newest?.messages ?? 0);
+  const index = gone || replaced ? emptyIndex(known.folder, known.version) : known;
+  const covered = new Map(index.steps.map(({ step, messages }) => [step, messages]));
+  const todo = steps.filter((step) => {
+    const messages = covered.get(step);
+    return messages === undefined || (step === newest?.step && length !== undefined && length > messages);
+  });
+  if (todo.length === 0 && index === known) return { index: { ...index, checked: true }, changed: false };
+  return { index: await readSteps(driver, index, { steps: todo, keep }), changed: true };
+}
+
+async function readSteps(
+  driver: StorageDriver,
+  index: SessionIndex,
+  { steps: todo, keep }: ToRead,
+): Promise<SessionIndex> {
+  const covered = new Map(index.steps.map((one) => [one.step, one]));
+  const redone = new Set(todo);
+  const problems = index.problems.filter(({ step }) => !redone.has(step));
+  let segments = index.segments;
+  let builder = createSegmentBuilder();
+  const close = async (): Promise<void> => {
+    if (builder.size === 0) return;
+    const { segment, places, blocks } = builder.finish();
+    for (const block of blocks) await keep(block);
+    segments = mergeNewest([...segments, { segment, places }]);
+    builder = createSegmentBuilder();
+  };
+  for (const step of todo) {
+    const read = await readStep(driver, { folder: index.folder, step }, async (archived) => {
+      addOnce(archived, step, { segments, builder });
+      if (builder.characters >= SEGMENT_CHARACTERS) await close();
+    });
+    problems.push(...read.problems.map((problem) => ({ step, ...problem })));
+    covered.set(step, { step, messages: read.messages });
+  }
+  await close();
+  const steps = [...covered.values()].sort((one, other) => one.step - other.step);
+  return { ...index, steps, segments, problems, checked: true };
+}
+
+/** Stores a block of texts. */
+export async function saveTexts(driver: StorageDriver, folder: string, block: TextBlock): Promise<void> {
+  await driver.put(indexFiles.texts(folder, block.name), JSON.stringify(block.texts));
+}
+
+/** The texts of a block; undefined where they are gone or damaged. */
+export async function loadTexts(
+  driver: StorageDriver,
+  folder: string,
+  name: string,
+): Promise<readonly StoredText[] | undefined> {
+  const stored = await driver.get(indexFiles.texts(folder, name));
+  if (stored === undefined || segmentName(stored.value) !== name) return undefined;
+  return JSON.parse(stored.value) as readonly StoredText[];
+}
+
+/** Makes the index durable. Undefined when another worker was quicker: its index is to be read instead. */
+export async function saveIndex(
+  driver: StorageDriver,
+  index: SessionIndex,
+  before: SessionIndex,
+): Promise<SessionIndex | undefined> {
+  const { folder, steps, problems } = index;
+  const stored = new Set(before.segments.map(({ segment }) => segment.name));
+  for (const { segment } of index.segments) {
+    if (!stored.has(segment.name)) await driver.put(indexFiles.segment(folder, segment.name), segment.text);
+  }
+  const segments = index.segments.map(({ segment, places }) => ({ name: segment.name, blocks: places }));
+  try {
+    const text = writeManifest({ steps, segments, problems });
+    const { version } = await driver.put(indexFiles.manifest(folder), text, { ifVersion: index.version });
+    await dropUnused(driver, index, before);
+    return { ...index, version };
+  } catch (error) {
+    if (CompactError.isInstance(error) && error.code === "Conflict") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Merged segments are read by nobody any more: who has opened one holds it in memory. Only what this index
+ * replaced is removed, for another worker may be writing files that no manifest names yet.
+ */
+async function dropUnused(driver: StorageDriver, index: SessionIndex, before: SessionIndex): Promise<void> {
+  const used = new Set(filesOf(index));
+  for (const key of filesOf(before)) if (!used.has(key)) await driver.delete(key);
+}
+
+function filesOf({ folder, segments }: SessionIndex): string[] {
+  return segments.flatMap(({ segment, places }) => [
+    indexFiles.segment(folder, segment.name),
+    ...places.map((place) => indexFiles.texts(folder, place.name)),
+  ]);
+}

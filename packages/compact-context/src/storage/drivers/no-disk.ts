@@ -1,9 +1,0 @@
-import { CompactError } from "../../errors.ts";
-import type { StorageDriver } from "../driver.ts";
-
-/** What bundles for browsers get in place of the file system's driver (package.json, `browser`). Throws `StorageFailed`. */
-export function createFsDriver(): StorageDriver {
-  throw new CompactError("StorageFailed", "there is no file system in this bundle", {
-    hint: "Pass `storage`, or set storage.kind to memory.",
-  });
-}

@@ -1,0 +1,202 @@
+import { constants, existsSync } from "node:fs";
+import { chmod, type FileHandle, lstat, mkdir, open, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { notOurs, systemCode } from "./errors.ts";
+
+/** Where a key's file lives: a folder that is held open, and a file name. */
+export interface Place {
+  /** The path to work with. On Linux it leads to the held folder itself, whatever its name has become meanwhile. */
+  readonly folder: string;
+  /** The folder's own path, for people. */
+  readonly shown: string;
+  readonly name: string;
+}
+
+export interface Folders {
+  /** Works at the place of a key for writing: folders that lack are made, all are closed to other users. */
+  make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T>;
+  /** Works at the place of a key for reading; nothing where its folder is not there. */
+  find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined>;
+}
+
+/** A folder that is held open while something works in it. */
+interface Held {
+  readonly path: string;
+  readonly shown: string;
+  readonly handle: FileHandle | undefined;
+}
+
+const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+/** Where Linux shows open folders as paths; elsewhere a folder's own path has to do. */
+const OPEN_FILES = "/proc/self/fd";
+
+/** Walks from `root` down to a key's folder, refusing every symbolic link on the way. */
+export function createFolders(root: string): Folders {
+  return {
+    async make(key, work) {
+      const { start, above, below, name } = route(root, key);
+      await makeFolders(start);
+      const way = [...steps(above, { make: true }), ...steps(below, { make: true, close: true })];
+      const held = await walk(start, way);
+      if (held === undefined) throw notOurs(join(root, key), "a folder on the way vanished");
+      return within(held, name, work);
+    },
+    async find(key, work) {
+      const { start, above, below, name } = route(root, key);
+      const held = await walk(start, steps([...above, ...below]));
+      return held === undefined ? undefined : within(held, name, work);
+    },
+  };
+}
+
+/** Throws when the folder was swapped for a link since it was walked; one that is held open cannot be. */
+export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
+  if (folder !== shown) return;
+  if ((await realpath(shown)) !== shown) throw notOurs(shown, "the folder became a symbolic link");
+}
+
+/** Makes the entries of a folder durable; Windows neither needs nor allows it. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+interface Route {
+  /** Whatever links there are down to here are the system's own (`/tmp` on macOS). */
+  readonly start: string;
+  /** The segments down to the root, and it; they keep their mode. */
+  readonly above: readonly string[];
+  readonly below: readonly string[];
+  readonly name: string;
+}
+
+/** A relative root is part of the project, which may come from a stranger: none of its folders may be a link. */
+function route(root: string, key: string): Route {
+  const below = key.split("/");
+  const name = below.pop() ?? "";
+  const path = resolve(root);
+  const [start, above] = isAbsolute(root)
+    ? [dirname(path), [basename(path)]]
+    : [process.cwd(), root.split(/[/\\]/)];
+  return { start, above: above.filter((segment) => segment !== ""), below, name };
+}
+
+interface Step {
+  readonly segment: string;
+  /** Makes the folder where it lacks. */
+  readonly make?: boolean;
+  /** Takes it away from other users. */
+  readonly close?: boolean;
+}
+
+function steps(segments: readonly string[], how: Omit<Step, "segment"> = {}): Step[] {
+  return segments.map((segment) => ({ segment, ...how }));
+}
+
+/** The last folder, held open; nothing where one on the way is not there. */
+async function walk(start: string, way: readonly Step[]): Promise<Held | undefined> {
+  const real = await realRoot(start);
+  let held = real === undefined ? undefined : await hold(real, real);
+  for (const step of way) {
+    if (held === undefined) return undefined;
+    held = await enter(held, step);
+  }
+  return held;
+}
+
+async function realRoot(start: string): Promise<string | undefined> {
+  try {
+    return await realpath(start);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Not by `mkdir` with `recursive`: where a folder that is there answers ENOENT, as /proc does, that one never ends. */
+async function makeFolders(path: string): Promise<void> {
+  if ((await realRoot(path)) !== undefined) return;
+  if (dirname(path) !== path) await makeFolders(dirname(path));
+  await makeFolder(path);
+}
+
+/** Makes one folder; another process may have been quicker. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
+
+async function enter(parent: Held, { segment, make, close }: Step): Promise<Held | undefined> {
+  // Not joined: a root may begin with `..`, which only the system resolves rightly from here.
+  const path = `${parent.path}/${segment}`;
+  const shown = join(parent.shown, segment);
+  try {
+    if (!(await isFolder(path, shown))) {
+      if (!make) return undefined;
+      await makeFolder(path);
+      await syncFolder(parent.path);
+    }
+    const held = await hold(path, shown);
+    if (close && held !== undefined) await closeToOthers(held);
+    return held;
+  } finally {
+    await parent.handle?.close();
+  }
+}
+
+async function hold(path: string, shown: string): Promise<Held | undefined> {
+  if (!showsOpenFiles()) return { path, shown, handle: undefined };
+  try {
+    const handle = await open(path, OPEN_FOLDER);
+    return { path: `${OPEN_FILES}/${handle.fd}`, shown, handle };
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    const swapped = ["ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "");
+    throw swapped ? notOurs(shown, "the folder became a symbolic link") : error;
+  }
+}
+
+async function closeToOthers({ path, handle }: Held): Promise<void> {
+  if (process.platform === "win32") return;
+  try {
+    const { mode } = handle === undefined ? await lstat(path) : await handle.stat();
+    if ((mode & 0o077) !== 0) await (handle === undefined ? chmod(path, 0o700) : handle.chmod(0o700));
+  } catch (error) {
+    await handle?.close();
+    throw error;
+  }
+}
+
+async function within<T>(held: Held, name: string, work: (place: Place) => Promise<T>): Promise<T> {
+  try {
+    return await work({ folder: held.path, shown: held.shown, name });
+  } finally {
+    await held.handle?.close();
+  }
+}
+
+let shows: boolean | undefined;
+function showsOpenFiles(): boolean {
+  shows ??= process.platform === "linux" && existsSync(OPEN_FILES);
+  return shows;
+}
+
+async function isFolder(path: string, shown: string): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    if (stats.isSymbolicLink()) throw notOurs(shown, "the folder is a symbolic link");
+    if (!stats.isDirectory()) throw notOurs(shown, "there is something else than a folder");
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}

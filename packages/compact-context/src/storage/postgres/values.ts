@@ -1,0 +1,217 @@
+import { conflict } from "../../core/archive.ts";
+import type { Fence, StoredValue } from "../../core/ports.ts";
+import { CompactError } from "../../errors.ts";
+import { checkText } from "../keys.ts";
+import type { Database } from "./client.ts";
+
+/** Characters of one row at most: a long transcript is written and read in parts. */
+const PIECE = 262_144;
+const PIECES_AT_ONCE = 4;
+
+export interface PutOptions {
+  readonly ifVersion?: string | null;
+  readonly fence?: Fence;
+}
+
+export interface ValuePorts {
+  readonly database: Pick<Database, "run">;
+  /** The quoted schema. */
+  readonly schema: string;
+  /** A UUID that marks one write: a write tried again after a lost answer finds itself done. */
+  newId(): string;
+}
+
+/** The value and its version in one statement, so that both belong together. */
+export async function readValue(
+  { database, schema }: ValuePorts,
+  key: string,
+): Promise<StoredValue | undefined> {
+  const rows = await database.run(
+    `with d as (select * from ${schema}.documents where key = $1)
+     select d.version::text as version, 0 as n, d.body, d.raw from d
+     union all
+     select d.version::text, p.n, p.body, p.raw from d join ${schema}.pieces p on p.content = d.content where d.pieces > 0
+     order by n`,
+    [key],
+  );
+  const version = rows[0]?.version;
+  if (version === undefined) return undefined;
+  return { value: rows.map(textOf).join(""), version: String(version) };
+}
+
+/** The pieces of one version, some rows at a time; rejects when the value is replaced before it was read to its end. */
+export async function* streamValue({ database, schema }: ValuePorts, key: string): AsyncGenerator<string> {
+  const [first] = await database.run(
+    `select content::text as content, pieces, body, raw from ${schema}.documents where key = $1`,
+    [key],
+  );
+  if (first === undefined) return;
+  const text = textOf(first);
+  if (text !== "") yield text;
+  const count = Number(first.pieces);
+  for (let read = 0; read < count; ) {
+    const rows = await database.run(
+      `select body, raw from ${schema}.pieces where content = $1 and n > $2 and n <= $3 order by n limit ${PIECES_AT_ONCE}`,
+      [first.content, read, count],
+    );
+    if (rows.length === 0) throw replaced(key);
+    yield* rows.map(textOf);
+    read += rows.length;
+  }
+}
+
+/** Writes the pieces joined, visible all at once. */
+export async function writeValue(
+  ports: ValuePorts,
+  key: string,
+  chunks: Iterable<string>,
+  options: PutOptions,
+): Promise<string> {
+  const { database, schema } = ports;
+  const iterator = rowsOf(chunks, key)[Symbol.iterator]();
+  const body = iterator.next().value ?? "";
+  let [content, pieces, characters]: [string | null, number, number] = [null, 0, body.length];
+  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
+    content ??= await nextNumber(ports);
+    pieces += 1;
+    characters += next.value.length;
+    await database.run(
+      `insert into ${schema}.pieces (content, n, key, body, raw) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+      [content, pieces, key, ...columnsOf(next.value)],
+    );
+  }
+  const { ifVersion, fence } = options;
+  if (typeof ifVersion === "string" && !/^\d{1,18}$/.test(ifVersion)) throw conflict(key);
+  const values = [key, content, ports.newId(), pieces, characters, ...columnsOf(body)];
+  const fenced = fence === undefined ? [null, null] : [fence.name, fence.token];
+  const rows = await database.run(putStatement(schema, ifVersion), [...values, ...fenced, ifVersion ?? null]);
+  const version = rows[0]?.version;
+  if (version === undefined) throw conflict(key);
+  return String(version);
+}
+
+/**
+ * $1 key, $2 content, $3 write id, $4 pieces, $5 characters, $6 body, $7 raw, $8 and $9 the lease, $10 version.
+ * `gate` is empty when the lease was taken over, or when pieces that were written before are gone. The row of the
+ * lease stays locked until the write is done, so nobody takes it over in between. A write that is its own
+ * repetition goes through whatever the version. What the replaced value had beyond its first row goes with it, and
+ * so do rows that a writer left behind which died half-way.
+ */
+function putStatement(schema: string, ifVersion: string | null | undefined): string {
+  const { columns, values, assignments } = ROW;
+  const doc =
+    typeof ifVersion === "string"
+      ? `update ${schema}.documents d set ${assignments} from gate where d.key = $1 and ${guard(ifVersion)}`
+      : `insert into ${schema}.documents as d (key, ${columns}) select $1, ${values} from gate where $10::bigint is null
+         on conflict (key) do update set ${assignments.replaceAll("gate.number", "excluded.version")} where ${guard(ifVersion)}`;
+  return `
+    with fence as (select 1 from ${schema}.leases where name = $8::text and token = $9::bigint for share),
+    gate as (
+      select nextval('${schema}.numbers') as number
+      where ($8::text is null or exists (select 1 from fence))
+        and ($4::int = 0 or (select count(*) from ${schema}.pieces where content = $2::bigint) = $4::int)
+    ),
+    doc as (${doc} returning d.version, d.content),
+    replaced as (
+      delete from ${schema}.pieces p using doc
+      where p.key = $1 and p.content <> doc.content
+        and (p.content in (select content from ${schema}.documents where key = $1)
+          or p.created_at < now() - interval '1 hour')
+    )
+    select version::text as version from doc`;
+}
+
+const ROW = {
+  columns: "version, content, write_id, pieces, characters, body, raw",
+  values:
+    "gate.number, coalesce($2::bigint, gate.number), $3::uuid, $4::int, $5::bigint, $6::text, $7::bytea",
+  assignments: `version = gate.number, content = coalesce($2::bigint, gate.number), write_id = $3::uuid,
+    pieces = $4::int, characters = $5::bigint, body = $6::text, raw = $7::bytea, updated_at = now()`,
+} as const;
+
+/** Which row may be written over. */
+function guard(ifVersion: string | null | undefined): string {
+  if (ifVersion === undefined) return "true";
+  return ifVersion === null ? "d.write_id = $3::uuid" : "(d.version = $10::bigint or d.write_id = $3::uuid)";
+}
+
+/** Adds a row to a value, or makes it; once, also when the answer is lost and it is tried again. */
+export async function appendValue(ports: ValuePorts, key: string, text: string): Promise<void> {
+  const { database, schema } = ports;
+  await database.run(
+    `with prior as (
+       select 1 from ${schema}.pieces where write_id = $2::uuid
+       union all select 1 from ${schema}.documents where key = $1 and write_id = $2::uuid
+     ),
+     number as (select nextval('${schema}.numbers') as number where not exists (select 1 from prior)),
+     doc as (
+       insert into ${schema}.documents as d (key, version, content, write_id, characters, body, raw)
+       select $1, number, number, $2::uuid, $3::bigint, $4::text, $5::bytea from number
+       on conflict (key) do update set version = excluded.version, pieces = d.pieces + 1,
+         characters = d.characters + excluded.characters, updated_at = now()
+       where d.write_id <> excluded.write_id
+       returning d.content, d.pieces
+     )
+     insert into ${schema}.pieces (content, n, key, write_id, body, raw)
+     select content, pieces, $1, $2::uuid, $4::text, $5::bytea from doc where pieces > 0
+     on conflict (write_id) do nothing`,
+    [key, ports.newId(), text.length, ...columnsOf(text)],
+  );
+}
+
+/** Takes a value out with all its pieces. */
+export async function deleteValue({ database, schema }: ValuePorts, key: string): Promise<void> {
+  await database.run(
+    `with d as (delete from ${schema}.documents where key = $1 returning content)
+     delete from ${schema}.pieces using d where pieces.content = d.content`,
+    [key],
+  );
+}
+
+/** Keys are plain ASCII, and `~` is the last of their characters. */
+export async function listKeys({ database, schema }: ValuePorts, prefix: string): Promise<string[]> {
+  const rows = await database.run(
+    `select key from ${schema}.documents where key >= $1 and key < $2 order by key`,
+    [prefix, `${prefix}\x7f`],
+  );
+  return rows.map((row) => String(row.key));
+}
+
+async function nextNumber({ database, schema }: ValuePorts): Promise<string> {
+  const rows = await database.run(`select nextval('${schema}.numbers')::text as number`);
+  return String(rows[0]?.number);
+}
+
+/** Postgres text holds every character but NUL. */
+function columnsOf(text: string): [body: string | null, raw: Buffer | null] {
+  return text.includes("\0") ? [null, Buffer.from(text, "utf8")] : [text, null];
+}
+
+function textOf(row: Readonly<Record<string, unknown>>): string {
+  return row.raw instanceof Uint8Array ? Buffer.from(row.raw).toString("utf8") : String(row.body ?? "");
+}
+
+/** Chunks of any size as rows of a bounded size, no surrogate pair split. */
+function* rowsOf(chunks: Iterable<string>, key: string): Generator<string> {
+  let waiting = "";
+  for (const chunk of chunks) {
+    checkText(chunk, key);
+    waiting += chunk;
+    for (; waiting.length > PIECE; waiting = waiting.slice(endOfRow(waiting))) {
+      yield waiting.slice(0, endOfRow(waiting));
+    }
+  }
+  yield waiting;
+}
+
+function endOfRow(text: string): number {
+  const last = text.charCodeAt(PIECE - 1);
+  return last >= 0xd800 && last <= 0xdbff ? PIECE + 1 : PIECE;
+}
+
+function replaced(key: string): CompactError {
+  return new CompactError("Conflict", "the value was replaced while it was read", {
+    place: key,
+    hint: "Read it again from the beginning.",
+  });
+}

@@ -1,0 +1,147 @@
+import {
+  type BucketOptions,
+  bareTag,
+  type Calls,
+  type Condition,
+  conditionOf,
+  createCalls,
+  type Written,
+} from "./call.ts";
+import type { GetObjectOutput } from "./client.ts";
+import { failureOf } from "./errors.ts";
+import { startUpload, type Upload } from "./upload.ts";
+
+/** What S3 knows of an object beside its bytes. */
+export interface ObjectFacts {
+  readonly etag: string;
+  readonly size: number;
+  readonly notes: Readonly<Record<string, string>>;
+}
+
+/** Some bytes of an object; nothing when they start behind its end. */
+export interface ObjectBytes extends ObjectFacts {
+  readonly bytes: Uint8Array;
+}
+
+export interface ByteRange {
+  readonly start: number;
+  readonly length: number;
+  /** Of this version alone. */
+  readonly etag?: string;
+}
+
+export interface WriteHow {
+  readonly condition: Condition;
+  /** Kept with the object, as headers: plain ASCII, and nothing of what is archived. */
+  readonly notes: Readonly<Record<string, string>>;
+}
+
+/** Objects under one prefix. Every call is repeated while it fails in a way that passes, and rejects with `StorageFailed`. */
+export interface Bucket {
+  facts(name: string): Promise<ObjectFacts | undefined>;
+  read(name: string, range: ByteRange): Promise<ObjectBytes | undefined>;
+  write(name: string, bytes: Uint8Array, how: WriteHow): Promise<Written>;
+  /** A copy of this version made by the server, notes included; false where that is no longer what is there. */
+  copy(from: string, to: string, etag: string): Promise<boolean>;
+  remove(name: string): Promise<void>;
+  names(prefix: string): Promise<string[]>;
+  startUpload(name: string, notes: WriteHow["notes"]): Promise<Upload>;
+}
+
+const NOT_IN_RANGE = 416;
+
+export function createBucket(options: BucketOptions): Bucket {
+  const calls = createCalls(options);
+  const { kmsKeyId } = options;
+  const sealed =
+    kmsKeyId === undefined ? {} : { ServerSideEncryption: "aws:kms" as const, SSEKMSKeyId: kmsKeyId };
+  const settings = (name: string, notes: WriteHow["notes"]) => ({
+    ...sealed,
+    Metadata: notes,
+    ContentType: name.endsWith(".json") ? "application/json" : "application/x-ndjson; charset=utf-8",
+  });
+  return {
+    facts: (name) => facts(calls, name),
+    read: (name, range) => read(calls, name, range),
+    write: (name, Body, { condition, notes }) =>
+      calls.orRefused(name, async ({ sdk, client }, target, abortSignal) => {
+        const input = { ...target, ...settings(name, notes), ...conditionOf(condition), Body };
+        return bareTag((await client.send(new sdk.PutObjectCommand(input), { abortSignal })).ETag);
+      }),
+    async copy(from, to, etag) {
+      const path = `${options.bucket}/${options.prefix}${from}`;
+      const source = {
+        CopySource: path.split("/").map(encodeURIComponent).join("/"),
+        CopySourceIfMatch: etag,
+      };
+      const copied = await calls.orRefused(to, ({ sdk, client }, target, abortSignal) =>
+        client.send(new sdk.CopyObjectCommand({ ...target, ...sealed, ...source }), { abortSignal }),
+      );
+      return copied !== undefined;
+    },
+    async remove(name) {
+      await calls.done(name, ({ sdk, client }, target, abortSignal) =>
+        client.send(new sdk.DeleteObjectCommand(target), { abortSignal }),
+      );
+    },
+    names: (prefix) => names(calls, prefix, options.prefix.length),
+    startUpload: (name, notes) => startUpload(calls, name, settings(name, notes)),
+  };
+}
+
+function facts(calls: Calls, name: string): Promise<ObjectFacts | undefined> {
+  return calls.orRefused(name, async ({ sdk, client }, target, abortSignal) => {
+    const answer = await client.send(new sdk.HeadObjectCommand(target), { abortSignal });
+    return { etag: bareTag(answer.ETag), size: answer.ContentLength ?? 0, notes: answer.Metadata ?? {} };
+  });
+}
+
+async function read(
+  calls: Calls,
+  name: string,
+  { start, length, etag }: ByteRange,
+): Promise<ObjectBytes | undefined> {
+  const asked = {
+    Range: `bytes=${start}-${start + length - 1}`,
+    ...(etag === undefined ? {} : { IfMatch: etag }),
+  };
+  const found = await calls.orRefused(name, async ({ sdk, client }, target, abortSignal) => {
+    try {
+      const answer = await client.send(new sdk.GetObjectCommand({ ...target, ...asked }), { abortSignal });
+      return await bytesOf(answer);
+    } catch (error) {
+      // An empty object has no first byte.
+      if (failureOf(error).status === NOT_IN_RANGE) return "empty";
+      throw error;
+    }
+  });
+  if (found !== "empty") return found;
+  const known = await facts(calls, name);
+  return known === undefined ? undefined : { ...known, bytes: new Uint8Array() };
+}
+
+async function bytesOf(answer: GetObjectOutput): Promise<ObjectBytes> {
+  const { Body, ContentLength, ContentRange, ETag, Metadata = {} } = answer;
+  const bytes = (await Body?.transformToByteArray()) ?? new Uint8Array();
+  if (ContentLength !== undefined && bytes.length !== ContentLength) throw truncated(bytes.length);
+  const size = Number(/\/(\d+)$/.exec(ContentRange ?? "")?.[1] ?? bytes.length);
+  return { etag: bareTag(ETag), size, notes: Metadata, bytes };
+}
+
+function truncated(bytes: number): Error {
+  return Object.assign(new Error(`the answer ended after ${bytes} bytes`), { name: "TruncatedBody" });
+}
+
+async function names(calls: Calls, prefix: string, rootLength: number): Promise<string[]> {
+  const found: string[] = [];
+  for (let token: string | undefined, more = true; more; ) {
+    const page = await calls.done(prefix, async ({ sdk, client }, { Bucket, Key }, abortSignal) => {
+      const input = { Bucket, Prefix: Key, ...(token === undefined ? {} : { ContinuationToken: token }) };
+      return client.send(new sdk.ListObjectsV2Command(input), { abortSignal });
+    });
+    for (const { Key } of page.Contents ?? []) if (Key !== undefined) found.push(Key.slice(rootLength));
+    token = page.NextContinuationToken;
+    more = page.IsTruncated === true && token !== undefined;
+  }
+  return found;
+}

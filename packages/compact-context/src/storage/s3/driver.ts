@@ -1,0 +1,189 @@
+import { conflict } from "../../core/archive.ts";
+import type { DriverWith, StoredValue } from "../../core/ports.ts";
+import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
+import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.ts";
+import { type Bucket, createBucket, type ObjectBytes } from "./bucket.ts";
+import { createConnection, type S3Client } from "./client.ts";
+import { appendRecord, copiesBefore, folderOfCopies, hasCopies } from "./log.ts";
+import { notesOfWrite, readBeginning, readOn, readValue, versionOf, writeValue } from "./values.ts";
+
+const BUCKET_HINT = "Pass the bucket of the archive: { bucket }.";
+
+export interface S3DriverOptions {
+  readonly bucket: string;
+  /** Folder inside the bucket, without slashes at its ends. */
+  readonly prefix?: string | undefined;
+  /** The SDK's own rules when left out: environment, then shared config. */
+  readonly region?: string | undefined;
+  /** URL of a server other than AWS. */
+  readonly endpoint?: string | undefined;
+  /** Encrypts everything on the server with this KMS key. */
+  readonly kmsKeyId?: string | undefined;
+  /** Puts the bucket into the path instead of the host name; most servers other than AWS need it. */
+  readonly forcePathStyle?: boolean | undefined;
+  /** Used instead of a client with the default credential chain; best made with `maxAttempts: 1`. */
+  readonly client?: S3Client | undefined;
+  /** How often a request is made before it counts as failed; 6 when left out. */
+  readonly attempts?: number | undefined;
+  /** Milliseconds that one request may take; 60,000 when left out. */
+  readonly timeout?: number | undefined;
+  readonly wait?: ((milliseconds: number) => Promise<void>) | undefined;
+}
+
+const READ_ATTEMPTS = 10;
+
+/**
+ * Keeps values as objects `prefix/key` of a bucket; needs `@aws-sdk/client-s3`. Every write is atomic and, given a
+ * version, exact between processes on servers that keep to `If-Match` and `If-None-Match`; values beyond eight
+ * megabytes go up in parts.
+ */
+export function createS3Driver(options: S3DriverOptions): DriverWith<"putChunks" | "version"> {
+  requireOptions(options, "options", BUCKET_HINT);
+  requireText(options.bucket, "options.bucket", BUCKET_HINT);
+  const place = placeOf(options);
+  const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
+  const bucket = createBucket({
+    bucket: options.bucket,
+    prefix: place.prefix,
+    kmsKeyId: options.kmsKeyId,
+    attempts: { timeout: options.timeout ?? 60_000, most: options.attempts ?? 6, wait, random: Math.random },
+    connect: createConnection(options),
+  });
+  const inTurn = createKeyedMutex();
+  const newWrite = (): string => crypto.randomUUID();
+  const yieldTurn = (n: number): Promise<void> => wait(Math.min(500, 5 * n) * Math.random());
+  const putChunks: DriverWith<"putChunks">["putChunks"] = (key, chunks, { ifVersion } = {}) =>
+    inTurn(key, async () => ({ version: await put(bucket, { key, chunks, ifVersion, write: newWrite() }) }));
+
+  return {
+    location: place.location,
+    get: (key) => inTurn(key, () => get(bucket, key)),
+    async *stream(key) {
+      checkKey(key);
+      yield* (await openValue(bucket, key))?.pieces ?? [];
+    },
+    async version(key) {
+      checkKey(key);
+      const facts = await bucket.facts(key);
+      return facts && versionOf(facts);
+    },
+    put: (key, value, putOptions) => putChunks(key, [value], putOptions),
+    putChunks,
+    append: (key, text) =>
+      inTurn(key, async () => {
+        checkKey(key);
+        checkAppended(text, key);
+        await appendRecord(bucket, { key, text, newWrite, yieldTurn });
+      }),
+    async list(prefix) {
+      checkPrefix(prefix);
+      return (await bucket.names(prefix)).filter(isKey).sort();
+    },
+    delete: (key) => inTurn(key, () => remove(bucket, key)),
+  };
+}
+
+function placeOf({ bucket, prefix = "" }: S3DriverOptions): { location: string; prefix: string } {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/.test(bucket)) {
+    throw new CompactError("InvalidArgument", `${JSON.stringify(bucket)} is no name of a bucket`, {
+      place: "options.bucket",
+      hint: "Give the name alone, such as my-archives; a folder inside it goes into prefix.",
+    });
+  }
+  const inner = prefix.replace(/^\/+|\/+$/g, "");
+  if (inner !== "" && !isKey(inner)) {
+    throw new CompactError("InvalidArgument", `${JSON.stringify(prefix)} cannot be a prefix of the archive`, {
+      place: "options.prefix",
+      hint: "Use letters, digits, . _ ~ = - and / between folders.",
+    });
+  }
+  return inner === ""
+    ? { location: `s3://${bucket}`, prefix: "" }
+    : { location: `s3://${bucket}/${inner}`, prefix: `${inner}/` };
+}
+
+interface Put {
+  readonly key: string;
+  readonly chunks: Iterable<string>;
+  readonly ifVersion: string | null | undefined;
+  readonly write: string;
+}
+
+async function put(bucket: Bucket, { key, chunks, ifVersion, write }: Put): Promise<string> {
+  checkKey(key);
+  const checked = checkedChunks(chunks, key);
+  if (ifVersion === null)
+    return writeValue(bucket, key, { chunks: checked, condition: null, notes: notesOfWrite(write) });
+  const before = await bucket.facts(key);
+  if (ifVersion !== undefined && (before === undefined || versionOf(before) !== ifVersion))
+    throw conflict(key);
+  const copies = before === undefined ? [] : await copiesBefore(bucket, before);
+  const version = await writeValue(bucket, key, {
+    chunks: checked,
+    condition: ifVersion === undefined ? undefined : before?.etag,
+    notes: notesOfWrite(write, before?.notes),
+  });
+  for (const copy of copies ?? []) await bucket.remove(copy);
+  return version;
+}
+
+function* checkedChunks(chunks: Iterable<string>, key: string): Generator<string> {
+  for (const chunk of chunks) {
+    checkText(chunk, key);
+    yield chunk;
+  }
+}
+
+async function get(bucket: Bucket, key: string): Promise<StoredValue | undefined> {
+  checkKey(key);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const found = await openValue(bucket, key);
+      if (found === undefined) return undefined;
+      let value = "";
+      for await (const piece of found.pieces) value += piece;
+      return { value, version: found.version };
+    } catch (error) {
+      const replaced = CompactError.isInstance(error) && error.code === "Conflict";
+      if (!replaced || attempt === READ_ATTEMPTS) throw error;
+    }
+  }
+}
+
+interface OpenValue {
+  readonly version: string;
+  readonly pieces: AsyncIterable<string>;
+}
+
+/** One version of a value; nothing where there is none. Reading it rejects with `Conflict` when it is replaced meanwhile. */
+async function openValue(bucket: Bucket, key: string): Promise<OpenValue | undefined> {
+  const newest = await readBeginning(bucket, key);
+  if (newest === undefined) return undefined;
+  const version = versionOf(newest);
+  if (!hasCopies(newest.notes)) return { version, pieces: readOn(bucket, key, newest) };
+  const copies = await copiesBefore(bucket, newest);
+  if (copies === undefined) throw conflict(key);
+  return { version, pieces: readAll(bucket, { key, newest, copies }) };
+}
+
+async function* readAll(
+  bucket: Bucket,
+  { key, newest, copies }: { key: string; newest: ObjectBytes; copies: readonly string[] },
+): AsyncGenerator<string> {
+  for (const copy of copies) {
+    let length = 0;
+    for await (const piece of readValue(bucket, copy)) {
+      length += piece.length;
+      yield piece;
+    }
+    // A copy is never empty: it is gone, and with it the value that it belonged to.
+    if (length === 0) throw conflict(key);
+  }
+  yield* readOn(bucket, key, newest);
+}
+
+async function remove(bucket: Bucket, key: string): Promise<void> {
+  checkKey(key);
+  await bucket.remove(key);
+  for (const copy of await bucket.names(folderOfCopies(key))) await bucket.remove(copy);
+}

@@ -1,0 +1,152 @@
+import { conflict } from "../../core/archive.ts";
+import type { Bucket, ObjectBytes, ObjectFacts } from "./bucket.ts";
+import type { Condition, Written } from "./call.ts";
+
+/**
+ * Every write leaves a random name of its own with the object, newest first, before the last few of its
+ * predecessors. It makes versions of equal content different, and tells a write whose answer got lost whether it
+ * was done, also when others have written since.
+ */
+const WRITES = "compact-writes";
+const REMEMBERED_WRITES = 12;
+const PART_BYTES = 8_388_608;
+
+export type Notes = Readonly<Record<string, string>>;
+
+/** The notes of a write named `write` over an object with the notes `before`. */
+export function notesOfWrite(write: string, before: Notes = {}): Notes {
+  const earlier = writesOf(before).slice(0, REMEMBERED_WRITES - 1);
+  return { [WRITES]: [write, ...earlier].join(" ") };
+}
+
+/** The name of the newest write; empty for objects that something else wrote. */
+export function newestWrite(notes: Notes): string {
+  return writesOf(notes)[0] ?? "";
+}
+
+/** Different for every write, also of the same content. */
+export function versionOf({ etag, notes }: Pick<ObjectFacts, "etag" | "notes">): string {
+  return `${etag}.${newestWrite(notes)}`;
+}
+
+/** The outcome of a conditional write: done, also when its answer got lost, or refused. */
+export async function wasWritten(
+  bucket: Bucket,
+  name: string,
+  outcome: { readonly written: Written; readonly write: string },
+): Promise<string | undefined> {
+  const { written, write } = outcome;
+  if (written !== undefined) return `${written}.${write}`;
+  const now = await bucket.facts(name);
+  if (now === undefined || !writesOf(now.notes).includes(write)) return undefined;
+  return newestWrite(now.notes) === write ? versionOf(now) : `overwritten.${write}`;
+}
+
+/** Writes a value given in pieces: one request while it is small, parts of eight megabytes beyond. */
+export async function writeValue(
+  bucket: Bucket,
+  name: string,
+  value: { readonly chunks: Iterable<string>; readonly condition: Condition; readonly notes: Notes },
+): Promise<string> {
+  const { chunks, condition, notes } = value;
+  const parts = byteParts(chunks);
+  const { value: first = new Uint8Array() } = parts.next();
+  const second = parts.next();
+  const write = newestWrite(notes);
+  const written =
+    second.done === true
+      ? await bucket.write(name, first, { condition, notes })
+      : await writeParts(bucket, name, { parts: both(first, second.value, parts), condition, notes });
+  const version = await wasWritten(bucket, name, { written, write });
+  if (version === undefined) throw conflict(name);
+  return version;
+}
+
+async function writeParts(
+  bucket: Bucket,
+  name: string,
+  value: { readonly parts: Iterable<Uint8Array>; readonly condition: Condition; readonly notes: Notes },
+): Promise<Written> {
+  const upload = await bucket.startUpload(name, value.notes);
+  try {
+    let number = 0;
+    for (const part of value.parts) await upload.part(++number, part);
+    // Servers other than AWS may pass over a condition here: this look leaves them a moment instead of an upload's time.
+    const now = await bucket.facts(name);
+    const holds = value.condition === undefined || (now?.etag ?? null) === value.condition;
+    const written = holds ? await upload.finish(value.condition) : undefined;
+    if (written === undefined) await upload.abandon();
+    return written;
+  } catch (error) {
+    await upload.abandon();
+    throw error;
+  }
+}
+
+function* both(first: Uint8Array, second: Uint8Array, rest: Iterable<Uint8Array>): Generator<Uint8Array> {
+  yield first;
+  yield second;
+  yield* rest;
+}
+
+/** UTF-8 in parts of one size; only the last is shorter. */
+function* byteParts(chunks: Iterable<string>): Generator<Uint8Array, undefined> {
+  let open: Uint8Array[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    const bytes = new TextEncoder().encode(chunk);
+    open.push(bytes);
+    size += bytes.length;
+    if (size < PART_BYTES) continue;
+    const joined = joinBytes(open, size);
+    const whole = size - (size % PART_BYTES);
+    for (let start = 0; start < whole; start += PART_BYTES) yield joined.subarray(start, start + PART_BYTES);
+    open = whole === size ? [] : [joined.slice(whole)];
+    size -= whole;
+  }
+  if (size > 0) yield joinBytes(open, size);
+  return undefined;
+}
+
+function joinBytes(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const joined = new Uint8Array(size);
+  let offset = 0;
+  for (const piece of pieces) {
+    joined.set(piece, offset);
+    offset += piece.length;
+  }
+  return joined;
+}
+
+/** The text of one version of an object, a request for each eight megabytes; nothing where there is none. */
+export async function* readValue(bucket: Bucket, name: string): AsyncGenerator<string> {
+  const first = await readBeginning(bucket, name);
+  if (first !== undefined) yield* readOn(bucket, name, first);
+}
+
+/** The first eight megabytes of an object. */
+export function readBeginning(bucket: Bucket, name: string): Promise<ObjectBytes | undefined> {
+  return bucket.read(name, { start: 0, length: PART_BYTES });
+}
+
+/** The text of the version whose beginning was read; rejects with `Conflict` when it is replaced meanwhile. */
+export async function* readOn(bucket: Bucket, name: string, first: ObjectBytes): AsyncGenerator<string> {
+  const { size, etag } = first;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let { bytes } = first;
+  for (let start = 0; ; ) {
+    const piece = decoder.decode(bytes, { stream: true });
+    if (piece !== "") yield piece;
+    start += bytes.length;
+    if (bytes.length === 0 || start >= size) break;
+    const next = await bucket.read(name, { start, length: PART_BYTES, etag });
+    if (next === undefined) throw conflict(name);
+    bytes = next.bytes;
+  }
+  const rest = decoder.decode();
+  if (rest !== "") yield rest;
+}
+
+function writesOf(notes: Notes): string[] {
+  return (notes[WRITES] ?? "").split(" ").filter((write) => write !== "");
+}

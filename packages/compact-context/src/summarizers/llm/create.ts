@@ -1,0 +1,222 @@
+import { type Message, messageText } from "../../core/message.ts";
+import type { SummarizeOptions, Summarizer, Summary, SummaryCheck } from "../../core/ports.ts";
+import { CompactError, requireOptions } from "../../errors.ts";
+import { redact } from "../../redaction/redactor.ts";
+import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
+import { takeOwnSummaries } from "../extractive/own-summaries.ts";
+import { throwIfAborted } from "./ask.ts";
+import { createBreaker } from "./breaker.ts";
+import { completeSummary, divideRoom, proseOf } from "./complete.ts";
+import { type FactsBlock, factsBlock } from "./facts-block.ts";
+import { type Folded, fold } from "./fold.ts";
+import { attemptDeadlineOf, checkOptions, deadlineOf, type ModelSummarizerOptions } from "./options.ts";
+import { platformTime, type TimePorts } from "./ports.ts";
+import { type RecordUnit, recordUnits } from "./records.ts";
+import { removeUnfound } from "./remove.ts";
+import type { KnownModel, Run } from "./run.ts";
+import { findUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
+
+const BREAKER_FAILURES = 3;
+const BREAKER_PAUSE_MS = 60_000;
+/** Least tokens that a model is asked for. */
+const LEAST_PROSE = 48;
+/** Newest messages of the assistant that are no answer to the request. */
+const REMEMBERED = 8;
+
+/**
+ * A summarizer that asks a model: the prose is the model's, the sections of constraints, files, commands and errors
+ * are found by program, and what the prose claims is looked up in its source. `summarize` throws `SummarizerFailed`
+ * when no model gave a usable answer, `Aborted` when the signal is; keep one instance per model, since it remembers
+ * which models fail.
+ */
+export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
+  requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
+  checkOptions(options);
+  const time = { ...platformTime, ...options.time };
+  const models = [options.model, ...(options.fallbackModels ?? [])].map((model): KnownModel => {
+    const failures = options.breakerFailures ?? BREAKER_FAILURES;
+    const pauseMs = options.breakerPauseMs ?? BREAKER_PAUSE_MS;
+    return { model, breaker: createBreaker({ failures, pauseMs }), thinkingTokens: 0 };
+  });
+  return {
+    name: options.name ?? options.model.name,
+    usesLivePrefix: options.input === "prefix",
+    summarize: (messages, request) => summarizeWith({ options, models, time }, messages, request),
+  };
+}
+
+interface Instance {
+  readonly options: ModelSummarizerOptions;
+  readonly models: readonly KnownModel[];
+  readonly time: TimePorts;
+}
+
+/** Everything that is known of the input before a model is asked. */
+interface Prepared {
+  readonly kept: readonly Message[];
+  readonly previous: string | undefined;
+  readonly units: readonly RecordUnit[];
+  readonly facts: FactsBlock | undefined;
+  readonly countText: (text: string) => number;
+}
+
+async function summarizeWith(
+  instance: Instance,
+  messages: readonly Message[],
+  request: SummarizeOptions,
+): Promise<Summary> {
+  throwIfAborted(request.signal);
+  const { options, models } = instance;
+  const prepared = prepare(options, messages, request);
+  const { countText, facts } = prepared;
+  const division = divideRoom(request.maxTokens, facts, countText);
+  if (division.prose < LEAST_PROSE) {
+    throw new CompactError("SummarizerFailed", `${division.prose} tokens are too few to ask a model for`, {
+      hint: "Give the summary more room; the built-in summarizer works with less.",
+    });
+  }
+  const checker = createChecker(options, prepared, request);
+  const run = runOf(instance, prepared, request, { room: division.prose, checker });
+  const folded =
+    nothingNew(instance, prepared) ??
+    (await fold(
+      {
+        units: prepared.units,
+        live: request.live,
+        staying: Math.max(0, (request.live?.messages.length ?? 0) - messages.length),
+        previous: prepared.previous,
+      },
+      models,
+      run,
+    ));
+  const check = checker.check(folded.text);
+  const unfound = check.mode === "flag" ? check.unfound : [];
+  const text =
+    facts === undefined || !division.facts
+      ? folded.text
+      : completeSummary(folded.text, facts, unfound, { maxTokens: request.maxTokens, countText });
+  return {
+    text,
+    tokens: countText(text),
+    summarizer: folded.model,
+    messagesRead: messages.length,
+    coverage: folded.coverage,
+    check,
+  };
+}
+
+/** Where no message says anything, the summary so far is the summary. */
+function nothingNew({ options }: Instance, { units, previous }: Prepared): Folded | undefined {
+  if (units.some((unit) => unit.length > 0)) return undefined;
+  if (previous === undefined) {
+    throw new CompactError("SummarizerFailed", "there is nothing to summarize", {
+      hint: "Give it messages, or a summary so far.",
+    });
+  }
+  return { text: proseOf(previous), model: options.model.name, strategy: "task_state", coverage: 1 };
+}
+
+function prepare(
+  options: ModelSummarizerOptions,
+  messages: readonly Message[],
+  request: SummarizeOptions,
+): Prepared {
+  if (typeof request.maxTokens !== "number" || Number.isNaN(request.maxTokens)) {
+    throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
+      hint: "Give the most tokens that the summary may have, such as 2000.",
+      place: "options.maxTokens",
+    });
+  }
+  const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
+  const { kept, previous } = takeOwnSummaries(messages, request.previous);
+  const strategy = request.strategy ?? "task_state";
+  return {
+    kept,
+    previous: previous === "" ? undefined : previous,
+    units: recordUnits(kept, options.redact ?? redact),
+    facts: options.ledger === false ? undefined : factsBlock(kept, previous, { strategy, countText }),
+    countText,
+  };
+}
+
+function runOf(
+  { options, time }: Instance,
+  { kept, countText }: Prepared,
+  request: SummarizeOptions,
+  { room, checker }: { readonly room: number; readonly checker: Checker },
+): Run {
+  const said = (request.live?.messages ?? kept).flatMap((message) =>
+    message.role === "assistant" ? [messageText(message)] : [],
+  );
+  return {
+    options,
+    request,
+    countText,
+    strategy: request.strategy ?? "task_state",
+    time,
+    endsAt: time.clock() + deadlineOf(options),
+    attemptMs: attemptDeadlineOf(options),
+    room,
+    stale: said.slice(-REMEMBERED),
+    verified: checker.mend,
+  };
+}
+
+interface Checker {
+  /** The text as the mode wants it; undefined where nothing is left. */
+  mend(text: string): string | undefined;
+  /** What is to be told about the final text. */
+  check(text: string): SummaryCheck;
+}
+
+function createChecker(
+  options: ModelSummarizerOptions,
+  prepared: Prepared,
+  request: SummarizeOptions,
+): Checker {
+  const mode = options.verify ?? "flag";
+  if (mode === "off") {
+    return { mend: (text) => text, check: () => ({ mode, checked: 0, unfound: [], removed: 0 }) };
+  }
+  let known: Source | undefined;
+  const source = (): Source => {
+    known ??= readSource(options, prepared, request);
+    return known;
+  };
+  const removed = new Map<string, Unfound>();
+  return {
+    mend(text) {
+      if (mode === "flag") return text;
+      const { unfound } = findUnfound(text, source());
+      for (const claim of unfound) removed.set(claim.text, claim);
+      const rest = removeUnfound(text, unfound);
+      return /[\p{L}\p{N}]/u.test(rest) ? rest : undefined;
+    },
+    check(text) {
+      const { checked, unfound } = findUnfound(text, source());
+      const all = [...removed.values(), ...unfound].map(({ kind, text: claim }) => ({ kind, text: claim }));
+      return { mode, checked: checked + removed.size, unfound: all, removed: removed.size };
+    },
+  };
+}
+
+function readSource(
+  options: ModelSummarizerOptions,
+  { kept, previous, units }: Prepared,
+  request: SummarizeOptions,
+): Source {
+  const { live } = request;
+  const beside =
+    live === undefined
+      ? []
+      : [
+          ...recordUnits(live.messages, options.redact ?? redact).flat(),
+          { header: "", text: JSON.stringify([live.prefix.system, live.prefix.tools]) ?? "" },
+        ];
+  return sourceOf({
+    messages: live === undefined ? kept : [...kept, ...live.messages],
+    texts: [...units.flat(), ...beside].map((record) => `${record.header}\n${record.text}`),
+    previous,
+    instruction: request.instruction,
+  });
+}

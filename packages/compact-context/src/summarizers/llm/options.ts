@@ -1,0 +1,86 @@
+import type { TextModel } from "../../core/ports.ts";
+import { CompactError } from "../../errors.ts";
+import { lookUpModel } from "../../tokens/models.ts";
+import type { TimePorts } from "./ports.ts";
+
+export interface ModelSummarizerOptions {
+  /** Asked first; may be cheaper than the agent's own. */
+  readonly model: TextModel;
+  /** Asked in turn where the one before fails. */
+  readonly fallbackModels?: readonly TextModel[];
+  /**
+   * What happens to claims (paths, identifiers, numbers, URLs, quotes, words put into the user's mouth) that the
+   * source does not hold: `flag` (default) lists them below the notes, `remove` takes the phrase out, `off` does not look.
+   */
+  readonly verify?: "flag" | "remove" | "off";
+  /**
+   * `text` (default) writes the messages out; `prefix` puts the request behind the agent's live conversation, where
+   * the model can do that and it fits, so that the provider's cache serves it.
+   */
+  readonly input?: "text" | "prefix";
+  /** Takes secrets out of the messages before they are written out; the built-in patterns when left out. */
+  readonly redact?: (text: string) => string;
+  /** False: the model's prose alone, without the sections that a program fills. */
+  readonly ledger?: boolean;
+  /** Milliseconds for all attempts together; 60,000 when left out. */
+  readonly deadlineMs?: number;
+  /** Milliseconds for one attempt; an equal share for each model when left out. */
+  readonly attemptDeadlineMs?: number;
+  readonly seed?: number;
+  /** 0 when left out. */
+  readonly temperature?: number;
+  /** Failures in a row after which a model is not asked for a while; 3 when left out. */
+  readonly breakerFailures?: number;
+  /** Milliseconds of that while; 60,000 when left out. */
+  readonly breakerPauseMs?: number;
+  /** The name in reports; the model's when left out. */
+  readonly name?: string;
+  readonly time?: Partial<TimePorts>;
+}
+
+const DEADLINE_MS = 60_000;
+
+/** Milliseconds for all attempts together. */
+export function deadlineOf(options: ModelSummarizerOptions): number {
+  return options.deadlineMs ?? DEADLINE_MS;
+}
+
+/** Milliseconds for one attempt. */
+export function attemptDeadlineOf(options: ModelSummarizerOptions): number {
+  const models = 1 + (options.fallbackModels?.length ?? 0);
+  return options.attemptDeadlineMs ?? Math.ceil(deadlineOf(options) / models);
+}
+
+/** Tokens of input and output together; the table's where the model does not say. */
+export function windowOf(model: TextModel): number {
+  return model.window ?? lookUpModel(model.name.slice(model.name.indexOf(":") + 1)).window;
+}
+
+/** Throws `InvalidArgument` for a model that cannot be asked and times that are no times. */
+export function checkOptions(options: ModelSummarizerOptions): void {
+  for (const [index, model] of [options.model, ...(options.fallbackModels ?? [])].entries()) {
+    if (typeof (model as Partial<TextModel> | undefined)?.generate === "function") continue;
+    throw new CompactError("InvalidArgument", "a summarizer needs a model with a generate function", {
+      place: index === 0 ? "options.model" : `options.fallbackModels[${index - 1}]`,
+      hint: "Pass an object { name, generate(request) } that calls your provider.",
+    });
+  }
+  requireOneOf("verify", options.verify, ["flag", "remove", "off"]);
+  requireOneOf("input", options.input, ["text", "prefix"]);
+  for (const name of ["deadlineMs", "attemptDeadlineMs", "breakerFailures", "breakerPauseMs"] as const) {
+    const value = options[name];
+    if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
+    throw new CompactError("InvalidArgument", `${name} must be a positive number`, {
+      place: `options.${name}`,
+      hint: "Leave it out for the default.",
+    });
+  }
+}
+
+function requireOneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw new CompactError("InvalidArgument", `${name} must be one of ${allowed.join(", ")}`, {
+    place: `options.${name}`,
+    hint: "Leave it out for the first of them.",
+  });
+}

@@ -1,0 +1,192 @@
+import type {
+  AttemptFailure,
+  LiveConversation,
+  SummarizeOptions,
+  SummaryAttempt,
+  SummaryStrategy,
+  TextModel,
+  TextModelAnswer,
+  TextModelRequest,
+} from "../../core/ports.ts";
+import { CompactError } from "../../errors.ts";
+import { redact } from "../../redaction/redactor.ts";
+import { normalizeUsage } from "../../tokens/usage.ts";
+import { judge } from "./accept.ts";
+import { ask, throwIfAborted } from "./ask.ts";
+import type { Breaker } from "./breaker.ts";
+import { proseOf } from "./complete.ts";
+import type { ModelSummarizerOptions } from "./options.ts";
+import type { TimePorts } from "./ports.ts";
+import { promptId, promptMessages } from "./prompts.ts";
+
+/** One model as a summarizer instance knows it across calls. */
+export interface KnownModel {
+  readonly model: TextModel;
+  readonly breaker: Breaker;
+  /** Output tokens that it needs for thinking, learnt from answers that were nothing else. */
+  thinkingTokens: number;
+}
+
+/** What one call of a summarizer is about and what it has left. */
+export interface Run {
+  readonly options: ModelSummarizerOptions;
+  readonly request: SummarizeOptions;
+  readonly countText: (text: string) => number;
+  readonly strategy: SummaryStrategy;
+  readonly time: TimePorts;
+  /** By the clock. */
+  readonly endsAt: number;
+  readonly attemptMs: number;
+  /** Most tokens of the prose. */
+  readonly room: number;
+  /** Texts that were said before and are no answer to this. */
+  readonly stale: readonly string[];
+  /** Takes out of an accepted text what the source does not hold; undefined where nothing is left. */
+  readonly verified: (text: string) => string | undefined;
+}
+
+/** One part of the input, ready to be asked about. */
+export interface PartToAsk {
+  readonly records: string | undefined;
+  readonly live: LiveConversation | undefined;
+  readonly staying: number;
+  readonly tokens: number;
+  readonly previous: string | undefined;
+  readonly part: number;
+  readonly parts: number;
+}
+
+/** What is asked for in one attempt. */
+export interface Ask {
+  readonly strategy: SummaryStrategy;
+  readonly maxTokens: number;
+}
+
+/** How an attempt ended, before it is known what follows. */
+export interface Tried {
+  readonly text: string | undefined;
+  readonly attempt: SummaryAttempt;
+}
+
+/** Failures that tell something about the model or the way to it, not about this text. */
+const FAULTS: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
+  "error",
+  "timeout",
+  "empty",
+  "reasoning-only",
+  "error-text",
+  "malformed",
+]);
+
+/** One request to one model, within what is left of the time. Throws `Aborted` alone. */
+export async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): Promise<Tried> {
+  throwIfAborted(run.request.signal);
+  const { clock } = run.time;
+  const started = clock();
+  const milliseconds = Math.min(run.attemptMs, run.endsAt - started);
+  const base = baseOf(known, part, wanted, run);
+  if (milliseconds <= 0) return failed(base, { outcome: "timeout", detail: "no time is left" });
+  if (!known.breaker.allows(started))
+    return failed(base, { outcome: "skipped", detail: "failed too often of late" });
+  const asked = await askOrRelease(known, requestFor(known, part, wanted, run), milliseconds, run);
+  const told = { ...base, durationMs: clock() - started };
+  if (asked.kind === "answer") return weigh(asked.answer, told, { known, part, run });
+  known.breaker.failed(clock());
+  if (asked.kind === "error")
+    return failed(told, { outcome: "error", detail: wordsOf(asked.error), error: asked.error });
+  return failed(told, { outcome: "timeout", detail: `no answer within ${Math.round(milliseconds)} ms` });
+}
+
+/** Whether an answer is taken, and what that says of the model. */
+function weigh(
+  answer: TextModelAnswer,
+  told: SummaryAttempt,
+  { known, part, run }: { readonly known: KnownModel; readonly part: PartToAsk; readonly run: Run },
+): Tried {
+  const said = typeof answer.text === "string" ? answer.text : "";
+  const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
+  const base = {
+    ...told,
+    outputTokens: run.countText(said),
+    ...(usage === undefined ? {} : { usage }),
+  };
+  const stale = part.part === 1 ? [...run.stale, ...notesBefore(part)] : run.stale;
+  const judged = judge({ ...answer, text: said }, { maxTokens: run.room, countText: run.countText, stale });
+  if ("failure" in judged) {
+    if (FAULTS.has(judged.failure)) known.breaker.failed(run.time.clock());
+    else known.breaker.undecided();
+    return failed(base, { outcome: judged.failure, detail: judged.detail });
+  }
+  known.breaker.succeeded();
+  const text = run.verified(judged.text);
+  if (text === undefined)
+    return failed(base, { outcome: "unfounded", detail: "the source holds nothing of it" });
+  return { text, attempt: base };
+}
+
+/** The summary so far, and the prose in it: neither is news. */
+function notesBefore({ previous }: PartToAsk): string[] {
+  return previous === undefined ? [] : [previous, proseOf(previous)];
+}
+
+async function askOrRelease(
+  known: KnownModel,
+  request: TextModelRequest,
+  milliseconds: number,
+  run: Run,
+): ReturnType<typeof ask> {
+  try {
+    return await ask(known.model, request, { milliseconds, signal: run.request.signal, time: run.time });
+  } catch (error) {
+    known.breaker.undecided();
+    throw error;
+  }
+}
+
+function failed(base: SummaryAttempt, end: Pick<SummaryAttempt, "outcome" | "detail" | "error">): Tried {
+  return { text: undefined, attempt: { ...base, ...end } };
+}
+
+function baseOf(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): SummaryAttempt {
+  return {
+    model: known.model.name,
+    prompt: promptId(wanted.strategy),
+    strategy: wanted.strategy,
+    input: part.live === undefined ? "text" : "prefix",
+    part: part.part,
+    parts: part.parts,
+    maxTokens: wanted.maxTokens,
+    outcome: "accepted",
+    durationMs: 0,
+    inputTokens: part.tokens + (part.previous === undefined ? 0 : run.countText(part.previous)),
+    outputTokens: 0,
+  };
+}
+
+function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): TextModelRequest {
+  const { options, request } = run;
+  const clean = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : (options.redact ?? redact)(text);
+  return {
+    messages: promptMessages({
+      strategy: wanted.strategy,
+      records: part.live === undefined ? (part.records ?? "") : undefined,
+      // Sections of an earlier summary quote the messages as they were.
+      previous: clean(part.previous),
+      instruction: clean(request.instruction),
+      part: part.part,
+      parts: part.parts,
+      maxTokens: wanted.maxTokens,
+      staying: part.staying,
+    }),
+    ...(part.live === undefined ? {} : { prefix: part.live.prefix }),
+    maxOutputTokens: wanted.maxTokens + known.thinkingTokens,
+    temperature: options.temperature ?? 0,
+    ...(options.seed === undefined ? {} : { seed: options.seed }),
+  };
+}
+
+function wordsOf(error: unknown): string {
+  if (CompactError.isInstance(error)) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}
