@@ -24,4 +24,3 @@ function giveTurn(keep: KeepCounts): KeepCounts {
   if (keep.keepRecentMessages === undefined) return { ...keep, keepRecentTurns: keep.keepRecentTurns - 1 };
   return { ...keep, keepRecentMessages: Math.floor(keep.keepRecentMessages / 2) };
 }
-export const neverUsed: number = 1;
