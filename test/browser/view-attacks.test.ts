@@ -412,7 +412,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
       "/api/sessions/%3Cb%3Ehostile%3C%2Fb%3E/compactions/..",
       "/api/sessions/%3Cb%3Ehostile%3C%2Fb%3E/compactions/__proto__",
       "/api/expand?session=__proto__&id=x",
-      "/viewer/server.js",
+      "/view/server.js",
       "/server.js",
     ]) {
       expect((await ask(server.port, path, { headers })).status, path).toBe(404);

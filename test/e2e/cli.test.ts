@@ -161,7 +161,7 @@ describe.skipIf(!built)("the command at work", () => {
   it("prints help and version", async () => {
     expect((await here("help")).out).toContain("compact replay <transcript>");
     expect((await here("plan", "--help")).out).toContain("--all");
-    expect((await compact("--version")).out).toMatch(/^compact-context \d+\.\d+\.\d+/);
+    expect((await compact("--version")).out).toMatch(/^compact-context-cli \d+\.\d+\.\d+/);
   });
 
   it("is silent when the reader of its output leaves", async () => {

@@ -5,7 +5,7 @@ import { padEnd, paragraph, wrap } from "./render/width.ts";
 import type { Terminal } from "./terminal.ts";
 import { TRANSCRIPT_FORMATS } from "./transcripts/formats.ts";
 
-/** `compact-context 1.2.3`, from the package's own description. */
+/** `compact-context-cli 1.2.3`, from the package's own description. */
 export async function versionText(): Promise<string> {
   const text = await readFile(new URL("../package.json", import.meta.url), "utf8");
   const { name, version } = JSON.parse(text) as { readonly name: string; readonly version: string };

@@ -25,4 +25,3 @@ export function commandLine(words: readonly string[], flags: Flags, names: reado
   });
   return [...words.map(shellWord), ...given].join(" ");
 }
-export const neverUsed2: number = 1;
