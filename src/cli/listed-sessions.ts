@@ -35,7 +35,8 @@ async function listed(archive: Archive, id: string): Promise<ListedSession> {
   const { at, tokensBefore, tokensAfter } = storedRecord(record, messages);
   const title = await firstAsk(archive, id, first);
   return {
-    ...{ id, steps },
+    id,
+    steps,
     ...(title === undefined ? {} : { title }),
     ...(at === undefined ? {} : { at }),
     messages,

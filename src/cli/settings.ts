@@ -129,8 +129,17 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
   const { strategy, onOverflow } = early;
   const target = targetOf(flags.target, { config, budget, tokensBefore });
   return {
-    ...{ config, model, window, windowFrom, budget, counter, fixedTokens, tokensBefore, target },
-    ...{ strategy, onOverflow },
+    config,
+    model,
+    window,
+    windowFrom,
+    budget,
+    counter,
+    fixedTokens,
+    tokensBefore,
+    target,
+    strategy,
+    onOverflow,
     targetIsDefault: flags.target === undefined && config.policy.targetContextTokens === undefined,
   };
 }

@@ -168,7 +168,8 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   const context = { ...program, sidecar };
   const lane = createLane(warn);
   const intake = createIntake({
-    ...{ context, lane },
+    context,
+    lane,
     taken: createTaken(channelDir),
     pending: createPending(channelDir, redactor),
   });

@@ -55,7 +55,11 @@ export function archiveLine(
   const whole = jsonOfNative(native, redactor);
   const leftOut = [body.leftOut, whole.leftOut].filter((reason) => reason !== undefined).join("; ");
   const head = {
-    ...{ n, of, id: message.id, hash: archiveId(message), role: message.role },
+    n,
+    of,
+    id: message.id,
+    hash: archiveId(message),
+    role: message.role,
     ...(body.redacted || whole.redacted ? { redacted: true } : {}),
     ...(leftOut === "" ? {} : { left_out: leftOut }),
   };

@@ -159,10 +159,7 @@ async function readEvents(
   { archive, record, joined }: { archive: Archive; record: SessionRecord; joined: ArchivedConversation },
 ): Promise<void> {
   const counts = new Map(joined.steps.map(({ step, messages }) => [step, messages]));
-  const reader = createEventReader({
-    ...{ record, spansOnly: false },
-    messagesOf: (step) => counts.get(step) ?? 0,
-  });
+  const reader = createEventReader({ record, spansOnly: false, messagesOf: (step) => counts.get(step) ?? 0 });
   for await (const line of archive.streamEvents(sessionId)) {
     const event = readEventLine(line);
     if (event === undefined) record.drop();
@@ -176,7 +173,10 @@ function messageView({ messages, counter }: Loaded, index: number): MessageView 
   const { message, archiveId } = archived;
   const [tool, at] = [toolOf(message), message.meta?.timestamp];
   return {
-    ...{ index, role: message.role, kind: kindOf(message), archiveId },
+    index,
+    role: message.role,
+    kind: kindOf(message),
+    archiveId,
     ...(tool === undefined ? {} : { tool }),
     tokens: counter.countMessage(message),
     ...(at === undefined ? {} : { at }),
@@ -214,7 +214,13 @@ function fateView(
   return {
     ...(place === undefined ? {} : { message: place }),
     ...(isSummary && compaction > 0 ? { summaryOf: compaction - 1 } : {}),
-    ...{ role: message.role, kind: kindOf(message), layer, fate, tokens, tokensAfter, archiveId },
+    role: message.role,
+    kind: kindOf(message),
+    layer,
+    fate,
+    tokens,
+    tokensAfter,
+    archiveId,
     ...(reason === undefined ? {} : { reason }),
     preview: shortPreview(readableMessage(message)),
   };
@@ -232,7 +238,8 @@ async function expand(
   return {
     archiveId: found.archiveId,
     ...(at === undefined || at < 0 ? {} : { message: at }),
-    ...{ role: found.message.role, redacted: found.redacted },
+    role: found.message.role,
+    redacted: found.redacted,
     ...expandedPiece(readableMessage(found.message), offset),
   };
 }

@@ -177,7 +177,11 @@ function entriesOf(list: readonly Placed[], fateOf: FateOf, { keep, countMessage
     const after = stored.tokensAfter ?? (left === undefined ? tokens : countMessage(left));
     const layer: LayerName = layers[index] ?? "remainder";
     return {
-      ...{ place: entry.place, message, archiveId, fate, tokens },
+      place: entry.place,
+      message,
+      archiveId,
+      fate,
+      tokens,
       layer: layerKeyOf(layer, message.role),
       tokensAfter: fate === "summarized" ? 0 : after,
       ...(reason === undefined ? {} : { reason }),

@@ -63,7 +63,12 @@ function takeSpan(span: IngestedSpan, store: ViewStore): void {
   const { session_id: _, ...rest } = data;
   session.addSpan(
     spanView({
-      ...{ id: span.spanId, parent: span.parentId, name, start: startedAt, end: endedAt, status },
+      id: span.spanId,
+      parent: span.parentId,
+      name,
+      start: startedAt,
+      end: endedAt,
+      status,
       data: rest,
     }),
   );

@@ -103,7 +103,10 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
       const text = readableMessage(original);
       const safe = redactText(text);
       return {
-        ...{ archiveId: archiveId(original), message: index, role: original.role, redacted: safe !== text },
+        archiveId: archiveId(original),
+        message: index,
+        role: original.role,
+        redacted: safe !== text,
         ...expandedPiece(safe, offset),
       };
     },

@@ -120,7 +120,11 @@ export function createRecord(options: RecordOptions): SessionRecord {
   });
 
   return {
-    ...{ id, source, originals, steps, compactions, head },
+    id,
+    source,
+    originals,
+    steps,
+    compactions,
     addStep(draft) {
       lifetime.see(draft.at);
       push(steps, summed({ ...draft, index: steps.length }), MOST_STEPS);
@@ -203,7 +207,9 @@ function headOf({
 }: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
   const { cost, format, layers, model, ...rest } = facts;
   return {
-    ...{ id, source, ...rest },
+    id,
+    source,
+    ...rest,
     ...(format === undefined ? {} : { format }),
     ...(model === undefined ? {} : { model }),
   };

@@ -36,7 +36,9 @@ export function tellSteps(
     const when = stored.at === undefined ? {} : { at: stored.at };
     const made = record.addCompaction({
       step: record.steps.length,
-      ...{ ...when, ...tokens, ...countsOf(told) },
+      ...when,
+      ...tokens,
+      ...countsOf(told),
       policy: [],
       ...(stored.summarizer === undefined ? {} : { summarizer: stored.summarizer }),
       summaryTokens,
@@ -65,7 +67,8 @@ function sizesByTotal({ entries, stored, summaryTokens }: Told): Sizes {
   return {
     before: eventLayers(fixed, share("summary"), tokensBefore),
     after: eventLayers(fixed, hasLess ? summaryTokens : share("summary"), tokensAfter),
-    ...{ tokensBefore, tokensAfter },
+    tokensBefore,
+    tokensAfter,
   };
 }
 

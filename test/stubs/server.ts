@@ -123,7 +123,11 @@ async function serve(context: Context, request: IncomingMessage, response: Serve
   const body = parsed(raw);
   const entry: Mutable<StubRequest> = {
     index: context.requests.length,
-    ...{ path, headers, raw, body: body ?? {}, aborted: false },
+    path,
+    headers,
+    raw,
+    body: body ?? {},
+    aborted: false,
   };
   context.requests.push(entry);
   response.on("close", () => {

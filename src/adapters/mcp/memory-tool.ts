@@ -45,8 +45,13 @@ export function memoryTool(options: MemoryToolOptions): RecallTool {
     execute: (args) =>
       safely(args, async (given) => {
         const { items, renderedText, candidates } = await recallRelevantMemory({
-          ...{ query: textIn(given, "query"), channelDir, workspaceDir, user },
-          ...{ maxTokens, maxChars: maxTokens * CHARACTERS, countText: o200kBase.count },
+          query: textIn(given, "query"),
+          channelDir,
+          workspaceDir,
+          user,
+          maxTokens,
+          maxChars: maxTokens * CHARACTERS,
+          countText: o200kBase.count,
           sources: given.logs === true ? [...SOURCES, ...LOGS] : SOURCES,
           ...(now === undefined ? {} : { now: now().getTime() }),
           ...(warn === undefined ? {} : { warn }),

@@ -20,8 +20,14 @@ it("takes 15 s a call and 2 min more before a user speaks, where the session has
 
 it("takes the session's own times: the newest message before the call, never backwards", () => {
   const history = [
-    ...[at("user", minute(0)), at("assistant", minute(1)), at("tool", minute(3)), at("assistant", minute(4))],
-    ...[at("user", minute(2)), at("assistant"), at("user", minute(30)), at("assistant")],
+    at("user", minute(0)),
+    at("assistant", minute(1)),
+    at("tool", minute(3)),
+    at("assistant", minute(4)),
+    at("user", minute(2)),
+    at("assistant"),
+    at("user", minute(30)),
+    at("assistant"),
   ];
   expect(callTimes(history, [1, 3, 5, 7]).map(({ time }) => time)).toEqual([0, 180, 240, 1800]);
 });

@@ -114,8 +114,18 @@ async function readTail(handle: FileHandle): Promise<string> {
 
 /** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
 const NO_WORDS: ReadonlySet<string> = new Set([
-  ...["id", "previous", "time", "author", "undoes", "before", "after"],
-  ...["op", "file", "target", "trust", "ifVersion"],
+  "id",
+  "previous",
+  "time",
+  "author",
+  "undoes",
+  "before",
+  "after",
+  "op",
+  "file",
+  "target",
+  "trust",
+  "ifVersion",
 ]);
 
 /** The log's text after every text in the words of its lines went through `edit`, each line following the one before again. */

@@ -135,20 +135,16 @@ await using<{ ChatAnthropic: Constructor<LangChainChatModel> }>(
 await using<{ complete: PiTextModelOptions["complete"] }>("@earendil-works/pi-ai", ({ complete }) => {
   const model = (api: string, baseUrl: string): PiModel =>
     ({
-      ...{
-        id: "stub-model",
-        name: "stub",
-        api,
-        provider: "stub",
-        baseUrl,
-        reasoning: false,
-        input: ["text"],
-      },
-      ...{
-        cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-        contextWindow: 128_000,
-        maxTokens: 4096,
-      },
+      id: "stub-model",
+      name: "stub",
+      api,
+      provider: "stub",
+      baseUrl,
+      reasoning: false,
+      input: ["text"],
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+      contextWindow: 128_000,
+      maxTokens: 4096,
     }) as PiModel;
   const quirks: Record<Api, Partial<TextModelMaker>> = {
     chat: { limit: "max_completion_tokens", refusal: "end" },
