@@ -61,7 +61,7 @@ export async function runJob({
       strategy,
       fallback: config.summarizer.fallback,
       clock: ports.clock,
-      ...(summarizer === undefined ? {} : { summarizer }),
+      summarizer,
       archive: {
         save: async (messages) => {
           progress.show("archiving the originals");
@@ -114,11 +114,11 @@ export function requestOf(
     onOverflow,
     models: config.models,
     archiveId,
-    ...(transcript.list === undefined ? {} : { format: transcript.list }),
-    ...(model === undefined ? {} : { model }),
-    ...(transcript.system === undefined ? {} : { system: transcript.system }),
-    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
-    ...(maxSummaryTokens === undefined ? {} : { maxSummaryTokens }),
+    format: transcript.list,
+    model,
+    system: transcript.system,
+    tools: transcript.tools,
+    maxSummaryTokens,
   };
 }
 
@@ -130,9 +130,10 @@ export function compactedSession({ result, changed }: Outcome): CompactedSession
     messages: result.messages,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
-    ...(summary === undefined || report.summaryVersion === undefined
-      ? {}
-      : { summary: { text: summary, version: report.summaryVersion } }),
+    summary:
+      summary === undefined || report.summaryVersion === undefined
+        ? undefined
+        : { text: summary, version: report.summaryVersion },
   };
 }
 
@@ -152,11 +153,12 @@ async function saveRecord(
   const { counter, model, strategy } = more.settings;
   if (report.plan === undefined || report.archive === undefined) return;
   await archive.saveSummary(more.sessionId, report.archive.step, {
-    ...(summary === undefined ? {} : { version: report.summaryVersion, text: summary }),
+    version: summary === undefined ? undefined : report.summaryVersion,
+    text: summary,
     strategy,
     summarizer: report.summarizer ?? "none",
     at: more.at,
-    ...(model === undefined ? {} : { model }),
+    model,
     tokens: report.summaryTokens,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,

@@ -116,11 +116,7 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
       },
     );
   }
-  const counter = createTokenCounter({
-    models: config.models,
-    ...(transcript.list === undefined ? {} : { format: transcript.list }),
-    ...(model === undefined ? {} : { model }),
-  });
+  const counter = createTokenCounter({ models: config.models, format: transcript.list, model });
   const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
   const tokensBefore = transcript.messages.reduce(
     (total, message) => total + counter.countMessage(message),

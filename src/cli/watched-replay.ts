@@ -95,7 +95,7 @@ function costOf({ policies }: Economy, { model }: Settings): CostView | undefine
   if (own?.dollars === undefined) return undefined;
   return {
     compact: own.dollars,
-    ...(none?.dollars === undefined || none.overWindow > 0 ? {} : { none: none.dollars }),
+    none: none?.dollars === undefined || none.overWindow > 0 ? undefined : none.dollars,
     model: model ?? "unknown",
   };
 }

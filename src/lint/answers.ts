@@ -1,6 +1,6 @@
 import { codecFor } from "../messages/codecs.ts";
 import type { Format, Message } from "../messages/message.ts";
-import { copyWith, filled, isObject, type NativeObject, objectOf } from "../messages/native.ts";
+import { copyWith, defined, filled, isObject, type NativeObject, objectOf } from "../messages/native.ts";
 import type { PlacedCall } from "./pairs.ts";
 import { typeOf } from "./rule.ts";
 
@@ -37,12 +37,12 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
   if (format === "openai-responses" || format === "openai-agents") return answerItem(format, value);
   const { timestamp } = call.entry.message.meta ?? {};
   const { id, name } = call.part;
-  const answer: Message = {
+  const answer: Message = defined({
     id: `answer_${id}`,
     role: "tool",
     parts: [{ type: "toolResult", id, name, content: NO_RESULT, isError: true }],
-    ...(timestamp === undefined ? {} : { meta: { timestamp } }),
-  };
+    meta: timestamp === undefined ? undefined : { timestamp },
+  });
   return codecFor(format).encode([call.entry.message, answer]).at(-1);
 }
 

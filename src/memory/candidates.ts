@@ -82,14 +82,14 @@ function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile):
       path,
       title,
       content: section.content,
-      ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp).toISOString() }),
+      timestamp: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
       sectionKind,
       priority: priorityOf(source, sectionKind),
       section: `${source}:${title}`,
       order,
       line: section.line,
-      ...(mark === undefined ? {} : { trust: mark.trust }),
-      ...(mark?.source === undefined ? {} : { from: mark.source }),
+      trust: mark?.trust,
+      from: mark?.source,
     };
   });
 }

@@ -112,6 +112,5 @@ function tell<T>(
   outcome: MemoryTaskRecord["outcome"],
 ): void {
   const milliseconds = context.clock() - started;
-  const why = detail === undefined ? {} : { detail };
-  context.onTask({ name: forms.name, by, outcome, milliseconds, ...spent, ...why });
+  context.onTask({ name: forms.name, by, outcome, milliseconds, ...spent, detail });
 }

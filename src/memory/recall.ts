@@ -130,7 +130,7 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     title: item.title,
     content,
     clipped,
-    ...(item.timestamp === undefined ? {} : { timestamp: item.timestamp }),
+    timestamp: item.timestamp,
     score: scores.get(item.id) ?? 0,
   }));
   const { renderedText, folded, omitted } = packed;

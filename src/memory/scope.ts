@@ -49,7 +49,7 @@ export async function openMemoryScope(request: MemoryScopeRequest): Promise<Memo
     await createFile(join(channelDir, SCOPE_FILE), `${JSON.stringify({ users })}\n`);
   }
   await checkUser(channelDir, user);
-  return { workspaceDir: root, channelDir, ...(user === undefined ? {} : { user }) };
+  return { workspaceDir: root, channelDir, user };
 }
 
 /** Throws `NotFound` when the channel names its users and this is none of them, or when that list cannot be read. */

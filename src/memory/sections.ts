@@ -105,5 +105,5 @@ function partOf(lines: readonly MarkdownLine[]): Part | undefined {
     .replace(/^\n+|\s+$/g, "");
   if (!/[\p{L}\p{N}]/u.test(content)) return undefined;
   const mark = markOf(lines);
-  return { content, line: first.number, ...(mark === undefined ? {} : { mark }) };
+  return { content, line: first.number, mark };
 }

@@ -12,6 +12,7 @@ import {
 import {
   arrayAt,
   copyWith,
+  defined,
   filled,
   isObject,
   jsonText,
@@ -76,22 +77,22 @@ function readMedia(block: NativeObject, type: string): MediaPart | undefined {
 
 function readTool(block: NativeObject, type: string, place: string): Part | undefined {
   if (type === "tool-call") {
-    return {
+    return defined({
       type: "toolCall",
       id: stringAt(block.toolCallId, `${place}.toolCallId`),
       name: stringAt(block.toolName, `${place}.toolName`),
       arguments: block.input ?? block.args,
-      ...(block.providerExecuted === true ? { providerExecuted: true } : {}),
-    };
+      providerExecuted: block.providerExecuted === true || undefined,
+    });
   }
   if (type !== "tool-result") return undefined;
   const name = filled(block.toolName);
-  return {
+  return defined({
     type: "toolResult",
     id: stringAt(block.toolCallId, `${place}.toolCallId`),
-    ...(name === undefined ? {} : { name }),
+    name,
     ...readOutput(block.output ?? block.result),
-  };
+  });
 }
 
 function readOutput(output: unknown): Pick<ToolResultPart, "content" | "isError"> {

@@ -12,6 +12,7 @@ import { argumentsText } from "./message.ts";
 import {
   arrayAt,
   copyWith,
+  defined,
   filled,
   invalidMessages,
   isBlockList,
@@ -132,13 +133,13 @@ const ARGUMENT_FIELDS = ["arguments", "input", "action", "operation", "queries",
 function readCall(item: NativeObject, type: string, dialect: ItemDialect): Part[] {
   const callId = filled(item[dialect.callId]);
   const served = callId === undefined || type === "hosted_tool_call" || item.execution === "server";
-  const call: ToolCallPart = {
+  const call: ToolCallPart = defined({
     type: "toolCall",
     id: callId ?? filled(item.id) ?? "",
     name: filled(item.name) ?? type.slice(0, -"_call".length),
     arguments: firstOf(item, ARGUMENT_FIELDS) ?? "",
-    ...(served ? { providerExecuted: true } : {}),
-  };
+    providerExecuted: served || undefined,
+  });
   if (!served) return [call];
   if (type === "image_generation_call" && typeof item.result === "string")
     return [call, mediaFromValue(item.result, "image/png")];
@@ -150,12 +151,12 @@ function readCall(item: NativeObject, type: string, dialect: ItemDialect): Part[
 function readResult(item: NativeObject, place: string, dialect: ItemDialect): ToolResultPart {
   const name = filled(item.name);
   const id = filled(item[dialect.callId]) ?? "";
-  return {
+  return defined({
     type: "toolResult",
     id,
-    ...(name === undefined ? {} : { name }),
+    name,
     content: readOutput(item.output ?? item.tools, `${place}.output`),
-  };
+  });
 }
 
 function readOutput(output: unknown, place: string): ToolResultPart["content"] {

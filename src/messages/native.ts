@@ -97,11 +97,15 @@ export function readMeta(entry: NativeObject, bags: readonly unknown[]): Message
   const model = filled(entry.model);
   const kept = bags.some((bag) => bag !== undefined && isProtected(bag));
   if (!kept && timestamp === undefined && model === undefined) return undefined;
-  return {
-    ...(kept ? { protected: true } : {}),
-    ...(timestamp === undefined ? {} : { timestamp }),
-    ...(model === undefined ? {} : { model }),
-  };
+  return defined({ protected: kept || undefined, timestamp, model });
+}
+
+/** The fields that have a value: for objects in which a field that is there counts, whatever it holds. */
+export function defined<const T extends object>(fields: T): T {
+  const kept: Partial<T> = {};
+  for (const key of Object.keys(fields) as (keyof T)[])
+    if (fields[key] !== undefined) kept[key] = fields[key];
+  return kept as T;
 }
 
 /** `entry`'s own `meta` and `metadata`, as bags for `readMeta`. */

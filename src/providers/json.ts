@@ -1,8 +1,8 @@
-import { objectOf } from "../messages/native.ts";
+import { defined, objectOf } from "../messages/native.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export { objectOf };
+export { defined, objectOf };
 
 export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
@@ -10,9 +10,4 @@ export function objectsIn(value: unknown): Json[] {
 
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-/** The fields that have a value. */
-export function defined(fields: Json): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

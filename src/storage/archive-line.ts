@@ -1,6 +1,7 @@
 import { CompactError } from "../errors.ts";
 import { contentHash } from "../messages/content-hash.ts";
 import type { Format, Message, MessageMeta, Part, Role } from "../messages/message.ts";
+import { defined } from "../messages/native.ts";
 import { redactJson } from "../redaction/json-values.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { crc32Hex } from "./crc32.ts";
@@ -50,7 +51,7 @@ export function archiveLine(
   redactor: Pick<Redactor, "redactText" | "redactValue">,
 ): string {
   const { parts, meta, native, format } = message;
-  const neutral = { parts, ...(meta === undefined ? {} : { meta }) };
+  const neutral = { parts, meta };
   const body = jsonOfParts(neutral, n, redactor);
   const whole = jsonOfNative(native, redactor);
   const leftOut = [body.leftOut, whole.leftOut].filter((reason) => reason !== undefined).join("; ");
@@ -60,8 +61,8 @@ export function archiveLine(
     id: message.id,
     hash: archiveId(message),
     role: message.role,
-    ...(body.redacted || whole.redacted ? { redacted: true } : {}),
-    ...(leftOut === "" ? {} : { left_out: leftOut }),
+    redacted: body.redacted || whole.redacted || undefined,
+    left_out: leftOut || undefined,
   };
   const nativeJson = whole.json === undefined ? "" : `,"native":${whole.json}`;
   const formatJson = format === undefined ? "" : `,"format":${JSON.stringify(format)}`;
@@ -89,15 +90,8 @@ function fromContent(content: LineContent): ArchivedMessage {
     archiveId: hash,
     n,
     redacted,
-    ...(left_out === undefined ? {} : { leftOut: left_out }),
-    message: {
-      id,
-      role,
-      parts,
-      ...(meta === undefined ? {} : { meta }),
-      ...(native === undefined ? {} : { native }),
-      ...(format === undefined ? {} : { format }),
-    },
+    leftOut: left_out,
+    message: defined({ id, role, parts, meta, native, format }),
   };
 }
 

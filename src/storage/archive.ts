@@ -81,7 +81,7 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
   };
   const index = createArchiveSearch(driver, {
     nameOf: (folder) => readName(driver, folder),
-    ...(options.warn === undefined ? {} : { warn: options.warn }),
+    warn: options.warn,
   });
 
   return {

@@ -112,8 +112,7 @@ const counters = new Map<string, RequestCounter>();
 /** Tokens of freshly decoded messages; texts are encoded once for all histories of a format. */
 export function countDecoded(messages: readonly Message[], format: Format, model?: string): number {
   const key = `${format} ${model}`;
-  const counter =
-    counters.get(key) ?? createTokenCounter({ format, ...(model === undefined ? {} : { model }) });
+  const counter = counters.get(key) ?? createTokenCounter({ format, model });
   counters.set(key, counter);
   return messages.reduce((total, message) => total + counter.countMessage(message), counter.perRequest);
 }

@@ -21,13 +21,13 @@ function eventRecord(event: CompactEvent): EventRecord {
     version: event.version,
     name: event.name,
     session_id: event.sessionId,
-    ...(event.host === undefined ? {} : { trace_id: event.host.traceId }),
-    ...(event.host?.spanId === undefined ? {} : { span_id: event.host.spanId }),
+    trace_id: event.host?.traceId,
+    span_id: event.host?.spanId,
     started_at: event.startedAt,
     ended_at: event.endedAt,
     status: event.status,
     properties: event.properties,
-    ...(event.payload === undefined ? {} : { payload: event.payload }),
+    payload: event.payload,
   };
 }
 

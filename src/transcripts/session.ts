@@ -96,13 +96,7 @@ export function usageRecord(
   const promptTokens = sumOf(record, promptFields);
   const outputTokens = sumOf(record, outputFields);
   if ((promptTokens ?? 0) + (outputTokens ?? 0) === 0) return undefined;
-  return {
-    ...place,
-    usage,
-    source,
-    ...(promptTokens === undefined ? {} : { promptTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-  };
+  return { ...place, usage, source, promptTokens, outputTokens };
 }
 
 function sumOf(record: JsonRecord, fields: readonly string[]): number | undefined {

@@ -79,14 +79,7 @@ export function createArchivedRecord(
       return {
         hits: hits.map(({ archiveId, role, step, snippet }) => {
           const message = places.get(archiveId);
-          return {
-            session: sessionId,
-            archiveId,
-            role,
-            step,
-            snippet,
-            ...(message === undefined ? {} : { message }),
-          };
+          return { session: sessionId, archiveId, role, step, snippet, message };
         }),
         problems: problems.length,
       };
@@ -177,9 +170,9 @@ function messageView({ messages, counter }: Loaded, index: number): MessageView 
     role: message.role,
     kind: kindOf(message),
     archiveId,
-    ...(tool === undefined ? {} : { tool }),
+    tool,
     tokens: counter.countMessage(message),
-    ...(at === undefined ? {} : { at }),
+    at,
     preview: shortPreview(readableMessage(message)),
   };
 }
@@ -212,8 +205,8 @@ function fateView(
 ): FateView {
   const isSummary = message.meta?.summaryVersion !== undefined;
   return {
-    ...(place === undefined ? {} : { message: place }),
-    ...(isSummary && compaction > 0 ? { summaryOf: compaction - 1 } : {}),
+    message: place,
+    summaryOf: isSummary && compaction > 0 ? compaction - 1 : undefined,
     role: message.role,
     kind: kindOf(message),
     layer,
@@ -221,7 +214,7 @@ function fateView(
     tokens,
     tokensAfter,
     archiveId,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
     preview: shortPreview(readableMessage(message)),
   };
 }
@@ -237,7 +230,7 @@ async function expand(
     known === undefined ? loaded.messages.findIndex((one) => one.archiveId === found.archiveId) : place;
   return {
     archiveId: found.archiveId,
-    ...(at === undefined || at < 0 ? {} : { message: at }),
+    message: at === undefined || at < 0 ? undefined : at,
     role: found.message.role,
     redacted: found.redacted,
     ...expandedPiece(readableMessage(found.message), offset),

@@ -184,7 +184,7 @@ function entriesOf(list: readonly Placed[], fateOf: FateOf, { keep, countMessage
       tokens,
       layer: layerKeyOf(layer, message.role),
       tokensAfter: fate === "summarized" ? 0 : after,
-      ...(reason === undefined ? {} : { reason }),
+      reason,
     };
   });
 }

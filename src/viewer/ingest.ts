@@ -82,8 +82,8 @@ function takeTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): v
   const record = store.get(traceId);
   if (record?.source !== "events") return;
   record.amend({
-    ...(name === undefined ? {} : { title: name.slice(0, 200) }),
-    ...(ended ? { live: false } : {}),
+    title: name?.slice(0, 200),
+    live: ended ? false : undefined,
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../messages/native.ts";
 import type {
   CompactionHead,
   CompactionView,
@@ -69,7 +70,7 @@ export interface SessionRecord {
   addSpan(span: SpanView): void;
   /** Counts something that came and was not kept. */
   drop(): void;
-  /** Puts new knowledge about the session in its place. */
+  /** Puts new knowledge about the session in its place; what is undefined is not known. */
   amend(more: Partial<SessionFacts>): void;
   head(): SessionHead;
   view(from: SessionView["from"]): SessionView;
@@ -132,7 +133,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
     amendStep(more) {
       const last = steps.pop();
       if (last === undefined) return;
-      steps.push(summed({ ...last, ...more }));
+      steps.push(summed({ ...last, ...defined(more) }));
       changed();
     },
     addCompaction(draft) {
@@ -145,7 +146,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
       changed();
     },
     amend(more) {
-      facts = { ...facts, ...more };
+      facts = { ...facts, ...defined(more) };
       changed();
     },
     addSpan(span) {
@@ -162,7 +163,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
       steps: steps.slice(from.steps, from.steps + MOST_AT_ONCE),
       compactions: compactions.slice(from.compactions, from.compactions + MOST_AT_ONCE),
       spans: spans.slice(from.spans, endOf(spans, from.spans)),
-      ...(facts.cost === undefined ? {} : { cost: facts.cost }),
+      cost: facts.cost,
     }),
   };
 }
@@ -206,11 +207,5 @@ function headOf({
   facts,
 }: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
   const { cost, format, layers, model, ...rest } = facts;
-  return {
-    id,
-    source,
-    ...rest,
-    ...(format === undefined ? {} : { format }),
-    ...(model === undefined ? {} : { model }),
-  };
+  return { id, source, ...rest, format, model };
 }

@@ -64,7 +64,7 @@ function messagesOf({ messages, text }: FixtureOptions): { views: MessageView[];
     index,
     role: role(index),
     kind: kind(index),
-    ...(index % 40 === 0 ? {} : { tool: "read_file" }),
+    tool: index % 40 === 0 ? undefined : "read_file",
     tokens: tokensOf(index),
     at: at(index * 20),
     archiveId: `arc-${index}`,
@@ -125,7 +125,7 @@ function fate(view: MessageView, word: FateView["fate"], all: number): FateView 
     tokensAfter: gone,
     preview,
     reason: word === "summarized" ? "older than what is kept" : "in the recent turns",
-    ...(archiveId === undefined ? {} : { archiveId }),
+    archiveId,
   };
 }
 
@@ -224,7 +224,7 @@ function check({ spans }: Made, end: number): SpanView {
 function spansOf({ index, durationMs = 0 }: CompactionView, end: number): SpanView[] {
   const span = (name: string, from: number, to: number, attributes: Record<string, string>): SpanView => ({
     id: `compact-${index}-${name}`,
-    ...(name === "compact" ? {} : { parent: `compact-${index}-compact` }),
+    parent: name === "compact" ? undefined : `compact-${index}-compact`,
     name,
     start: at(end * 20 + from / 1000),
     end: at(end * 20 + to / 1000),

@@ -68,7 +68,7 @@ export function describeTextModel(maker: TextModelMaker): void {
 
     async function open(answers?: Script, options: StubOptions = {}): Promise<TextModel> {
       const countText = (text: string): number => Math.ceil(text.length / 4);
-      stub = await startStub({ ...(answers && { answers }), countText, ...options });
+      stub = await startStub({ answers, countText, ...options });
       return maker.make(stub);
     }
 

@@ -219,7 +219,7 @@ function fail({ wire, response }: Exchange, { status, message, code, retryAfter 
   send(
     response,
     status,
-    wire.errorBody({ ...usual, ...(message && { message }), ...(code === undefined ? {} : { code }) }),
+    wire.errorBody({ ...usual, message: message || usual.message, code: code ?? usual.code }),
   );
 }
 

@@ -53,8 +53,8 @@ export function memoryTool(options: MemoryToolOptions): RecallTool {
           maxChars: maxTokens * CHARACTERS,
           countText: o200kBase.count,
           sources: given.logs === true ? [...SOURCES, ...LOGS] : SOURCES,
-          ...(now === undefined ? {} : { now: now().getTime() }),
-          ...(warn === undefined ? {} : { warn }),
+          now: now?.().getTime(),
+          warn,
         });
         return items.length === 0 ? nothing(candidates) : redact(renderedText);
       }),

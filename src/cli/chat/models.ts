@@ -1,6 +1,6 @@
 import type { AiSdkStreamingModel } from "../../adapters/ai-sdk/agent-model.ts";
 import { CompactError } from "../../errors.ts";
-import { objectOf } from "../../providers/json.ts";
+import { defined, objectOf } from "../../providers/json.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/safe.ts";
 
@@ -78,12 +78,7 @@ export async function loadServerModel(
   if (typeof createOpenAICompatible !== "function")
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");
   const apiKey = env[KEY];
-  const settings = {
-    name: new URL(url).host,
-    baseURL: url,
-    includeUsage: true,
-    ...(apiKey === undefined ? {} : { apiKey }),
-  };
+  const settings = defined({ name: new URL(url).host, baseURL: url, includeUsage: true, apiKey });
   return createOpenAICompatible(settings)(id) as AiSdkStreamingModel;
 }
 

@@ -6,7 +6,7 @@ const at = (role: Role, timestamp?: string): Message => ({
   id: "m",
   role,
   parts: role === "tool" ? [{ type: "toolResult", id: "c", content: "x" }] : [{ type: "text", text: "x" }],
-  ...(timestamp === undefined ? {} : { meta: { timestamp } }),
+  meta: timestamp === undefined ? undefined : { timestamp },
 });
 const minute = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString();
 

@@ -179,9 +179,9 @@ export function loggedOperation(
   const isItem = op === "add" || op === "supersede";
   return {
     op,
-    ...(id === undefined ? {} : { id }),
+    id,
     ...Object.fromEntries(others),
-    ...(text !== undefined && isItem ? { text: redactText(text).slice(0, LONGEST_LOGGED) } : {}),
-    ...(text === undefined || isItem ? {} : { characters: text.length }),
+    text: text !== undefined && isItem ? redactText(text).slice(0, LONGEST_LOGGED) : undefined,
+    characters: text === undefined || isItem ? undefined : text.length,
   };
 }

@@ -145,12 +145,7 @@ type Ownership = Pick<MemoryItem, "writtenBy" | "trust" | "source" | "time">;
 function ownership(mark: ItemMark | undefined, edited: boolean): Ownership {
   if (mark === undefined) return { writtenBy: "person", trust: "person" };
   const { author, trust, source, time } = mark;
-  return {
-    writtenBy: edited ? "person" : author,
-    trust,
-    time,
-    ...(source === undefined ? {} : { source }),
-  };
+  return { writtenBy: edited ? "person" : author, trust, time, source };
 }
 
 function sameId(marked: string, own: string): boolean {

@@ -98,7 +98,7 @@ async function runTask<T>(
     repaired,
     inputTokens: spent.inputTokens,
     outputTokens: spent.outputTokens,
-    ...(detail === undefined ? {} : { detail }),
+    detail,
   });
   let messages = firstMessages(task, context);
   let wrong = "";

@@ -109,7 +109,7 @@ function badScope(place: string, message: string): CompactError {
 function redacted(candidate: RecallCandidate, { redactText }: Pick<Redactor, "redactText">): RecallCandidate {
   const { title, content } = candidate;
   const safe = (text: string): string => redactText(text.replaceAll("\0", ""));
-  return { ...candidate, content: safe(content), ...(title === undefined ? {} : { title: safe(title) }) };
+  return { ...candidate, content: safe(content), title: title === undefined ? undefined : safe(title) };
 }
 
 function readyDatabase(options: PostgresMemoryOptions, schema: string): () => Promise<Database> {

@@ -16,6 +16,7 @@ import {
   arrayAt,
   asObject,
   copyWith,
+  defined,
   filled,
   isBlockList,
   isObject,
@@ -110,21 +111,21 @@ function readTool(
   place: string,
 ): ToolCallPart | ToolResultPart | undefined {
   if (type.endsWith("tool_use")) {
-    return {
+    return defined({
       type: "toolCall",
       id: stringAt(block.id, `${place}.id`),
       name: stringAt(block.name, `${place}.name`),
       arguments: block.input,
-      ...(type === "tool_use" ? {} : { providerExecuted: true }),
-    };
+      providerExecuted: type === "tool_use" ? undefined : true,
+    });
   }
   if (!type.endsWith("tool_result")) return undefined;
-  return {
+  return defined({
     type: "toolResult",
     id: stringAt(block.tool_use_id, `${place}.tool_use_id`),
     content: resultContent(block.content, `${place}.content`),
-    ...(block.is_error === true ? { isError: true } : {}),
-  };
+    isError: block.is_error === true || undefined,
+  });
 }
 
 function resultContent(content: unknown, place: string): ToolResultPart["content"] {
@@ -177,12 +178,12 @@ function build(part: Part): unknown {
         input: asObject(argumentsValue(part)),
       };
     case "toolResult":
-      return {
+      return defined({
         type: "tool_result",
         tool_use_id: acceptedId(part.id),
         content: writeResult(part.content),
-        ...(part.isError === true ? { is_error: true } : {}),
-      };
+        is_error: part.isError === true || undefined,
+      });
   }
 }
 

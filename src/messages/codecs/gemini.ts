@@ -14,6 +14,7 @@ import {
   arrayAt,
   asObject,
   copyWith,
+  defined,
   filled,
   isObject,
   jsonText,
@@ -130,13 +131,13 @@ function readResult(block: NativeObject): ToolResultPart | undefined {
   const result = field(block, "codeExecutionResult");
   if (result === undefined) return undefined;
   const failed = result.outcome !== undefined && result.outcome !== "OUTCOME_OK";
-  return {
+  return defined({
     type: "toolResult",
     id: filled(result.id) ?? "",
     name: "code_execution",
     content: jsonText(result.output),
-    ...(failed ? { isError: true } : {}),
-  };
+    isError: failed || undefined,
+  });
 }
 
 /** `{output}`, `{result}` and `{error}` are the conventions of Google's SDKs; anything else is shown whole. */
@@ -210,7 +211,7 @@ function buildResult(part: ToolResultPart, name: string): unknown {
   const response = part.isError === true ? { error: textOf(part) } : { output: textOf(part) };
   const parts = mediaParts(part);
   return {
-    functionResponse: { id: part.id, name, response, ...(parts === undefined ? {} : { parts }) },
+    functionResponse: defined({ id: part.id, name, response, parts }),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   arrayAt,
   asObject,
   copyWith,
+  defined,
   filled,
   invalidMessages,
   isObject,
@@ -109,13 +110,13 @@ function readResult(entry: NativeObject, place: string): ToolResultPart {
     (part): part is TextPart | MediaPart => part.type === "text" || part.type === "media",
   );
   const only = pieces.length === 1 ? pieces[0] : undefined;
-  return {
+  return defined({
     type: "toolResult",
     id: filled(entry.toolCallId) ?? "",
-    ...(name === undefined ? {} : { name }),
+    name,
     content: only?.type === "text" ? only.text : pieces,
-    ...(entry.isError === true ? { isError: true } : {}),
-  };
+    isError: entry.isError === true || undefined,
+  });
 }
 
 /** Shell runs, summaries and an application's own messages, in the words that say the most about them. */

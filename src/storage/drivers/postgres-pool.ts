@@ -1,4 +1,5 @@
 import { CompactError } from "../../errors.ts";
+import { defined } from "../../messages/native.ts";
 import type { PostgresPool } from "./postgres-client.ts";
 
 export interface PoolOptions {
@@ -23,16 +24,18 @@ export function locationOf(url: string | undefined, schema: string): string {
 
 /** A pool of the package `pg`, loaded now, that never holds the process open. */
 export async function openPool(url: string | undefined, options: PoolOptions): Promise<PostgresPool> {
-  const pool = await newPool({
-    ...(url === undefined ? {} : { connectionString: url }),
-    max: options.connections ?? 10,
-    statement_timeout: options.statementTimeoutMs ?? 30_000,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 10_000,
-    application_name: "compact-context",
-    // The pool never holds the process open: a host that is done may end.
-    allowExitOnIdle: true,
-  });
+  const pool = await newPool(
+    defined({
+      connectionString: url,
+      max: options.connections ?? 10,
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 10_000,
+      application_name: "compact-context",
+      // The pool never holds the process open: a host that is done may end.
+      allowExitOnIdle: true,
+    }),
+  );
   // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
   pool.on("error", () => {});
   return pool;

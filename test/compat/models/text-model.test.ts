@@ -82,7 +82,7 @@ for (const version of ["v2", "v3", "v4"]) {
       prefix: AI_SDK_PREFIX,
       doesWithout: "temperature",
       // AI SDK 5 takes a refusal for a malformed answer.
-      ...(version === "v2" && api === "responses" && { refusal: "rejects" }),
+      refusal: version === "v2" && api === "responses" ? "rejects" : undefined,
     })),
   );
   await using<AnthropicProvider>(`ai-sdk-anthropic-${version}`, ({ createAnthropic }) => [
@@ -108,7 +108,7 @@ function langChainMaker(name: string, api: Api, Model: Constructor<LangChainChat
     api,
     doesWithout: "temperature",
     // The words of a refusal are lost, and with them all text.
-    ...(api === "chat" && { refusal: "end" }),
+    refusal: api === "chat" ? "end" : undefined,
     make: (stub) =>
       textModelFromLangChain(
         (settings: LangChainSettings) =>
