@@ -15,7 +15,7 @@ import { runCalls, type ToolRunOptions } from "./tool-runs.ts";
 export interface TurnPorts {
   readonly session: AgentSession;
   readonly model: AgentModel;
-  readonly thinkingLevel?: ThinkingLevel | undefined;
+  readonly thinkingLevel?: ThinkingLevel;
   readonly system: string;
   readonly tools: ToolRunOptions["tools"];
   readonly refuse: ToolRunOptions["refuse"];

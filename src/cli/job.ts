@@ -21,7 +21,7 @@ export interface Job {
   readonly progress: Progress;
   readonly ports: CliPorts;
   /** Asked first for the summary; the built-in one when left out. */
-  readonly summarizer?: Summarizer | undefined;
+  readonly summarizer?: Summarizer;
 }
 
 /** A transcript that was compacted, or one that was small enough already. */

@@ -13,7 +13,7 @@ export interface BuildMemoryCandidatesOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
   /** Told of a file that is there but cannot be read; its sections are missing then. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn?: (message: string) => void;
 }
 
 /** Sections longer than this many characters are cut between items: a recalled piece should say one thing. */

@@ -10,7 +10,7 @@ export interface BuildColdCandidatesOptions {
   /** The logs to read among these. */
   readonly sources: readonly MemorySource[];
   /** Told how many lines could not be read. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn?: (message: string) => void;
 }
 
 const LOGS: readonly (readonly [MemorySource, string])[] = [

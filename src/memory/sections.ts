@@ -9,7 +9,7 @@ export interface MarkdownSection {
   /** The line its content begins on, from 1. */
   readonly line: number;
   /** What the runtime noted about its items, which are of one day and origin then. */
-  readonly mark?: ItemMark | undefined;
+  readonly mark?: ItemMark;
 }
 
 export interface SectionOptions {

@@ -15,7 +15,7 @@ export type Broken = readonly [promise: string, detail: string];
 /** A list that was looked at, with what came back and what was promised. */
 export interface Looked {
   readonly format: Format;
-  readonly model?: string | undefined;
+  readonly model?: string;
   readonly list: readonly unknown[];
   /** The messages of `list`, summaries marked. */
   readonly messages: readonly Message[];

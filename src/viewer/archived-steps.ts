@@ -56,7 +56,7 @@ export interface ArchivedList {
   readonly step: number;
   readonly messages: readonly ArchivedMessage[];
   /** What became of each message, where that was stored with the list. */
-  readonly fates?: readonly StoredFate[] | undefined;
+  readonly fates?: readonly StoredFate[];
 }
 
 /**

@@ -8,10 +8,10 @@ const MOST_ATTRIBUTES = 64;
 /** A span before its times are compared. */
 export interface SpanDraft {
   readonly id: string;
-  readonly parent?: string | undefined;
+  readonly parent?: string;
   readonly name: string;
-  readonly start?: string | undefined;
-  readonly end?: string | undefined;
+  readonly start?: string;
+  readonly end?: string;
   readonly status: "ok" | "error";
   readonly data: Readonly<Record<string, unknown>>;
 }

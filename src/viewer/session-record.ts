@@ -20,12 +20,12 @@ export interface SessionFacts {
   readonly layers: readonly LayerKey[];
   readonly title: string;
   readonly live: boolean;
-  readonly format?: string | undefined;
-  readonly model?: string | undefined;
+  readonly format?: string;
+  readonly model?: string;
   readonly window: number;
   readonly trigger: number;
   readonly budget: number;
-  readonly cost?: CostView | undefined;
+  readonly cost?: CostView;
   readonly searchable: boolean;
 }
 
@@ -43,8 +43,8 @@ export interface Originals {
 }
 
 export interface ExpandWhat {
-  readonly archiveId?: string | undefined;
-  readonly message?: number | undefined;
+  readonly archiveId?: string;
+  readonly message?: number;
   readonly offset: number;
 }
 

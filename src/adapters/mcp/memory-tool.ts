@@ -11,7 +11,7 @@ export interface MemoryToolOptions {
   readonly channelDir: string;
   readonly workspaceDir: string;
   /** Who asks; a channel that names its users answers nobody else. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** Takes secrets out of what is answered: memory files may have been written by hand. */
   redact(text: string): string;
   /** Most tokens of one answer; 2,000 when left out. */

@@ -17,7 +17,7 @@ export interface FileChange {
   readonly before: string | null;
   readonly after: string | null;
   /** True when somebody else changed the same lines at that moment, whose text was left. */
-  readonly gaveWay?: boolean | undefined;
+  readonly gaveWay?: boolean;
 }
 
 export interface MemoryChange {
@@ -35,7 +35,7 @@ export interface MemoryChange {
     readonly message: string;
   }[];
   /** The change that this one takes back. */
-  readonly undoes?: string | undefined;
+  readonly undoes?: string;
 }
 
 /** A change as its line says it, with the hash of the line before. */

@@ -10,7 +10,7 @@ export interface ItemMark {
   readonly author: MemoryAuthor;
   readonly trust: MemoryTrust;
   /** Of a tool or person its name. */
-  readonly source?: string | undefined;
+  readonly source?: string;
 }
 
 const MARK =

@@ -4,9 +4,9 @@ import type { PostgresPool } from "./postgres-client.ts";
 
 export interface PoolOptions {
   /** 10 when left out. */
-  readonly connections?: number | undefined;
+  readonly connections?: number;
   /** In milliseconds; 30,000 when left out. */
-  readonly statementTimeoutMs?: number | undefined;
+  readonly statementTimeoutMs?: number;
 }
 
 /** Host, database and schema for people, never user or password. Throws `InvalidArgument` for what is no URL. */

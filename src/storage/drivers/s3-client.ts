@@ -14,10 +14,10 @@ export interface S3Connection {
 }
 
 export interface S3ConnectionOptions {
-  readonly region?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly forcePathStyle?: boolean | undefined;
-  readonly client?: S3Client | undefined;
+  readonly region?: string;
+  readonly endpoint?: string;
+  readonly forcePathStyle?: boolean;
+  readonly client?: S3Client;
 }
 
 /** Loads the SDK and makes a client, once; a failed attempt is made again at the next call. */
