@@ -64,7 +64,7 @@ function messagesOf({ messages, text }: FixtureOptions): { views: MessageView[];
     index,
     role: role(index),
     kind: kind(index),
-    ...(index % 40 === 0 ? {} : { tool: "read_file" }),
+    tool: index % 40 === 0 ? undefined : "read_file",
     tokens: tokensOf(index),
     at: at(index * 20),
     archiveId: `arc-${index}`,
@@ -116,9 +116,16 @@ function fate(view: MessageView, word: FateView["fate"], all: number): FateView 
   const gone = { kept: tokens, cleared: 24, cut: 400, summarized: 0, unknown: tokens }[word];
   const layer: LayerKey = index >= all - 4 ? "recent" : what === "toolResult" ? "toolPairs" : "remainder";
   return {
-    ...{ message: index, role: who, kind: what, layer, fate: word, tokens, tokensAfter: gone, preview },
+    message: index,
+    role: who,
+    kind: what,
+    layer,
+    fate: word,
+    tokens,
+    tokensAfter: gone,
+    preview,
     reason: word === "summarized" ? "older than what is kept" : "in the recent turns",
-    ...(archiveId === undefined ? {} : { archiveId }),
+    archiveId,
   };
 }
 
@@ -144,9 +151,16 @@ function compact(session: string, list: readonly FateView[], { compactions, step
   for (const each of messages) fates[each.fate] = (fates[each.fate] ?? 0) + 1;
   return {
     version: VIEW_VERSION,
-    ...{ session, index, step: steps.length, at: at(steps.length * 40), durationMs: 180 + index * 37 },
-    ...{ reason: "trigger_pct", tokensBefore: 0, tokensAfter: 0 },
-    ...{ messagesBefore: list.length, messagesAfter: list.length - gone.length + 1 },
+    session,
+    index,
+    step: steps.length,
+    at: at(steps.length * 40),
+    durationMs: 180 + index * 37,
+    reason: "trigger_pct",
+    tokensBefore: 0,
+    tokensAfter: 0,
+    messagesBefore: list.length,
+    messagesAfter: list.length - gone.length + 1,
     fates,
     policy: [
       { name: "trigger", value: "85 %" },
@@ -194,14 +208,12 @@ function keptOf({ index, messages, summaryTokens }: CompactionView): FateView[] 
 function check({ spans }: Made, end: number): SpanView {
   const start = at(end * 20);
   return {
-    ...{
-      id: `check-${spans.length}`,
-      name: "compact.token_estimate",
-      start,
-      end: start,
-      durationMs: 0,
-      status: "ok",
-    },
+    id: `check-${spans.length}`,
+    name: "compact.token_estimate",
+    start,
+    end: start,
+    durationMs: 0,
+    status: "ok",
     attributes: [
       { name: "model", value: "claude-sonnet-4-5" },
       { name: "usage_pct", value: "0.41" },
@@ -212,14 +224,12 @@ function check({ spans }: Made, end: number): SpanView {
 function spansOf({ index, durationMs = 0 }: CompactionView, end: number): SpanView[] {
   const span = (name: string, from: number, to: number, attributes: Record<string, string>): SpanView => ({
     id: `compact-${index}-${name}`,
-    ...(name === "compact" ? {} : { parent: `compact-${index}-compact` }),
-    ...{
-      name,
-      start: at(end * 20 + from / 1000),
-      end: at(end * 20 + to / 1000),
-      durationMs: to - from,
-      status: "ok",
-    },
+    parent: name === "compact" ? undefined : `compact-${index}-compact`,
+    name,
+    start: at(end * 20 + from / 1000),
+    end: at(end * 20 + to / 1000),
+    durationMs: to - from,
+    status: "ok",
     attributes: Object.entries(attributes).map(([key, value]) => ({ name: key, value })),
   });
   return [
@@ -251,8 +261,17 @@ export function fixture(options: FixtureOptions): Fixture {
     ({ messages: _, summary: __, version: ___, session: ____, ...head }): CompactionHead => head,
   );
   const head: SessionHead = {
-    ...{ id, title, source: "transcript", live, format: "anthropic", model: "claude-sonnet-4-5", window },
-    ...{ trigger: window * 0.85, budget: window - 1500, searchable: true, dropped: 0 },
+    id,
+    title,
+    source: "transcript",
+    live,
+    format: "anthropic",
+    model: "claude-sonnet-4-5",
+    window,
+    trigger: window * 0.85,
+    budget: window - 1500,
+    searchable: true,
+    dropped: 0,
     counts: { messages: length, steps: steps.length, compactions: heads.length, spans: spans.length },
     startedAt: at(0),
     updatedAt: at(length * 20),

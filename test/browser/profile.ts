@@ -70,7 +70,9 @@ export async function openProfile(flags: readonly string[] = []): Promise<Profil
   };
   const folder = mkdtempSync(join(tmpdir(), "compact-browser-"));
   const context = await chromium.launchPersistentContext(folder, {
-    ...{ executablePath: PROGRAM, headless: true, args: [...FLAGS, ...flags] },
+    executablePath: PROGRAM,
+    headless: true,
+    args: [...FLAGS, ...flags],
   });
   return {
     newPage: () => context.newPage(),

@@ -47,16 +47,17 @@ async function hostileSession(store: ViewStore): Promise<void> {
   const played = store.open((changed) =>
     createPlayedRecord(
       {
-        ...{
-          id: "<b>hostile</b>",
-          title: HOSTILE.join(" "),
-          history,
-          counter,
-          policy,
-          window: 20_000,
-          budget: 18_500,
-        },
-        ...{ format: undefined, model: "<i>model</i>", system: undefined, tools: undefined },
+        id: "<b>hostile</b>",
+        title: HOSTILE.join(" "),
+        history,
+        counter,
+        policy,
+        window: 20_000,
+        budget: 18_500,
+        format: undefined,
+        model: "<i>model</i>",
+        system: undefined,
+        tools: undefined,
         redactText: (text) => text,
         search: async () => ({
           hits: [
@@ -124,7 +125,9 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
     store = createViewStore();
     await hostileSession(store);
     server = await startViewServer({
-      ...{ store, port: 0, now: () => performance.now() },
+      store,
+      port: 0,
+      now: () => performance.now(),
       files: await readPageFiles(pathToFileURL(`${page}/`)),
       newSecret: () => randomBytes(32).toString("base64url"),
       renewed: (link) => renewed.push(link),

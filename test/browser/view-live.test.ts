@@ -16,7 +16,9 @@ describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an 
     "shows what the exporter sends without being asked again, with spans and their durations",
     async () => {
       const server = await startViewServer({
-        ...{ store: createViewStore(), port: 0, now: () => performance.now() },
+        store: createViewStore(),
+        port: 0,
+        now: () => performance.now(),
         files: await readPageFiles(pathToFileURL(`${page}/`)),
         newSecret: () => randomBytes(32).toString("base64url"),
       });
@@ -26,7 +28,9 @@ describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an 
         await opened.goto(server.newLink());
         await server.watched;
         const manager = new CompactManager({
-          ...{ maxContextTokens: 4000, model: "gpt-4o", storage: { kind: "memory" as const } },
+          maxContextTokens: 4000,
+          model: "gpt-4o",
+          storage: { kind: "memory" as const },
           tracing: { ariadne: server.ingestUrl },
         });
         const messages = Array.from({ length: 60 }, (_, index) => ({

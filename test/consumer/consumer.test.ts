@@ -124,8 +124,15 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
       `;
       writeFileSync(join(folder, "consumer.ts"), text);
       const compilerOptions = {
-        ...{ module, moduleResolution, target: "es2022", lib: ["es2023", "dom"], types: [] },
-        ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false },
+        module,
+        moduleResolution,
+        target: "es2022",
+        lib: ["es2023", "dom"],
+        types: [],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+        skipLibCheck: false,
       };
       writeFileSync(join(folder, "package.json"), '{"type":"module"}');
       writeFileSync(
@@ -155,7 +162,11 @@ describe.skipIf(!ready)("the core without Node", () => {
     const { build } = createRequire(join(tools, "x"))("esbuild") as Bundler;
     const { metafile, warnings } = await build({
       entryPoints: [join(project, "browser.mjs")],
-      ...{ bundle: true, platform: "browser", format: "iife", outfile: bundled, metafile: true },
+      bundle: true,
+      platform: "browser",
+      format: "iife",
+      outfile: bundled,
+      metafile: true,
       // Optional peers that nobody installed.
       external: ["pg", "@aws-sdk/client-s3", "@opentelemetry/api"],
       logLevel: "silent",
@@ -191,7 +202,10 @@ describe.skipIf(!ready)("the core without Node", () => {
     const profile = `--user-data-dir=${join(project, "profile")}`;
     const { stdout } = await run(chromium, [
       ...flags,
-      ...[profile, "--virtual-time-budget=20000", "--dump-dom", pathToFileURL(page).href],
+      profile,
+      "--virtual-time-budget=20000",
+      "--dump-dom",
+      pathToFileURL(page).href,
     ]);
     expect(stdout).toContain(`<p id="said">${SAID}</p>`);
   });

@@ -7,7 +7,7 @@ type Entry = Record<string, unknown>;
 /** A generated list that the provider accepts: system text lifted out where it is, at most four cache marks. */
 export function validList(format: Format, seed: number, options: ConversationOptions = {}): unknown[] {
   const lifted = format === "anthropic" || format === "gemini";
-  const list = generateNativeList(format, seed, { ...options, ...(lifted ? { system: false } : {}) });
+  const list = generateNativeList(format, seed, { ...options, system: lifted ? false : options.system });
   if (format !== "anthropic") return list;
   const marked = list.flatMap((entry) => {
     const { content } = entry as { content: unknown };

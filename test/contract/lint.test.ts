@@ -87,7 +87,7 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
         const before = structuredClone(list);
         const { messages, mends, editedAt } = repair(list, format, options);
         expect(list).toEqual(before);
-        const now = { ...options, ...(editedAt === undefined ? {} : { editedAt }) };
+        const now = { ...options, editedAt };
         expect(left(lint(messages, format, now))).toEqual([]);
         const again = repair(messages, format, now);
         expect(again.mends).toEqual([]);

@@ -186,7 +186,9 @@ describe("the archive on the fs driver", () => {
   const long = Array.from(
     { length: 300 },
     (_, n): Message => ({
-      ...{ id: `m${n}`, role: "user", native: { n } },
+      id: `m${n}`,
+      role: "user",
+      native: { n },
       parts: [{ type: "text", text: `${n} ${"text ".repeat(500)}` }],
     }),
   );
@@ -196,8 +198,13 @@ describe("the archive on the fs driver", () => {
     const saved = await archive.saveTranscript("chat-1", 3, long);
     await archive.saveSummary("chat-1", 3, { text: "so far" });
     await archive.appendEvent("chat-1", {
-      ...{ version: 1, name: "compact.warning", sessionId: "chat-1", status: "ok", properties: {} },
-      ...{ startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:00.000Z" },
+      version: 1,
+      name: "compact.warning",
+      sessionId: "chat-1",
+      status: "ok",
+      properties: {},
+      startedAt: "2026-01-01T00:00:00.000Z",
+      endedAt: "2026-01-01T00:00:00.000Z",
     });
     expect(saved.location).toBe(join(root, "chat-1/transcript-pre-compact-003.jsonl"));
     expect(readdirSync(join(root, "chat-1")).sort()).toEqual([
@@ -215,7 +222,8 @@ describe("the archive on the fs driver", () => {
     const archive = createArchive(createFsDriver({ root }), { redact });
     await archive.saveTranscript("s", 1, long.slice(0, 10));
     const failing: Message = {
-      ...{ id: "bad", role: "assistant" },
+      id: "bad",
+      role: "assistant",
       parts: [{ type: "toolCall", id: "c", name: "x", arguments: { big: 1n } }],
     };
     await expect(archive.saveTranscript("s", 2, [...long, failing])).rejects.toMatchObject({

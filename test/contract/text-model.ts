@@ -73,7 +73,7 @@ export function describeTextModel(maker: TextModelMaker): void {
 
     async function open(answers?: Script, options: StubOptions = {}): Promise<TextModel> {
       const countText = (text: string): number => Math.ceil(text.length / 4);
-      stub = await startStub({ ...(answers && { answers }), countText, ...options });
+      stub = await startStub({ answers, countText, ...options });
       return maker.make(stub);
     }
 
@@ -108,8 +108,12 @@ export function describeTextModel(maker: TextModelMaker): void {
 
     it("returns poor answers as they came", async () => {
       const model = await open([
-        ...[empty, reasoningOnly, { toolCalls: [{ name: "read", arguments: {} }] }],
-        ...[errorText, loneSurrogate, overLong(2000)],
+        empty,
+        reasoningOnly,
+        { toolCalls: [{ name: "read", arguments: {} }] },
+        errorText,
+        loneSurrogate,
+        overLong(2000),
         { text: "<think>hm</think>\nThe goals." },
       ]);
       const answers: TextModelAnswer[] = [];
@@ -359,13 +363,11 @@ export const PI_PREFIX: LivePrefix = {
     {
       role: "assistant",
       content: [{ type: "toolCall", id: "call_1", name: "read", arguments: { path: "a.ts" } }],
-      ...{
-        api: "openai-completions",
-        provider: "stub",
-        model: "stub-model",
-        stopReason: "toolUse",
-        timestamp: 2,
-      },
+      api: "openai-completions",
+      provider: "stub",
+      model: "stub-model",
+      stopReason: "toolUse",
+      timestamp: 2,
       usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2 },
     },
     {

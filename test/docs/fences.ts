@@ -16,7 +16,11 @@ export interface Fence {
 
 /** What people read first and the guides behind it. */
 export const PAGES: readonly string[] = [
-  ...["README.md", "OBSERVABILITY.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md"],
+  "README.md",
+  "OBSERVABILITY.md",
+  "SECURITY.md",
+  "CONTRIBUTING.md",
+  "ARCHITECTURE.md",
   ...readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),

@@ -209,8 +209,13 @@ describe("content", () => {
     const archive = archiveOn();
     await archive.saveTranscript(`s\n${text}`, 1, [{ ...message(text), id: text }]);
     await archive.appendEvent(`s\n${text}`, {
-      ...{ version: 1, name: "compact.warning", sessionId: text, status: "ok", properties: { text } },
-      ...{ startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:00.000Z" },
+      version: 1,
+      name: "compact.warning",
+      sessionId: text,
+      status: "ok",
+      properties: { text },
+      startedAt: "2026-01-01T00:00:00.000Z",
+      endedAt: "2026-01-01T00:00:00.000Z",
     });
     for (const { path } of everything(root).filter(({ path }) => path.endsWith(".jsonl"))) {
       expect(readFileSync(path, "utf8").split("\n").length).toBe(2);

@@ -34,7 +34,8 @@ const turns = (from: number, to: number) =>
 const managerOn = (root: string) =>
   new CompactManager(
     {
-      ...{ maxContextTokens: 2_000, storage: { kind: "fs", root } },
+      maxContextTokens: 2_000,
+      storage: { kind: "fs", root },
       policy: { hardCapBuffer: 100, keepRecentTurns: 2 },
     },
     { onWarning: () => undefined },

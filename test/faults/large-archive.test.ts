@@ -23,7 +23,10 @@ it.skipIf(!existsSync("packages/compact-context/dist/index.js"))(
   async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       `--max-old-space-size=${HEAP}`,
-      ...[SCRIPT, join(root, "archive"), String(MEGABYTES), ...(searched ? ["searched"] : [])],
+      SCRIPT,
+      join(root, "archive"),
+      String(MEGABYTES),
+      ...(searched ? ["searched"] : []),
     ]);
     const whole = { step: 1, ids: MEGABYTES, read: MEGABYTES, problems: 0 };
     expect(JSON.parse(stdout)).toMatchObject(

@@ -28,7 +28,7 @@ export function talk(prefix = "m"): Talk {
     call(name, args, result = "ok", isError = false) {
       const id = `${prefix}call${messages.length}`;
       push("assistant", [{ type: "toolCall", id, name, arguments: args }]);
-      push("tool", [{ type: "toolResult", id, name, content: result, ...(isError ? { isError } : {}) }]);
+      push("tool", [{ type: "toolResult", id, name, content: result, isError: isError || undefined }]);
       return self;
     },
   };

@@ -37,7 +37,7 @@ async function everything(driver: PostgresDriver, name: string): Promise<void> {
   await driver.append(`${name}/log`, "3\n");
   await driver.put(`${name}/large`, "0123456789".repeat(27_000));
   const fence = await driver.leases.take(name, "me");
-  await driver.put(`${name}/state`, "3", { ifVersion: second.version, ...(fence && { fence }) });
+  await driver.put(`${name}/state`, "3", { ifVersion: second.version, fence });
   if (fence !== undefined) await driver.leases.release(fence);
   const item = { session: name, id: "1", body: "x\n" };
   await driver.outbox.add(item, { by: "me", ms: 60_000 });

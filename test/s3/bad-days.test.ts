@@ -17,8 +17,12 @@ let client: S3Client;
 beforeEach(async () => {
   stub = await startStub();
   client = new S3Client({
-    ...{ endpoint: stub.endpoint, region: "us-east-1", forcePathStyle: true, maxAttempts: 1 },
-    ...{ requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" },
+    endpoint: stub.endpoint,
+    region: "us-east-1",
+    forcePathStyle: true,
+    maxAttempts: 1,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
     credentials: { accessKeyId: "id", secretAccessKey: "secret" },
   });
 });
@@ -54,7 +58,8 @@ const passing: readonly Fault[] = [
 ];
 
 const message = (n: number, text = `text ${n}`): Message => ({
-  ...{ id: `m${n}`, role: "user" },
+  id: `m${n}`,
+  role: "user",
   parts: [{ type: "text", text }],
 });
 

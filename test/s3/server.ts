@@ -18,8 +18,12 @@ export function s3Server(): S3Server | undefined {
 /** A client as people make one for a server of their own. */
 export function clientFor({ endpoint, accessKeyId, secretAccessKey }: S3Server): S3Client {
   return new S3Client({
-    ...{ endpoint, region: "us-east-1", forcePathStyle: true, maxAttempts: 1 },
-    ...{ requestChecksumCalculation: "WHEN_REQUIRED", responseChecksumValidation: "WHEN_REQUIRED" },
+    endpoint,
+    region: "us-east-1",
+    forcePathStyle: true,
+    maxAttempts: 1,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
     credentials: { accessKeyId, secretAccessKey },
   });
 }

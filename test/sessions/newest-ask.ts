@@ -61,7 +61,7 @@ export async function replayedAsks(
 ): Promise<{ readonly calls: number; readonly rounds: number; readonly without: number }> {
   const { model, ...request } = requestOptions({ segments, ...transcript });
   const manager = new CompactManager({
-    ...(model === undefined ? {} : { model }),
+    model,
     maxContextTokens,
     policy: { onOverflow: "elide" },
     storage: { kind: "memory" },

@@ -97,12 +97,7 @@ export async function runSession(name: string, text: string): Promise<SessionRow
 
 /** What of a session the options of a call say. */
 export function requestOptions({ list, model, system, tools }: Transcript): RequestOptions {
-  return {
-    ...(list === undefined ? {} : { format: list }),
-    ...(model === undefined ? {} : { model }),
-    ...(system === undefined ? {} : { system }),
-    ...(tools === undefined ? {} : { tools }),
-  };
+  return { format: list, model, system, tools };
 }
 
 async function compactTo(
@@ -130,12 +125,7 @@ async function compactTo(
 /** Plays every stretch of the session as a live agent would: a preflight with the raw list before each answer. */
 async function replay(transcript: Transcript, { model, ...options }: RequestOptions): Promise<ReplayRow> {
   const manager = new CompactManager(
-    {
-      ...(model === undefined ? {} : { model }),
-      maxContextTokens: REPLAY_WINDOW,
-      policy: { onOverflow: "elide" },
-      storage: { kind: "memory" },
-    },
+    { model, maxContextTokens: REPLAY_WINDOW, policy: { onOverflow: "elide" }, storage: { kind: "memory" } },
     { onWarning: () => undefined },
   );
   const row = { tokens: 0, calls: 0, rounds: 0, largest: 0, newFaults: 0 };
@@ -154,7 +144,7 @@ async function replay(transcript: Transcript, { model, ...options }: RequestOpti
       }
       list.push(message);
     }
-    row.tokens += countTokens(list, { ...options, ...(model === undefined ? {} : { model }) }).tokens;
+    row.tokens += countTokens(list, { ...options, model }).tokens;
   }
   return row;
 }

@@ -69,7 +69,7 @@ function segmentsOf(body: Json, settings: ModelSettings): Segment[] {
       text: `${place}${JSON.stringify(withoutMark(block))}`,
       tokens: extra + settings.countText(spoken(block)),
       under: place === "tool" || place === "system" ? model : under,
-      ...(mark && { mark }),
+      mark,
     };
   };
   const messages = keptMessages(body, settings);
@@ -158,9 +158,8 @@ function answer(answering: Answering, settings: ModelSettings): Answered {
     stop_sequence: null,
     stop_details,
     usage: counted,
-    ...(dropped > 0 && {
-      input_transformations: [{ type: "thinking_dropped", reason: "prefix_mismatch", count: dropped }],
-    }),
+    input_transformations:
+      dropped > 0 ? [{ type: "thinking_dropped", reason: "prefix_mismatch", count: dropped }] : undefined,
   };
   const events: Json[] = [
     {

@@ -210,7 +210,7 @@ function answer(answering: Answering): Answered {
     prompt_tokens_details: {
       cached_tokens: usage.cacheRead,
       audio_tokens: 0,
-      ...(usage.cacheWrite > 0 && { cache_write_tokens: usage.cacheWrite }),
+      cache_write_tokens: usage.cacheWrite > 0 ? usage.cacheWrite : undefined,
     },
     completion_tokens_details: { reasoning_tokens: reasoningTokens, audio_tokens: 0 },
   };
@@ -220,7 +220,7 @@ function answer(answering: Answering): Answered {
     content: calls.length > 0 && spoken === "" ? null : spoken,
     refusal: reply.refusal ?? null,
     annotations: [],
-    ...(calls.length > 0 && { tool_calls: calls }),
+    tool_calls: calls.length > 0 ? calls : undefined,
   };
   const json = {
     ...head,

@@ -182,7 +182,7 @@ function outputItems({ body, reply, newId, cut }: Answering, ledger: ItemLedger)
             id: newId("rs_"),
             type: "reasoning",
             summary: [],
-            ...(wantsSecret && { encrypted_content: ledger.encrypt(reply.reasoning) }),
+            encrypted_content: wantsSecret ? ledger.encrypt(reply.reasoning) : undefined,
           },
         ];
   const refused = reply.refusal !== undefined;

@@ -123,7 +123,11 @@ async function serve(context: Context, request: IncomingMessage, response: Serve
   const body = parsed(raw);
   const entry: Mutable<StubRequest> = {
     index: context.requests.length,
-    ...{ path, headers, raw, body: body ?? {}, aborted: false },
+    path,
+    headers,
+    raw,
+    body: body ?? {},
+    aborted: false,
   };
   context.requests.push(entry);
   response.on("close", () => {
@@ -215,7 +219,7 @@ function fail({ wire, response }: Exchange, { status, message, code, retryAfter 
   send(
     response,
     status,
-    wire.errorBody({ ...usual, ...(message && { message }), ...(code === undefined ? {} : { code }) }),
+    wire.errorBody({ ...usual, message: message || usual.message, code: code ?? usual.code }),
   );
 }
 

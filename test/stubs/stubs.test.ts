@@ -75,7 +75,7 @@ async function ask(api: Api, body: Json): Promise<{ status: number; json: Body }
 const simple = (api: Api, text: string, more: Json = {}): Json => {
   const messages = [{ role: "user", content: text }];
   if (api === "responses") return { model: "m", input: messages, ...more };
-  return { model: "m", messages, ...(api === "anthropic" && { max_tokens: 1000 }), ...more };
+  return { model: "m", messages, max_tokens: api === "anthropic" ? 1000 : undefined, ...more };
 };
 
 /** Text, stop and refusal as each provider says them. */
@@ -306,11 +306,7 @@ describe("what messages hold against a list", () => {
 });
 
 describe("the prompt cache", () => {
-  const segment = (text: string, tokens: number, mark?: "5m" | "1h") => ({
-    text,
-    tokens,
-    ...(mark && { mark }),
-  });
+  const segment = (text: string, tokens: number, mark?: "5m" | "1h") => ({ text, tokens, mark });
 
   it("OpenAI: the longest common beginning from 1024 tokens, in steps of 128", async () => {
     await open();

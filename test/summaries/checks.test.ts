@@ -26,7 +26,7 @@ const summarize = (
 ) =>
   createModelSummarizer({ model: answering(text), ...options }).summarize(messages, {
     maxTokens: 4000,
-    ...(previous === undefined ? {} : { previous }),
+    previous,
   });
 
 /** One line for each kind of invention; `seed` makes names that no session holds. */

@@ -47,10 +47,7 @@ async function summaries(opening: readonly Message[], maxTokens: number): Promis
   for (let round = 0; round < ROUNDS; round += 1) {
     const messages = round === 0 ? [...opening, ...work(0)] : work(round);
     const previous = texts.at(-1);
-    const made = await builtinSummarizer.summarize(messages, {
-      maxTokens,
-      ...(previous === undefined ? {} : { previous }),
-    });
+    const made = await builtinSummarizer.summarize(messages, { maxTokens, previous });
     expect(made.tokens).toBeLessThanOrEqual(maxTokens);
     texts.push(made.text);
   }

@@ -6,6 +6,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from "compact-context/internal/core/message";
+import { defined } from "compact-context/internal/errors";
 
 /** What a generated conversation is made of; every count is a whole number. */
 export interface ConversationOptions {
@@ -207,8 +208,8 @@ function userUtterance(source: Source): Utterance {
   return {
     type: "user",
     text,
-    ...(options.media === true && random() < 0.4 ? { image } : {}),
-    ...(options.protect === true && random() < 0.2 ? { protected: true } : {}),
+    image: options.media === true && random() < 0.4 ? image : undefined,
+    protected: (options.protect === true && random() < 0.2) || undefined,
   };
 }
 
@@ -272,7 +273,11 @@ function toMessages(utterance: Utterance): Omit<Message, "id">[] {
         ...(utterance.image === undefined ? [] : [utterance.image]),
       ];
       return [
-        { role: "user", parts, ...(utterance.protected === true ? { meta: { protected: true } } : {}) },
+        defined({
+          role: "user",
+          parts,
+          meta: utterance.protected === true ? { protected: true } : undefined,
+        }),
       ];
     }
     case "assistant": {

@@ -1,3 +1,4 @@
+import { defined } from "compact-context/internal/errors";
 import type { ServedCall } from "./generated-lists.ts";
 import { present, protectedMeta, type Writer, writer } from "./native-writer.ts";
 
@@ -39,13 +40,15 @@ export const anthropic: Writer = writer({
   results: ({ results }) => [
     {
       role: "user",
-      content: results.map(({ id, content, isError }, index) => ({
-        type: "tool_result",
-        tool_use_id: id,
-        content: index % 2 === 0 ? content : [{ type: "text", text: content }],
-        ...(isError === true ? { is_error: true } : {}),
-        ...(index === 0 ? { cache_control: { type: "ephemeral" } } : {}),
-      })),
+      content: results.map(({ id, content, isError }, index) =>
+        defined({
+          type: "tool_result",
+          tool_use_id: id,
+          content: index % 2 === 0 ? content : [{ type: "text", text: content }],
+          is_error: isError === true || undefined,
+          cache_control: index === 0 ? { type: "ephemeral" } : undefined,
+        }),
+      ),
     },
   ],
 });
@@ -64,20 +67,15 @@ export const gemini: Writer = writer({
     {
       role: "model",
       parts: present(
-        reasoning !== undefined && {
-          text: reasoning,
-          thought: true,
-          ...(seal === undefined ? {} : { thoughtSignature: seal }),
-        },
+        reasoning !== undefined && defined({ text: reasoning, thought: true, thoughtSignature: seal }),
         ...served.flatMap(({ query, found }) => [
           { executableCode: { language: "PYTHON", code: query } },
           { codeExecutionResult: { outcome: "OUTCOME_OK", output: found } },
         ]),
         text !== undefined && { text },
-        ...calls.map(({ name, arguments: args }, index) => ({
-          functionCall: { name, args },
-          ...(index === 0 ? { thoughtSignature: "CsQB" } : {}),
-        })),
+        ...calls.map(({ name, arguments: args }, index) =>
+          defined({ functionCall: { name, args }, thoughtSignature: index === 0 ? "CsQB" : undefined }),
+        ),
       ),
     },
   ],
@@ -93,23 +91,25 @@ export const gemini: Writer = writer({
 
 export const aiSdk: Writer = writer({
   system: ({ text }) => ({ role: "system", content: text }),
-  user: (said) => ({
-    role: "user",
-    content: present(
-      { type: "text", text: said.text },
-      said.image && { type: "file", mediaType: "image/png", data: said.image.data },
-    ),
-    ...(said.protected === true ? { providerOptions: { compact: { protected: true } } } : {}),
-  }),
+  user: (said) =>
+    defined({
+      role: "user",
+      content: present(
+        { type: "text", text: said.text },
+        said.image && { type: "file", mediaType: "image/png", data: said.image.data },
+      ),
+      providerOptions: said.protected === true ? { compact: { protected: true } } : undefined,
+    }),
   assistant: ({ text, reasoning, seal, served = [], calls }) => [
     {
       role: "assistant",
       content: present(
-        reasoning !== undefined && {
-          type: "reasoning",
-          text: reasoning,
-          ...(seal === undefined ? {} : { providerOptions: { anthropic: { signature: seal } } }),
-        },
+        reasoning !== undefined &&
+          defined({
+            type: "reasoning",
+            text: reasoning,
+            providerOptions: seal === undefined ? undefined : { anthropic: { signature: seal } },
+          }),
         ...served.flatMap(({ id, query, found }) => {
           const about = { toolCallId: id, toolName: "web_search" };
           return [

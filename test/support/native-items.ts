@@ -1,4 +1,5 @@
 import type { ToolCallPart, ToolResultPart } from "compact-context/internal/core/message";
+import { defined } from "compact-context/internal/errors";
 import type { ServedCall } from "./generated-lists.ts";
 import { json, present, type Said, type Writer, writer } from "./native-writer.ts";
 
@@ -99,12 +100,13 @@ export const agents: Writer = itemWriter({
     output: { type: "text", text: content },
   }),
   image: (url) => ({ type: "input_image", image: url }),
-  reasoning: (text, id, seal) => ({
-    type: "reasoning",
-    id,
-    content: [{ type: "input_text", text }],
-    ...(seal === undefined ? {} : { providerData: { encrypted_content: seal } }),
-  }),
+  reasoning: (text, id, seal) =>
+    defined({
+      type: "reasoning",
+      id,
+      content: [{ type: "input_text", text }],
+      providerData: seal === undefined ? undefined : { encrypted_content: seal },
+    }),
   served: ({ id, query }) => {
     const providerData = { type: "web_search_call", action: { type: "search", query } };
     return {

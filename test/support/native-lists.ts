@@ -1,4 +1,5 @@
 import type { Format } from "compact-context/internal/core/message";
+import { defined } from "compact-context/internal/errors";
 import { type ConversationOptions, generateUtterances, type Utterance } from "./generated-lists.ts";
 import { aiSdk, anthropic, gemini, pi, searched } from "./native-blocks.ts";
 import { agents, responses } from "./native-items.ts";
@@ -34,19 +35,18 @@ const chat = writer({
     return { role: "user", content: content ?? said.text, ...protectedMeta(said) };
   },
   assistant: ({ text, reasoning, seal, calls }) => [
-    {
+    defined({
       role: "assistant",
       content: text ?? null,
-      ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-      ...(seal === undefined ? {} : { reasoning_details: [{ type: "reasoning.encrypted", data: seal }] }),
-      ...(calls.length === 0
-        ? {}
-        : {
-            tool_calls: calls.map((call) => {
+      reasoning_content: reasoning,
+      reasoning_details: seal === undefined ? undefined : [{ type: "reasoning.encrypted", data: seal }],
+      tool_calls:
+        calls.length === 0
+          ? undefined
+          : calls.map((call) => {
               return { id: call.id, type: "function", function: { name: call.name, arguments: json(call) } };
             }),
-          }),
-    },
+    }),
   ],
   results: ({ results }) => results.map(({ id, content }) => ({ role: "tool", tool_call_id: id, content })),
 });

@@ -82,7 +82,8 @@ export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {})
   const bound = fixed.bound ?? random() < 0.3;
   const options = {
     ...drawn,
-    ...(bound ? { reasoning: true, sealed: true } : {}),
+    reasoning: bound || drawn.reasoning,
+    sealed: bound || drawn.sealed,
     ...fixed.options,
   };
   const utterances = generateUtterances(seed, options);
@@ -107,7 +108,7 @@ export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {})
     strategy: pick(random, STRATEGIES) ?? "task_state",
     summarizer: pick(random, SUMMARIZERS) ?? "builtin",
     redacts: random() < 0.05,
-    ...(bound ? { model: BOUND_MODEL } : {}),
+    model: bound ? BOUND_MODEL : undefined,
   };
 }
 
@@ -143,7 +144,7 @@ function drawOptions(random: () => number): ConversationOptions {
     turns: large ? between(random, 3, 9) : between(random, 1, 3),
     parallelCalls: large ? between(random, 1, 6) : between(random, 1, 2),
     steps: large ? between(random, 0, 5) : between(random, 0, 2),
-    ...(chance(0.3) ? { openSteps: openSteps(random) } : {}),
+    openSteps: chance(0.3) ? openSteps(random) : undefined,
     system: chance(0.5),
     media: chance(0.3),
     protect: chance(0.3),
@@ -157,7 +158,7 @@ function drawOptions(random: () => number): ConversationOptions {
     serverTools: chance(0.2),
     approvals: chance(0.2),
     compactions: chance(0.15),
-    ...(chance(0.02) ? { giantWords: between(random, 200, 4000) } : {}),
+    giantWords: chance(0.02) ? between(random, 200, 4000) : undefined,
   };
 }
 
@@ -169,13 +170,13 @@ function openSteps(random: () => number): number {
 function drawLimits(random: () => number): Omit<SoakRound, "end" | "gives" | "manual"> {
   return {
     share: random() < 0.04 ? -random() : random() ** 1.5,
-    ...(random() < 0.3 ? { aim: 0.2 + random() * 0.8 } : {}),
+    aim: random() < 0.3 ? 0.2 + random() * 0.8 : undefined,
     onOverflow: random() < 0.75 ? "elide" : "error",
     policy: {
-      ...(random() < 0.4 ? { keepRecentTurns: between(random, 1, 8) } : {}),
-      ...(random() < 0.4 ? { keepToolIoPairs: between(random, 0, 10) } : {}),
-      ...(random() < 0.15 ? { keepRecentMessages: between(random, 1, 20) } : {}),
-      ...(random() < 0.3 ? { clearToolResults: false } : {}),
+      keepRecentTurns: random() < 0.4 ? between(random, 1, 8) : undefined,
+      keepToolIoPairs: random() < 0.4 ? between(random, 0, 10) : undefined,
+      keepRecentMessages: random() < 0.15 ? between(random, 1, 20) : undefined,
+      clearToolResults: random() < 0.3 ? false : undefined,
     },
   };
 }

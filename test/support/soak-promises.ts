@@ -22,7 +22,7 @@ export type Broken = readonly [promise: string, detail: string];
 /** A list that was looked at, with what came back and what was promised. */
 export interface Looked {
   readonly format: Format;
-  readonly model?: string | undefined;
+  readonly model?: string;
   readonly list: readonly unknown[];
   /** The messages of `list`, summaries marked. */
   readonly messages: readonly Message[];
@@ -119,8 +119,7 @@ const counters = new Map<string, TokenCounter>();
 /** Tokens of freshly decoded messages; texts are encoded once for all histories of a format. */
 export function countDecoded(messages: readonly Message[], format: Format, model?: string): number {
   const key = `${format} ${model}`;
-  const counter =
-    counters.get(key) ?? createTokenCounter({ format, ...(model === undefined ? {} : { model }) });
+  const counter = counters.get(key) ?? createTokenCounter({ format, model });
   counters.set(key, counter);
   return messages.reduce((total, message) => total + counter.countMessage(message), counter.perRequest);
 }

@@ -109,9 +109,9 @@ function compactDrive(history: SoakHistory): Drive {
       format,
       maxTokens,
       strategy,
-      ...(model === undefined ? {} : { model }),
-      ...(summarizer === undefined ? {} : { summarizer }),
-      ...(round.aim === undefined ? {} : { targetTokens: Math.max(1, Math.floor(maxTokens * round.aim)) }),
+      model,
+      summarizer,
+      targetTokens: round.aim === undefined ? undefined : Math.max(1, Math.floor(maxTokens * round.aim)),
       onOverflow: round.onOverflow,
       policy: round.policy,
     };
@@ -189,19 +189,19 @@ function managerDrive(history: SoakHistory): Drive {
   const summarizer = summarizerOf(history.summarizer);
   const manager = new CompactManager(
     {
-      ...(model === undefined ? {} : { model }),
+      model,
       maxContextTokens: all + BUFFER,
       policy: {
         ...last?.policy,
         hardCapBuffer: BUFFER,
         strategy: history.strategy,
         onOverflow: last?.onOverflow ?? "elide",
-        ...(last?.aim === undefined ? {} : { targetContextTokens: Math.max(1, Math.floor(all * last.aim)) }),
+        targetContextTokens: last?.aim === undefined ? undefined : Math.max(1, Math.floor(all * last.aim)),
       },
       storage: { kind: "memory" },
       redaction: { enabled: history.redacts },
     },
-    { onWarning: () => undefined, ...(summarizer === undefined ? {} : { summarizer }) },
+    { onWarning: () => undefined, summarizer },
   );
   let sent: readonly string[] = [];
   return async (host, round, number) => {

@@ -21,8 +21,14 @@ async function run(
     columns: undefined,
   });
   const code = await main(argv, {
-    ...{ stdout: screen("out"), stderr: screen("err"), env: {}, cwd: folder, home: folder },
-    ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+    stdout: screen("out"),
+    stderr: screen("err"),
+    env: {},
+    cwd: folder,
+    home: folder,
+    now: () => new Date(),
+    clock: () => performance.now(),
+    newId: () => "id",
     ...more,
   });
   return { code, ...text };
@@ -58,7 +64,9 @@ describe("a transcript from standard input", () => {
   it("keeps its bytes before what is appended", async () => {
     const record = (turn: number): string =>
       JSON.stringify({
-        ...{ type: turn % 2 === 0 ? "user" : "assistant", uuid: `u${turn}`, sessionId: "piped" },
+        type: turn % 2 === 0 ? "user" : "assistant",
+        uuid: `u${turn}`,
+        sessionId: "piped",
         parentUuid: turn === 0 ? null : `u${turn - 1}`,
         message: { ...talk[turn], id: `m${turn}` },
       });

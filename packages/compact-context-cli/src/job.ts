@@ -20,7 +20,7 @@ export interface Job {
   readonly progress: Progress;
   readonly ports: CliPorts;
   /** Asked first for the summary; the built-in one when left out. */
-  readonly summarizer?: Summarizer | undefined;
+  readonly summarizer?: Summarizer;
 }
 
 /** A transcript that was compacted, or one that was small enough already. */
@@ -60,7 +60,7 @@ export async function runJob({
       strategy,
       fallback: config.summarizer.fallback,
       clock: ports.clock,
-      ...(summarizer === undefined ? {} : { summarizer }),
+      summarizer,
       archive: {
         save: async (messages) => {
           progress.show("archiving the originals");
@@ -113,11 +113,11 @@ export function requestOf(
     onOverflow,
     models: config.models,
     archiveId,
-    ...(transcript.list === undefined ? {} : { format: transcript.list }),
-    ...(model === undefined ? {} : { model }),
-    ...(transcript.system === undefined ? {} : { system: transcript.system }),
-    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
-    ...(maxSummaryTokens === undefined ? {} : { maxSummaryTokens }),
+    format: transcript.list,
+    model,
+    system: transcript.system,
+    tools: transcript.tools,
+    maxSummaryTokens,
   };
 }
 
@@ -129,9 +129,10 @@ export function compactedSession({ result, changed }: Outcome): CompactedSession
     messages: result.messages,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
-    ...(summary === undefined || report.summaryVersion === undefined
-      ? {}
-      : { summary: { text: summary, version: report.summaryVersion } }),
+    summary:
+      summary === undefined || report.summaryVersion === undefined
+        ? undefined
+        : { text: summary, version: report.summaryVersion },
   };
 }
 
@@ -151,11 +152,12 @@ async function saveRecord(
   const { counter, model, strategy } = more.settings;
   if (report.plan === undefined || report.archive === undefined) return;
   await archive.saveSummary(more.sessionId, report.archive.step, {
-    ...(summary === undefined ? {} : { version: report.summaryVersion, text: summary }),
+    version: summary === undefined ? undefined : report.summaryVersion,
+    text: summary,
     strategy,
     summarizer: report.summarizer ?? "none",
     at: more.at,
-    ...(model === undefined ? {} : { model }),
+    model,
     tokens: report.summaryTokens,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,

@@ -34,14 +34,7 @@ async function listed(archive: Archive, id: string): Promise<ListedSession> {
   const messages = statedMessages(record) ?? (await countMessages(archive, id, newest));
   const { at, tokensBefore, tokensAfter } = storedRecord(record, messages);
   const title = await firstAsk(archive, id, first);
-  return {
-    ...{ id, steps },
-    ...(title === undefined ? {} : { title }),
-    ...(at === undefined ? {} : { at }),
-    messages,
-    ...(tokensBefore === undefined ? {} : { tokensBefore }),
-    ...(tokensAfter === undefined ? {} : { tokensAfter }),
-  };
+  return { id, steps, title, at, messages, tokensBefore, tokensAfter };
 }
 
 async function firstAsk(archive: Archive, id: string, step: number): Promise<string | undefined> {

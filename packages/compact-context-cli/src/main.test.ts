@@ -118,17 +118,21 @@ describe("the main job", () => {
     expect(err).toBe("");
     const report = JSON.parse(out) as Record<string, unknown>;
     expect(Object.keys(report).slice(0, 15)).toEqual([
-      ...["format", "model", "window", "tokens_before", "tokens_after", "messages_before", "messages_after"],
-      ...[
-        "layers",
-        "summary",
-        "strategy",
-        "summarizer",
-        "archive",
-        "pruned_count",
-        "cleared_count",
-        "elapsed_ms",
-      ],
+      "format",
+      "model",
+      "window",
+      "tokens_before",
+      "tokens_after",
+      "messages_before",
+      "messages_after",
+      "layers",
+      "summary",
+      "strategy",
+      "summarizer",
+      "archive",
+      "pruned_count",
+      "cleared_count",
+      "elapsed_ms",
     ]);
     expect(report).toMatchObject({ format: "anthropic", model: "claude-sonnet-4-5", messages_before: 83 });
     expect(report.tokens_after).toBeLessThanOrEqual(Math.floor(Number(report.tokens_before) * 0.25));
@@ -426,12 +430,10 @@ describe("sessions on this computer", () => {
     await put(
       ".gemini/tmp/abc/chats/session-2026-02-20-33333333.json",
       JSON.stringify({
-        ...{
-          sessionId: "3",
-          projectHash: "abc",
-          startTime: "2026-02-20T10:00:00Z",
-          lastUpdated: "2026-02-20T10:00:00Z",
-        },
+        sessionId: "3",
+        projectHash: "abc",
+        startTime: "2026-02-20T10:00:00Z",
+        lastUpdated: "2026-02-20T10:00:00Z",
         messages: [{ id: "1", timestamp: "2026-02-20T10:00:00Z", type: "user", content: "Colour the docs" }],
       }),
       9,
@@ -599,8 +601,13 @@ describe("archive list", () => {
     };
     expect(sessions).toEqual([
       {
-        ...{ id: "session", steps: [1], title: expect.any(String), at: NOW.toISOString(), messages: 83 },
-        ...{ tokensBefore: expect.any(Number), tokensAfter: expect.any(Number) },
+        id: "session",
+        steps: [1],
+        title: expect.any(String),
+        at: NOW.toISOString(),
+        messages: 83,
+        tokensBefore: expect.any(Number),
+        tokensAfter: expect.any(Number),
       },
     ]);
     const title = sessions[0]?.title ?? "";

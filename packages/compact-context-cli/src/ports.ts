@@ -56,7 +56,7 @@ export function processPorts(): CliPorts {
     clock: () => performance.now(),
     newId: () => randomUUID(),
     stopped,
-    ...(interactive ? { ask } : {}),
+    ask: interactive ? ask : undefined,
   };
 }
 

@@ -116,11 +116,7 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
       },
     );
   }
-  const counter = createTokenCounter({
-    models: config.models,
-    ...(transcript.list === undefined ? {} : { format: transcript.list }),
-    ...(model === undefined ? {} : { model }),
-  });
+  const counter = createTokenCounter({ models: config.models, format: transcript.list, model });
   const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
   const tokensBefore = transcript.messages.reduce(
     (total, message) => total + counter.countMessage(message),
@@ -129,8 +125,17 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
   const { strategy, onOverflow } = early;
   const target = targetOf(flags.target, { config, budget, tokensBefore });
   return {
-    ...{ config, model, window, windowFrom, budget, counter, fixedTokens, tokensBefore, target },
-    ...{ strategy, onOverflow },
+    config,
+    model,
+    window,
+    windowFrom,
+    budget,
+    counter,
+    fixedTokens,
+    tokensBefore,
+    target,
+    strategy,
+    onOverflow,
     targetIsDefault: flags.target === undefined && config.policy.targetContextTokens === undefined,
   };
 }

@@ -48,8 +48,14 @@ async function run(words: readonly string[], env: Record<string, string> = {}): 
     columns: undefined,
   });
   const code = await main(["session.json", ...words], {
-    ...{ stdout: screen("out"), stderr: screen("err"), env, cwd: folder, home: folder },
-    ...{ now: () => new Date(0), clock: () => performance.now(), newId: () => "id" },
+    stdout: screen("out"),
+    stderr: screen("err"),
+    env,
+    cwd: folder,
+    home: folder,
+    now: () => new Date(0),
+    clock: () => performance.now(),
+    newId: () => "id",
   });
   return { code, ...written };
 }

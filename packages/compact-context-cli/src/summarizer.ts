@@ -62,7 +62,7 @@ export function summarizerFor({ flags, config, env }: Outside): Summarizer | und
     verify,
     deadlineMs,
     redact: (text) => redactor.redactText(text),
-    ...(seed === undefined ? {} : { seed }),
+    seed,
   });
 }
 
@@ -101,7 +101,7 @@ function unknownSummarizer(named: string): CompactError {
 function modelAt(named: string): TextModel {
   const [url = "", ...rest] = named.split("#");
   const model = rest.join("#");
-  return withUsage("--summarizer", () => textModelFromUrl({ url, ...(model === "" ? {} : { model }) }));
+  return withUsage("--summarizer", () => textModelFromUrl({ url, model: model || undefined }));
 }
 
 function modelOf(name: string, provider: Provider, model: string, env: CliPorts["env"]): TextModel {

@@ -33,7 +33,9 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
   const say = (lines: readonly string[]): void =>
     flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
   const server = await startViewServer({
-    ...{ store, files: await readPageFiles(), port: portOf(flags.port) },
+    store,
+    files: await readPageFiles(),
+    port: portOf(flags.port),
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,
     renewed: (link) => say(["", "  A new link, for one browser more:", `  ${link}`, ""]),

@@ -18,7 +18,8 @@ beforeAll(async () => {
   const messages = conversation();
   writeFileSync(join(folder, "session.json"), JSON.stringify({ model: "gpt-4o", messages }));
   const manager = new CompactManager({
-    ...{ maxContextTokens: 4000, model: "gpt-4o" },
+    maxContextTokens: 4000,
+    model: "gpt-4o",
     storage: { kind: "fs", root: join(folder, "archive") },
     tracing: { jsonl: join(folder, "events.jsonl") },
   });
@@ -78,8 +79,14 @@ function silent(): { readonly ports: CliPorts; out(): string; err(): string } {
   });
   return {
     ports: {
-      ...{ stdout: screen("out"), stderr: screen("err"), env: {}, cwd: folder, home: folder },
-      ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+      stdout: screen("out"),
+      stderr: screen("err"),
+      env: {},
+      cwd: folder,
+      home: folder,
+      now: () => new Date(),
+      clock: () => performance.now(),
+      newId: () => "id",
     },
     out: () => written.out,
     err: () => written.err,
@@ -103,7 +110,8 @@ async function run(...words: string[]): Promise<Running> {
   const opened = await fetch(link, { redirect: "manual" });
   const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
   return {
-    ...{ out, err },
+    out,
+    err,
     get: async <T>(path: string) => {
       const answer = await fetch(new URL(path, link), { headers: { cookie } });
       return path === "/api/events" ? (answer as T) : ((await answer.json()) as T);
@@ -138,7 +146,8 @@ describe("compact view", () => {
     expect(head).toMatchObject({ id: "agent", source: "archive", window: 4000 });
     expect(head?.counts.compactions).toBeGreaterThan(0);
     const manager = new CompactManager({
-      ...{ maxContextTokens: 4000, model: "gpt-4o" },
+      maxContextTokens: 4000,
+      model: "gpt-4o",
       storage: { kind: "fs", root: join(folder, "archive") },
     });
     await manager.manualCompact("second", conversation());
@@ -255,7 +264,9 @@ describe("compact view", () => {
     const running = await run("view", "archive");
     const url = /COMPACT_TRACING_ARIADNE=(\S+)/.exec(running.out())?.[1];
     const manager = new CompactManager({
-      ...{ maxContextTokens: 4000, model: "gpt-4o", storage: { kind: "memory" } },
+      maxContextTokens: 4000,
+      model: "gpt-4o",
+      storage: { kind: "memory" },
       tracing: { ariadne: url ?? "" },
     });
     await manager.preflight("sender", conversation());
@@ -297,9 +308,14 @@ describe("compact view", () => {
     const screen = { write: () => undefined, isTerminal: false, columns: undefined };
     const empty = mkdtempSync(join(folder, "empty-"));
     const code = await main([...words], {
-      ...{ stdout: screen, env: {}, home: folder, cwd: words.length === 1 ? empty : folder },
+      stdout: screen,
+      env: {},
+      home: folder,
+      cwd: words.length === 1 ? empty : folder,
       stderr: { ...screen, write: (text) => (err += text) },
-      ...{ now: () => new Date(), clock: () => performance.now(), newId: () => "id" },
+      now: () => new Date(),
+      clock: () => performance.now(),
+      newId: () => "id",
     });
     expect(code).toBeGreaterThan(0);
     expect(err).toContain(message);

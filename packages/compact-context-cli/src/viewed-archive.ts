@@ -66,7 +66,7 @@ function sourceOf(
     archive: openArchive(config, place),
     counterFor: (found) => {
       const name = named ?? found;
-      return createTokenCounter({ models: config.models, ...(name === undefined ? {} : { model: name }) });
+      return createTokenCounter({ models: config.models, model: name });
     },
     keep: config.policy,
     state: async (id) => (await loadState(driver, id).catch(() => undefined))?.value,

@@ -30,11 +30,17 @@ export async function replayWatched(
   const played = store.open((changed) =>
     createPlayedRecord(
       {
-        ...{ id, history, system: transcript.system, tools: transcript.tools },
+        id,
+        history,
+        system: transcript.system,
+        tools: transcript.tools,
         title: titleOf(transcript),
         format: transcript.format,
-        ...{ model: settings.model, window: settings.window, budget: settings.budget },
-        ...{ policy: config.policy, counter: settings.counter },
+        model: settings.model,
+        window: settings.window,
+        budget: settings.budget,
+        policy: config.policy,
+        counter: settings.counter,
         redactText: (text) => redactor.redactText(text),
         search: searchOf(createArchive(unhurried(storage), { redact: redactor }), history, id),
       },
@@ -42,7 +48,8 @@ export async function replayWatched(
     ),
   );
   const watcher: ReplayWatcher = {
-    ...{ history, storage },
+    history,
+    storage,
     exporter: createCallbackExporter((event) => played.hearEvent(event)),
     async hear(raw, result, elapsedMs) {
       played.hear(raw, result, elapsedMs);
@@ -88,7 +95,7 @@ function costOf({ policies }: Economy, { model }: Settings): CostView | undefine
   if (own?.dollars === undefined) return undefined;
   return {
     compact: own.dollars,
-    ...(none?.dollars === undefined || none.overWindow > 0 ? {} : { none: none.dollars }),
+    none: none?.dollars === undefined || none.overWindow > 0 ? undefined : none.dollars,
     model: model ?? "unknown",
   };
 }

@@ -188,3 +188,11 @@ export function abortError(cause: unknown): CompactError {
     cause,
   });
 }
+
+/** The fields that have a value: for objects in which a field that is there counts, whatever it holds. */
+export function defined<const T extends object>(fields: T): T {
+  const kept: Partial<T> = {};
+  for (const key of Object.keys(fields) as (keyof T)[])
+    if (fields[key] !== undefined) kept[key] = fields[key];
+  return kept as T;
+}

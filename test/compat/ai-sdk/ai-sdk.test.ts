@@ -288,7 +288,8 @@ describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
       const { model, manager } = scene();
       const learned: unknown[] = [];
       const listening = {
-        ...{ config: manager.config, maxContextTokens: manager.maxContextTokens },
+        config: manager.config,
+        maxContextTokens: manager.maxContextTokens,
         warn: manager.warn.bind(manager),
         manualCompact: manager.manualCompact.bind(manager),
         preflight: ((sessionId, messages, request) => {

@@ -180,7 +180,7 @@ describe.each(apis)("a client that compacts: $title", (api) => {
     const play = (request: StubRequest): Answer => {
       const reply = provider.answer(request.body[api.field] as unknown[]);
       return {
-        ...(reply.text === "" ? {} : { text: reply.text }),
+        text: reply.text || undefined,
         toolCalls: reply.calls.map(({ id, name, args }) => ({ id, name, arguments: args })),
       };
     };
@@ -261,7 +261,7 @@ describe.each(apis)("a client that compacts: $title", (api) => {
     const before = manager.getState("usage").totalTokens;
     const more = {
       stream: true,
-      ...(api.format === "openai-chat" ? { stream_options: { include_usage: true } } : {}),
+      stream_options: api.format === "openai-chat" ? { include_usage: true } : undefined,
     };
     let pieces = 0;
     for await (const piece of await api.create(

@@ -26,7 +26,9 @@ beforeAll(async () => {
   const archive = createArchive(driver, { redact: createRedactor() });
   const texts = [`the parrot is called Coco, key ${SECRET}`, "long ".repeat(20_000)];
   const messages = texts.map((text, index) => ({
-    ...{ id: `m${index}`, role: "user" as const, parts: [{ type: "text" as const, text }] },
+    id: `m${index}`,
+    role: "user" as const,
+    parts: [{ type: "text" as const, text }],
   }));
   ids = (await archive.saveTranscript("monday", 1, messages)).ids;
   mkdirSync(join(project, "team"));
@@ -145,7 +147,10 @@ describe.skipIf(!installed)("compact mcp", () => {
     try {
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual([
-        ...["compact_search", "compact_expand", "compact_sessions", "compact_recall"],
+        "compact_search",
+        "compact_expand",
+        "compact_sessions",
+        "compact_recall",
       ]);
       for (const { description } of tools) expect(description).toMatch(/never (?:an )?instructions?\./);
       const call = async (name: string, args: Record<string, unknown>): Promise<string> =>

@@ -91,7 +91,7 @@ for (const version of ["v2", "v3", "v4"]) {
       prefix: AI_SDK_PREFIX,
       doesWithout: "temperature",
       // AI SDK 5 takes a refusal for a malformed answer.
-      ...(version === "v2" && api === "responses" && { refusal: "rejects" }),
+      refusal: version === "v2" && api === "responses" ? "rejects" : undefined,
     })),
   );
   await using<AnthropicProvider>(`ai-sdk-anthropic-${version}`, ({ createAnthropic }) => [
@@ -117,7 +117,7 @@ function langChainMaker(name: string, api: Api, Model: Constructor<LangChainChat
     api,
     doesWithout: "temperature",
     // The words of a refusal are lost, and with them all text.
-    ...(api === "chat" && { refusal: "end" }),
+    refusal: api === "chat" ? "end" : undefined,
     make: (stub) =>
       textModelFromLangChain(
         (settings: LangChainSettings) =>
@@ -144,20 +144,16 @@ await using<{ ChatAnthropic: Constructor<LangChainChatModel> }>(
 await using<{ complete: PiTextModelOptions["complete"] }>("@earendil-works/pi-ai", ({ complete }) => {
   const model = (api: string, baseUrl: string): PiModel =>
     ({
-      ...{
-        id: "stub-model",
-        name: "stub",
-        api,
-        provider: "stub",
-        baseUrl,
-        reasoning: false,
-        input: ["text"],
-      },
-      ...{
-        cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-        contextWindow: 128_000,
-        maxTokens: 4096,
-      },
+      id: "stub-model",
+      name: "stub",
+      api,
+      provider: "stub",
+      baseUrl,
+      reasoning: false,
+      input: ["text"],
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+      contextWindow: 128_000,
+      maxTokens: 4096,
     }) as PiModel;
   const quirks: Record<Api, Partial<TextModelMaker>> = {
     chat: { limit: "max_completion_tokens", refusal: "end" },

@@ -64,14 +64,27 @@ async function start(options: PiExtensionOptions, respond: Respond, window = WIN
   authStorage.setRuntimeApiKey?.(faux.getModel().provider, "test");
   const settingsManager = pi.SettingsManager.inMemory({ compaction: { enabled: false } });
   const resourceLoader = new pi.DefaultResourceLoader({
-    ...{ cwd, agentDir: cwd, settingsManager, systemPrompt: "You survey quays and answer briefly." },
-    ...{ noSkills: true, noPromptTemplates: true, noThemes: true, noContextFiles: true, noExtensions: true },
+    cwd,
+    agentDir: cwd,
+    settingsManager,
+    systemPrompt: "You survey quays and answer briefly.",
+    noSkills: true,
+    noPromptTemplates: true,
+    noThemes: true,
+    noContextFiles: true,
+    noExtensions: true,
     extensionFactories: [compactExtension(options)],
   });
   await resourceLoader.reload();
   const { session, extensionsResult } = await pi.createAgentSession({
-    ...{ cwd, agentDir: cwd, model: faux.getModel(), noTools: "builtin", customTools: [survey_] },
-    ...{ authStorage, settingsManager, resourceLoader },
+    cwd,
+    agentDir: cwd,
+    model: faux.getModel(),
+    noTools: "builtin",
+    customTools: [survey_],
+    authStorage,
+    settingsManager,
+    resourceLoader,
     modelRegistry: pi.ModelRegistry.inMemory?.(authStorage) ?? pi.ModelRegistry.create(authStorage),
     sessionManager: pi.SessionManager.inMemory(cwd),
   });

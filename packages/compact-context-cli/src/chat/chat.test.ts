@@ -54,14 +54,22 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   const screen = createChatScreen({ isTerminal: true, terminal: () => terminal, write });
   const interrupts = createInterrupts(() => input.close());
   const input = createChatInput({
-    ...{ stdin, stdout, isTerminal: true, history: [], words: [], onTyped: () => undefined },
+    stdin,
+    stdout,
+    isTerminal: true,
+    history: [],
+    words: [],
+    onTyped: () => undefined,
     onInterrupt: interrupts.hit,
   });
   const workplace = await createWorkplace(folder);
   const models = createModels(invocation);
   const folders = chatFolders(invocation);
   const { agent, skills } = await openChat({
-    ...{ invocation, folders, workplace, model: model ?? (await models.first()) },
+    invocation,
+    folders,
+    workplace,
+    model: model ?? (await models.first()),
     permissions: createPermissions({ input, screen, workplace }),
     onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, folder)),
   });

@@ -17,7 +17,9 @@ export interface Models {
 export function createModels({ flags, ports }: Invocation): Models {
   const url = flags["base-url"];
   const outside = { env: ports.env, load: (name: string) => importPackage(name, ports.cwd) };
-  const settings = flags.window === undefined ? {} : { window: parseTokens(flags.window, "--window") };
+  const settings = {
+    window: flags.window === undefined ? undefined : parseTokens(flags.window, "--window"),
+  };
   const atServer = async (address: string, name: string | undefined): Promise<AgentModel> =>
     agentModelFromAiSdk(await loadServerModel(address, name, outside), settings);
   const named = async (name: string): Promise<AgentModel> => {

@@ -21,7 +21,12 @@ function open(isTerminal: boolean, history: string[] = []): void {
     shown += piece;
   });
   input = createChatInput({
-    ...{ stdin, stdout, isTerminal, history, words: ["/help", "/context"], onTyped: () => undefined },
+    stdin,
+    stdout,
+    isTerminal,
+    history,
+    words: ["/help", "/context"],
+    onTyped: () => undefined,
     onInterrupt: (typed) => interrupted.push(typed),
   });
 }

@@ -40,8 +40,13 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   const { isTerminal } = options;
   const echo = createEcho(options);
   const lines = createInterface({
-    ...{ input: options.stdin, output: echo.stream, terminal: isTerminal, historySize: HISTORY },
-    ...{ history: [...options.history], removeHistoryDuplicates: true, prompt: "" },
+    input: options.stdin,
+    output: echo.stream,
+    terminal: isTerminal,
+    historySize: HISTORY,
+    history: [...options.history],
+    removeHistoryDuplicates: true,
+    prompt: "",
     completer: (line: string) => [options.words.filter((word) => word.startsWith(line)), line],
   });
   const state = createState(lines, echo, options);

@@ -1,5 +1,5 @@
 import type { AiSdkStreamingModel } from "compact-context/internal/adapters/ai-sdk/agent-model";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, defined } from "compact-context/internal/errors";
 import { objectOf } from "compact-context/internal/providers/json";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/safe.ts";
@@ -78,12 +78,7 @@ export async function loadServerModel(
   if (typeof createOpenAICompatible !== "function")
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");
   const apiKey = env[KEY];
-  const settings = {
-    name: new URL(url).host,
-    baseURL: url,
-    includeUsage: true,
-    ...(apiKey === undefined ? {} : { apiKey }),
-  };
+  const settings = defined({ name: new URL(url).host, baseURL: url, includeUsage: true, apiKey });
   return createOpenAICompatible(settings)(id) as AiSdkStreamingModel;
 }
 

@@ -85,7 +85,13 @@ async function agentOf(
   const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });
   const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning });
   return createAgent({
-    ...{ model, permissions, onDiagnostic, channelDir, skills, subAgents, memory },
+    model,
+    permissions,
+    onDiagnostic,
+    channelDir,
+    skills,
+    subAgents,
+    memory,
     system: await systemPrompt(ports.cwd, workspaceDir),
     tools: [readTool(workplace), writeTool(workplace), editTool(workplace), runTool(workplace, env)],
     config: settings,

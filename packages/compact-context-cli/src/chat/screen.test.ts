@@ -68,8 +68,13 @@ describe("the screen", () => {
     one.tell("tool", "read  a.ts");
     one.tell("failed", "x\n".repeat(30), 3);
     expect(shown().split("\n")).toEqual([
-      ...["  Hello there", "", "  tool     read  a.ts", "  failed   x", "           x"],
-      ...["           (29 lines more)", ""],
+      "  Hello there",
+      "",
+      "  tool     read  a.ts",
+      "  failed   x",
+      "           x",
+      "           (29 lines more)",
+      "",
     ]);
   });
 

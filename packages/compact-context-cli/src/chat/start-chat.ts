@@ -30,7 +30,11 @@ export async function startChat(invocation: Invocation): Promise<number> {
   let close: (() => Promise<void>) | undefined;
   try {
     const opened = await openChat({
-      ...{ invocation, folders, workplace, model, permissions },
+      invocation,
+      folders,
+      workplace,
+      model,
+      permissions,
       onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, ports.cwd), 4),
     });
     const { agent, skills } = opened;
@@ -39,7 +43,14 @@ export async function startChat(invocation: Invocation): Promise<number> {
     screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
     const modelNamed = models.named;
     await runChat({
-      ...{ agent, screen, input, interrupts, skills, modelNamed, folder: ports.cwd, clock: ports.clock },
+      agent,
+      screen,
+      input,
+      interrupts,
+      skills,
+      modelNamed,
+      folder: ports.cwd,
+      clock: ports.clock,
     });
     screen.working("storing what was said");
     const closing = close();

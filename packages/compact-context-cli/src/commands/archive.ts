@@ -194,7 +194,7 @@ async function search(
     });
   }
   if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
-  const options = { limit: MOST_HITS, ...(sessionId === undefined ? {} : { sessionId }) };
+  const options = { limit: MOST_HITS, sessionId };
   const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {
     terminal.printJson({ hits, problems });

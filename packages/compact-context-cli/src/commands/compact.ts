@@ -21,9 +21,17 @@ import { chooseSession } from "./sessions.ts";
 
 /** What decides a result: a command that is offered to be run again must say it again. */
 const DECIDING = [
-  ...(["model", "window", "target", "format", "strategy", "on-overflow", "summarizer"] as const),
-  ...(["deadline", "config", "archive"] as const),
-];
+  "model",
+  "window",
+  "target",
+  "format",
+  "strategy",
+  "on-overflow",
+  "summarizer",
+  "deadline",
+  "config",
+  "archive",
+] as const;
 
 export const compactCommand: Command = {
   usage: "<transcript>",

@@ -38,8 +38,10 @@ async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const warn = (text: string): void => terminal.warn(text);
   const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
-  const options = flags.session === undefined ? {} : { sessionId: flags.session };
-  return [...archiveTools(archive, options), ...(await memoryTools(invocation, config.redaction, warn))];
+  return [
+    ...archiveTools(archive, { sessionId: flags.session }),
+    ...(await memoryTools(invocation, config.redaction, warn)),
+  ];
 }
 
 async function memoryTools(

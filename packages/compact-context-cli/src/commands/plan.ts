@@ -49,7 +49,12 @@ function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<
     summary_tokens_at_most: plan?.summaryTokens ?? 0,
     messages: (plan?.entries ?? []).map(
       ({ index, id, role, layer, action, tokens, tokensAfter, reason }) => ({
-        ...{ index, id, role, layer: layer === "toolPairs" ? "tool_pairs" : layer, action, tokens },
+        index,
+        id,
+        role,
+        layer: layer === "toolPairs" ? "tool_pairs" : layer,
+        action,
+        tokens,
         tokens_after: tokensAfter,
         reason,
       }),

@@ -31,7 +31,9 @@ export function readConfig({ file, cwd, env, warn }: ConfigRequest): CliConfig {
   const text = path === undefined ? undefined : readConfigFile(resolve(cwd, path));
   const { config, warnings } = loadConfig({
     env,
-    ...(path === undefined || text === undefined ? {} : { path, text, found: found !== undefined }),
+    path: text === undefined ? undefined : path,
+    text,
+    found: text !== undefined && found !== undefined,
   });
   for (const warning of warnings) warn(warning);
   const inFile =

@@ -22,10 +22,7 @@ export async function readSource(
     },
   });
   try {
-    const transcript = await readTranscript(chunks, {
-      name: source.name,
-      ...(known === undefined ? {} : { format: known }),
-    });
+    const transcript = await readTranscript(chunks, { name: source.name, format: known });
     if (transcript.messages.length > 0) return garbled ? withGarbled(transcript) : transcript;
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(source, error);
@@ -58,7 +55,7 @@ function transcriptFormat(name: string): TranscriptFormat {
 /** On the command line a format is named by a flag. */
 function unknownFormat(error: CompactError): CompactError {
   return new CompactError(error.code, error.message, {
-    ...(error.place === undefined ? {} : { place: error.place }),
+    place: error.place,
     hint: `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`,
     cause: error,
   });

@@ -30,7 +30,7 @@ export async function openText(
   return {
     name,
     bytes: facts.isFile() ? facts.size : 0,
-    ...(facts.isFile() ? { path } : {}),
+    path: facts.isFile() ? path : undefined,
     chunks: () => textOf(createReadStream(path, { highWaterMark: CHUNK_BYTES }), name),
   };
 }

@@ -68,8 +68,10 @@ describe("a cache of breakpoints", () => {
     const small = { segments: [said("a", 1023)], breakpoints: [0], time: 0 };
     const unmarked = { segments: [said("b", 5000)], breakpoints: [], time: 0 };
     expect(simulateCache([small, small, unmarked, unmarked], breakpoints)).toEqual([
-      ...[use(0, 0, 1023), use(0, 0, 1023)],
-      ...[use(0, 0, 5000), use(0, 0, 5000)],
+      use(0, 0, 1023),
+      use(0, 0, 1023),
+      use(0, 0, 5000),
+      use(0, 0, 5000),
     ]);
   });
 });

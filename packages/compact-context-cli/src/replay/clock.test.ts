@@ -6,7 +6,7 @@ const at = (role: Role, timestamp?: string): Message => ({
   id: "m",
   role,
   parts: role === "tool" ? [{ type: "toolResult", id: "c", content: "x" }] : [{ type: "text", text: "x" }],
-  ...(timestamp === undefined ? {} : { meta: { timestamp } }),
+  meta: timestamp === undefined ? undefined : { timestamp },
 });
 const minute = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString();
 
@@ -20,8 +20,14 @@ it("takes 15 s a call and 2 min more before a user speaks, where the session has
 
 it("takes the session's own times: the newest message before the call, never backwards", () => {
   const history = [
-    ...[at("user", minute(0)), at("assistant", minute(1)), at("tool", minute(3)), at("assistant", minute(4))],
-    ...[at("user", minute(2)), at("assistant"), at("user", minute(30)), at("assistant")],
+    at("user", minute(0)),
+    at("assistant", minute(1)),
+    at("tool", minute(3)),
+    at("assistant", minute(4)),
+    at("user", minute(2)),
+    at("assistant"),
+    at("user", minute(30)),
+    at("assistant"),
   ];
   expect(callTimes(history, [1, 3, 5, 7]).map(({ time }) => time)).toEqual([0, 180, 240, 1800]);
 });

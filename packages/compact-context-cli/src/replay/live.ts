@@ -53,17 +53,16 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
     // Neutral messages do not say it, and a model that is not known is counted by it.
-    ...(transcript.list === undefined ? {} : { format: transcript.list }),
-    ...(transcript.system === undefined ? {} : { system: transcript.system }),
-    ...(transcript.tools === undefined ? {} : { tools: transcript.tools }),
+    format: transcript.list,
+    system: transcript.system,
+    tools: transcript.tools,
   };
   for (const [number, { end }] of session.calls.entries()) {
     const raw = session.messages.slice(0, end);
     const before = ports.clock();
     let result = await manager.preflight<Message>(REPLAYED, raw, request);
     if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
-      const aim = target === undefined ? {} : { targetTokens: target };
-      result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, ...aim });
+      result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, targetTokens: target });
     }
     const elapsedMs = ports.clock() - before;
     hear(raw, result, { call: number + 1, elapsedMs });
@@ -112,7 +111,7 @@ function managerConfig({
 }: Settings): ConstructorParameters<typeof CompactManager>[0] {
   return {
     ...config,
-    ...(model === undefined ? {} : { model }),
+    model: model ?? config.model,
     maxContextTokens: window,
     policy: { ...config.policy, onOverflow, strategy },
     storage: { ...config.storage, kind: "memory" },

@@ -53,8 +53,15 @@ function conversation(turns: number, pause: number): Message[] {
 
 function transcriptOf(messages: readonly Message[]): Transcript {
   return {
-    ...{ format: "anthropic", list: "anthropic", system: "You are a coding agent. ".repeat(60), messages },
-    ...{ segments: [{ messages, carried: 0 }], compactions: [], problems: [], usage: [], leftOut: {} },
+    format: "anthropic",
+    list: "anthropic",
+    system: "You are a coding agent. ".repeat(60),
+    messages,
+    segments: [{ messages, carried: 0 }],
+    compactions: [],
+    problems: [],
+    usage: [],
+    leftOut: {},
     write: () => ({ mode: "replace", chunks: [] }),
   } as Transcript;
 }

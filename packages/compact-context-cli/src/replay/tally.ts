@@ -44,8 +44,15 @@ export interface Tally {
 export function createTally({ counter, fixedTokens, budget }: Settings): Tally {
   const rounds: Round[] = [];
   const sums = {
-    ...{ mostSent: 0, mostRaw: 0, overBudget: 0, rawOverBudget: 0 },
-    ...{ promptTokens: 0, cachedTokens: 0, rawPromptTokens: 0, compactionMs: 0, preflightMs: 0 },
+    mostSent: 0,
+    mostRaw: 0,
+    overBudget: 0,
+    rawOverBudget: 0,
+    promptTokens: 0,
+    cachedTokens: 0,
+    rawPromptTokens: 0,
+    compactionMs: 0,
+    preflightMs: 0,
   };
   let previous: readonly Message[] = [];
   const size = (messages: readonly Message[]): number =>

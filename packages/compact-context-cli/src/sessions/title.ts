@@ -6,8 +6,8 @@ const HEAD_BYTES = 512 * 1024;
 
 /** What a record of a session file says about the title: a name of its own, or words of the user. */
 export interface TitleHint {
-  readonly name?: string | undefined;
-  readonly words?: string | undefined;
+  readonly name?: string;
+  readonly words?: string;
 }
 
 /** A title from the first lines of a file of records: a name where one is given, else the user's first words. */

@@ -40,7 +40,7 @@ function readAider(text: string, log: ReadLog): Session {
     segments,
     usage: [],
     leftOut: log.leftOut(),
-    ...(title === undefined ? {} : { title: title.replace(/^\s*#\s*/, "") }),
+    title: title?.replace(/^\s*#\s*/, ""),
     write: (compacted) => ({ mode: "replace", chunks: writeBlocks(live, compacted.messages, title) }),
   };
 }

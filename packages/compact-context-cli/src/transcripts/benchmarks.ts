@@ -1,6 +1,6 @@
 import { type EntryList, type ReadList, readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
 interface ChatContainer {
@@ -24,7 +24,7 @@ function chatSession(
     segments: read.segments,
     usage: read.usage,
     leftOut: log.leftOut(),
-    ...optional("sessionId", stringOf(value.id) ?? stringOf(value.session_id)),
+    sessionId: stringOf(value.id) ?? stringOf(value.session_id),
     write: (compacted) => ({
       mode: "replace",
       chunks: documentChunks(replace(read.encode(compacted.messages)), layout),
@@ -72,7 +72,7 @@ export const tau2Bench: DocumentFormat = {
       return run === container ? changed : { ...container, simulations: [changed, ...simulations.slice(1)] };
     });
     const policy = run.policy ?? recordOf(recordOf(container.info).environment_info).policy;
-    return { ...session, ...optional("system", stringOf(policy)) };
+    return { ...session, system: stringOf(policy) ?? session.system };
   },
 };
 
@@ -156,7 +156,7 @@ export const inspectAi: DocumentFormat = {
       ...container,
       samples: [{ ...sample, messages }, ...samples.slice(1)],
     }));
-    return { ...session, ...optional("model", stringOf(recordOf(container.eval).model)) };
+    return { ...session, model: stringOf(recordOf(container.eval).model) ?? session.model };
   },
 };
 
@@ -199,9 +199,7 @@ function isForeign(block: unknown): boolean {
 
 function inspectBlock(block: unknown): unknown {
   const { type, image, detail } = recordOf(block);
-  return type === "image"
-    ? { type: "image_url", image_url: { url: image, ...optional("detail", detail) } }
-    : block;
+  return type === "image" ? { type: "image_url", image_url: defined({ url: image, detail }) } : block;
 }
 
 /** OpenHands SDK's log of one model call: the request's messages and the response. */
@@ -224,8 +222,8 @@ export const openHands: DocumentFormat = {
     });
     return {
       ...session,
-      ...optional("model", stringOf(response.model)),
-      ...optional("tools", Array.isArray(container.tools) ? container.tools : undefined),
+      model: stringOf(response.model) ?? session.model,
+      tools: Array.isArray(container.tools) ? container.tools : session.tools,
     };
   },
 };

@@ -1,6 +1,6 @@
 import type { Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
-import { isRecord, type JsonRecord, listOf, numberOf, optional, stringOf } from "./json.ts";
+import { isRecord, type JsonRecord, listOf, numberOf, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type { EarlierCompaction, ReadLog, Segment, UsageRecord } from "./transcript.ts";
 
@@ -226,7 +226,7 @@ function decodeStretches(
 }
 
 function compactionOf(boundary: ClaudeRecord): Omit<EarlierCompaction, "at"> {
-  return { kind: "summary", ...optional("tokensBefore", numberOf(boundary.message?.preTokens)) };
+  return { kind: "summary", tokensBefore: numberOf(boundary.message?.preTokens) };
 }
 
 /** The summary and the run of messages at the beginning that an earlier stretch already holds: copies. */

@@ -1,7 +1,7 @@
 import { codecFor } from "compact-context/internal/codecs/formats";
 import type { Message } from "compact-context/internal/core/message";
 import type { ClaudeEnvelope } from "./claude-code-chain.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf } from "./json.ts";
+import { isRecord, type JsonRecord, listOf, recordOf } from "./json.ts";
 import { splitAtSummary } from "./session.ts";
 import type { CompactedSession, WritePorts } from "./transcript.ts";
 
@@ -43,7 +43,7 @@ export function* writeClaudeCode(
   };
 
   yield line({
-    ...optional("logicalParentUuid", lastUuid),
+    logicalParentUuid: lastUuid,
     type: "system",
     subtype: "compact_boundary",
     content: "Conversation compacted",

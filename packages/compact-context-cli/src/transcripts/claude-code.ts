@@ -1,6 +1,6 @@
 import { type ClaudeEnvelope, type ClaudeRecord, claudeSegments } from "./claude-code-chain.ts";
 import { writeClaudeCode } from "./claude-code-write.ts";
-import { isRecord, type JsonRecord, optional, recordOf, stringOf } from "./json.ts";
+import { isRecord, type JsonRecord, recordOf, stringOf } from "./json.ts";
 import type {
   CompactedSession,
   ReadLog,
@@ -60,7 +60,7 @@ function openClaudeCode(log: ReadLog): RecordReader {
       parent: parent ?? null,
       sidechain,
       previous: last,
-      ...optional("logicalParent", stringOf(record.logicalParentUuid)),
+      logicalParent: stringOf(record.logicalParentUuid),
       ...(typeof kept === "string" ? { kind: "link" as const } : kept),
     });
     if (!sidechain) last = uuid;
@@ -95,10 +95,10 @@ function finish({ records, envelope, title, log }: Finished, endsWithNewline: bo
     segments,
     usage,
     leftOut: log.leftOut(),
-    ...optional("model", model),
-    ...optional("sessionId", stringOf(envelope.sessionId)),
-    ...optional("title", title),
-    ...optional("cwd", stringOf(envelope.cwd)),
+    model,
+    sessionId: stringOf(envelope.sessionId),
+    title,
+    cwd: stringOf(envelope.cwd),
     write: (compacted: CompactedSession, ports: WritePorts) => ({
       mode: "append",
       chunks: writeClaudeCode({ envelope, lastUuid, endsWithNewline }, compacted, ports),
@@ -134,7 +134,7 @@ function isSidechain(record: JsonRecord): boolean {
 }
 
 function stamp(record: JsonRecord): { timestamp?: string } {
-  return optional("timestamp", stringOf(record.timestamp));
+  return { timestamp: stringOf(record.timestamp) };
 }
 
 function envelopeOf(record: JsonRecord): ClaudeEnvelope {

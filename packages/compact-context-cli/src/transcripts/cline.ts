@@ -1,6 +1,6 @@
 import { readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
-import { isRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { isRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
 /** Cline's session file: Anthropic messages with attached files as blocks of their own. */
@@ -33,12 +33,9 @@ export const cline: DocumentFormat = {
       segments: read.segments,
       usage: read.usage,
       leftOut: log.leftOut(),
-      ...optional("system", stringOf(container.system_prompt)),
-      ...optional("sessionId", stringOf(container.sessionId)),
-      ...optional(
-        "model",
-        models.findLast((model) => model !== undefined),
-      ),
+      system: stringOf(container.system_prompt),
+      sessionId: stringOf(container.sessionId),
+      model: models.findLast((model) => model !== undefined),
       write: (compacted) => ({
         mode: "replace",
         chunks: documentChunks({ ...container, messages: read.encode(compacted.messages) }, layout),

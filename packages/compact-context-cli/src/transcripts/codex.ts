@@ -1,7 +1,7 @@
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { isCompactionType, type Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
-import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,
@@ -72,7 +72,7 @@ function openCodex(log: ReadLog): RecordReader {
           Object.assign(facts, sessionFacts(payload));
           break;
         case "turn_context":
-          Object.assign(facts, optional("model", stringOf(payload.model)));
+          Object.assign(facts, defined({ model: stringOf(payload.model) }));
           log.leaveOut("turn_context");
           break;
         default:
@@ -86,11 +86,11 @@ function openCodex(log: ReadLog): RecordReader {
 }
 
 function sessionFacts(payload: JsonRecord): Facts {
-  return {
-    ...optional("system", stringOf(recordOf(payload.base_instructions).text)),
-    ...optional("sessionId", stringOf(payload.id)),
-    ...optional("cwd", stringOf(payload.cwd)),
-  };
+  return defined({
+    system: stringOf(recordOf(payload.base_instructions).text),
+    sessionId: stringOf(payload.id),
+    cwd: stringOf(payload.cwd),
+  });
 }
 
 /** Codex reports the tokens of a call after its items, in an event. */
@@ -213,7 +213,7 @@ function isAnswer(native: JsonRecord | undefined): boolean {
 
 function tokensBefore(stretch: Stretch): { tokensBefore?: number } {
   const last = usageRecord("codex", stretch.usage.at(-1)?.usage, { segment: 0, index: 0 });
-  return optional("tokensBefore", last?.promptTokens);
+  return { tokensBefore: last?.promptTokens };
 }
 
 function finishMessage(message: Message | undefined, item: Item): Message | undefined {

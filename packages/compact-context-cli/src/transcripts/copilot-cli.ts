@@ -8,7 +8,7 @@ import {
   toolResults,
 } from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, textParts } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type {
   CompactedSession,
@@ -63,9 +63,9 @@ function finish(events: readonly JsonRecord[], frame: readonly JsonRecord[], log
     segments,
     usage: usageOf(segments[0]?.messages ?? []),
     leftOut: log.leftOut(),
-    ...optional("sessionId", stringOf(start.sessionId)),
-    ...optional("model", stringOf(start.selectedModel)),
-    ...optional("cwd", stringOf(recordOf(start.context).cwd)),
+    sessionId: stringOf(start.sessionId),
+    model: stringOf(start.selectedModel),
+    cwd: stringOf(recordOf(start.context).cwd),
     write: (compacted, ports) => ({ mode: "replace", chunks: writeEvents(frame, compacted, ports) }),
   };
 }
@@ -99,7 +99,14 @@ function answerParts(data: JsonRecord): Part[] {
   const reasoning: Part[] =
     thought === "" && opaque === 0
       ? []
-      : [{ type: "reasoning", text: thought, ...(opaque > 0 ? { opaqueLength: opaque, signed: true } : {}) }];
+      : [
+          defined({
+            type: "reasoning",
+            text: thought,
+            opaqueLength: opaque > 0 ? opaque : undefined,
+            signed: opaque > 0 || undefined,
+          }),
+        ];
   const calls = listOf(data.toolRequests)
     .map(recordOf)
     .map(
@@ -117,12 +124,12 @@ function resultOf(data: JsonRecord): Part {
   const error = data.error;
   const content = recordOf(data.result).content ?? recordOf(error).message ?? error;
   const id = stringOf(data.toolCallId) ?? "";
-  return {
+  return defined({
     type: "toolResult",
     id,
     content: textOf(content),
-    ...(data.success === false ? { isError: true } : {}),
-  };
+    isError: data.success === false || undefined,
+  });
 }
 
 function usageOf(messages: readonly Message[]): UsageRecord[] {

@@ -15,8 +15,8 @@ export interface Reading {
   readonly parts: readonly Part[];
   /** The entry of the file; several messages may come from one. */
   readonly native: unknown;
-  readonly id?: string | undefined;
-  readonly meta?: { readonly [Key in keyof MessageMeta]: MessageMeta[Key] | undefined };
+  readonly id?: string;
+  readonly meta?: MessageMeta;
 }
 
 /** Messages with unique ids: the entry's own, or a fingerprint of the content. */

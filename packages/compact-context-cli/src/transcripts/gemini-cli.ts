@@ -8,7 +8,7 @@ import {
 } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session, UsageRecord, WritePorts } from "./transcript.ts";
 
@@ -31,12 +31,9 @@ function readGeminiCli(container: JsonRecord, text: string, log: ReadLog): Sessi
     segments,
     usage: usageOf(live),
     leftOut: log.leftOut(),
-    ...optional(
-      "model",
-      entries.map((entry) => stringOf(entry.model)).findLast((model) => model !== undefined),
-    ),
-    ...optional("sessionId", stringOf(container.sessionId)),
-    ...optional("title", stringOf(container.summary)),
+    model: entries.map((entry) => stringOf(entry.model)).findLast((model) => model !== undefined),
+    sessionId: stringOf(container.sessionId),
+    title: stringOf(container.summary),
     write: (compacted, ports) => ({
       mode: "replace",
       chunks: documentChunks(
@@ -118,13 +115,13 @@ function resultParts({ call, id }: IdentifiedCall): Part[] {
   if (result === undefined || result === null) return [];
   const failed = call.status === "error";
   return [
-    {
+    defined({
       type: "toolResult",
       id,
       content: outputOf(result),
-      ...optional("name", stringOf(call.name)),
-      ...(failed ? { isError: true } : {}),
-    },
+      name: stringOf(call.name),
+      isError: failed || undefined,
+    }),
   ];
 }
 
@@ -161,8 +158,8 @@ function rewriteEntry(original: JsonRecord, group: readonly Message[]): JsonReco
   return {
     ...rest,
     content: own.map(messageText).join("\n"),
-    ...(thinks ? { thoughts } : {}),
-    ...(old === undefined ? {} : { toolCalls: kept }),
+    thoughts: thinks ? thoughts : undefined,
+    toolCalls: old === undefined ? undefined : kept,
   };
 }
 

@@ -1,9 +1,9 @@
 import { objectOf } from "compact-context/internal/codecs/native";
 import { jsonText } from "compact-context/internal/core/message";
-import { isObject } from "compact-context/internal/errors";
+import { defined, isObject } from "compact-context/internal/errors";
 
 // What a file holds and what a provider sends is looked at the same way.
-export { isObject as isRecord, jsonText as textOf, objectOf as recordOf };
+export { defined, isObject as isRecord, jsonText as textOf, objectOf as recordOf };
 
 /** A JSON object, keys unknown. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
@@ -28,14 +28,6 @@ export function numberOf(value: unknown): number | undefined {
 export function isoTime(value: unknown): string | undefined {
   const date = new Date(numberOf(value) ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
-}
-
-/** `{[key]: value}` when there is a value, `{}` when not: optional properties stay absent. */
-export function optional<Key extends string, Value>(
-  key: Key,
-  value: Value | undefined,
-): Partial<Record<Key, Value>> {
-  return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, Value>>);
 }
 
 /** True when the value nests deeper than `MAX_DEPTH`. */

@@ -7,7 +7,7 @@ import {
 } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, numberOf, optional, recordOf, stringOf } from "./json.ts";
+import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf } from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session, UsageRecord } from "./transcript.ts";
 
@@ -32,8 +32,8 @@ function readMoatless(container: JsonRecord, text: string, log: ReadLog): Sessio
     segments,
     usage: usageOf(live),
     leftOut: log.leftOut(),
-    ...optional("system", stringOf(agent.system_prompt)),
-    ...optional("model", stringOf(recordOf(agent.completion).model)),
+    system: stringOf(agent.system_prompt),
+    model: stringOf(recordOf(agent.completion).model),
     write: (compacted) => ({
       mode: "replace",
       chunks: documentChunks(
@@ -71,7 +71,7 @@ function readNode(node: JsonRecord): Reading[] {
   const content = stringOf(observation.message);
   if (content !== undefined && content !== "") {
     const failed = observation.expect_correction === true;
-    const part: Part = { type: "toolResult", id, content, ...(failed ? { isError: true } : {}) };
+    const part: Part = defined({ type: "toolResult", id, content, isError: failed || undefined });
     readings.push({ role: "tool", parts: [part], native: node, id: `${id}:observation` });
   }
   return readings;
@@ -109,11 +109,9 @@ function writeNode(group: readonly Message[], original: JsonRecord | undefined):
   const result = group.flatMap(toolResults)[0];
   return {
     ...node,
-    ...(user === undefined ? {} : { message: messageText(user) }),
-    ...(assistant === undefined ? {} : { action: withThought(recordOf(action), messageText(assistant)) }),
-    ...(result === undefined
-      ? {}
-      : { observation: { ...recordOf(observation), message: resultText(result) } }),
+    message: user === undefined ? undefined : messageText(user),
+    action: assistant === undefined ? undefined : withThought(recordOf(action), messageText(assistant)),
+    observation: result === undefined ? undefined : { ...recordOf(observation), message: resultText(result) },
   };
 }
 

@@ -13,7 +13,7 @@ import {
 } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
-import { isoTime, isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,
@@ -47,13 +47,10 @@ function readOpencode(container: JsonRecord, text: string, log: ReadLog): Sessio
     segments,
     usage: segments.flatMap(usageOf),
     leftOut: log.leftOut(),
-    ...optional(
-      "model",
-      entries.map(modelOf).findLast((model) => model !== undefined),
-    ),
-    ...optional("sessionId", stringOf(info.id)),
-    ...optional("title", stringOf(info.title)),
-    ...optional("cwd", stringOf(info.directory)),
+    model: entries.map(modelOf).findLast((model) => model !== undefined),
+    sessionId: stringOf(info.id),
+    title: stringOf(info.title),
+    cwd: stringOf(info.directory),
     write: (compacted, ports) => ({
       mode: "replace",
       chunks: documentChunks(
@@ -127,13 +124,13 @@ function fileOf(part: JsonRecord): Part {
   const excerpt = excerptOf(part);
   if (excerpt !== undefined) return { type: "text", text: excerpt };
   const url = stringOf(part.url);
-  return {
+  return defined({
     type: "media",
     mediaType: stringOf(part.mime) ?? "application/*",
     bytes: 0,
-    ...optional("url", url),
-    ...optional("name", stringOf(part.filename)),
-  };
+    url,
+    name: stringOf(part.filename),
+  });
 }
 
 function callOf(part: JsonRecord, id: string): Part {
@@ -166,9 +163,7 @@ function resultOf(part: JsonRecord, id: string): Part[] {
   const failed = state.status === "error";
   const name = stringOf(part.tool);
   const content = textOf(state.output ?? state.error);
-  return [
-    { type: "toolResult", id, content, ...optional("name", name), ...(failed ? { isError: true } : {}) },
-  ];
+  return [defined({ type: "toolResult", id, content, name, isError: failed || undefined })];
 }
 
 /** After a summary OpenCode sends it, with the request for it, and what follows. */
@@ -236,23 +231,8 @@ function freshEntry(
   const time = Date.parse(ports.now());
   const text = group.map(messageText).join("\n");
   return {
-    info: {
-      ...info,
-      ...zeros,
-      ...(cost === undefined ? {} : { cost: 0 }),
-      id,
-      role,
-      time: { created: time },
-    },
-    parts: [
-      {
-        type: "text",
-        text,
-        id: `prt_${ports.newId()}`,
-        ...optional("sessionID", info.sessionID),
-        messageID: id,
-      },
-    ],
+    info: { ...info, ...zeros, cost: cost === undefined ? undefined : 0, id, role, time: { created: time } },
+    parts: [{ type: "text", text, id: `prt_${ports.newId()}`, sessionID: info.sessionID, messageID: id }],
   };
 }
 
@@ -313,5 +293,5 @@ function rewriteSaid(part: JsonRecord, now: TextPart | MediaPart | undefined): J
 function stateWith(part: JsonRecord, input: unknown, result: ToolResultPart | undefined): JsonRecord {
   const state = recordOf(part.state);
   const field = state.status === "error" ? "error" : "output";
-  return { ...state, input, ...(result === undefined ? {} : { [field]: resultText(result) }) };
+  return { ...state, input, [field]: result === undefined ? state[field] : resultText(result) };
 }

@@ -1,6 +1,6 @@
 import type { Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
-import { type JsonRecord, numberOf, optional, recordOf, stringOf } from "./json.ts";
+import { type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type { ReadLog, Segment, UsageRecord } from "./transcript.ts";
 
@@ -179,7 +179,7 @@ function assemble(
     });
     const one = { messages: messages.filter((message) => message !== undefined), carried: stretch.carried };
     if (segment === stretches.length - 1) segments.push(one);
-    else endSegment(segments, one, { kind: "summary", ...optional("tokensBefore", stretch.tokensBefore) });
+    else endSegment(segments, one, { kind: "summary", tokensBefore: stretch.tokensBefore });
   });
   return { segments, usage };
 }
@@ -193,7 +193,7 @@ function finishMessage(message: Message | undefined, { entry, native }: Step): M
   // The model sees pi's wrapping around a summary; its version mark is inside.
   if (native.role !== "compactionSummary") return dated;
   const own = withSummaryVersion({ ...dated, parts: [{ type: "text", text: String(native.summary) }] });
-  return { ...dated, ...optional("meta", own.meta) };
+  return own.meta === undefined ? dated : { ...dated, meta: own.meta };
 }
 
 function lastModel(path: readonly PiEntry[]): string | undefined {

@@ -38,7 +38,8 @@ export function* writePi(file: PiFile, compacted: CompactedSession, ports: Write
     {
       type: "compaction",
       summary: [summary ?? NO_SUMMARY, ...told(before)].join("\n\n"),
-      ...(file.isTree ? { firstKeptEntryId: pointer.id } : { firstKeptEntryIndex: pointer.index }),
+      firstKeptEntryId: file.isTree ? pointer.id : undefined,
+      firstKeptEntryIndex: file.isTree ? undefined : pointer.index,
       tokensBefore: compacted.tokensBefore,
       details: { copies: copies.length },
       fromHook: true,

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, numberOf, optional, recordOf, stringOf } from "./json.ts";
+import { isRecord, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
 import { type PiEntry, piSegments } from "./pi-tree.ts";
 import { writePi } from "./pi-write.ts";
 import type { ReadLog, RecordFormat, RecordReader, Session, SourceLine } from "./transcript.ts";
@@ -30,7 +30,7 @@ function openPi(log: ReadLog): RecordReader {
   function addEntry(record: JsonRecord, line: SourceLine): void {
     const id = stringOf(record.id);
     entries.push({
-      ...(id === undefined ? {} : { id }),
+      id,
       parent: stringOf(record.parentId),
       previous: entries.length - 1,
       index: line.whole ? strictIndex : undefined,
@@ -79,10 +79,10 @@ function finish(finished: Finished): Session {
     segments,
     usage,
     leftOut: log.leftOut(),
-    ...optional("model", model ?? stringOf(header.modelId)),
-    ...optional("sessionId", stringOf(header.id)),
-    ...optional("title", title),
-    ...optional("cwd", stringOf(header.cwd)),
+    model: model ?? stringOf(header.modelId),
+    sessionId: stringOf(header.id),
+    title,
+    cwd: stringOf(header.cwd),
     write: (compacted, ports) => ({
       mode: "append",
       chunks: writePi({ ...finished, isTree, entryOf }, compacted, ports),

@@ -2,7 +2,7 @@ import { codecFor, detectListFormat } from "compact-context/internal/codecs/form
 import type { Format } from "compact-context/internal/core/message";
 import { readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf } from "./json.ts";
+import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "./json.ts";
 import type { DocumentFormat, ReadLog, Session, UsageSource } from "./transcript.ts";
 
 /** Where a document keeps its list, and the words it is kept under. */
@@ -87,16 +87,16 @@ function plainSession(
   log: ReadLog,
   chunks: (entries: readonly unknown[]) => Iterable<string>,
 ): Session {
-  const read = readList({ format, entries, path, ...optional("usage", USAGE[format]) }, log);
+  const read = readList({ format, entries, path, usage: USAGE[format] }, log);
   return {
     format: format as Session["format"],
     list: format,
     segments: read.segments,
     usage: read.usage,
     leftOut: log.leftOut(),
-    ...optional("system", systemOf(value)),
-    ...optional("tools", Array.isArray(value.tools) ? value.tools : undefined),
-    ...optional("model", stringOf(value.model)),
+    system: systemOf(value),
+    tools: Array.isArray(value.tools) ? value.tools : undefined,
+    model: stringOf(value.model),
     write: (compacted) => ({ mode: "replace", chunks: chunks(read.encode(compacted.messages)) }),
   };
 }

@@ -47,7 +47,7 @@ export async function readTranscript(
   const { segments } = session;
   return {
     ...session,
-    ...(options.name === undefined ? {} : { name: options.name }),
+    name: options.name,
     messages: segments.at(-1)?.messages ?? [],
     compactions: segments.flatMap((segment) => segment.endedBy ?? []),
     problems,
@@ -178,7 +178,7 @@ function guarded(source: Source, read: () => Session): Session {
     throw new CompactError("InvalidTranscript", `${source.name ?? "transcript"}: ${error.message}`, {
       cause: error,
       hint: error.hint,
-      ...(error.place === undefined ? {} : { place: error.place }),
+      place: error.place,
     });
   }
 }
@@ -191,7 +191,7 @@ function brokenJson(text: string, source: Source): CompactError {
     reason = error instanceof Error ? error.message : "";
   }
   return new CompactError("InvalidTranscript", `${source.name ?? "transcript"} is no valid JSON: ${reason}`, {
-    ...(source.name === undefined ? {} : { place: source.name }),
+    place: source.name,
     hint: "The file may be cut off; export it again, or repair the end by hand.",
   });
 }
@@ -206,7 +206,7 @@ function otherFormat(found: TranscriptFormat, source: Source): CompactError {
 
 function unknownFormat(source: Source): CompactError {
   return new CompactError("UnknownFormat", `${source.name ?? "transcript"}: no known transcript format`, {
-    ...(source.name === undefined ? {} : { place: source.name }),
+    place: source.name,
     hint: `Name the format; known are ${TRANSCRIPT_FORMATS.join(", ")}.`,
   });
 }

@@ -1,17 +1,14 @@
 import type { Message, MessageMeta } from "compact-context/internal/core/message";
-import { type JsonRecord, numberOf, recordOf } from "./json.ts";
+import { defined, type JsonRecord, numberOf, recordOf } from "./json.ts";
 import type { CompactedSession, EarlierCompaction, Segment, UsageRecord, UsageSource } from "./transcript.ts";
 
 const SUMMARY_MARK = /^\s*<COMPACT-SUMMARY v(\d{1,9})>/;
 
 /** The message with these facts added to its meta; facts that are undefined are left as they were. */
-export function withMeta(
-  message: Message,
-  facts: { [Key in keyof MessageMeta]: MessageMeta[Key] | undefined },
-): Message {
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined);
-  if (known.length === 0) return message;
-  return { ...message, meta: { ...message.meta, ...(Object.fromEntries(known) as MessageMeta) } };
+export function withMeta(message: Message, facts: MessageMeta): Message {
+  const known = defined(facts);
+  if (Object.keys(known).length === 0) return message;
+  return { ...message, meta: { ...message.meta, ...known } };
 }
 
 /** Notes the version of a summary of ours that is read back. */
@@ -96,13 +93,7 @@ export function usageRecord(
   const promptTokens = sumOf(record, promptFields);
   const outputTokens = sumOf(record, outputFields);
   if ((promptTokens ?? 0) + (outputTokens ?? 0) === 0) return undefined;
-  return {
-    ...place,
-    usage,
-    source,
-    ...(promptTokens === undefined ? {} : { promptTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-  };
+  return { ...place, usage, source, promptTokens, outputTokens };
 }
 
 function sumOf(record: JsonRecord, fields: readonly string[]): number | undefined {

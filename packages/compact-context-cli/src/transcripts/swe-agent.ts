@@ -120,8 +120,10 @@ function writeEntry(group: readonly Message[], original: JsonRecord | undefined)
     ...original,
     content,
     thought: content,
-    ...("action" in original ? { action: calls.length === 0 ? "" : original.action } : {}),
-    ...(Array.isArray(original.tool_calls) ? { tool_calls: keptCalls(original.tool_calls, message) } : {}),
+    action: calls.length === 0 && "action" in original ? "" : original.action,
+    tool_calls: Array.isArray(original.tool_calls)
+      ? keptCalls(original.tool_calls, message)
+      : original.tool_calls,
   };
 }
 

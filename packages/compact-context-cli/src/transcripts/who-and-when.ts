@@ -8,7 +8,7 @@ import {
 } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, optional, recordOf, stringOf, textOf } from "./json.ts";
+import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import { singleSegment } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
@@ -43,7 +43,7 @@ function readWhoAndWhen(container: JsonRecord, text: string, log: ReadLog): Sess
     segments,
     usage: [],
     leftOut: log.leftOut(),
-    ...optional("sessionId", stringOf(container.question_ID)),
+    sessionId: stringOf(container.question_ID),
     write: (compacted) => {
       const history = rebuildEntries(live, compacted.messages, (group, original) =>
         original === container ? container : writeEntry(group, original),
@@ -51,8 +51,8 @@ function readWhoAndWhen(container: JsonRecord, text: string, log: ReadLog): Sess
       const told = compacted.messages.find(
         (message) => message.native === container && message.edited === true,
       );
-      const changed = told === undefined ? {} : { question: messageText(told) };
-      return { mode: "replace", chunks: documentChunks({ ...container, ...changed, history }, layout) };
+      const question = told === undefined ? container.question : messageText(told);
+      return { mode: "replace", chunks: documentChunks({ ...container, question, history }, layout) };
     },
   };
 }

@@ -10,7 +10,9 @@ function opened() {
     return `secret ${made}`;
   };
   const access = createAccess({
-    ...{ port: 4000, now: () => 0, newSecret },
+    port: 4000,
+    now: () => 0,
+    newSecret,
     spent: () => {
       asked += 1;
     },

@@ -79,14 +79,7 @@ export function createArchivedRecord(
       return {
         hits: hits.map(({ archiveId, role, step, snippet }) => {
           const message = places.get(archiveId);
-          return {
-            session: sessionId,
-            archiveId,
-            role,
-            step,
-            snippet,
-            ...(message === undefined ? {} : { message }),
-          };
+          return { session: sessionId, archiveId, role, step, snippet, message };
         }),
         problems: problems.length,
       };
@@ -159,10 +152,7 @@ async function readEvents(
   { archive, record, joined }: { archive: Archive; record: SessionRecord; joined: ArchivedConversation },
 ): Promise<void> {
   const counts = new Map(joined.steps.map(({ step, messages }) => [step, messages]));
-  const reader = createEventReader({
-    ...{ record, spansOnly: false },
-    messagesOf: (step) => counts.get(step) ?? 0,
-  });
+  const reader = createEventReader({ record, spansOnly: false, messagesOf: (step) => counts.get(step) ?? 0 });
   for await (const line of archive.streamEvents(sessionId)) {
     const event = readEventLine(line);
     if (event === undefined) record.drop();
@@ -176,10 +166,13 @@ function messageView({ messages, counter }: Loaded, index: number): MessageView 
   const { message, archiveId } = archived;
   const [tool, at] = [toolOf(message), message.meta?.timestamp];
   return {
-    ...{ index, role: message.role, kind: kindOf(message), archiveId },
-    ...(tool === undefined ? {} : { tool }),
+    index,
+    role: message.role,
+    kind: kindOf(message),
+    archiveId,
+    tool,
     tokens: counter.countMessage(message),
-    ...(at === undefined ? {} : { at }),
+    at,
     preview: shortPreview(readableMessage(message)),
   };
 }
@@ -212,10 +205,16 @@ function fateView(
 ): FateView {
   const isSummary = message.meta?.summaryVersion !== undefined;
   return {
-    ...(place === undefined ? {} : { message: place }),
-    ...(isSummary && compaction > 0 ? { summaryOf: compaction - 1 } : {}),
-    ...{ role: message.role, kind: kindOf(message), layer, fate, tokens, tokensAfter, archiveId },
-    ...(reason === undefined ? {} : { reason }),
+    message: place,
+    summaryOf: isSummary && compaction > 0 ? compaction - 1 : undefined,
+    role: message.role,
+    kind: kindOf(message),
+    layer,
+    fate,
+    tokens,
+    tokensAfter,
+    archiveId,
+    reason,
     preview: shortPreview(readableMessage(message)),
   };
 }
@@ -231,8 +230,9 @@ async function expand(
     known === undefined ? loaded.messages.findIndex((one) => one.archiveId === found.archiveId) : place;
   return {
     archiveId: found.archiveId,
-    ...(at === undefined || at < 0 ? {} : { message: at }),
-    ...{ role: found.message.role, redacted: found.redacted },
+    message: at === undefined || at < 0 ? undefined : at,
+    role: found.message.role,
+    redacted: found.redacted,
     ...expandedPiece(readableMessage(found.message), offset),
   };
 }

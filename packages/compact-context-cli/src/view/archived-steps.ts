@@ -55,7 +55,7 @@ export interface ArchivedList {
   readonly step: number;
   readonly messages: readonly ArchivedMessage[];
   /** What became of each message, where that was stored with the list. */
-  readonly fates?: readonly StoredFate[] | undefined;
+  readonly fates?: readonly StoredFate[];
 }
 
 /**
@@ -176,10 +176,14 @@ function entriesOf(list: readonly Placed[], fateOf: FateOf, { keep, countMessage
     const after = stored.tokensAfter ?? (left === undefined ? tokens : countMessage(left));
     const layer: LayerName = layers[index] ?? "remainder";
     return {
-      ...{ place: entry.place, message, archiveId, fate, tokens },
+      place: entry.place,
+      message,
+      archiveId,
+      fate,
+      tokens,
       layer: layerKeyOf(layer, message.role),
       tokensAfter: fate === "summarized" ? 0 : after,
-      ...(reason === undefined ? {} : { reason }),
+      reason,
     };
   });
 }

@@ -14,7 +14,10 @@ export function readEventLine(line: string): (ToldEvent & { readonly sessionId: 
   if (name === undefined || sessionId === undefined || !isTime(startedAt)) return undefined;
   const endedAt = textIn(value, "ended_at");
   return {
-    ...{ name, sessionId, startedAt, endedAt: isTime(endedAt) ? endedAt : startedAt },
+    name,
+    sessionId,
+    startedAt,
+    endedAt: isTime(endedAt) ? endedAt : startedAt,
     status: textIn(value, "status") === "error" ? "error" : "ok",
     properties: recordIn(value, "properties") ?? {},
     payload: asRecord(value)?.payload,

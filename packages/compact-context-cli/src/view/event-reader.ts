@@ -149,7 +149,7 @@ function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent, 
   const model = textIn(properties, "model");
   record.amend({
     window: numberIn(properties, "max_tokens") ?? 0,
-    ...(model === undefined || model === "unknown" ? {} : { model }),
+    model: model === undefined || model === "unknown" ? undefined : model,
   });
   record.addStep({ at: startedAt, messages: 0, tokens });
 }
@@ -202,22 +202,23 @@ function compacted(
     step: record.steps.length - 1,
     at: round.startedAt,
     durationMs: Math.max(0, Date.parse(event.endedAt) - Date.parse(round.startedAt)),
-    ...(round.reason === undefined ? {} : { reason: round.reason }),
+    reason: round.reason,
     tokensBefore: before,
     tokensAfter: after,
     ...messageCounts(round, properties),
     policy: round.policy,
     ...summaryFacts(round),
-    ...(archiveStep === undefined
-      ? {}
-      : { archive: { step: archiveStep, location: textIn(round.archival, "location") ?? "" } }),
+    archive:
+      archiveStep === undefined
+        ? undefined
+        : { step: archiveStep, location: textIn(round.archival, "location") ?? "" },
     failures: round.failures,
   });
   record.amendStep({
     compaction: made.index,
     before: step?.tokens ?? [],
     tokens: eventLayers(step?.tokens ?? [], summaryTokens, after),
-    ...(messagesOf === undefined || archiveStep === undefined ? {} : { messages: messagesOf(archiveStep) }),
+    messages: messagesOf === undefined || archiveStep === undefined ? undefined : messagesOf(archiveStep),
   });
   return made;
 }
@@ -225,10 +226,7 @@ function compacted(
 function summaryFacts({ summary }: Round): Partial<CompactionHead> {
   const tokens = numberIn(summary?.properties, "summary_tokens");
   const summarizer = textIn(summary?.properties, "summarizer");
-  return {
-    ...(tokens === undefined ? {} : { summaryTokens: tokens }),
-    ...(summarizer === undefined ? {} : { summarizer }),
-  };
+  return { summaryTokens: tokens, summarizer };
 }
 
 function messageCounts(round: Round, properties: ToldEvent["properties"]): Partial<CompactionHead> {
@@ -243,7 +241,7 @@ function messageCounts(round: Round, properties: ToldEvent["properties"]): Parti
   if (before !== undefined) fates.kept = Math.max(0, before - (summarized ?? 0) - cleared);
   return {
     messagesAfter: after,
-    ...(before === undefined ? {} : { messagesBefore: before }),
-    ...(summarized === undefined ? {} : { fates }),
+    messagesBefore: before,
+    fates: summarized === undefined ? undefined : fates,
   };
 }

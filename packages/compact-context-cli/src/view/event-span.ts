@@ -8,10 +8,10 @@ const MOST_ATTRIBUTES = 64;
 /** A span before its times are compared. */
 export interface SpanDraft {
   readonly id: string;
-  readonly parent?: string | undefined;
+  readonly parent?: string;
   readonly name: string;
-  readonly start?: string | undefined;
-  readonly end?: string | undefined;
+  readonly start?: string;
+  readonly end?: string;
   readonly status: "ok" | "error";
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -21,11 +21,11 @@ export function spanView({ id, parent, name, start, end, status, data }: SpanDra
   const took = start === undefined || end === undefined ? Number.NaN : Date.parse(end) - Date.parse(start);
   return {
     id: id.slice(0, 200),
-    ...(parent === undefined ? {} : { parent: parent.slice(0, 200) }),
+    parent: parent?.slice(0, 200),
     name: name.slice(0, 200),
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
-    ...(Number.isNaN(took) ? {} : { durationMs: Math.max(0, took) }),
+    start,
+    end,
+    durationMs: Number.isNaN(took) ? undefined : Math.max(0, took),
     status,
     attributes: attributesOf(data),
   };

@@ -3,8 +3,12 @@ import { ingest } from "./ingest.ts";
 import { createViewStore } from "./view-store.ts";
 
 const span = (more: object = {}): object => ({
-  ...{ type: "span", trace_id: "t", span_id: "s", name: "work" },
-  ...{ started_at: "2026-01-01T00:00:00.000Z", ended_at: "2026-01-01T00:00:01.500Z" },
+  type: "span",
+  trace_id: "t",
+  span_id: "s",
+  name: "work",
+  started_at: "2026-01-01T00:00:00.000Z",
+  ended_at: "2026-01-01T00:00:01.500Z",
   ...more,
 });
 

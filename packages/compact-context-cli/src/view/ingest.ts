@@ -63,7 +63,12 @@ function takeSpan(span: IngestedSpan, store: ViewStore): void {
   const { session_id: _, ...rest } = data;
   session.addSpan(
     spanView({
-      ...{ id: span.spanId, parent: span.parentId, name, start: startedAt, end: endedAt, status },
+      id: span.spanId,
+      parent: span.parentId,
+      name,
+      start: startedAt,
+      end: endedAt,
+      status,
       data: rest,
     }),
   );
@@ -77,8 +82,8 @@ function takeTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): v
   const record = store.get(traceId);
   if (record?.source !== "events") return;
   record.amend({
-    ...(name === undefined ? {} : { title: name.slice(0, 200) }),
-    ...(ended ? { live: false } : {}),
+    title: name?.slice(0, 200),
+    live: ended ? false : undefined,
   });
 }
 

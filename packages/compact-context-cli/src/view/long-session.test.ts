@@ -6,13 +6,21 @@ import type { SessionView } from "./session-view.ts";
 /** A session whose spans come to 35 million characters. */
 function longRecord() {
   const record = createRecord({
-    ...{ id: "long", source: "events", changed: () => undefined },
+    id: "long",
+    source: "events",
+    changed: () => undefined,
     facts: {
-      ...{ layers: ["messages"], title: "long", live: false, searchable: false },
-      ...{ window: 1000, trigger: 850, budget: 900 },
+      layers: ["messages"],
+      title: "long",
+      live: false,
+      searchable: false,
+      window: 1000,
+      trigger: 850,
+      budget: 900,
     },
     originals: {
-      ...{ count: () => 0, message: () => undefined },
+      count: () => 0,
+      message: () => undefined,
       open: async () => ({ messages: [], summary: [] }),
       expand: async () => undefined,
       search: async () => ({ hits: [], problems: 0 }),

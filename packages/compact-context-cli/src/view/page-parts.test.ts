@@ -18,21 +18,32 @@ import type {
 } from "./session-view.ts";
 
 const step = (index: number, tokens: number[], more: Partial<StepView> = {}): StepView => ({
-  ...{ index, messages: index * 2 + 1, tokens, total: tokens.reduce((sum, each) => sum + each, 0) },
+  index,
+  messages: index * 2 + 1,
+  tokens,
+  total: tokens.reduce((sum, each) => sum + each, 0),
   ...more,
 });
 const plot = { left: 0, top: 0, width: 100, height: 100 };
 
 function session(steps: readonly StepView[], more: Partial<SessionView> = {}): SessionView {
   return {
-    ...{ id: "s", title: "", source: "transcript", live: false, window: 100, trigger: 85, budget: 90 },
-    ...{
-      counts: { messages: 9, steps: steps.length, compactions: 0, spans: 0 },
-      searchable: true,
-      dropped: 0,
-    },
-    ...{ version: 1, layers: ["system", "recent"], from: { steps: 0, compactions: 0, spans: 0 }, steps },
-    ...{ compactions: [], spans: [] },
+    id: "s",
+    title: "",
+    source: "transcript",
+    live: false,
+    window: 100,
+    trigger: 85,
+    budget: 90,
+    counts: { messages: 9, steps: steps.length, compactions: 0, spans: 0 },
+    searchable: true,
+    dropped: 0,
+    version: 1,
+    layers: ["system", "recent"],
+    from: { steps: 0, compactions: 0, spans: 0 },
+    steps,
+    compactions: [],
+    spans: [],
     ...more,
   };
 }
@@ -121,7 +132,12 @@ describe("numbers", () => {
     expect([plural(1, "call"), plural(2, "call")]).toEqual(["1 call", "2 calls"]);
     expect([119_700, 3_599_900].map(duration)).toEqual(["2 min 0 s", "1 h 0 min"]);
     expect([0, 0.4, 840, 12_300, 245_000, 7_500_000].map(duration)).toEqual([
-      ...["0 ms", "0.4 ms", "840 ms", "12.3 s", "4 min 5 s", "2 h 5 min"],
+      "0 ms",
+      "0.4 ms",
+      "840 ms",
+      "12.3 s",
+      "4 min 5 s",
+      "2 h 5 min",
     ]);
   });
 });
@@ -136,19 +152,19 @@ describe("a session", () => {
 
   it("holds what the last compaction left, and what came since", () => {
     const fate = (message: number, word: FateView["fate"]): FateView => ({
-      ...{
-        message,
-        role: "user",
-        kind: "text",
-        layer: "recent",
-        fate: word,
-        tokens: 9,
-        tokensAfter: 3,
-        preview: "",
-      },
+      message,
+      role: "user",
+      kind: "text",
+      layer: "recent",
+      fate: word,
+      tokens: 9,
+      tokensAfter: 3,
+      preview: "",
     });
     const compaction = {
-      ...{ index: 0, step: 1, messages: [fate(0, "kept"), fate(1, "summarized"), fate(2, "cleared")] },
+      index: 0,
+      step: 1,
+      messages: [fate(0, "kept"), fate(1, "summarized"), fate(2, "cleared")],
       summary: [{ text: "So far.", kind: "line", sources: [] }],
     } as unknown as CompactionView;
     const message = (index: number): MessageView => ({
@@ -170,7 +186,11 @@ describe("a session", () => {
 
 describe("spans", () => {
   const span = (id: string, start: number, more: Partial<SpanView> = {}): SpanView => ({
-    ...{ id, name: "compact", status: "ok", attributes: [], durationMs: 5 },
+    id,
+    name: "compact",
+    status: "ok",
+    attributes: [],
+    durationMs: 5,
     start: new Date(start).toISOString(),
     ...more,
   });

@@ -103,7 +103,10 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
       const text = readableMessage(original);
       const safe = redactText(text);
       return {
-        ...{ archiveId: archiveId(original), message: index, role: original.role, redacted: safe !== text },
+        archiveId: archiveId(original),
+        message: index,
+        role: original.role,
+        redacted: safe !== text,
         ...expandedPiece(safe, offset),
       };
     },
@@ -130,9 +133,9 @@ function messageView(
     index,
     role: message.role,
     kind: kindOf(message),
-    ...(tool === undefined ? {} : { tool }),
+    tool,
     tokens: counter.countMessage(message),
-    ...(at === undefined ? {} : { at }),
+    at,
     archiveId: archiveId(message),
     preview: previewOf(message, redactText),
   };
@@ -157,7 +160,7 @@ function fateView(
     const text = summaryOf === undefined ? "" : (shown.known[summaryOf]?.summary ?? "");
     return {
       ...common,
-      ...(summaryOf === undefined ? {} : { summaryOf }),
+      summaryOf,
       kind: "summary",
       layer: "summary",
       preview: shortPreview(shown.redactText(text.slice(0, 2000))),

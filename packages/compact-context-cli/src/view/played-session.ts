@@ -82,16 +82,12 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
         known.push({ entries, places: placesOf(entries, raw.length), summary, report });
       }
       record.addStep({
-        ...(at === undefined ? {} : { at }),
+        at,
         messages: raw.length,
         tokens: stacked(sharesOf(messages, session), fixed),
         without: running(raw),
-        ...(compaction === undefined
-          ? {}
-          : {
-              compaction: compaction.index,
-              before: stacked(entries.map(shareOf), fixed),
-            }),
+        compaction: compaction?.index,
+        before: compaction === undefined ? undefined : stacked(entries.map(shareOf), fixed),
       });
     },
     end: (cost) => record.amend({ live: false, cost }),
@@ -135,7 +131,7 @@ function headOf(
   for (const entry of report.plan?.entries ?? []) fates[fateOf(entry)] = (fates[fateOf(entry)] ?? 0) + 1;
   return {
     step: more.step,
-    ...(more.at === undefined ? {} : { at: more.at }),
+    at: more.at,
     durationMs: more.elapsedMs,
     reason: report.reason,
     tokensBefore: report.tokensBefore,
@@ -144,9 +140,9 @@ function headOf(
     messagesAfter: report.messagesAfter,
     fates,
     policy: policyLines(more.policy, report.plan?.keep),
-    ...(summarizer === undefined ? {} : { summarizer }),
+    summarizer,
     summaryTokens: report.summaryTokens,
-    ...(archive === undefined ? {} : { archive: { step: archive.step, location: archive.location } }),
+    archive: archive === undefined ? undefined : { step: archive.step, location: archive.location },
     failures: report.failures.map(({ error, fallback }) => `${wordsOf(error)}; ${fallback} instead`),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "compact-context/internal/errors";
 import type {
   CompactionHead,
   CompactionView,
@@ -19,12 +20,12 @@ export interface SessionFacts {
   readonly layers: readonly LayerKey[];
   readonly title: string;
   readonly live: boolean;
-  readonly format?: string | undefined;
-  readonly model?: string | undefined;
+  readonly format?: string;
+  readonly model?: string;
   readonly window: number;
   readonly trigger: number;
   readonly budget: number;
-  readonly cost?: CostView | undefined;
+  readonly cost?: CostView;
   readonly searchable: boolean;
 }
 
@@ -42,8 +43,8 @@ export interface Originals {
 }
 
 export interface ExpandWhat {
-  readonly archiveId?: string | undefined;
-  readonly message?: number | undefined;
+  readonly archiveId?: string;
+  readonly message?: number;
   readonly offset: number;
 }
 
@@ -69,7 +70,7 @@ export interface SessionRecord {
   addSpan(span: SpanView): void;
   /** Counts something that came and was not kept. */
   drop(): void;
-  /** Puts new knowledge about the session in its place. */
+  /** Puts new knowledge about the session in its place; what is undefined is not known. */
   amend(more: Partial<SessionFacts>): void;
   head(): SessionHead;
   view(from: SessionView["from"]): SessionView;
@@ -120,7 +121,11 @@ export function createRecord(options: RecordOptions): SessionRecord {
   });
 
   return {
-    ...{ id, source, originals, steps, compactions, head },
+    id,
+    source,
+    originals,
+    steps,
+    compactions,
     addStep(draft) {
       lifetime.see(draft.at);
       push(steps, summed({ ...draft, index: steps.length }), MOST_STEPS);
@@ -128,7 +133,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
     amendStep(more) {
       const last = steps.pop();
       if (last === undefined) return;
-      steps.push(summed({ ...last, ...more }));
+      steps.push(summed({ ...last, ...defined(more) }));
       changed();
     },
     addCompaction(draft) {
@@ -141,7 +146,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
       changed();
     },
     amend(more) {
-      facts = { ...facts, ...more };
+      facts = { ...facts, ...defined(more) };
       changed();
     },
     addSpan(span) {
@@ -158,7 +163,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
       steps: steps.slice(from.steps, from.steps + MOST_AT_ONCE),
       compactions: compactions.slice(from.compactions, from.compactions + MOST_AT_ONCE),
       spans: spans.slice(from.spans, endOf(spans, from.spans)),
-      ...(facts.cost === undefined ? {} : { cost: facts.cost }),
+      cost: facts.cost,
     }),
   };
 }
@@ -202,9 +207,5 @@ function headOf({
   facts,
 }: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
   const { cost, format, layers, model, ...rest } = facts;
-  return {
-    ...{ id, source, ...rest },
-    ...(format === undefined ? {} : { format }),
-    ...(model === undefined ? {} : { model }),
-  };
+  return { id, source, ...rest, format, model };
 }

@@ -49,7 +49,7 @@ export function storedRecord(value: object | undefined, messages: number): Store
     ...texts(value),
     ...numbers(value),
     fixed: { system: numberIn(fixed, "system") ?? 0, tools: numberIn(fixed, "tools") ?? 0 },
-    ...(isWhole ? { fates } : {}),
+    fates: isWhole ? fates : undefined,
   };
 }
 
@@ -58,10 +58,10 @@ function texts(value: object | undefined): Pick<StoredRecord, "text" | "at" | "m
     textIn(value, name),
   );
   return {
-    ...(text === undefined ? {} : { text }),
-    ...(at === undefined ? {} : { at }),
-    ...(model === undefined ? {} : { model }),
-    ...(summarizer === undefined || text === undefined ? {} : { summarizer }),
+    text,
+    at,
+    model,
+    summarizer: text === undefined ? undefined : summarizer,
   };
 }
 
@@ -71,11 +71,7 @@ function numbers(
   const [tokensBefore, tokensAfter, summaryTokens] = ["tokensBefore", "tokensAfter", "tokens"].map((name) =>
     numberIn(value, name),
   );
-  return {
-    ...(tokensBefore === undefined ? {} : { tokensBefore }),
-    ...(tokensAfter === undefined ? {} : { tokensAfter }),
-    ...(summaryTokens === undefined ? {} : { summaryTokens }),
-  };
+  return { tokensBefore, tokensAfter, summaryTokens };
 }
 
 function storedFate(value: unknown): StoredFate | undefined {
@@ -83,5 +79,5 @@ function storedFate(value: unknown): StoredFate | undefined {
   const [tokens, tokensAfter] = [numberIn(value, "tokens"), numberIn(value, "tokensAfter")];
   const reason = textIn(value, "reason");
   if (fate === "unknown" || tokens === undefined || tokensAfter === undefined) return undefined;
-  return { fate, tokens, tokensAfter, ...(reason === undefined ? {} : { reason }) };
+  return { fate, tokens, tokensAfter, reason };
 }

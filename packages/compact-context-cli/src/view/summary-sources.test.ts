@@ -51,7 +51,8 @@ describe("the sources of a summary", () => {
 
   it("finds messages in every part of a long session, one of a few words among them", async () => {
     const texts = Array.from({ length: 400 }, (_, message) => ({
-      ...{ message, role: "tool" },
+      message,
+      role: "tool",
       text: `number${message} stands here, ${"and many other words follow it ".repeat(60)}`,
     }));
     const long = await indexSources([...texts, { message: 400, role: "user", text: "Ja." }]);

@@ -83,11 +83,7 @@ function chosen(found: Found, piece: Piece): SourceView[] {
 
 function sourceView(source: Source | undefined, match: SourceView["match"]): SourceView {
   const { message, archiveId } = source ?? {};
-  return {
-    ...(message === undefined ? {} : { message }),
-    ...(archiveId === undefined ? {} : { archiveId }),
-    match,
-  };
+  return { message, archiveId, match };
 }
 
 function gain(held: ReadonlySet<number>, missing: ReadonlySet<number>): number {

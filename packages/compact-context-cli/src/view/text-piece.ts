@@ -11,5 +11,5 @@ export function expandedPiece(
   const from = Math.min(offset, text.length);
   const piece = text.slice(from, from + PIECE).replace(/(?<=.)[\ud800-\udbff]$/s, "");
   const end = from + piece.length;
-  return { text: piece, offset: from, characters: text.length, ...(end < text.length ? { next: end } : {}) };
+  return { text: piece, offset: from, characters: text.length, next: end < text.length ? end : undefined };
 }

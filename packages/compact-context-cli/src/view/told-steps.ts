@@ -33,17 +33,19 @@ export function tellSteps(
     const summaryTokens = stored.summaryTokens ?? (stored.text === undefined ? 0 : countText(stored.text));
     const told = { entries, stored, summaryTokens };
     const { before, after, ...tokens } = isKnown ? sizesByMessage(told) : sizesByTotal(told);
-    const when = stored.at === undefined ? {} : { at: stored.at };
+    const { at } = stored;
     const made = record.addCompaction({
       step: record.steps.length,
-      ...{ ...when, ...tokens, ...countsOf(told) },
+      at,
+      ...tokens,
+      ...countsOf(told),
       policy: [],
-      ...(stored.summarizer === undefined ? {} : { summarizer: stored.summarizer }),
+      summarizer: stored.summarizer,
       summaryTokens,
       archive: { step, location: `step ${step}` },
       failures: [],
     });
-    record.addStep({ ...when, messages, tokens: after, before, compaction: made.index });
+    record.addStep({ at, messages, tokens: after, before, compaction: made.index });
   }
 }
 
@@ -65,7 +67,8 @@ function sizesByTotal({ entries, stored, summaryTokens }: Told): Sizes {
   return {
     before: eventLayers(fixed, share("summary"), tokensBefore),
     after: eventLayers(fixed, hasLess ? summaryTokens : share("summary"), tokensAfter),
-    ...{ tokensBefore, tokensAfter },
+    tokensBefore,
+    tokensAfter,
   };
 }
 
@@ -78,7 +81,7 @@ function countsOf({
   const left = entries.length - (fates.summarized ?? 0) + (stored.text === undefined ? 0 : 1);
   return {
     messagesBefore: entries.length,
-    ...(fates.unknown === undefined ? { messagesAfter: left } : {}),
+    messagesAfter: fates.unknown === undefined ? left : undefined,
     fates,
   };
 }

@@ -42,8 +42,8 @@ export async function compactNow(
     format: "ai-sdk",
     system: options.system ?? "",
     tools: shapesOf(agentPorts(state).tools),
-    ...(instruction === undefined || instruction === "" ? {} : { note: instruction }),
-    ...(signal === undefined ? {} : { signal }),
+    note: instruction || undefined,
+    signal,
   });
   if (report.compacted) await session.replace(messages);
   return report;

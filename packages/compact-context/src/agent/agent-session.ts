@@ -24,9 +24,9 @@ export interface AgentSession {
 export interface SessionOptions {
   readonly id: string;
   readonly messages?: readonly AgentMessage[];
-  readonly journal?: Journal | undefined;
+  readonly journal?: Journal;
   /** Told when the journal could not be written; the session goes on, and the next write brings it up to date. */
-  readonly warn?: ((diagnostic: Diagnostic) => void) | undefined;
+  readonly warn?: (diagnostic: Diagnostic) => void;
 }
 
 export function createAgentSession({ id, messages = [], journal, warn }: SessionOptions): AgentSession {

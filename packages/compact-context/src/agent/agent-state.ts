@@ -213,7 +213,7 @@ function managerPorts(options: AgentOptions, state: () => AgentState): AgentMana
       () => given?.memoryFlushHook?.(messages, context),
     );
   const hears = memory !== undefined || given?.memoryFlushHook !== undefined;
-  return { ...given, ...(hears ? { memoryFlushHook } : {}), beforeCompaction };
+  return { ...given, memoryFlushHook: hears ? memoryFlushHook : undefined, beforeCompaction };
 }
 
 type Work = () => void | Promise<void>;

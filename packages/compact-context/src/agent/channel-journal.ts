@@ -38,7 +38,7 @@ export interface ChannelJournal extends Journal {
 export interface ChannelJournalOptions {
   readonly channelDir: string;
   /** Where the files go instead of the folder; that one agent at a time writes there is the host's to see to. */
-  readonly driver?: StorageDriver | undefined;
+  readonly driver?: StorageDriver;
   /** What is stored has its secrets taken out. */
   readonly redactor: Redactor;
   readonly now: () => Date;

@@ -14,7 +14,7 @@ export interface ChannelRecallOptions {
   /** Of the sessions that belong to it, newest first: earlier ones, and those of sub-agents. */
   readonly related: () => readonly Recall[];
   /** Whose `log.jsonl` is searched as well, where a session before was never compacted; no log when left out. */
-  readonly channelDir?: string | undefined;
+  readonly channelDir?: string;
   readonly countText?: (text: string) => number;
 }
 

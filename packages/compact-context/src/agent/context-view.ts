@@ -44,7 +44,7 @@ const GIST = 100;
 export function contextView(input: ContextInput): ContextView {
   const { manager, sessionId, messages, format, system, tools, recalled } = input;
   const { model, models, policy } = manager.config;
-  const counter = createTokenCounter({ models, format, ...(model === undefined ? {} : { model }) });
+  const counter = createTokenCounter({ models, format, model });
   const list = markSummaries(decode(messages, format));
   const parts = partition(list, policy).layers;
   const names: LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];

@@ -14,12 +14,7 @@ export interface Diagnostic {
 export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
   if (CompactError.isInstance(error)) {
     const { place, hint } = error;
-    return {
-      code: error.code,
-      message: error.message,
-      ...(place === undefined ? {} : { place }),
-      ...(hint === "" ? {} : { hint }),
-    };
+    return { code: error.code, message: error.message, place, hint: hint || undefined };
   }
   return { code, message: wordsOf(error) };
 }

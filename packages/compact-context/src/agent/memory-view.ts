@@ -16,9 +16,9 @@ export interface MemoryView {
 }
 
 export interface MemoryViewOptions {
-  readonly memory?: ChannelMemory | undefined;
-  readonly channelDir?: string | undefined;
-  readonly workspaceDir?: string | undefined;
+  readonly memory?: ChannelMemory;
+  readonly channelDir?: string;
+  readonly workspaceDir?: string;
 }
 
 /** Throws `NotFound` where the channel is not for the user of the memory. */

@@ -1,3 +1,4 @@
+import { defined } from "../errors.ts";
 import type { AgentMessage, AgentReasoningPart, AgentTextPart, AgentToolCallPart } from "./agent-message.ts";
 import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-model.ts";
 import { orAborted, startDeadline } from "./deadline.ts";
@@ -128,11 +129,5 @@ function callPiece({
   arguments: input,
   providerOptions,
 }: Extract<AgentModelPart, { type: "toolCall" }>): AgentToolCallPart {
-  return {
-    type: "tool-call",
-    toolCallId: id,
-    toolName: name,
-    input,
-    ...(providerOptions === undefined ? {} : { providerOptions }),
-  };
+  return defined({ type: "tool-call", toolCallId: id, toolName: name, input, providerOptions });
 }

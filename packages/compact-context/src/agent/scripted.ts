@@ -31,7 +31,7 @@ export function createScriptedModel(
   let requests = 0;
   return {
     name,
-    ...(window === undefined ? {} : { window }),
+    window,
     async *stream(request): AsyncGenerator<AgentModelPart> {
       requests += 1;
       const mine = requests;
@@ -44,7 +44,7 @@ export function createScriptedModel(
       }
       if (said.error !== undefined) throw said.error;
       const stop = said.stop ?? ((said.calls?.length ?? 0) > 0 ? "tools" : "end");
-      yield { type: "end", stop, ...(said.usage === undefined ? {} : { usage: said.usage }) };
+      yield { type: "end", stop, usage: said.usage };
     },
   };
 }

@@ -112,8 +112,7 @@ async function refusal(
     if (outside !== undefined) return outside;
   }
   if (permissions === undefined) return undefined;
-  const asker = subAgent === undefined ? {} : { subAgent: subAgent.name };
-  return refusalOf(await permissions({ tool: tool.name, arguments: args, signal, ...asker }));
+  return refusalOf(await permissions({ tool: tool.name, arguments: args, signal, subAgent: subAgent?.name }));
 }
 
 function subAgentHost(state: AgentState): SubAgentHost {
@@ -167,7 +166,7 @@ function subAgentPorts(
   const free = new Set(reading);
   const ports: TurnPorts = {
     ...common,
-    ...(subAgent.thinkingLevel === undefined ? {} : { thinkingLevel: subAgent.thinkingLevel }),
+    thinkingLevel: subAgent.thinkingLevel ?? common.thinkingLevel,
     system: subAgent.prompt,
     tools: toolBox([...lent, ...reading]),
     limits: { ...state.limits, ...subAgent.limits },

@@ -15,7 +15,7 @@ import { runCalls, type ToolRunOptions } from "./tool-runs.ts";
 export interface TurnPorts {
   readonly session: AgentSession;
   readonly model: AgentModel;
-  readonly thinkingLevel?: ThinkingLevel | undefined;
+  readonly thinkingLevel?: ThinkingLevel;
   readonly system: string;
   readonly tools: ToolRunOptions["tools"];
   readonly refuse: ToolRunOptions["refuse"];
@@ -106,13 +106,7 @@ async function fitRequest(
 ): Promise<boolean> {
   const { messages, id: sessionId, usage } = session;
   session.usage = undefined;
-  const request = {
-    format: "ai-sdk" as const,
-    system,
-    tools: shapesOf(tools),
-    signal,
-    ...(usage === undefined ? {} : { usage }),
-  };
+  const request = { format: "ai-sdk" as const, system, tools: shapesOf(tools), signal, usage };
   const sent = await preflight({ sessionId, messages, request, force });
   const same = sent.length === messages.length && sent.every((message, index) => message === messages[index]);
   if (!same) await session.replace(sent);
@@ -142,7 +136,7 @@ async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer |
     messages: session.messages,
     tools: shapesOf(tools),
     signal,
-    ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
+    thinkingLevel,
   };
   for (let attempt = 1; ; attempt += 1) {
     const answer = await callModel(model, request, { emit, silenceMs: limits.modelSilenceMs });

@@ -11,17 +11,8 @@ import {
 import { isObject } from "../errors.ts";
 import type { BuildContext } from "./create-codec.ts";
 import { mediaFromValue, mediaWords } from "./media.ts";
-import {
-  arrayAt,
-  copyWith,
-  filled,
-  metaBags,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  roleAt,
-  stringAt,
-} from "./native.ts";
+import { arrayAt, copyWith, filled, metaBags, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
@@ -76,22 +67,22 @@ function readMedia(block: NativeObject, type: string): MediaPart | undefined {
 
 function readTool(block: NativeObject, type: string, place: string): Part | undefined {
   if (type === "tool-call") {
-    return {
+    return defined({
       type: "toolCall",
       id: stringAt(block.toolCallId, `${place}.toolCallId`),
       name: stringAt(block.toolName, `${place}.toolName`),
       arguments: block.input ?? block.args,
-      ...(block.providerExecuted === true ? { providerExecuted: true } : {}),
-    };
+      providerExecuted: block.providerExecuted === true || undefined,
+    });
   }
   if (type !== "tool-result") return undefined;
   const name = filled(block.toolName);
-  return {
+  return defined({
     type: "toolResult",
     id: stringAt(block.toolCallId, `${place}.toolCallId`),
-    ...(name === undefined ? {} : { name }),
+    name,
     ...readOutput(block.output ?? block.result),
-  };
+  });
 }
 
 function readOutput(output: unknown): Pick<ToolResultPart, "content" | "isError"> {

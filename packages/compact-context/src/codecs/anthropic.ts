@@ -14,19 +14,8 @@ import { isObject } from "../errors.ts";
 import { createCodec } from "./create-codec.ts";
 import { type Vote, voteOnBlocks } from "./detection.ts";
 import { mediaFromData, mediaFromUrl, mediaReference, mediaWords } from "./media.ts";
-import {
-  arrayAt,
-  asObject,
-  copyWith,
-  filled,
-  isBlockList,
-  metaBags,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  roleAt,
-  stringAt,
-} from "./native.ts";
+import { arrayAt, asObject, copyWith, filled, isBlockList, metaBags, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
@@ -110,21 +99,21 @@ function readTool(
   place: string,
 ): ToolCallPart | ToolResultPart | undefined {
   if (type.endsWith("tool_use")) {
-    return {
+    return defined({
       type: "toolCall",
       id: stringAt(block.id, `${place}.id`),
       name: stringAt(block.name, `${place}.name`),
       arguments: block.input,
-      ...(type === "tool_use" ? {} : { providerExecuted: true }),
-    };
+      providerExecuted: type === "tool_use" ? undefined : true,
+    });
   }
   if (!type.endsWith("tool_result")) return undefined;
-  return {
+  return defined({
     type: "toolResult",
     id: stringAt(block.tool_use_id, `${place}.tool_use_id`),
     content: resultContent(block.content, `${place}.content`),
-    ...(block.is_error === true ? { isError: true } : {}),
-  };
+    isError: block.is_error === true || undefined,
+  });
 }
 
 function resultContent(content: unknown, place: string): ToolResultPart["content"] {
@@ -177,12 +166,12 @@ function build(part: Part): unknown {
         input: asObject(argumentsValue(part)),
       };
     case "toolResult":
-      return {
+      return defined({
         type: "tool_result",
         tool_use_id: acceptedId(part.id),
         content: writeResult(part.content),
-        ...(part.isError === true ? { is_error: true } : {}),
-      };
+        is_error: part.isError === true || undefined,
+      });
   }
 }
 

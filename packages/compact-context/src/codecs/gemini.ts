@@ -12,17 +12,8 @@ import { isObject } from "../errors.ts";
 import { type BuildContext, createCodec } from "./create-codec.ts";
 import { type Vote, voteOnBlocks } from "./detection.ts";
 import { mediaFromData, mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
-import {
-  arrayAt,
-  asObject,
-  copyWith,
-  filled,
-  metaBags,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  roleAt,
-} from "./native.ts";
+import { arrayAt, asObject, copyWith, filled, metaBags, type NativeObject, objectAt, readMeta, roleAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
@@ -130,13 +121,13 @@ function readResult(block: NativeObject): ToolResultPart | undefined {
   const result = field(block, "codeExecutionResult");
   if (result === undefined) return undefined;
   const failed = result.outcome !== undefined && result.outcome !== "OUTCOME_OK";
-  return {
+  return defined({
     type: "toolResult",
     id: filled(result.id) ?? "",
     name: "code_execution",
     content: jsonText(result.output),
-    ...(failed ? { isError: true } : {}),
-  };
+    isError: failed || undefined,
+  });
 }
 
 /** `{output}`, `{result}` and `{error}` are the conventions of Google's SDKs; anything else is shown whole. */
@@ -210,7 +201,7 @@ function buildResult(part: ToolResultPart, name: string): unknown {
   const response = part.isError === true ? { error: textOf(part) } : { output: textOf(part) };
   const parts = mediaParts(part);
   return {
-    functionResponse: { id: part.id, name, response, ...(parts === undefined ? {} : { parts }) },
+    functionResponse: defined({ id: part.id, name, response, parts }),
   };
 }
 

@@ -11,18 +11,8 @@ import {
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
 import { mediaFromValue, mediaReference, mediaUrl, mediaWords } from "./media.ts";
-import {
-  arrayAt,
-  copyWith,
-  filled,
-  invalidMessages,
-  isBlockList,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  roleAt,
-  stringAt,
-} from "./native.ts";
+import { arrayAt, copyWith, filled, invalidMessages, isBlockList, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 
 /** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */
@@ -132,13 +122,13 @@ const ARGUMENT_FIELDS = ["arguments", "input", "action", "operation", "queries",
 function readCall(item: NativeObject, type: string, dialect: ItemDialect): Part[] {
   const callId = filled(item[dialect.callId]);
   const served = callId === undefined || type === "hosted_tool_call" || item.execution === "server";
-  const call: ToolCallPart = {
+  const call: ToolCallPart = defined({
     type: "toolCall",
     id: callId ?? filled(item.id) ?? "",
     name: filled(item.name) ?? type.slice(0, -"_call".length),
     arguments: firstOf(item, ARGUMENT_FIELDS) ?? "",
-    ...(served ? { providerExecuted: true } : {}),
-  };
+    providerExecuted: served || undefined,
+  });
   if (!served) return [call];
   if (type === "image_generation_call" && typeof item.result === "string")
     return [call, mediaFromValue(item.result, "image/png")];
@@ -150,12 +140,12 @@ function readCall(item: NativeObject, type: string, dialect: ItemDialect): Part[
 function readResult(item: NativeObject, place: string, dialect: ItemDialect): ToolResultPart {
   const name = filled(item.name);
   const id = filled(item[dialect.callId]) ?? "";
-  return {
+  return defined({
     type: "toolResult",
     id,
-    ...(name === undefined ? {} : { name }),
+    name,
     content: readOutput(item.output ?? item.tools, `${place}.output`),
-  };
+  });
 }
 
 function readOutput(output: unknown, place: string): ToolResultPart["content"] {

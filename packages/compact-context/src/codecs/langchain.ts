@@ -15,17 +15,8 @@ import { type BuildContext, createCodec } from "./create-codec.ts";
 import { firstHas, type Vote, voteOnBlocks } from "./detection.ts";
 import { instanceKind, viewMessage } from "./langchain-view.ts";
 import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
-import {
-  arrayAt,
-  asObject,
-  filled,
-  isBlockList,
-  metaBags,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  stringAt,
-} from "./native.ts";
+import { arrayAt, asObject, filled, isBlockList, metaBags, type NativeObject, objectAt, readMeta, stringAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
@@ -166,13 +157,16 @@ function readCall(call: NativeObject, place: string): ToolCallPart {
 
 function resultSlot(fields: NativeObject, place: string): Slot {
   const name = filled(fields.name);
-  return slot(fields, {
-    type: "toolResult",
-    id: filled(fields.tool_call_id) ?? "",
-    ...(name === undefined ? {} : { name }),
-    content: resultContent(fields.content, `${place}.content`),
-    ...(fields.status === "error" ? { isError: true } : {}),
-  });
+  return slot(
+    fields,
+    defined({
+      type: "toolResult",
+      id: filled(fields.tool_call_id) ?? "",
+      name,
+      content: resultContent(fields.content, `${place}.content`),
+      isError: fields.status === "error" || undefined,
+    }),
+  );
 }
 
 function resultContent(content: unknown, place: string): ToolResultPart["content"] {
@@ -305,14 +299,14 @@ function buildStep(step: Step, context: BuildContext): BuiltMessage[] {
   if (step.type === "results") {
     return step.results.map((result) => {
       const name = result.name ?? context.callName(result.id);
-      return {
+      return defined({
         role: "tool",
         id,
         tool_call_id: result.id,
-        ...(name === "" ? {} : { name }),
+        name: name || undefined,
         content: writeContent(result.content),
-        ...(result.isError === true ? { status: "error" } : {}),
-      };
+        status: result.isError === true ? "error" : undefined,
+      });
     });
   }
   const content = step.content.length === 0 ? "" : writeContent(step.content);

@@ -1,5 +1,6 @@
 import type { MediaPart } from "../core/message.ts";
 import { filled } from "./native.ts";
+import { defined } from "../errors.ts";
 
 interface MediaDetails {
   readonly name?: unknown;
@@ -9,7 +10,7 @@ interface MediaDetails {
 function details(extra: MediaDetails): { name?: string; detail?: string } {
   const name = filled(extra.name);
   const detail = filled(extra.detail);
-  return { ...(name === undefined ? {} : { name }), ...(detail === undefined ? {} : { detail }) };
+  return defined({ name, detail });
 }
 
 /** Media whose base64 text is at hand. */

@@ -1,5 +1,5 @@
 import type { MessageMeta, Role } from "../core/message.ts";
-import { CompactError, isObject, kindOf } from "../errors.ts";
+import { CompactError, defined, isObject, kindOf } from "../errors.ts";
 
 /** An object of a provider's format, read field by field. */
 export type NativeObject = Readonly<Record<string, unknown>>;
@@ -80,12 +80,9 @@ export function readMeta(entry: NativeObject, bags: readonly unknown[]): Message
   const model = filled(entry.model);
   const kept = bags.some((bag) => bag !== undefined && isProtected(bag));
   if (!kept && timestamp === undefined && model === undefined) return undefined;
-  return {
-    ...(kept ? { protected: true } : {}),
-    ...(timestamp === undefined ? {} : { timestamp }),
-    ...(model === undefined ? {} : { model }),
-  };
+  return defined({ protected: kept || undefined, timestamp, model });
 }
+
 
 /** `entry`'s own `meta` and `metadata`, as bags for `readMeta`. */
 export function metaBags(entry: NativeObject): readonly unknown[] {

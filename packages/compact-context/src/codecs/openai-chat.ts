@@ -20,18 +20,8 @@ import {
   mediaUrl,
   mediaWords,
 } from "./media.ts";
-import {
-  arrayAt,
-  copyWith,
-  filled,
-  isBlockList,
-  metaBags,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  roleAt,
-  stringAt,
-} from "./native.ts";
+import { arrayAt, copyWith, filled, isBlockList, metaBags, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
@@ -117,11 +107,15 @@ function reasoningSlots(entry: NativeObject): readonly Slot[] {
   const sealed = hidden.flat().flatMap((one: unknown) => (isObject(one) ? sealOf(one) : []));
   const opaqueLength = sealed.reduce((sum, seal) => sum + seal.length, 0);
   return [
-    slot(undefined, {
-      type: "reasoning",
-      text,
-      ...(sealed.length > 0 ? { opaqueLength, signed: true } : {}),
-    }),
+    slot(
+      undefined,
+      defined({
+        type: "reasoning",
+        text,
+        opaqueLength: sealed.length > 0 ? opaqueLength : undefined,
+        signed: sealed.length > 0 || undefined,
+      }),
+    ),
   ];
 }
 
@@ -175,13 +169,16 @@ function resultSlot(entry: NativeObject, place: string): Slot {
   const id = filled(entry.tool_call_id) ?? filled(entry.id) ?? "";
   const name = filled(entry.name) ?? filled(entry.function);
   const isError = isSaid(entry.error) || entry.is_error === true;
-  return slot(entry, {
-    type: "toolResult",
-    id,
-    ...(name === undefined ? {} : { name }),
-    content: resultContent(entry.content, `${place}.content`),
-    ...(isError ? { isError: true } : {}),
-  });
+  return slot(
+    entry,
+    defined({
+      type: "toolResult",
+      id,
+      name,
+      content: resultContent(entry.content, `${place}.content`),
+      isError: isError || undefined,
+    }),
+  );
 }
 
 function isSaid(error: unknown): boolean {

@@ -14,18 +14,8 @@ import { isObject } from "../errors.ts";
 import { type BuildContext, createCodec } from "./create-codec.ts";
 import { type Vote, voteOnBlocks } from "./detection.ts";
 import { mediaFromData, mediaWords } from "./media.ts";
-import {
-  arrayAt,
-  asObject,
-  copyWith,
-  filled,
-  invalidMessages,
-  metaBags,
-  type NativeObject,
-  objectAt,
-  readMeta,
-  stringAt,
-} from "./native.ts";
+import { arrayAt, asObject, copyWith, filled, invalidMessages, metaBags, type NativeObject, objectAt, readMeta, stringAt } from "./native.ts";
+import { defined } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
@@ -109,13 +99,13 @@ function readResult(entry: NativeObject, place: string): ToolResultPart {
     (part): part is TextPart | MediaPart => part.type === "text" || part.type === "media",
   );
   const only = pieces.length === 1 ? pieces[0] : undefined;
-  return {
+  return defined({
     type: "toolResult",
     id: filled(entry.toolCallId) ?? "",
-    ...(name === undefined ? {} : { name }),
+    name,
     content: only?.type === "text" ? only.text : pieces,
-    ...(entry.isError === true ? { isError: true } : {}),
-  };
+    isError: entry.isError === true || undefined,
+  });
 }
 
 /** Shell runs, summaries and an application's own messages, in the words that say the most about them. */

@@ -11,8 +11,8 @@ export interface Slot {
 export interface Reading {
   readonly role: Role;
   readonly slots: readonly Slot[];
-  readonly id?: string | undefined;
-  readonly meta?: MessageMeta | undefined;
+  readonly id?: string;
+  readonly meta?: MessageMeta;
 }
 
 /** How a codec writes single blocks. */

@@ -61,7 +61,7 @@ describe("toSteps", () => {
       id,
       role: "assistant",
       parts: [{ type: "text", text }],
-      ...(summaryVersion === undefined ? {} : { meta: { summaryVersion } }),
+      meta: summaryVersion === undefined ? undefined : { summaryVersion },
     });
     const texts = toSteps([says("1", "summary", 1), says("2", "a"), says("3", "b")]).map((step) =>
       step.type === "results" ? [] : step.content.map((part) => part.type === "text" && part.text),

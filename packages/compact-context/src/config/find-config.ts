@@ -15,7 +15,7 @@ export function findConfig(folder: string): string | undefined {
   if (present.length > 1) {
     throw new CompactError("InvalidConfig", `${present.join(" and ")} are both there`, {
       hint: "Keep one of them, or name the one to use with --config.",
-      ...(present[0] === undefined ? {} : { place: present[0] }),
+      place: present[0],
     });
   }
   return present[0];

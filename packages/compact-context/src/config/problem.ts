@@ -50,6 +50,6 @@ export function configError(problems: readonly ConfigProblem[]): CompactError {
     : "docs/configuration.md lists the settings and their ranges";
   return new CompactError("InvalidConfig", message, {
     hint: `Correct the settings named above; ${next}.`,
-    ...(place === undefined ? {} : { place }),
+    place,
   });
 }

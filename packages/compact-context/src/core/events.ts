@@ -1,4 +1,4 @@
-import { CompactError, errorMessage } from "../errors.ts";
+import { CompactError, defined, errorMessage } from "../errors.ts";
 import type { CompactionReport } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
 import type { Policy, TriggerDecision } from "./policy.ts";
@@ -38,13 +38,6 @@ export type Announce = (event: EventDescription, times?: StepTimes) => void;
 
 function event(name: CompactEventName, properties: Record<string, unknown>): EventDescription {
   return { name, status: "ok", properties: defined(properties) };
-}
-
-/** The properties that have a value. */
-function defined(properties: Record<string, unknown>): Record<string, unknown> {
-  const given: Record<string, unknown> = {};
-  for (const key in properties) if (properties[key] !== undefined) given[key] = properties[key];
-  return given;
 }
 
 /** Rounded to four places: enough for a chart, stable in tests. */

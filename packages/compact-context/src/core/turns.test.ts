@@ -6,7 +6,7 @@ const say = (role: Role, text: string, meta?: MessageMeta): Message => ({
   id: text,
   role,
   parts: [{ type: "text", text }],
-  ...(meta === undefined ? {} : { meta }),
+  meta,
 });
 const result: Part = { type: "toolResult", id: "a", content: "done" };
 

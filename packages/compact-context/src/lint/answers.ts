@@ -1,7 +1,7 @@
 import { codecFor } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import type { Format, Message } from "../core/message.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import type { PlacedCall } from "./pairs.ts";
 import { typeOf } from "./rule.ts";
 
@@ -38,12 +38,12 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
   if (format === "openai-responses" || format === "openai-agents") return answerItem(format, value);
   const { timestamp } = call.entry.message.meta ?? {};
   const { id, name } = call.part;
-  const answer: Message = {
+  const answer: Message = defined({
     id: `answer_${id}`,
     role: "tool",
     parts: [{ type: "toolResult", id, name, content: NO_RESULT, isError: true }],
-    ...(timestamp === undefined ? {} : { meta: { timestamp } }),
-  };
+    meta: timestamp === undefined ? undefined : { timestamp },
+  });
   return codecFor(format).encode([call.entry.message, answer]).at(-1);
 }
 

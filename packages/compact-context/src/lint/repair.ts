@@ -53,7 +53,7 @@ export function repair(list: readonly unknown[], format: Format, options: LintOp
   return {
     messages: bench.working.map((one) => one.native),
     mends: mends.toSorted((a, b) => a.index - b.index),
-    ...(editedAt === undefined ? {} : { editedAt }),
+    editedAt,
   };
 }
 

@@ -23,7 +23,7 @@ export function atEntry(entry: Entry, problem?: string): Finding {
 
 /** A finding at a path within an entry. */
 export function at(entry: Entry, path: string, problem?: string): Finding {
-  return { position: entry.position, path, ...(problem === undefined ? {} : { problem }) };
+  return { position: entry.position, path, problem };
 }
 
 /** A finding for every cell that `isWrong`. */

@@ -12,7 +12,7 @@ export interface BuildMemoryCandidatesOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
   /** Told of a file that is there but cannot be read; its sections are missing then. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn?: (message: string) => void;
 }
 
 /** Sections longer than this many characters are cut between items: a recalled piece should say one thing. */
@@ -81,14 +81,14 @@ function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile):
       path,
       title,
       content: section.content,
-      ...(timestamp === undefined ? {} : { timestamp: new Date(timestamp).toISOString() }),
+      timestamp: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
       sectionKind,
       priority: priorityOf(source, sectionKind),
       section: `${source}:${title}`,
       order,
       line: section.line,
-      ...(mark === undefined ? {} : { trust: mark.trust }),
-      ...(mark?.source === undefined ? {} : { from: mark.source }),
+      trust: mark?.trust,
+      from: mark?.source,
     };
   });
 }

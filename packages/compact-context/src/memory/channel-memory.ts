@@ -31,18 +31,18 @@ export interface ChannelMemoryOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
   /** Who the run is for; of a channel that names its users nobody else recalls or writes anything. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** Writes better notes than the program does; asked beside the run only, and never needed. */
-  readonly model?: TextModel | undefined;
-  readonly settings?: MemorySettingsInput | undefined;
+  readonly model?: TextModel;
+  readonly settings?: MemorySettingsInput;
   /** Milliseconds since 1970. */
-  readonly now?: (() => number) | undefined;
+  readonly now?: () => number;
   /** Milliseconds of a steady clock. */
-  readonly clock?: (() => number) | undefined;
+  readonly clock?: () => number;
   /** Told of what failed or works less well than it could; a failure never reaches the run. */
-  readonly onWarning?: ((message: string) => void) | undefined;
+  readonly onWarning?: (message: string) => void;
   /** Told of every task as it ends, whoever did it. */
-  readonly onTask?: ((record: MemoryTaskRecord) => void) | undefined;
+  readonly onTask?: (record: MemoryTaskRecord) => void;
 }
 
 /** What a boundary of the work did: each step by itself, since each may fail alone; what failed is tried again beside the run. */
@@ -53,21 +53,21 @@ export interface MemoryBoundary {
 
 export interface MemoryTurn {
   /** Tells conversations of one channel apart; `default` when left out. */
-  readonly sessionId?: string | undefined;
+  readonly sessionId?: string;
   /** The user changed the direction while the agent was at work. */
-  readonly steered?: boolean | undefined;
+  readonly steered?: boolean;
 }
 
 export interface MemoryBoundaryOptions extends MemoryTurn {
   /** The messages that leave the list; all of them when left out. */
-  readonly discarded?: readonly Message[] | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly discarded?: readonly Message[];
+  readonly signal?: AbortSignal;
 }
 
 /** The memory of one channel, as a host's run uses it. Nothing of it rejects because a memory could not be kept. */
 export interface ChannelMemory {
   /** Who the run is for. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** What the memory says to a user's text; put `renderedText` before it with `injectRuntimeContext`. */
   recall(
     userText: string,
@@ -165,7 +165,8 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   const context = { ...program, sidecar };
   const lane = createLane(warn);
   const intake = createIntake({
-    ...{ context, lane },
+    context,
+    lane,
     taken: createTaken(channelDir),
     pending: createPending(channelDir, redactor),
   });

@@ -10,7 +10,7 @@ export interface BuildColdCandidatesOptions {
   /** The logs to read among these. */
   readonly sources: readonly MemorySource[];
   /** Told how many lines could not be read. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn?: (message: string) => void;
 }
 
 const LOGS: readonly (readonly [MemorySource, string])[] = [
@@ -74,8 +74,8 @@ function candidateOf(
       path,
       title: "",
       content,
-      ...(typeof author === "string" ? { author } : {}),
-      ...(timestamp === undefined ? {} : { timestamp }),
+      author: typeof author === "string" ? author : undefined,
+      timestamp,
       sectionKind: "other",
       priority: priorityOf(source, "other"),
       section: `${source}:${timestamp?.slice(0, 10) ?? ""}`,

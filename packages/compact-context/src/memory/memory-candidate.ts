@@ -31,13 +31,13 @@ export interface MemoryCandidate extends RecallCandidate {
   readonly path: string;
   readonly title: string;
   /** ISO 8601; when it was noted, as far as the text or, for the session, the file says. */
-  readonly timestamp?: string | undefined;
+  readonly timestamp?: string;
   readonly sectionKind: SectionKind;
   /** Higher comes first where two are equally relevant. */
   readonly priority: number;
   /** How far it may be believed, where that was noted, and the name of the tool or person it is from. */
-  readonly trust?: MemoryTrust | undefined;
-  readonly from?: string | undefined;
+  readonly trust?: MemoryTrust;
+  readonly from?: string;
   /** The line its content begins on, from 1. */
   readonly line: number;
 }

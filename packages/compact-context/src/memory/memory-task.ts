@@ -16,14 +16,14 @@ export interface MemoryTaskRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Why it failed, or why a model's answer was not taken. */
-  readonly detail?: string | undefined;
+  readonly detail?: string;
 }
 
 /** What the tasks of one channel's memory share; none of it is theirs to change. */
 export interface TaskContext {
   readonly writer: MemoryWriter;
   /** Without it every task is done by program. */
-  readonly sidecar?: Sidecar | undefined;
+  readonly sidecar?: Sidecar;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds of a steady clock. */
@@ -112,6 +112,5 @@ function tell<T>(
   outcome: MemoryTaskRecord["outcome"],
 ): void {
   const milliseconds = context.clock() - started;
-  const why = detail === undefined ? {} : { detail };
-  context.onTask({ name: forms.name, by, outcome, milliseconds, ...spent, ...why });
+  context.onTask({ name: forms.name, by, outcome, milliseconds, ...spent, detail });
 }

@@ -8,10 +8,10 @@ export interface PackLimits {
   /** Characters of the whole block, tags included. */
   readonly maxChars: number;
   /** Tokens of the whole block, by `countText`. */
-  readonly maxTokens?: number | undefined;
-  readonly countText?: ((text: string) => number) | undefined;
+  readonly maxTokens?: number;
+  readonly countText?: (text: string) => number;
   /** Milliseconds since 1970, for ages; without it dates are shown. */
-  readonly now?: number | undefined;
+  readonly now?: number;
 }
 
 export interface PackedItem<T> {

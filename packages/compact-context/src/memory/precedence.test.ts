@@ -57,7 +57,7 @@ it("MEM-10 among any notes of equal words the fresher comes first, none is lost,
         hit(String(index), "channel-memory", {
           content: words.join(" "),
           score,
-          ...(day === undefined ? {} : { timestamp: `2026-01-0${day}` }),
+          timestamp: day === undefined ? undefined : `2026-01-0${day}`,
         }),
       );
       const ordered = inPrecedence(hits, "deploy window", "current");

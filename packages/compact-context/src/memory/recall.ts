@@ -19,26 +19,26 @@ export interface RecallRequest {
   readonly workspaceDir: string;
   readonly channelDir: string;
   /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** Best candidates that are looked at; 12. */
-  readonly maxCandidates?: number | undefined;
+  readonly maxCandidates?: number;
   /** Items in the text at most; 5. */
-  readonly maxInjected?: number | undefined;
+  readonly maxInjected?: number;
   /** Characters of the text, its tags included; 3,500. */
-  readonly maxChars?: number | undefined;
+  readonly maxChars?: number;
   /** Tokens of the text, as `countText` counts. */
-  readonly maxTokens?: number | undefined;
-  readonly countText?: ((text: string) => number) | undefined;
+  readonly maxTokens?: number;
+  readonly countText?: (text: string) => number;
   /** Sources to recall from; all but the logs when left out. Naming a log searches it. */
-  readonly sources?: readonly MemorySource[] | undefined;
-  readonly precedence?: Precedence | undefined;
+  readonly sources?: readonly MemorySource[];
+  readonly precedence?: Precedence;
   /** Gives ids in a better order, those left out not meant; what fails or takes too long leaves the order as it is. */
-  readonly rerank?: RerankMemories | undefined;
+  readonly rerank?: RerankMemories;
   /** For `rerank`, in milliseconds; 3,000. */
-  readonly rerankTimeout?: number | undefined;
+  readonly rerankTimeout?: number;
   /** Milliseconds since 1970, for the ages in the text. */
-  readonly now?: number | undefined;
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly now?: number;
+  readonly warn?: (message: string) => void;
 }
 
 export interface RecalledMemory {
@@ -49,7 +49,7 @@ export interface RecalledMemory {
   /** As it stands in the text: clipped when `clipped`. */
   readonly content: string;
   readonly clipped: boolean;
-  readonly timestamp?: string | undefined;
+  readonly timestamp?: string;
   readonly score: number;
 }
 
@@ -127,7 +127,7 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     title: item.title,
     content,
     clipped,
-    ...(item.timestamp === undefined ? {} : { timestamp: item.timestamp }),
+    timestamp: item.timestamp,
     score: scores.get(item.id) ?? 0,
   }));
   const { renderedText, folded, omitted } = packed;

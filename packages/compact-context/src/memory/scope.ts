@@ -9,16 +9,16 @@ export interface MemoryScopeRequest {
   /** The channel's folder below the workspace, such as `team` or `groups/ops`. */
   readonly channel: string;
   /** Who asks. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** Whom a channel that names nobody yet is for from now on; everybody in the workspace when left out. */
-  readonly users?: readonly string[] | undefined;
+  readonly users?: readonly string[];
 }
 
 /** What recall and writers take: the folders of one channel, and who asks. */
 export interface MemoryScope {
   readonly workspaceDir: string;
   readonly channelDir: string;
-  readonly user?: string | undefined;
+  readonly user?: string;
 }
 
 const SCOPE_FILE = join(".memory", "scope.json");
@@ -48,7 +48,7 @@ export async function openMemoryScope(request: MemoryScopeRequest): Promise<Memo
     await createFile(join(channelDir, SCOPE_FILE), `${JSON.stringify({ users })}\n`);
   }
   await checkUser(channelDir, user);
-  return { workspaceDir: root, channelDir, ...(user === undefined ? {} : { user }) };
+  return { workspaceDir: root, channelDir, user };
 }
 
 /** Throws `NotFound` when the channel names its users and this is none of them, or when that list cannot be read. */

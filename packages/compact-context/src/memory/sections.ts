@@ -9,7 +9,7 @@ export interface MarkdownSection {
   /** The line its content begins on, from 1. */
   readonly line: number;
   /** What the runtime noted about its items, which are of one day and origin then. */
-  readonly mark?: ItemMark | undefined;
+  readonly mark?: ItemMark;
 }
 
 export interface SectionOptions {
@@ -105,5 +105,5 @@ function partOf(lines: readonly MarkdownLine[]): Part | undefined {
     .replace(/^\n+|\s+$/g, "");
   if (!/[\p{L}\p{N}]/u.test(content)) return undefined;
   const mark = markOf(lines);
-  return { content, line: first.number, ...(mark === undefined ? {} : { mark }) };
+  return { content, line: first.number, mark };
 }

@@ -8,11 +8,11 @@ import {
 
 export interface SessionMemoryLimits {
   /** Items of a section; 12. */
-  readonly maxItems?: number | undefined;
+  readonly maxItems?: number;
   /** Characters of an item; 300. */
-  readonly maxItemChars?: number | undefined;
+  readonly maxItemChars?: number;
   /** Characters of the title; 120. */
-  readonly maxTitleChars?: number | undefined;
+  readonly maxTitleChars?: number;
 }
 
 const DEFAULTS = { maxItems: 12, maxItemChars: 300, maxTitleChars: 120 };

@@ -7,7 +7,7 @@ const THINKING = /^\s*<think(?:ing)?>[\s\S]*?(?:<\/think(?:ing)?>\s*|$)/;
 /** An answer in common terms; thinking that opens the text is no part of it. */
 export function answerOf(text: string, stop: TextModelAnswer["stop"], usage: unknown): TextModelAnswer {
   const spoken = text.replace(THINKING, "");
-  return { text: spoken, stop, ...(usage === undefined || usage === null ? {} : { usage }) };
+  return { text: spoken, stop, usage: usage ?? undefined };
 }
 
 /** Why a model stopped, in common terms; `other` for a word that `known` does not hold. */

@@ -25,8 +25,8 @@ export async function fetchJson(endpoint: Endpoint, { url, body, signal }: JsonR
     method: body === undefined ? "GET" : "POST",
     headers: { accept: "application/json", "content-type": "application/json", ...endpoint.headers },
     redirect: "manual",
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
   });
   const text = await readBounded(response, endpoint.maxBytes);
   if (response.ok) return parsed(text, response);

@@ -11,8 +11,3 @@ export function objectsIn(value: unknown): Json[] {
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
-
-/** The fields that have a value. */
-export function defined(fields: Json): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}

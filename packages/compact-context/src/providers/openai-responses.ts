@@ -1,6 +1,7 @@
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { answerOf, throwReported } from "./answer.ts";
-import { defined, type Json, objectOf, objectsIn, textOf } from "./json.ts";
+import { type Json, objectOf, objectsIn, textOf } from "./json.ts";
+import { defined } from "../errors.ts";
 
 /** The interface takes no smaller limit. */
 const LEAST_OUTPUT = 16;

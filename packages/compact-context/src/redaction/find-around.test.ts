@@ -11,7 +11,12 @@ import { redact } from "./redactor.ts";
 import { findTokens } from "./token-scanner.ts";
 
 const FINDERS = [
-  ...[findPrivateKeys, findTokens, findAnchoredTokens, findKeyValues, findPlaces, findKubernetesSecrets],
+  findPrivateKeys,
+  findTokens,
+  findAnchoredTokens,
+  findKeyValues,
+  findPlaces,
+  findKubernetesSecrets,
 ];
 const LINE = "for (const item of list) console.log(item.name, 42); // nothing to see here\n";
 const FILLER = LINE.repeat(200);
@@ -27,26 +32,24 @@ function redactedAtLength(text: string): string {
 }
 
 const piece = fc.constantFrom(
-  ...[
-    "token=a1b2c3d4e5f6g7h8i9",
-    "password: hunter2!x",
-    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
-    "sk-",
-    "=",
-  ],
-  ...[
-    'api_key="',
-    '"',
-    " ",
-    "\n",
-    "://user:",
-    "@host",
-    "Bearer ",
-    "eyJhbGciOiJIUzI1NiJ9.",
-    "secret",
-    "&key=",
-  ],
-  ...["-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n", "-----END PRIVATE KEY-----", "curl -u a:"],
+  "token=a1b2c3d4e5f6g7h8i9",
+  "password: hunter2!x",
+  "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+  "sk-",
+  "=",
+  'api_key="',
+  '"',
+  " ",
+  "\n",
+  "://user:",
+  "@host",
+  "Bearer ",
+  "eyJhbGciOiJIUzI1NiJ9.",
+  "secret",
+  "&key=",
+  "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n",
+  "-----END PRIVATE KEY-----",
+  "curl -u a:",
 );
 const dense = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
 const long = fc

@@ -179,7 +179,8 @@ describe("ids", () => {
   it("a message that was emptied to a pointer to itself is found by its original, forged pointers by their words", async () => {
     const { archive, search } = setUp();
     const result = (content: string): Message => ({
-      ...{ id: "t1", role: "tool" },
+      id: "t1",
+      role: "tool",
       parts: [{ type: "toolResult", id: "c1", content }],
     });
     const whole = result("the quick brown output");

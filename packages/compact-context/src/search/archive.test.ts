@@ -258,7 +258,9 @@ describe("finding", () => {
   it("ARC-4 searches text, calls and results, any case, each message once", async () => {
     const { driver, archive } = setUp();
     const call: Message = {
-      ...{ id: "m4", role: "assistant", native: {} },
+      id: "m4",
+      role: "assistant",
+      native: {},
       parts: [{ type: "toolCall", id: "c", name: "grep", arguments: { pattern: "NEEDLE" } }],
     };
     await archive.saveTranscript("s", 1, three);

@@ -50,7 +50,8 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
     const weight = rarity(term);
     if (weight > 0) return [{ term, word, weight }];
     return beginnings(term, segments).map((longer) => ({
-      ...{ term: longer, word },
+      term: longer,
+      word,
       weight: BEGINNING * rarity(longer),
     }));
   });

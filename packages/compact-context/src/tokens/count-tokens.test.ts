@@ -54,7 +54,7 @@ describe("countTokens", () => {
     );
     fc.assert(
       fc.property(fc.array(anyMessage), model, fc.string(), fc.boolean(), (list, name, input, withTools) => {
-        const count = countTokens(list, { model: name, input, ...(withTools && { tools }) });
+        const count = countTokens(list, { model: name, input, tools: withTools ? tools : undefined });
         const sum = Object.values(count.breakdown).reduce((total, part) => total + part, 0);
         expect(sum).toBe(count.tokens);
         expect(count.low).toBeLessThanOrEqual(count.tokens);

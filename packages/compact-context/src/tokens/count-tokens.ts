@@ -24,13 +24,7 @@ const counters = new Map<string, TokenCounter>();
 
 /** One counter per model, encoding and format, so that text counted before is not encoded again. */
 function counterFor({ model, encoding, format, models, onWarning }: TokenCounterOptions): TokenCounter {
-  const options = {
-    ...(model !== undefined && { model }),
-    ...(encoding !== undefined && { encoding }),
-    ...(format !== undefined && { format }),
-    ...(models !== undefined && { models }),
-    ...(onWarning !== undefined && { onWarning }),
-  };
+  const options = { model, encoding, format, models, onWarning };
   if (typeof encoding === "object" || models !== undefined || onWarning !== undefined) {
     return createTokenCounter(options);
   }

@@ -47,15 +47,6 @@ function optional(fields: Json, key: string): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-const withOptional = (
-  numbers: Numbers,
-  more: { readonly reasoning?: number | undefined; readonly write1h?: number | undefined },
-): Numbers => ({
-  ...numbers,
-  ...(more.reasoning !== undefined && { reasoning: more.reasoning }),
-  ...(more.write1h !== undefined && { write1h: more.write1h }),
-});
-
 /** Where a total says that reasoning comes on top of the completion (xAI), the output is what the total leaves. */
 function outputOf(output: number, input: number, total: number | undefined): number {
   return total !== undefined && total > input + output ? total - input : output;
@@ -64,28 +55,24 @@ function outputOf(output: number, input: number, total: number | undefined): num
 function openaiChat(raw: Json): Numbers {
   const details = objectOf(raw.prompt_tokens_details);
   const input = numberIn(raw, "prompt_tokens");
-  return withOptional(
-    {
-      input,
-      cacheRead: optional(details, "cached_tokens") ?? numberIn(raw, "cached_tokens"),
-      cacheWrite: numberIn(details, "cache_write_tokens"),
-      output: outputOf(numberIn(raw, "completion_tokens"), input, optional(raw, "total_tokens")),
-    },
-    { reasoning: optional(objectOf(raw.completion_tokens_details), "reasoning_tokens") },
-  );
+  return {
+    input,
+    cacheRead: optional(details, "cached_tokens") ?? numberIn(raw, "cached_tokens"),
+    cacheWrite: numberIn(details, "cache_write_tokens"),
+    output: outputOf(numberIn(raw, "completion_tokens"), input, optional(raw, "total_tokens")),
+    reasoning: optional(objectOf(raw.completion_tokens_details), "reasoning_tokens"),
+  };
 }
 
 function openaiResponses(raw: Json): Numbers {
   const details = objectOf(raw.input_tokens_details);
-  return withOptional(
-    {
-      input: numberIn(raw, "input_tokens"),
-      cacheRead: numberIn(details, "cached_tokens"),
-      cacheWrite: numberIn(details, "cache_write_tokens"),
-      output: numberIn(raw, "output_tokens"),
-    },
-    { reasoning: optional(objectOf(raw.output_tokens_details), "reasoning_tokens") },
-  );
+  return {
+    input: numberIn(raw, "input_tokens"),
+    cacheRead: numberIn(details, "cached_tokens"),
+    cacheWrite: numberIn(details, "cache_write_tokens"),
+    output: numberIn(raw, "output_tokens"),
+    reasoning: optional(objectOf(raw.output_tokens_details), "reasoning_tokens"),
+  };
 }
 
 /** With `iterations` the context is that of the last message entry; compaction entries are billed, not kept. */
@@ -95,43 +82,37 @@ function anthropic(raw: Json): Numbers {
   const creation = objectOf(fields.cache_creation);
   const cacheRead = numberIn(fields, "cache_read_input_tokens");
   const cacheWrite = numberIn(fields, "cache_creation_input_tokens");
-  const numbers = {
+  return {
     input: numberIn(fields, "input_tokens") + cacheRead + cacheWrite,
     cacheRead,
     cacheWrite,
     output: numberIn(fields, "output_tokens"),
-    ...(iterations.some((entry) => entry.type === "compaction") && { reason: "compacted" as const }),
-  };
-  return withOptional(numbers, {
+    reason: iterations.some((entry) => entry.type === "compaction") ? "compacted" : undefined,
     reasoning: optional(objectOf(fields.output_tokens_details), "thinking_tokens"),
     write1h: optional(creation, "ephemeral_1h_input_tokens"),
-  });
+  };
 }
 
 function gemini(raw: Json): Numbers {
   const thoughts = optional(raw, "thoughtsTokenCount");
-  return withOptional(
-    {
-      input: numberIn(raw, "promptTokenCount") + numberIn(raw, "toolUsePromptTokenCount"),
-      cacheRead: numberIn(raw, "cachedContentTokenCount"),
-      cacheWrite: 0,
-      output: numberIn(raw, "candidatesTokenCount") + (thoughts ?? 0),
-    },
-    { reasoning: thoughts },
-  );
+  return {
+    input: numberIn(raw, "promptTokenCount") + numberIn(raw, "toolUsePromptTokenCount"),
+    cacheRead: numberIn(raw, "cachedContentTokenCount"),
+    cacheWrite: 0,
+    output: numberIn(raw, "candidatesTokenCount") + (thoughts ?? 0),
+    reasoning: thoughts,
+  };
 }
 
 function geminiInteractions(raw: Json): Numbers {
   const thoughts = optional(raw, "total_thought_tokens");
-  return withOptional(
-    {
-      input: numberIn(raw, "total_input_tokens") + numberIn(raw, "total_tool_use_tokens"),
-      cacheRead: numberIn(raw, "total_cached_tokens"),
-      cacheWrite: 0,
-      output: numberIn(raw, "total_output_tokens") + (thoughts ?? 0),
-    },
-    { reasoning: thoughts },
-  );
+  return {
+    input: numberIn(raw, "total_input_tokens") + numberIn(raw, "total_tool_use_tokens"),
+    cacheRead: numberIn(raw, "total_cached_tokens"),
+    cacheWrite: 0,
+    output: numberIn(raw, "total_output_tokens") + (thoughts ?? 0),
+    reasoning: thoughts,
+  };
 }
 
 function deepseek(raw: Json): Numbers {
@@ -146,58 +127,51 @@ function aiSdk(raw: Json): Numbers {
   if (steps.length > 0) return aiSdk(objectOf(steps.at(-1)?.usage));
   const details = objectOf(raw.inputTokenDetails);
   const reasoning = optional(objectOf(raw.outputTokenDetails), "reasoningTokens");
-  return withOptional(
-    {
-      input: numberIn(raw, "inputTokens"),
-      cacheRead: optional(details, "cacheReadTokens") ?? numberIn(raw, "cachedInputTokens"),
-      cacheWrite: numberIn(details, "cacheWriteTokens"),
-      output: numberIn(raw, "outputTokens"),
-    },
-    { reasoning: reasoning ?? optional(raw, "reasoningTokens") },
-  );
+  return {
+    input: numberIn(raw, "inputTokens"),
+    cacheRead: optional(details, "cacheReadTokens") ?? numberIn(raw, "cachedInputTokens"),
+    cacheWrite: numberIn(details, "cacheWriteTokens"),
+    output: numberIn(raw, "outputTokens"),
+    reasoning: reasoning ?? optional(raw, "reasoningTokens"),
+  };
 }
 
 function aiSdkProvider(raw: Json): Numbers {
   const input = objectOf(raw.inputTokens);
   const output = objectOf(raw.outputTokens);
-  return withOptional(
-    {
-      input: numberIn(input, "total"),
-      cacheRead: numberIn(input, "cacheRead"),
-      cacheWrite: numberIn(input, "cacheWrite"),
-      output: numberIn(output, "total"),
-    },
-    { reasoning: optional(output, "reasoning") },
-  );
+  return {
+    input: numberIn(input, "total"),
+    cacheRead: numberIn(input, "cacheRead"),
+    cacheWrite: numberIn(input, "cacheWrite"),
+    output: numberIn(output, "total"),
+    reasoning: optional(output, "reasoning"),
+  };
 }
 
 /** `output_tokens` may leave thoughts out (Google); the total has them. */
 function langchain(raw: Json): Numbers {
   const details = objectOf(raw.input_token_details);
   const input = numberIn(raw, "input_tokens");
-  return withOptional(
-    {
-      input,
-      cacheRead: numberIn(details, "cache_read"),
-      cacheWrite: numberIn(details, "cache_creation"),
-      output: outputOf(numberIn(raw, "output_tokens"), input, optional(raw, "total_tokens")),
-    },
-    { reasoning: optional(objectOf(raw.output_token_details), "reasoning") },
-  );
+  return {
+    input,
+    cacheRead: numberIn(details, "cache_read"),
+    cacheWrite: numberIn(details, "cache_creation"),
+    output: outputOf(numberIn(raw, "output_tokens"), input, optional(raw, "total_tokens")),
+    reasoning: optional(objectOf(raw.output_token_details), "reasoning"),
+  };
 }
 
 function pi(raw: Json): Numbers {
   const cacheRead = numberIn(raw, "cacheRead");
   const cacheWrite = numberIn(raw, "cacheWrite");
-  return withOptional(
-    {
-      input: numberIn(raw, "input") + cacheRead + cacheWrite,
-      cacheRead,
-      cacheWrite,
-      output: numberIn(raw, "output"),
-    },
-    { reasoning: optional(raw, "reasoning"), write1h: optional(raw, "cacheWrite1h") },
-  );
+  return {
+    input: numberIn(raw, "input") + cacheRead + cacheWrite,
+    cacheRead,
+    cacheWrite,
+    output: numberIn(raw, "output"),
+    reasoning: optional(raw, "reasoning"),
+    write1h: optional(raw, "cacheWrite1h"),
+  };
 }
 
 /** A rollout's `token_count` record: its last usage, where the totals sum the whole session. */
@@ -205,16 +179,14 @@ function codex(raw: Json): Numbers {
   const last = objectOf(raw.last_token_usage);
   const aggregated = !("last_token_usage" in raw);
   const fields = aggregated ? objectOf(raw.total_token_usage) : last;
-  return withOptional(
-    {
-      input: numberIn(fields, "input_tokens"),
-      cacheRead: numberIn(fields, "cached_input_tokens"),
-      cacheWrite: 0,
-      output: numberIn(fields, "output_tokens"),
-      ...(aggregated && { reason: "aggregated" as const }),
-    },
-    { reasoning: optional(fields, "reasoning_output_tokens") },
-  );
+  return {
+    input: numberIn(fields, "input_tokens"),
+    cacheRead: numberIn(fields, "cached_input_tokens"),
+    cacheWrite: 0,
+    output: numberIn(fields, "output_tokens"),
+    reason: aggregated ? ("aggregated" as const) : undefined,
+    reasoning: optional(fields, "reasoning_output_tokens"),
+  };
 }
 
 /** The chat log of Gemini CLI: input has the cached part in it, thoughts and tool prompts stand beside. */
@@ -234,15 +206,13 @@ function opencode(raw: Json): Numbers {
   const cache = objectOf(raw.cache);
   const cacheRead = numberIn(cache, "read");
   const cacheWrite = numberIn(cache, "write");
-  return withOptional(
-    {
-      input: numberIn(raw, "input") + cacheRead + cacheWrite,
-      cacheRead,
-      cacheWrite,
-      output: numberIn(raw, "output"),
-    },
-    { reasoning: optional(raw, "reasoning") },
-  );
+  return {
+    input: numberIn(raw, "input") + cacheRead + cacheWrite,
+    cacheRead,
+    cacheWrite,
+    output: numberIn(raw, "output"),
+    reasoning: optional(raw, "reasoning"),
+  };
 }
 
 const READERS: Readonly<Record<UsageSource, (raw: Json) => Numbers>> = {
@@ -303,7 +273,7 @@ export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | unde
   if (!Object.hasOwn(READERS, from)) throw unknownSource(from);
   const { reason: told, ...numbers } = READERS[from](raw as Json);
   const reason = told ?? doubtAbout(numbers);
-  return { source: from, ...numbers, anchor: reason === undefined, ...(reason && { reason }) };
+  return { source: from, ...numbers, anchor: reason === undefined, reason };
 }
 
 function unknownSource(source: string): CompactError {

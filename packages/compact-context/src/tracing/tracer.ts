@@ -114,11 +114,7 @@ function redacted(event: CompactEvent, redact: TracerOptions["redact"]): Compact
   if (redact === undefined) return event;
   const { properties, payload } = event;
   const safe = redact.redactValue({ properties, payload }) as Pick<CompactEvent, "properties" | "payload">;
-  return {
-    ...event,
-    properties: safe.properties,
-    ...(payload === undefined ? {} : { payload: safe.payload }),
-  };
+  return { ...event, properties: safe.properties, payload: safe.payload };
 }
 
 /** Several exporters get the same event: none may change it for the others. */

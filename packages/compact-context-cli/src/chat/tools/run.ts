@@ -48,7 +48,10 @@ export async function runCommand(
   signal: AbortSignal,
 ): Promise<string> {
   const child = spawn(command, {
-    ...{ shell: true, cwd, env, stdio: ["ignore", "pipe", "pipe"] },
+    shell: true,
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
     // A group of its own: what the command starts can be ended with it.
     detached: process.platform !== "win32",
   });

@@ -20,7 +20,7 @@ export interface Known {
 export type Wanted = { readonly message: number } | { readonly archiveId: string };
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await fetch(path, signal === undefined ? {} : { signal });
+  const response = await fetch(path, { signal });
   if (response.ok) return (await response.json()) as T;
   const refusal = (await response.json().catch(() => undefined)) as Refusal | undefined;
   throw new Error(refusal?.error ?? `the server answered with status ${response.status}`);
@@ -40,11 +40,12 @@ export const api = {
     get(`${place(id)}/compactions/${index}`),
   search: (query: string, session: string | undefined, signal: AbortSignal): Promise<SearchView> =>
     get(
-      `/api/search?${new URLSearchParams({ q: query, ...(session === undefined ? {} : { session }) })}`,
+      `/api/search?${new URLSearchParams(session === undefined ? { q: query } : { q: query, session })}`,
       signal,
     ),
   expand(session: string, wanted: Wanted, offset: number): Promise<ExpandedView> {
-    const which = "message" in wanted ? { message: `${wanted.message}` } : { id: wanted.archiveId };
+    const which: Record<string, string> =
+      "message" in wanted ? { message: `${wanted.message}` } : { id: wanted.archiveId };
     return get(`/api/expand?${new URLSearchParams({ session, ...which, offset: `${offset}` })}`);
   },
 };

@@ -15,12 +15,7 @@ export function readPlace(hash: string): Place {
   const tab = TABS.find((each) => each === given.get("tab"));
   const step = ordinal(given.get("call"));
   const compaction = ordinal(given.get("compaction"));
-  return {
-    ...(session === null ? {} : { session }),
-    ...(tab === undefined ? {} : { tab }),
-    ...(step === undefined ? {} : { step }),
-    ...(compaction === undefined ? {} : { compaction }),
-  };
+  return { session: session ?? undefined, tab, step, compaction };
 }
 
 /** Calls and compactions are counted from 1 there, as on the page. */

@@ -24,7 +24,7 @@ export function createScrubber(host: HTMLElement, store: Store): void {
   play.addEventListener("click", () => {
     const { session, step, playing } = store.get();
     const last = (session?.steps.length ?? 0) - 1;
-    store.set({ playing: !playing, ...(playing || step < last ? {} : { step: 0 }) });
+    store.set({ playing: !playing, step: playing || step < last ? step : 0 });
   });
 
   store.watch(["session", "step"], ({ session, step }) => {

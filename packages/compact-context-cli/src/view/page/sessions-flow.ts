@@ -109,7 +109,7 @@ interface Taken {
 
 /** Shows a session that is new or has grown: who looks at its end stays there. */
 function take(store: Store, { known, session }: Taken, { announce }: FlowPorts): void {
-  const { step } = store.get();
+  const { step, compaction } = store.get();
   const following = known === undefined || step >= known.steps.length - 1;
   const newest = session.compactions.at(-1);
   if (known !== undefined && newest !== undefined && session.compactions.length > known.compactions.length) {
@@ -118,7 +118,7 @@ function take(store: Store, { known, session }: Taken, { announce }: FlowPorts):
   store.set({
     session,
     problem: undefined,
-    ...(known === undefined ? { compaction: 0 } : {}),
-    ...(following ? { step: Math.max(0, session.steps.length - 1) } : {}),
+    compaction: known === undefined ? 0 : compaction,
+    step: following ? Math.max(0, session.steps.length - 1) : step,
   });
 }

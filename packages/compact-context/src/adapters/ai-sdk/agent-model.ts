@@ -1,5 +1,6 @@
 import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
-import { defined, type Json, objectOf, textOf } from "../../providers/json.ts";
+import { type Json, objectOf, textOf } from "../../providers/json.ts";
+import { defined } from "../../errors.ts";
 import { windowOf } from "../../providers/window.ts";
 import { partsInstead } from "./prompt.ts";
 
@@ -54,7 +55,7 @@ function callOptions(
     maxOutputTokens,
     abortSignal: signal,
     ...(tools.length === 0 ? {} : { tools: tools.map(functionTool), toolChoice: { type: "auto" } }),
-    ...(thinkingLevel === undefined ? {} : thinkingOptions(model, thinkingLevel, thinking)),
+    ...thinkingOptions(model, thinkingLevel, thinking),
   });
 }
 
@@ -64,9 +65,10 @@ function functionTool({ name, description, schema }: AgentModelRequest["tools"][
 
 function thinkingOptions(
   { specificationVersion }: AiSdkStreamingModel,
-  level: ThinkingLevel,
+  level: ThinkingLevel | undefined,
   thinking: AiSdkAgentModelOptions["thinking"],
 ): Json {
+  if (level === undefined) return {};
   if (thinking !== undefined) return thinking(level);
   return specificationVersion === "v4" ? { reasoning: level === "off" ? "none" : level } : {};
 }
@@ -131,12 +133,12 @@ function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
   if (type === "error") throw part.error;
   if (type !== "finish") return;
   const reason = textOf(finishReason) || textOf(objectOf(finishReason).unified);
-  yield { type: "end", stop: STOPS[reason] ?? "other", ...(usage === undefined ? {} : { usage }) };
+  yield { type: "end", stop: STOPS[reason] ?? "other", usage };
 }
 
 function wordsOf({ delta }: Json, [, kind, moment]: RegExpExecArray): AgentModelPart {
   const type = kind === "text" ? "text" : "reasoning";
-  return { type, text: textOf(delta), ...(moment === "end" ? { ends: true } : {}) };
+  return { type, text: textOf(delta), ends: moment === "end" || undefined };
 }
 
 function callOf(

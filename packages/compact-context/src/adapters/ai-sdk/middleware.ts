@@ -57,12 +57,7 @@ export function compactLanguageModelMiddleware(
       const prompt = await preflight({
         sessionId,
         messages: params.prompt,
-        request: {
-          format: "ai-sdk",
-          tools: call.tools ?? [],
-          ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
-          ...(usage === undefined ? {} : { usage }),
-        },
+        request: { format: "ai-sdk", tools: call.tools ?? [], signal: call.abortSignal, usage },
       });
       const sent = prompt === params.prompt ? params : { ...params, prompt: prompt.map(inParts) };
       sessionOf.set(sent, sessionId);

@@ -37,12 +37,7 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
     const messages = await preflight({
       sessionId,
       messages: step.messages,
-      request: {
-        format: "ai-sdk",
-        tools,
-        ...(system === "" ? {} : { system }),
-        ...(usage === undefined ? {} : { usage }),
-      },
+      request: { format: "ai-sdk", tools, system: system || undefined, usage },
     });
     return messages === step.messages ? undefined : { messages: [...messages] };
   };

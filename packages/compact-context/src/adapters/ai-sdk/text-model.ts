@@ -6,7 +6,8 @@ import type {
   TextModelRequest,
 } from "../../core/ports.ts";
 import { answerOf } from "../../providers/answer.ts";
-import { defined, type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
+import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
+import { defined } from "../../errors.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 import { windowOf } from "../../providers/window.ts";
 import { partsInstead } from "./prompt.ts";

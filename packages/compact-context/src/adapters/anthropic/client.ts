@@ -13,7 +13,7 @@ const MESSAGES: ClientMethod = {
         : objectsIn(system)
             .map(({ text }) => textOf(text))
             .join("\n");
-    return { tools: Array.isArray(tools) ? tools : [], ...(words === "" ? {} : { system: words }) };
+    return { tools: Array.isArray(tools) ? tools : [], system: words || undefined };
   },
   // A stream tells the input's tokens in its first event; later ones count the output alone.
   usageOf: ({ type, usage, message }) => {

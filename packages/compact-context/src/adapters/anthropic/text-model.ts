@@ -1,6 +1,7 @@
 import type { TextModel, TextModelRequest } from "../../core/ports.ts";
 import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
-import type { Json } from "../../providers/json.ts";
+import { type Json } from "../../providers/json.ts";
+import { defined } from "../../errors.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 import { windowOf } from "../../providers/window.ts";
 
@@ -42,8 +43,5 @@ const UNTIMED_TOKENS = 4096;
 const TIMEOUT_MS = 600_000;
 
 function optionsOf({ signal, maxOutputTokens }: TextModelRequest): Json {
-  return {
-    ...(signal === undefined ? {} : { signal }),
-    ...(maxOutputTokens > UNTIMED_TOKENS ? { timeout: TIMEOUT_MS } : {}),
-  };
+  return defined({ signal, timeout: maxOutputTokens > UNTIMED_TOKENS ? TIMEOUT_MS : undefined });
 }

@@ -96,14 +96,13 @@ export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
     prefixFormats: [api.format],
     generate: async (request) => {
       const { signal } = request;
-      const aborting = signal === undefined ? {} : { signal };
       const body = { ...api.body(await modelOf(signal), request), ...options.parameters };
       return call(api.parameters(request, base.host), async (accepted) =>
         api.read(
           await fetchJson(endpoint, {
             url: urlOf(base, api.path),
             body: { ...body, ...accepted },
-            ...aborting,
+            signal,
           }),
         ),
       );
@@ -158,7 +157,7 @@ function namedModel(
     const root = new URL(base);
     root.pathname = root.pathname.replace(/\/(chat\/completions|responses|messages)\/?$/, "");
     const url = urlOf(root, "models");
-    const body = await fetchJson(endpoint, { url, ...(signal === undefined ? {} : { signal }) });
+    const body = await fetchJson(endpoint, { url, signal });
     const first = textOf(objectsIn(objectOf(body).data)[0]?.id);
     if (first === "") {
       throw new CompactError("InvalidArgument", `${base.host} lists no model`, {

@@ -56,12 +56,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
     const kept = await preflight({
       sessionId,
       messages,
-      request: {
-        format: "langchain",
-        ...beside.get(sessionId),
-        ...(signal === undefined ? {} : { signal }),
-        ...(usage === undefined ? {} : { usage }),
-      },
+      request: { format: "langchain", ...beside.get(sessionId), signal, usage },
     });
     return kept === messages ? undefined : asInstances(kept, messages);
   };
@@ -69,7 +64,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
   const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {
     const sessionId = await sessionOf(options, request.messages, request.runtime);
     const system = systemOf(request);
-    beside.set(sessionId, { tools: toolsOf(request), ...(system === undefined ? {} : { system }) });
+    beside.set(sessionId, { tools: toolsOf(request), system });
     if (options.persist === true) return handler(request);
     const messages = await compacted(sessionId, request.messages, request.runtime);
     return handler(messages === undefined ? request : { ...request, messages });

@@ -112,8 +112,8 @@ async function attempt(
       onFailure: (error) => {
         if (options.hasModel) warn(`the built-in summarizer stepped in: ${errorMessage(error)}`);
       },
-      ...(options.tokenCounter === undefined ? {} : { countTokens: options.tokenCounter }),
-      ...(signal === undefined ? {} : { signal }),
+      countTokens: options.tokenCounter,
+      signal,
     });
     const made = { messages: result.messages, running: result.runningSummary };
     await save(replacedBy(made, messages, running), config, options);

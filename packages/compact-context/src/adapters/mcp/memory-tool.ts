@@ -11,7 +11,7 @@ export interface MemoryToolOptions {
   readonly channelDir: string;
   readonly workspaceDir: string;
   /** Who asks; a channel that names its users answers nobody else. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** Takes secrets out of what is answered: memory files may have been written by hand. */
   redact(text: string): string;
   /** Most tokens of one answer; 2,000 when left out. */
@@ -45,11 +45,16 @@ export function memoryTool(options: MemoryToolOptions): RecallTool {
     execute: (args) =>
       safely(args, async (given) => {
         const { items, renderedText, candidates } = await recallRelevantMemory({
-          ...{ query: textIn(given, "query"), channelDir, workspaceDir, user },
-          ...{ maxTokens, maxChars: maxTokens * CHARACTERS, countText: o200kBase.count },
+          query: textIn(given, "query"),
+          channelDir,
+          workspaceDir,
+          user,
+          maxTokens,
+          maxChars: maxTokens * CHARACTERS,
+          countText: o200kBase.count,
           sources: given.logs === true ? [...SOURCES, ...LOGS] : SOURCES,
-          ...(now === undefined ? {} : { now: now().getTime() }),
-          ...(warn === undefined ? {} : { warn }),
+          now: now?.().getTime(),
+          warn,
         });
         return items.length === 0 ? nothing(candidates) : redact(renderedText);
       }),

@@ -38,7 +38,9 @@ export function serveMcp(options: McpServingOptions): Promise<void> {
 function createServer({ sdk, tools, info }: McpServingOptions): McpServer {
   const server = new sdk.Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   const listed = tools.map(({ name, description, parameters }) => ({
-    ...{ name, description, inputSchema: parameters },
+    name,
+    description,
+    inputSchema: parameters,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   }));
   server.setRequestHandler("tools/list", () => ({ tools: listed }));

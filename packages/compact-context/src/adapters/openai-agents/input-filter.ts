@@ -37,11 +37,7 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
     const messages = await preflight({
       sessionId: id,
       messages: input,
-      request: {
-        format: "openai-agents",
-        ...(instructions === undefined ? {} : { system: instructions }),
-        tools: toolsOf(call.agent),
-      },
+      request: { format: "openai-agents", system: instructions, tools: toolsOf(call.agent) },
     });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
   };

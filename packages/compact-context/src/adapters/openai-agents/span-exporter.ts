@@ -43,7 +43,7 @@ export function createSpanExporter<Span extends SpanLike, Trace>(
 function idsOf(at: unknown): Place {
   const { traceId, spanId } = at as Partial<HostSpan>;
   if (typeof traceId !== "string") return {};
-  return { host: { traceId, ...(typeof spanId === "string" ? { spanId } : {}) } };
+  return { host: { traceId, spanId: typeof spanId === "string" ? spanId : undefined } };
 }
 
 function dataOf(event: CompactEvent): Record<string, unknown> {

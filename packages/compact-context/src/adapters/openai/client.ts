@@ -16,7 +16,7 @@ const RESPONSES: ClientMethod = {
   serverManaged: ["previous_response_id", "conversation", "context_management"],
   beside: ({ tools, instructions }) => ({
     tools: Array.isArray(tools) ? tools : [],
-    ...(typeof instructions === "string" ? { system: instructions } : {}),
+    system: typeof instructions === "string" ? instructions : undefined,
   }),
   usageOf: ({ usage, response }) => usage ?? objectOf(response).usage,
 };

@@ -82,7 +82,8 @@ describe("compactExtension", () => {
     const broken = manager();
     broken.flush = () => Promise.reject(new Error("no such disk"));
     const memory = {
-      ...{ recall: () => Promise.reject(new Error("lost")), close: () => Promise.reject(new Error("lost")) },
+      recall: () => Promise.reject(new Error("lost")),
+      close: () => Promise.reject(new Error("lost")),
     } as unknown as NonNullable<PiExtensionOptions["memory"]>;
     const { emit, command, notices } = extended({ manager: broken, memory, channelDir: "/\0" });
     await emit("session_shutdown");

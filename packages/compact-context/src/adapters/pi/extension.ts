@@ -132,7 +132,7 @@ function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
       if (newest?.sessionId !== sessionId) return context.ui.notify("There is nothing to summarize yet.");
       try {
         const manager = managers.managerFor(context);
-        const request = { ...requestOf(pi, context), ...(note === "" ? {} : { note }) };
+        const request = { ...requestOf(pi, context), note: note || undefined };
         const before = manager.getState(sessionId).summaryCount;
         const sent = await preflightOf(manager)({
           sessionId,
@@ -156,7 +156,7 @@ function requestOf(pi: PiExtensionApi, context: PiContext): PreflightRequest {
     format: "pi",
     system: context.getSystemPrompt(),
     tools: pi.getAllTools().filter(({ name }) => active.has(name)),
-    ...(context.signal === undefined ? {} : { signal: context.signal }),
+    signal: context.signal,
   };
 }
 
@@ -190,9 +190,9 @@ async function summarized(
   const asked: SummarizeOptions = {
     maxTokens: Math.min(MAX_SUMMARY_TOKENS, preparation.settings?.reserveTokens ?? MAX_SUMMARY_TOKENS),
     strategy: "task_state",
-    ...(previousSummary === undefined ? {} : { previous: previousSummary }),
-    ...(customInstructions === undefined ? {} : { instruction: customInstructions }),
-    ...(signal === undefined ? {} : { signal }),
+    previous: previousSummary,
+    instruction: customInstructions,
+    signal,
   };
   const failed = (error: unknown): void =>
     tell(context, `the built-in summarizer stepped in: ${errorMessage(error)}`);

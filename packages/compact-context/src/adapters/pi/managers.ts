@@ -21,7 +21,7 @@ export function createManagers(given: CompactManager | undefined, config: Compac
     const known = made.get(key);
     if (known !== undefined) return known;
     const manager = new CompactManager({
-      ...(model === undefined ? {} : { model: model.id }),
+      model: model?.id,
       storage: { root: `${cwd}/.compact/archive` },
       ...config,
       maxContextTokens: window,

@@ -23,10 +23,10 @@ export type HookFunction = (context: HookContext) => string | undefined | Promis
 export type RunCommand = (command: string, context: HookContext) => Promise<string>;
 
 export interface HookPorts {
-  readonly hookFunctions?: Readonly<Record<string, HookFunction>> | undefined;
+  readonly hookFunctions?: Readonly<Record<string, HookFunction>>;
   /** Commands of skills are not run when left out. */
-  readonly runCommand?: RunCommand | undefined;
-  readonly permissions?: Permissions | undefined;
+  readonly runCommand?: RunCommand;
+  readonly permissions?: Permissions;
 }
 
 /** Skills that one session has taken up; of another session nothing is known here. */

@@ -77,11 +77,7 @@ function readBounds(fields: FieldReader): Pick<Skill, "allowedTools" | "paths" |
   const allowedTools = fields.list("allowed_tools");
   const paths = fields.list("paths");
   const memoryScope = fields.choice("memory_scope", SCOPES);
-  return {
-    ...(allowedTools === undefined ? {} : { allowedTools }),
-    ...(paths === undefined ? {} : { paths }),
-    ...(memoryScope === undefined ? {} : { memoryScope }),
-  };
+  return { allowedTools, paths, memoryScope };
 }
 
 function readHooks({ fields: { hooks }, lenient }: FrontmatterFile, fields: FieldReader): Skill["hooks"] {

@@ -129,9 +129,9 @@ async function preamble(
   const most = PREAMBLE[scope];
   const session = scope === "relevant" ? "" : await sessionText(host, scope === "session" ? most : most / 2);
   const room = most - session.length;
-  const sources = session === "" ? {} : { sources: BESIDE_SESSION };
+  const sources = session === "" ? undefined : BESIDE_SESSION;
   const found =
-    scope === "session" ? undefined : await host.memory?.recall(task, { maxChars: room, ...sources });
+    scope === "session" ? undefined : await host.memory?.recall(task, { maxChars: room, sources });
   const blocks = [session, found?.renderedText ?? ""].filter((block) => block !== "");
   return blocks.join("\n");
 }

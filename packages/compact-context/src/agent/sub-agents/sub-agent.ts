@@ -1,3 +1,4 @@
+import { defined } from "../../errors.ts";
 import type { ThinkingLevel } from "../agent-model.ts";
 import { type Loaded, loadDefinitions, type Read, readIdentity } from "../definition-files.ts";
 import { type FieldReader, readFields } from "../fields.ts";
@@ -70,12 +71,12 @@ function readSubAgent(text: string, path: string): Read<SubAgent> {
     name,
     description,
     prompt: file.body,
-    ...defined("tools", fields.list("tools")),
-    ...defined("model", fields.text("model")),
+    tools: fields.list("tools"),
+    model: fields.text("model"),
     contextMode,
     memory: contextMode === "isolated" ? "none" : (memory ?? "relevant"),
-    ...defined("paths", fields.list("paths")),
-    ...defined("thinkingLevel", fields.choice("thinkingLevel", LEVELS)),
+    paths: fields.list("paths"),
+    thinkingLevel: fields.choice("thinkingLevel", LEVELS),
     limits: limitsOf(fields),
     place: path,
   };
@@ -85,13 +86,9 @@ function readSubAgent(text: string, path: string): Read<SubAgent> {
 
 function limitsOf(fields: FieldReader): Partial<AgentLimits> {
   const seconds = fields.amount("maxSeconds", DAY_SECONDS);
-  return {
-    ...defined("requests", fields.amount("maxTurns", 1000)),
-    ...defined("calls", fields.amount("maxToolCalls", 10_000)),
-    ...defined("wallMs", seconds === undefined ? undefined : seconds * 1000),
-  };
-}
-
-function defined<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+  return defined({
+    requests: fields.amount("maxTurns", 1000),
+    calls: fields.amount("maxToolCalls", 10_000),
+    wallMs: seconds === undefined ? undefined : seconds * 1000,
+  });
 }

@@ -17,7 +17,7 @@ export interface FileChange {
   readonly before: string | null;
   readonly after: string | null;
   /** True when somebody else changed the same lines at that moment, whose text was left. */
-  readonly gaveWay?: boolean | undefined;
+  readonly gaveWay?: boolean;
 }
 
 export interface MemoryChange {
@@ -35,7 +35,7 @@ export interface MemoryChange {
     readonly message: string;
   }[];
   /** The change that this one takes back. */
-  readonly undoes?: string | undefined;
+  readonly undoes?: string;
 }
 
 /** A change as its line says it, with the hash of the line before. */
@@ -114,8 +114,18 @@ async function readTail(handle: FileHandle): Promise<string> {
 
 /** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
 const NO_WORDS: ReadonlySet<string> = new Set([
-  ...["id", "previous", "time", "author", "undoes", "before", "after"],
-  ...["op", "file", "target", "trust", "ifVersion"],
+  "id",
+  "previous",
+  "time",
+  "author",
+  "undoes",
+  "before",
+  "after",
+  "op",
+  "file",
+  "target",
+  "trust",
+  "ifVersion",
 ]);
 
 /** The log's text after every text in the words of its lines went through `edit`, each line following the one before again. */
@@ -169,9 +179,9 @@ export function loggedOperation(
   const isItem = op === "add" || op === "supersede";
   return {
     op,
-    ...(id === undefined ? {} : { id }),
+    id,
     ...Object.fromEntries(others),
-    ...(text !== undefined && isItem ? { text: redactText(text).slice(0, LONGEST_LOGGED) } : {}),
-    ...(text === undefined || isItem ? {} : { characters: text.length }),
+    text: text !== undefined && isItem ? redactText(text).slice(0, LONGEST_LOGGED) : undefined,
+    characters: text === undefined || isItem ? undefined : text.length,
   };
 }

@@ -15,9 +15,9 @@ export interface ChannelFolder {
   /** The folder of one channel; nothing outside it is written. */
   readonly channelDir: string;
   /** Links in the channel may lead into the workspace, not out of it; the channel must be inside. */
-  readonly workspaceDir?: string | undefined;
+  readonly workspaceDir?: string;
   /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
-  readonly user?: string | undefined;
+  readonly user?: string;
 }
 
 /** Where a channel's files really are; every path is inside `root`. */

@@ -33,7 +33,7 @@ export interface MemoryProblem {
 }
 
 export interface CheckOptions extends ChannelFolder {
-  readonly redactor?: Pick<Redactor, "redactText"> | undefined;
+  readonly redactor?: Pick<Redactor, "redactText">;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

@@ -14,9 +14,9 @@ export interface MemoryItem {
   /** True when it has a mark and was edited since. */
   readonly edited: boolean;
   readonly trust: MemoryTrust;
-  readonly source?: string | undefined;
+  readonly source?: string;
   /** ISO 8601; undefined for what people wrote without one. */
-  readonly time?: string | undefined;
+  readonly time?: string;
   /** Lines of the file, from 1, the last one included. */
   readonly line: number;
   readonly lastLine: number;
@@ -145,12 +145,7 @@ type Ownership = Pick<MemoryItem, "writtenBy" | "trust" | "source" | "time">;
 function ownership(mark: ItemMark | undefined, edited: boolean): Ownership {
   if (mark === undefined) return { writtenBy: "person", trust: "person" };
   const { author, trust, source, time } = mark;
-  return {
-    writtenBy: edited ? "person" : author,
-    trust,
-    time,
-    ...(source === undefined ? {} : { source }),
-  };
+  return { writtenBy: edited ? "person" : author, trust, time, source };
 }
 
 function sameId(marked: string, own: string): boolean {

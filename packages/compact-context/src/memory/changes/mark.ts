@@ -10,7 +10,7 @@ export interface ItemMark {
   readonly author: MemoryAuthor;
   readonly trust: MemoryTrust;
   /** Of a tool or person its name. */
-  readonly source?: string | undefined;
+  readonly source?: string;
 }
 
 const MARK =
@@ -20,13 +20,7 @@ const MARK =
 export function readMark(line: string): ItemMark | undefined {
   const [, id, time, author, trust, source] = MARK.exec(line) ?? [];
   if (id === undefined || time === undefined) return undefined;
-  return {
-    id,
-    time,
-    author: author as MemoryAuthor,
-    trust: trust as MemoryTrust,
-    ...(source === undefined ? {} : { source }),
-  };
+  return { id, time, author: author as MemoryAuthor, trust: trust as MemoryTrust, source };
 }
 
 /** The comment that `readMark` reads. */

@@ -17,15 +17,15 @@ export type MemoryTrust = "person" | "agent" | "tool";
 /** Where a memory comes from. */
 export interface MemoryOrigin {
   /** `agent` when left out. */
-  readonly trust?: MemoryTrust | undefined;
+  readonly trust?: MemoryTrust;
   /** Names the tool or the person; one word is best. */
-  readonly source?: string | undefined;
+  readonly source?: string;
 }
 
 /** A new item in a section, which is made where it is missing. `MEMORY.md` when `file` is left out. */
 export interface AddItem extends MemoryOrigin {
   readonly op: "add";
-  readonly file?: MemoryFileName | undefined;
+  readonly file?: MemoryFileName;
   /** A section's heading or id. */
   readonly section: string;
   readonly text: string;
@@ -42,7 +42,7 @@ export interface SupersedeItem extends MemoryOrigin {
 export interface InvalidateItem {
   readonly op: "invalidate";
   readonly target: string;
-  readonly why?: string | undefined;
+  readonly why?: string;
 }
 
 /** Takes out an item that must not be kept; only a fingerprint stays, so that it is not learned again. */
@@ -50,8 +50,8 @@ export interface ForgetItem {
   readonly op: "forget";
   readonly target: string;
   /** Takes its text out of the log and the backups, too: nothing can bring it back. For people only. */
-  readonly forGood?: boolean | undefined;
-  readonly why?: string | undefined;
+  readonly forGood?: boolean;
+  readonly why?: string;
 }
 
 /** Other text below a heading, which stays. Lines that people wrote must be in it. */
@@ -61,9 +61,9 @@ export interface RewriteSection extends MemoryOrigin {
   readonly section: string;
   readonly text: string;
   /** The section's `version` when it was read; refused as `changed` when it is another one now. */
-  readonly ifVersion?: string | undefined;
+  readonly ifVersion?: string;
   /** Allows a text that says much less. */
-  readonly mayShrink?: boolean | undefined;
+  readonly mayShrink?: boolean;
 }
 
 /** A new section at the end of a file: an entry of the history. */
@@ -90,7 +90,7 @@ export interface ReplaceFile {
   readonly text: string;
   /** The file's `version` when it was read, `null` where there was none; refused as `changed` when it is another one now. */
   readonly ifVersion: string | null;
-  readonly mayShrink?: boolean | undefined;
+  readonly mayShrink?: boolean;
 }
 
 /** What may be asked of a channel's memory. Items and sections are named by the ids that `readMemory` gives. */
@@ -151,7 +151,7 @@ export interface ChangeNote {
   /** One sentence. */
   readonly reason: string;
   /** What it was learned from: archive ids, turn ranges, file names. */
-  readonly sources?: readonly string[] | undefined;
+  readonly sources?: readonly string[];
 }
 
 export interface MemoryChangeResult {

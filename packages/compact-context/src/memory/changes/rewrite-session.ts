@@ -12,7 +12,7 @@ const MOST_CONFLICTS = 4;
 export async function rewriteChannelSession(
   channelDir: string,
   content: string,
-  { ifVersion }: { readonly ifVersion?: string | undefined } = {},
+  { ifVersion }: { readonly ifVersion?: string } = {},
 ): Promise<void> {
   const writer = createMemoryWriter({ channelDir });
   for (let attempt = 1; ; attempt += 1) {

@@ -7,14 +7,14 @@ import { type ChannelLock, LOCK_LOST, takeLock } from "./lock.ts";
 
 export interface LockSettings {
   /** For ids of changes and of owners of the lock. */
-  readonly randomId?: (() => string) | undefined;
+  readonly randomId?: () => string;
   /** Milliseconds of a steady clock. */
-  readonly clock?: (() => number) | undefined;
-  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
+  readonly clock?: () => number;
+  readonly sleep?: (ms: number) => Promise<void>;
   /** Milliseconds after which an owner of the lock that shows no sign is taken over; 10,000. */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: number;
   /** Milliseconds to wait for the lock before a `Conflict`; 30,000. */
-  readonly waitMs?: number | undefined;
+  readonly waitMs?: number;
 }
 
 const MOST_ATTEMPTS = 10;

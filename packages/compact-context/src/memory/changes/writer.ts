@@ -24,11 +24,11 @@ import { type LockSettings, withChannel } from "./with-channel.ts";
 
 export interface MemoryWriterOptions extends ChannelFolder, LockSettings {
   /** The built-in one when left out. */
-  readonly redactor?: Pick<Redactor, "redactText"> | undefined;
+  readonly redactor?: Pick<Redactor, "redactText">;
   /** Milliseconds since 1970. */
-  readonly now?: (() => number) | undefined;
+  readonly now?: () => number;
   /** Changes that can be undone; 50. */
-  readonly backups?: number | undefined;
+  readonly backups?: number;
 }
 
 /** The one way in which a channel's memory is changed. */
@@ -41,7 +41,7 @@ export interface MemoryWriter {
    * Makes the files what they were before a change, as far as no later change touched the same lines. With `partial`
    * also when that is only a part of it. `NotFound` for a change that is not in the log or too old for a backup.
    */
-  undo(changeId: string, options?: { readonly partial?: boolean | undefined }): Promise<UndoResult>;
+  undo(changeId: string, options?: { readonly partial?: boolean }): Promise<UndoResult>;
   /** Every change, oldest first. */
   log(): Promise<ReadLog>;
 }

@@ -35,7 +35,7 @@ export async function readMemoryFile(path: string): Promise<MemoryFile | undefin
 export async function writeMemoryFile(
   path: string,
   text: string,
-  { ifVersion }: { readonly ifVersion?: string | null | undefined } = {},
+  { ifVersion }: { readonly ifVersion?: string | null } = {},
 ): Promise<{ readonly version: string }> {
   return inTurn(path, async () => {
     if (ifVersion === null) {

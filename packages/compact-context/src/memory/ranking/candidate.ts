@@ -3,18 +3,18 @@ export interface RecallCandidate {
   readonly id: string;
   readonly content: string;
   /** Its heading, with those above it; counts like content. */
-  readonly title?: string | undefined;
+  readonly title?: string;
   /** Who wrote or said it; a query that names them prefers what is theirs. */
-  readonly author?: string | undefined;
+  readonly author?: string;
   /** When it was written: ISO text, a date in English words, or milliseconds since 1970. */
-  readonly timestamp?: string | number | Date | undefined;
+  readonly timestamp?: string | number | Date;
   /**
    * What it is part of: a conversation, a file. Neighbours in one section explain each other. Left out everywhere, those
    * with an order or author are one section, those with only a timestamp one for each time.
    */
-  readonly section?: string | number | undefined;
+  readonly section?: string | number;
   /** Its place in the section; that in the list when left out. */
-  readonly order?: number | undefined;
+  readonly order?: number;
 }
 
 /** Where candidates come from: a list in memory, or a store that finds the likely ones first. */

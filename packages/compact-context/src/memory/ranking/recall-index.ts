@@ -12,14 +12,14 @@ import { RANKING_WEIGHTS, type RankingWeights } from "./weights.ts";
 
 export interface RecallIndexOptions {
   /** Weights other than those in `RANKING_WEIGHTS`. */
-  readonly weights?: Partial<RankingWeights> | undefined;
+  readonly weights?: Partial<RankingWeights>;
 }
 
 export interface RecallIndex {
   /** The number of candidates. */
   readonly size: number;
   /** Best first; at most `limit` (10), none where no word of the query, nor one related to it, is in any candidate. */
-  search(query: string, options?: { readonly limit?: number | undefined }): readonly RecallHit[];
+  search(query: string, options?: { readonly limit?: number }): readonly RecallHit[];
   /** The share of the query's words, weighed by how rare they are here, that a text holds itself, 0 to 1. */
   coverage(query: string, text: string): number;
 }

@@ -7,7 +7,7 @@ export function memorySource(candidates: readonly RecallCandidate[]): CandidateS
 }
 
 export interface SourceSearchOptions extends RecallIndexOptions {
-  readonly limit?: number | undefined;
+  readonly limit?: number;
 }
 
 /** As the index's search, over what a source gives for the query; the index of an unchanged list is kept. */

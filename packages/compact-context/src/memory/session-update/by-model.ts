@@ -96,7 +96,7 @@ function readAnswer(text: string): SessionAnswer {
     throw new Error(`it has none of the fields title, ${LISTS.join(", ")}`);
   return {
     ...(Object.fromEntries(lists) as Partial<Record<SessionList, readonly string[]>>),
-    ...(title === "" ? {} : { title }),
+    title: title || undefined,
     resolved: textsOf(value.resolved ?? [], "resolved"),
   };
 }
@@ -131,7 +131,7 @@ export function withAnswer(
   return {
     ...program,
     ...(Object.fromEntries(lists) as Partial<Record<SessionList, readonly string[]>>),
-    ...(title === undefined || !isFounded(title) ? {} : { title }),
+    title: title !== undefined && isFounded(title) ? title : program.title,
     constraints: [...kept, ...newRules],
   };
 }

@@ -16,10 +16,10 @@ export interface SessionMemoryUpdateOptions {
   readonly channelDir: string;
   readonly messages: readonly Message[];
   /** Asked for better words; the program's own are written without it, or when it fails. */
-  readonly model?: TextModel | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly model?: TextModel;
+  readonly signal?: AbortSignal;
   /** Milliseconds since 1970. */
-  readonly now?: (() => number) | undefined;
+  readonly now?: () => number;
 }
 
 /** Brings a channel's SESSION.md up to date with a conversation, and gives its state; a failure keeps the last file. */

@@ -42,7 +42,7 @@ export function createSidecar(ports: SidecarPorts): Sidecar {
  * `Aborted` when the signal is.
  */
 export async function runSidecarTask<T>(
-  task: SidecarTask<T> & SidecarPorts & { readonly signal?: AbortSignal | undefined },
+  task: SidecarTask<T> & SidecarPorts & { readonly signal?: AbortSignal },
 ): Promise<{ readonly output: T; readonly rawText: string; readonly record: SidecarRecord }> {
   const { done, output, record, ...rest } = await createSidecar(task).run(task, task.signal);
   if (done) return { output, record, ...(rest as { rawText: string }) };
@@ -96,7 +96,7 @@ async function runTask<T>(
     repaired,
     inputTokens: spent.inputTokens,
     outputTokens: spent.outputTokens,
-    ...(detail === undefined ? {} : { detail }),
+    detail,
   });
   let messages = firstMessages(task, context);
   let wrong = "";

@@ -14,11 +14,11 @@ export interface SidecarTask<T> {
    */
   readonly parse: (text: string) => T;
   /** What the JSON should be. */
-  readonly shape?: JsonShape | undefined;
+  readonly shape?: JsonShape;
   /** 2,000 when left out. */
-  readonly maxOutputTokens?: number | undefined;
+  readonly maxOutputTokens?: number;
   /** Milliseconds for all requests together; 30,000 when left out. */
-  readonly deadlineMs?: number | undefined;
+  readonly deadlineMs?: number;
 }
 
 /** What became of a task. */
@@ -35,7 +35,7 @@ export interface SidecarRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** What went wrong last. */
-  readonly detail?: string | undefined;
+  readonly detail?: string;
 }
 
 /** An output with the answer it was made of; `output` is undefined exactly where the outcome is not `done`. */
@@ -46,11 +46,11 @@ export type SidecarOutcome<T> =
 export interface SidecarPorts {
   readonly model: TextModel;
   /** Takes secrets out of prompts; the built-in patterns when left out. */
-  readonly redact?: ((text: string) => string) | undefined;
-  readonly countText?: ((text: string) => number) | undefined;
-  readonly time?: Partial<TimePorts> | undefined;
+  readonly redact?: (text: string) => string;
+  readonly countText?: (text: string) => number;
+  readonly time?: Partial<TimePorts>;
   /** Told of every task as it ends. */
-  readonly onTask?: ((record: SidecarRecord) => void) | undefined;
+  readonly onTask?: (record: SidecarRecord) => void;
 }
 
 /** Asks one model for one thing after another; what becomes of a task touches no other. */

@@ -15,20 +15,20 @@ import { putUnits, removeUnits, type ScopeKeys } from "./postgres-units.ts";
 
 export interface PostgresMemoryOptions extends PoolOptions {
   /** As for the Postgres driver: a URL, else `COMPACT_POSTGRES_URL`, else the variables of every client. */
-  readonly url?: string | undefined;
+  readonly url?: string;
   /** A pool of the package `pg`, instead of a URL; it stays yours to end. */
-  readonly pool?: PostgresPool | undefined;
+  readonly pool?: PostgresPool;
   /** Holds the tables, made when they are first needed; `compact_memory` when left out. */
-  readonly schema?: string | undefined;
+  readonly schema?: string;
   /** Whose memory: nothing of another workspace or channel is ever found. */
   readonly workspace: string;
   readonly channel: string;
   /** Finds what is this user's as well; without one, only what is everybody's in the channel. */
-  readonly user?: string | undefined;
+  readonly user?: string;
   /** Best candidates that a query gets, before their neighbours; 100. */
-  readonly candidates?: number | undefined;
+  readonly candidates?: number;
   /** The built-in one when left out. */
-  readonly redactor?: Pick<Redactor, "redactText"> | undefined;
+  readonly redactor?: Pick<Redactor, "redactText">;
 }
 
 /** For whom candidates are kept: everybody in the workspace, in the channel, or the user only. */
@@ -107,7 +107,7 @@ function badScope(place: string, message: string): CompactError {
 function redacted(candidate: RecallCandidate, { redactText }: Pick<Redactor, "redactText">): RecallCandidate {
   const { title, content } = candidate;
   const safe = (text: string): string => redactText(text.replaceAll("\0", ""));
-  return { ...candidate, content: safe(content), ...(title === undefined ? {} : { title: safe(title) }) };
+  return { ...candidate, content: safe(content), title: title === undefined ? undefined : safe(title) };
 }
 
 function readyDatabase(options: PostgresMemoryOptions, schema: string): () => Promise<Database> {

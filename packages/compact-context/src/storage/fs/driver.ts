@@ -28,7 +28,7 @@ const ROOT_HINT = 'Pass the folder of the archive: { root: ".compact" }.';
 export interface FsDriverOptions {
   readonly root: string;
   /** Told of a record that a crash cut off. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn?: (message: string) => void;
 }
 
 /**

@@ -1,11 +1,11 @@
-import { CompactError } from "../../errors.ts";
+import { CompactError, defined } from "../../errors.ts";
 import type { PostgresPool } from "./client.ts";
 
 export interface PoolOptions {
   /** 10 when left out. */
-  readonly connections?: number | undefined;
+  readonly connections?: number;
   /** In milliseconds; 30,000 when left out. */
-  readonly statementTimeoutMs?: number | undefined;
+  readonly statementTimeoutMs?: number;
 }
 
 /** Host, database and schema for people, never user or password. Throws `InvalidArgument` for what is no URL. */
@@ -23,16 +23,18 @@ export function locationOf(url: string | undefined, schema: string): string {
 
 /** A pool of the package `pg`, loaded now, that never holds the process open. */
 export async function openPool(url: string | undefined, options: PoolOptions): Promise<PostgresPool> {
-  const pool = await newPool({
-    ...(url === undefined ? {} : { connectionString: url }),
-    max: options.connections ?? 10,
-    statement_timeout: options.statementTimeoutMs ?? 30_000,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 10_000,
-    application_name: "compact-context",
-    // The pool never holds the process open: a host that is done may end.
-    allowExitOnIdle: true,
-  });
+  const pool = await newPool(
+    defined({
+      connectionString: url,
+      max: options.connections ?? 10,
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 10_000,
+      application_name: "compact-context",
+      // The pool never holds the process open: a host that is done may end.
+      allowExitOnIdle: true,
+    }),
+  );
   // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
   pool.on("error", () => {});
   return pool;

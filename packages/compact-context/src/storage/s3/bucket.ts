@@ -1,3 +1,4 @@
+import { defined } from "../../errors.ts";
 import {
   type BucketOptions,
   bareTag,
@@ -101,10 +102,7 @@ async function read(
   name: string,
   { start, length, etag }: ByteRange,
 ): Promise<ObjectBytes | undefined> {
-  const asked = {
-    Range: `bytes=${start}-${start + length - 1}`,
-    ...(etag === undefined ? {} : { IfMatch: etag }),
-  };
+  const asked = defined({ Range: `bytes=${start}-${start + length - 1}`, IfMatch: etag });
   const found = await calls.orRefused(name, async ({ sdk, client }, target, abortSignal) => {
     try {
       const answer = await client.send(new sdk.GetObjectCommand({ ...target, ...asked }), { abortSignal });
@@ -136,7 +134,7 @@ async function names(calls: Calls, prefix: string, rootLength: number): Promise<
   const found: string[] = [];
   for (let token: string | undefined, more = true; more; ) {
     const page = await calls.done(prefix, async ({ sdk, client }, { Bucket, Key }, abortSignal) => {
-      const input = { Bucket, Prefix: Key, ...(token === undefined ? {} : { ContinuationToken: token }) };
+      const input = defined({ Bucket, Prefix: Key, ContinuationToken: token });
       return client.send(new sdk.ListObjectsV2Command(input), { abortSignal });
     });
     for (const { Key } of page.Contents ?? []) if (Key !== undefined) found.push(Key.slice(rootLength));

@@ -1,4 +1,5 @@
 import { CompactError } from "../../errors.ts";
+import { defined } from "../../errors.ts";
 
 /** The AWS SDK's module, an optional peer that is loaded when the first request is made. */
 export type S3Sdk = typeof import("@aws-sdk/client-s3");
@@ -13,10 +14,10 @@ export interface S3Connection {
 }
 
 export interface S3ConnectionOptions {
-  readonly region?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly forcePathStyle?: boolean | undefined;
-  readonly client?: S3Client | undefined;
+  readonly region?: string;
+  readonly endpoint?: string;
+  readonly forcePathStyle?: boolean;
+  readonly client?: S3Client;
 }
 
 /** Loads the SDK and makes a client, once; a failed attempt is made again at the next call. */
@@ -55,18 +56,14 @@ async function loadSdk(): Promise<S3Sdk> {
 
 /** Credentials are left to the SDK's own chain: environment, shared files, SSO, web identity, container and instance roles. */
 function clientConfig({ region, endpoint, forcePathStyle }: S3ConnectionOptions): S3ClientConfig {
-  return {
+  return defined({
     // This driver repeats requests by itself: it knows which of them may already have been done.
     maxAttempts: 1,
-    ...(region === undefined ? {} : { region }),
-    ...(forcePathStyle === undefined ? {} : { forcePathStyle }),
+    region,
+    forcePathStyle,
     // Servers other than AWS often know nothing of the newer checksums.
-    ...(endpoint === undefined
-      ? {}
-      : {
-          endpoint,
-          requestChecksumCalculation: "WHEN_REQUIRED",
-          responseChecksumValidation: "WHEN_REQUIRED",
-        }),
-  };
+    endpoint,
+    requestChecksumCalculation: endpoint === undefined ? undefined : "WHEN_REQUIRED",
+    responseChecksumValidation: endpoint === undefined ? undefined : "WHEN_REQUIRED",
+  });
 }

@@ -12,22 +12,22 @@ const BUCKET_HINT = "Pass the bucket of the archive: { bucket }.";
 export interface S3DriverOptions {
   readonly bucket: string;
   /** Folder inside the bucket, without slashes at its ends. */
-  readonly prefix?: string | undefined;
+  readonly prefix?: string;
   /** The SDK's own rules when left out: environment, then shared config. */
-  readonly region?: string | undefined;
+  readonly region?: string;
   /** URL of a server other than AWS. */
-  readonly endpoint?: string | undefined;
+  readonly endpoint?: string;
   /** Encrypts everything on the server with this KMS key. */
-  readonly kmsKeyId?: string | undefined;
+  readonly kmsKeyId?: string;
   /** Puts the bucket into the path instead of the host name; most servers other than AWS need it. */
-  readonly forcePathStyle?: boolean | undefined;
+  readonly forcePathStyle?: boolean;
   /** Used instead of a client with the default credential chain; best made with `maxAttempts: 1`. */
-  readonly client?: S3Client | undefined;
+  readonly client?: S3Client;
   /** How often a request is made before it counts as failed; 6 when left out. */
-  readonly attempts?: number | undefined;
+  readonly attempts?: number;
   /** Milliseconds that one request may take; 60,000 when left out. */
-  readonly timeout?: number | undefined;
-  readonly wait?: ((milliseconds: number) => Promise<void>) | undefined;
+  readonly timeout?: number;
+  readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
 const READ_ATTEMPTS = 10;

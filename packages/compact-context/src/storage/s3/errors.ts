@@ -25,13 +25,31 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 const TRANSIENT_NAMES = new Set([
-  ...["SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException"],
-  ...["ThrottlingException", "Throttling", "TooManyRequestsException", "TimeoutError", "IncompleteBody"],
-  ...["ConditionalRequestConflict", "OperationAborted", "TruncatedBody"],
+  "SlowDown",
+  "InternalError",
+  "ServiceUnavailable",
+  "RequestTimeout",
+  "RequestTimeoutException",
+  "ThrottlingException",
+  "Throttling",
+  "TooManyRequestsException",
+  "TimeoutError",
+  "IncompleteBody",
+  "ConditionalRequestConflict",
+  "OperationAborted",
+  "TruncatedBody",
 ]);
 const TRANSIENT_CODES = new Set([
-  ...["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "EAI_AGAIN", "ENETUNREACH"],
-  ...["EHOSTUNREACH", "UND_ERR_SOCKET", "ERR_STREAM_PREMATURE_CLOSE"],
+  "ECONNRESET",
+  "ECONNREFUSED",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "UND_ERR_SOCKET",
+  "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
 /** What an error of the SDK says about itself; all empty for anything else. */

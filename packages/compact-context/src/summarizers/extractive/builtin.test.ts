@@ -433,11 +433,7 @@ describe("built-in summarizer, any input", () => {
         fc.constantFrom(...STRATEGIES),
         fc.option(arbitraryText, { nil: undefined }),
         async (messages, maxTokens, strategy, previous) => {
-          const options = {
-            maxTokens,
-            strategy,
-            ...(previous === undefined ? {} : { previous, instruction: previous }),
-          };
+          const options = { maxTokens, strategy, previous, instruction: previous };
           const summary = await builtinSummarizer.summarize(messages, options);
           expect(summary.tokens).toBe(o200kBase.count(summary.text));
           expect(summary.tokens).toBeLessThanOrEqual(maxTokens);

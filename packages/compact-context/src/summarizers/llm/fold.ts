@@ -72,7 +72,7 @@ export async function fold(input: FoldInput, models: readonly KnownModel[], run:
   }
   throw new CompactError("SummarizerFailed", failureText(last), {
     hint: "The trace has every attempt; check the model's key, its limits and its answers.",
-    ...(last?.error === undefined ? {} : { cause: last.error }),
+    cause: last?.error,
   });
 }
 

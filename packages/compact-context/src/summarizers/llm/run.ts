@@ -105,11 +105,7 @@ function weigh(
 ): Tried {
   const said = typeof answer.text === "string" ? answer.text : "";
   const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
-  const base = {
-    ...told,
-    outputTokens: run.countText(said),
-    ...(usage === undefined ? {} : { usage }),
-  };
+  const base = { ...told, outputTokens: run.countText(said), usage };
   const stale = part.part === 1 ? [...run.stale, ...notesBefore(part)] : run.stale;
   const judged = judge({ ...answer, text: said }, { maxTokens: run.room, countText: run.countText, stale });
   if ("failure" in judged) {
@@ -179,10 +175,10 @@ function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): 
       maxTokens: wanted.maxTokens,
       staying: part.staying,
     }),
-    ...(part.live === undefined ? {} : { prefix: part.live.prefix }),
+    prefix: part.live?.prefix,
     maxOutputTokens: wanted.maxTokens + known.thinkingTokens,
     temperature: options.temperature ?? 0,
-    ...(options.seed === undefined ? {} : { seed: options.seed }),
+    seed: options.seed,
   };
 }
 

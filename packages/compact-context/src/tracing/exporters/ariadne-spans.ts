@@ -49,7 +49,7 @@ function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): stri
       type: "span",
       trace_id: trace,
       span_id: span,
-      ...(parent === undefined ? {} : { parent_id: parent }),
+      parent_id: parent,
       kind: "compact",
       name: name ?? event.name,
       started_at: startedAt,
@@ -70,9 +70,10 @@ function dataOf({ sessionId, host, properties, payload }: CompactEvent, longest:
   const output = typeof payload === "string" || payload === undefined ? payload : JSON.stringify(payload);
   const data = {
     session_id: sessionId,
-    ...(host === undefined ? {} : { host_trace_id: host.traceId, host_span_id: host.spanId }),
+    host_trace_id: host?.traceId,
+    host_span_id: host?.spanId,
     ...properties,
-    ...(output === undefined ? {} : { output }),
+    output,
   };
   return JSON.parse(JSON.stringify(data, shorten)) as object;
 }

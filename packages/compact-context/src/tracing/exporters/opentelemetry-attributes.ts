@@ -44,15 +44,13 @@ function modelAttributes({ name, properties }: CompactEvent): OpenTelemetryAttri
   const used = attempts.flatMap(({ usage }) => usage ?? []);
   const sum = (pick: (usage: Usage) => number): number =>
     used.reduce((total, usage) => total + pick(usage), 0);
+  const request = requestAttributes(last);
+  if (used.length === 0) return request;
   return {
-    ...requestAttributes(last),
-    ...(used.length === 0
-      ? {}
-      : {
-          "gen_ai.usage.input_tokens": sum(({ input }) => input),
-          "gen_ai.usage.output_tokens": sum(({ output }) => output),
-          "gen_ai.usage.cache_read.input_tokens": sum(({ cache_read }) => cache_read),
-        }),
+    ...request,
+    "gen_ai.usage.input_tokens": sum(({ input }) => input),
+    "gen_ai.usage.output_tokens": sum(({ output }) => output),
+    "gen_ai.usage.cache_read.input_tokens": sum(({ cache_read }) => cache_read),
   };
 }
 
@@ -62,11 +60,9 @@ function errorAttributes({ name, properties }: CompactEvent): OpenTelemetryAttri
 
 /** Model and provider of one request, as the GenAI conventions name them. */
 export function requestAttributes({ model, provider }: Attempt): OpenTelemetryAttributes {
-  return {
-    "gen_ai.operation.name": "chat",
-    "gen_ai.request.model": model,
-    ...(provider === undefined ? {} : { "gen_ai.provider.name": PROVIDERS[provider] ?? provider }),
-  };
+  const request = { "gen_ai.operation.name": "chat", "gen_ai.request.model": model };
+  if (provider === undefined) return request;
+  return { ...request, "gen_ai.provider.name": PROVIDERS[provider] ?? provider };
 }
 
 interface Usage {

@@ -68,7 +68,7 @@ async function loadApi(): Promise<OpenTelemetryApi> {
 function placeIn(api: OpenTelemetryApi): ContextPlace {
   const context = api.context.active();
   const ids = api.trace.getSpanContext(context);
-  return { context, ...(ids === undefined ? {} : { host: { traceId: ids.traceId, spanId: ids.spanId } }) };
+  return { context, host: ids === undefined ? undefined : { traceId: ids.traceId, spanId: ids.spanId } };
 }
 
 interface OpenRound {

@@ -6,7 +6,7 @@ export interface PostOptions {
   /** Milliseconds for the whole of one request, its answer included. */
   readonly timeoutMs: number;
   /** Used in place of Node's own client. */
-  readonly fetch?: typeof fetch | undefined;
+  readonly fetch?: typeof fetch;
 }
 
 /** No collector has more to say. */
