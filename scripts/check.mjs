@@ -36,6 +36,7 @@ const steps = [
     "layers",
     () => tool("dependency-cruiser/bin/dependency-cruise.mjs", "src", "--config", ".dependency-cruiser.cjs"),
   ],
+  ["house", () => [...script("house.mjs"), "--check"]],
   ["api", () => [...script("api.mjs"), "--check"]],
   ["tests", () => tool("vitest/vitest.mjs", "run")],
   ["knip", () => tool("knip/bin/knip.js", "--no-config-hints")],
