@@ -43,6 +43,7 @@ const steps = [
         ...["--config", ".dependency-cruiser.cjs"],
       ),
   ],
+  ["house", () => [...script("house.mjs"), "--check"]],
   ["api", () => [...script("api.mjs"), "--check"]],
   ["tests", () => tool("vitest/vitest.mjs", "run")],
   ["knip", () => tool("knip/bin/knip.js", "--no-config-hints")],
