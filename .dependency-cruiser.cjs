@@ -23,19 +23,17 @@ const downhill = layers.slice(0, -1).flatMap((group, index) =>
   })),
 );
 
+/** The codec of each provider format; what they share stands beside them. */
+const formats = "ai-sdk|anthropic|gemini|langchain|openai-agents|openai-chat|openai-responses|pi";
+
 const strangers = [
   [
     "codecs",
-    `^${library}/messages/codecs/([^/.]+)`,
-    `^${library}/messages/codecs/$1(?:[/.]|$)`,
-    `^${library}/messages/codecs/`,
+    `^${library}/codecs/(${formats})\\.ts$`,
+    `^${library}/codecs/$1\\.ts$`,
+    `^${library}/codecs/(?:${formats})\\.ts$`,
   ],
-  [
-    "drivers",
-    `^${library}/storage/drivers/([^/.-]+)`,
-    `^${library}/storage/drivers/$1(?:[/.-]|$)`,
-    `^${library}/storage/drivers/`,
-  ],
+  ["drivers", `^${library}/storage/([^/.]+)/`, `^${library}/storage/$1/`, `^${library}/storage/[^/.]+/`],
   // LangGraph stands on LangChain, and so does its adapter.
   [
     "adapters",
@@ -82,10 +80,10 @@ const rules = [
     severity: "error",
     comment: "What is kept does not know where; only the list of all codecs knows the codecs.",
     from: {
-      path: `^${library}/(?:storage|messages)/[^/]+\\.ts$`,
-      pathNot: `^${library}/messages/codecs\\.ts$`,
+      path: `^${library}/(?:storage|codecs)/[^/]+\\.ts$`,
+      pathNot: `^${library}/codecs/(?:formats|${formats})\\.ts$`,
     },
-    to: { path: `^${library}/(?:storage/drivers|messages/codecs)/` },
+    to: { path: `^${library}/(?:storage/[^/.]+/|codecs/(?:${formats})\\.ts$)` },
   },
   {
     name: "no-node-in-portable",
@@ -99,14 +97,14 @@ const rules = [
     severity: "error",
     comment: "Code of the file system is loaded at one place, when it is first used.",
     from: { path: placed(portable), pathNot: `^${lazyEdge.from.replace(".", "\\.")}$` },
-    to: { path: `^${library}/storage/drivers/(?!memory\\b)` },
+    to: { path: `^${library}/storage/(?:fs|postgres|s3)/` },
   },
   {
     name: "lazy-edge-is-dynamic",
     severity: "error",
     comment: "That place loads the file system driver by dynamic import.",
     from: { path: placed(portable) },
-    to: { path: `^${library}/storage/drivers/(?!memory\\b)`, dynamic: false },
+    to: { path: `^${library}/storage/(?:fs|postgres|s3)/`, dynamic: false },
   },
   {
     name: "packages-only-where-named",
@@ -148,7 +146,7 @@ const rules = [
     name: "no-unresolved",
     severity: "error",
     comment: "An import that leads nowhere hides what it would break.",
-    from: { pathNot: `^${library}/storage/drivers/` },
+    from: { pathNot: `^${library}/storage/[^/.]+/` },
     to: { couldNotResolve: true },
   },
   {

@@ -6,15 +6,16 @@ const command = "packages/compact-context-cli/src";
  * Folders of one group are strangers. `.dependency-cruiser.cjs` makes rules of it.
  */
 const layers = [
-  ["errors.ts", "model.ts", "timer.ts"],
-  ["argument.ts"],
-  ["messages"],
-  ["tokens", "tracing", "redaction", "transcripts", "lint"],
-  ["policy", "summarizers", "storage", "providers"],
-  ["compaction"],
-  ["memory"],
-  ["agents"],
-  ["config", "index.ts"],
+  ["errors.ts"],
+  ["core"],
+  ["codecs", "redaction", "storage", "search", "tracing"],
+  ["tokens", "lint", "config", "flush", "transcripts"],
+  ["providers", "summarizers"],
+  ["recall", "create-storage.ts"],
+  ["create-manager.ts", "compact.ts"],
+  ["running-summary", "host.ts"],
+  ["memory", "host-client.ts", "index.ts"],
+  ["agent"],
   ["adapters"],
   ["view"],
   ["cli"],
@@ -32,26 +33,31 @@ const placeOf = (name) => ofCommand[name] ?? `${library}/${name}`;
 
 /** Folders that run in a browser as well as in Node. */
 const portable = [
-  "argument.ts",
   "errors.ts",
-  "model.ts",
-  "timer.ts",
-  "messages",
+  "core",
+  "codecs",
   "tokens",
   "redaction",
   "transcripts",
   "lint",
-  "policy",
+  "search",
   "summarizers",
   "providers",
-  "compaction",
+  "recall",
+  "flush",
+  "running-summary",
+  "create-storage.ts",
+  "create-manager.ts",
+  "compact.ts",
+  "host.ts",
+  "host-client.ts",
   "index.ts",
 ];
 
 /** The one place that loads Node code into portable code, and only when it is first needed. */
 const lazyEdge = {
-  from: `${library}/compaction/store.ts`,
-  to: `${library}/storage/drivers/fs.ts`,
+  from: `${library}/create-storage.ts`,
+  to: `${library}/storage/fs/driver.ts`,
   /** Outside the portable folders: what else of the root entry loads Node code when it is first needed. */
   others: [
     {
@@ -62,9 +68,9 @@ const lazyEdge = {
 };
 
 /** Packages that code may import, by folder. */
-const packages = { agents: ["yaml"], config: ["yaml", "zod"] };
+const packages = { agent: ["yaml"], config: ["yaml", "zod"] };
 
 /** Folders that may load an optional peer when it is first used. */
-const peerEdges = ["storage/drivers", "tracing/exporters", "adapters", "cli"];
+const peerEdges = ["storage", "tracing/exporters", "adapters", "cli"];
 
 module.exports = { library, command, layers, placeOf, portable, lazyEdge, packages, peerEdges };

@@ -33,45 +33,45 @@ const uphill: Plant[] = layers.flatMap((group, index) =>
 
 const plants: readonly Plant[] = [
   ...uphill,
-  ["strangers-codecs", `${library}/messages/codecs/one.ts`, `${library}/messages/codecs/two.ts`],
-  ["strangers-drivers", `${library}/storage/drivers/memory.ts`, `${library}/storage/drivers/fs.ts`],
+  ["strangers-codecs", `${library}/codecs/gemini.ts`, `${library}/codecs/pi.ts`],
+  ["strangers-drivers", `${library}/storage/memory/driver.ts`, `${library}/storage/fs/driver.ts`],
   ["strangers-adapters", `${library}/adapters/one/index.ts`, `${library}/adapters/two/index.ts`],
   ["page-knows-its-data", `${command}/view/page/planted.ts`, `${command}/view/server.ts`],
-  ["page-knows-its-data", `${command}/view/page/planted.ts`, `${library}/messages/message.ts`],
+  ["page-knows-its-data", `${command}/view/page/planted.ts`, `${library}/core/message.ts`],
   ["page-knows-its-data", `${command}/view/page/planted.ts`, "node:fs"],
-  ["ports-not-media", `${library}/storage/planted.ts`, `${library}/storage/drivers/memory.ts`],
-  ["ports-not-media", `${library}/messages/planted.ts`, `${library}/messages/codecs/one.ts`],
+  ["ports-not-media", `${library}/storage/planted.ts`, `${library}/storage/memory/driver.ts`],
+  ["ports-not-media", `${library}/codecs/planted.ts`, `${library}/codecs/gemini.ts`],
   ...portable.map((name): Plant => ["no-node-in-portable", file(name), "node:fs"]),
-  ["node-only-lazily", `${library}/compaction/planted.ts`, `${library}/storage/drivers/fs.ts`],
+  ["node-only-lazily", `${library}/recall/planted.ts`, `${library}/storage/fs/driver.ts`],
   ["lazy-edge-is-dynamic", lazyEdge.from, lazyEdge.to],
   ["packages-only-where-named", `${library}/tokens/planted.ts`, "yaml"],
   ["packages-only-where-named", `${command}/planted.ts`, "zod"],
-  ["packages-only-where-named", `${library}/storage/drivers/fs.ts`, "typescript"],
-  ["peers-only-at-the-edges", `${library}/compaction/planted.ts`, "zod?"],
+  ["packages-only-where-named", `${library}/storage/fs/driver.ts`, "typescript"],
+  ["peers-only-at-the-edges", `${library}/recall/planted.ts`, "zod?"],
   ["config-packages", `${library}/config/planted.ts`, "typescript"],
-  ["agents-packages", `${library}/agents/planted.ts`, "zod"],
-  ["no-cycles", `${library}/policy/round.ts`, `${library}/policy/about.ts`],
-  ["no-orphans", `${library}/policy/orphan.ts`, ""],
-  ["no-unresolved", `${library}/policy/lost.ts`, `${library}/policy/nowhere.ts`],
-  ["library-knows-no-command", `${library}/policy/planted.ts`, `${command}/planted.ts`],
-  ["library-knows-no-command", `${library}/policy/planted.ts`, "compact-context-cli/bin/compact.js"],
-  ["command-imports-by-name", `${command}/planted.ts`, `${library}/policy/round.ts`],
-  ["no-tests-in-source", `${library}/policy/planted.ts`, `${library}/policy/some.test.ts`],
+  ["agent-packages", `${library}/agent/planted.ts`, "zod"],
+  ["no-cycles", `${library}/tokens/round.ts`, `${library}/tokens/about.ts`],
+  ["no-orphans", `${library}/tokens/orphan.ts`, ""],
+  ["no-unresolved", `${library}/tokens/lost.ts`, `${library}/tokens/nowhere.ts`],
+  ["library-knows-no-command", `${library}/tokens/planted.ts`, `${command}/planted.ts`],
+  ["library-knows-no-command", `${library}/tokens/planted.ts`, "compact-context-cli/bin/compact.js"],
+  ["command-imports-by-name", `${command}/planted.ts`, `${library}/tokens/round.ts`],
+  ["no-tests-in-source", `${library}/tokens/planted.ts`, `${library}/tokens/some.test.ts`],
 ];
 
 /** What the rules must leave alone. */
 const allowed: readonly Plant[] = [
   ["", lazyEdge.from, `${lazyEdge.to}?`],
   ["", `${library}/config/planted.ts`, "yaml"],
-  ["", `${library}/agents/planted.ts`, "yaml"],
+  ["", `${library}/agent/planted.ts`, "yaml"],
   ["", `${library}/config/planted.ts`, "zod"],
   ["", `${command}/view/page/planted.ts`, `${command}/view/session-view.ts`],
   ["", `${command}/view/page/planted.ts`, `${command}/view/page/dom.ts`],
-  ["", `${library}/storage/drivers/s3.ts`, "zod?"],
-  ["", `${library}/storage/drivers/fs.ts`, "node:fs"],
-  ["", `${library}/storage/drivers/fs.ts`, `${library}/storage/drivers/fs-files.ts`],
+  ["", `${library}/storage/s3/driver.ts`, "zod?"],
+  ["", `${library}/storage/fs/driver.ts`, "node:fs"],
+  ["", `${library}/storage/fs/driver.ts`, `${library}/storage/fs/files.ts`],
   ["", `${command}/transcripts/planted.ts`, "compact-context/internal/codecs/formats"],
-  ["", `${library}/messages/codecs.ts`, `${library}/messages/codecs/one.ts`],
+  ["", `${library}/codecs/formats.ts`, `${library}/codecs/gemini.ts`],
   ["", `${library}/tokens/planted.test.ts`, `${command}/planted.ts`],
   ["", `${library}/tokens/planted.test.ts`, "node:fs"],
 ];
@@ -86,8 +86,8 @@ function statement(from: string, target: string): string {
 
 function plantAll(folder: string): void {
   const texts = new Map<string, string>([
-    [`${library}/policy/about.ts`, statement(`${library}/policy/about.ts`, `${library}/policy/round.ts`)],
-    [`${library}/policy/some.test.ts`, ""],
+    [`${library}/tokens/about.ts`, statement(`${library}/tokens/about.ts`, `${library}/tokens/round.ts`)],
+    [`${library}/tokens/some.test.ts`, ""],
   ]);
   for (const [, from, target] of [...plants, ...allowed]) {
     const more = target === "" ? "" : statement(from, target);

@@ -4,9 +4,9 @@ import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./conf
 import { archiveId } from "./core/archive.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
-import type { Exporter } from "./core/ports.ts";
 import {
   type Environment,
+  type Exporter,
   platform,
   type StorageDriver,
   type Summarizer,
@@ -14,9 +14,9 @@ import {
 } from "./core/ports.ts";
 import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
 import { once, requireOptions } from "./errors.ts";
-import type { BeforeCompaction } from "./memory/flush/before-compaction.ts";
-import type { MemoryFlushHook } from "./memory/flush/delivery.ts";
-import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./memory/flush/flush.ts";
+import type { BeforeCompaction } from "./flush/before-compaction.ts";
+import type { MemoryFlushHook } from "./flush/delivery.ts";
+import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./flush/flush.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";

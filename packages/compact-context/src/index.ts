@@ -79,6 +79,9 @@ export type { Unit } from "./core/units.ts";
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
+export type { BeforeCompaction, CompactionMoment } from "./flush/before-compaction.ts";
+export type { MemoryFlush, MemoryFlushHook } from "./flush/delivery.ts";
+export type { Recovery } from "./flush/flush.ts";
 export {
   describeRules,
   type LintOptions,
@@ -90,9 +93,6 @@ export {
   type Severity,
   type Violation,
 } from "./lint/index.ts";
-export type { BeforeCompaction, CompactionMoment } from "./memory/flush/before-compaction.ts";
-export type { MemoryFlush, MemoryFlushHook } from "./memory/flush/delivery.ts";
-export type { Recovery } from "./memory/flush/flush.ts";
 export type { Expanded, ExpandOptions, Recall } from "./recall/recall.ts";
 export type { Difference, Restored } from "./recall/restore.ts";
 export {

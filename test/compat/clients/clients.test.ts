@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { compactAnthropic } from "../../../packages/compact-context/src/adapters/anthropic/client.ts";
-import type { ClientOptions } from "../../../packages/compact-context/src/adapters/client.ts";
 import { compactOpenAi } from "../../../packages/compact-context/src/adapters/openai/client.ts";
 import type { Format } from "../../../packages/compact-context/src/core/message.ts";
 import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
+import type { ClientOptions } from "../../../packages/compact-context/src/host-client.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
 import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../../packages/compact-context/src/search/archive.ts";

@@ -1,8 +1,8 @@
 import type { CompactConfigInput } from "../config/settings.ts";
 import type { ManagerPorts } from "../create-manager.ts";
 import { requireOptions } from "../errors.ts";
+import type { MemoryFlushHook } from "../flush/delivery.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
-import type { MemoryFlushHook } from "../memory/flush/delivery.ts";
 import { type Recall, recallTools } from "../recall/index.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import type { AgentModel } from "./agent-model.ts";

@@ -1,7 +1,7 @@
-import { createHostPreflight, type HostPreflight } from "../adapters/host.ts";
 import type { CompactionNotice } from "../core/manager.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
+import { createHostPreflight, type HostPreflight } from "../host.ts";
 import { lookUpModel } from "../tokens/models.ts";
 import type { AgentModel } from "./agent-model.ts";
 import type { AgentOptions } from "./agent-options.ts";

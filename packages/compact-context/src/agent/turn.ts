@@ -1,4 +1,4 @@
-import type { HostPreflight } from "../adapters/host.ts";
+import type { HostPreflight } from "../host.ts";
 import { isTooLong } from "../providers/client-answer.ts";
 import { type AgentMessage, answerAll } from "./agent-message.ts";
 import type { AgentModel, AgentModelRequest, ThinkingLevel } from "./agent-model.ts";

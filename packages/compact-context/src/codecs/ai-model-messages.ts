@@ -8,11 +8,20 @@ import {
   type TextPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import type { BuildContext } from "./create-codec.ts";
 import { mediaFromValue, mediaWords } from "./media.ts";
-import { arrayAt, copyWith, filled, metaBags, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
-import { defined } from "../errors.ts";
+import {
+  arrayAt,
+  copyWith,
+  filled,
+  metaBags,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  roleAt,
+  stringAt,
+} from "./native.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 

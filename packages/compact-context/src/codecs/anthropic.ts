@@ -10,12 +10,23 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import { createCodec } from "./create-codec.ts";
 import { type Vote, voteOnBlocks } from "./detection.ts";
 import { mediaFromData, mediaFromUrl, mediaReference, mediaWords } from "./media.ts";
-import { arrayAt, asObject, copyWith, filled, isBlockList, metaBags, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
-import { defined } from "../errors.ts";
+import {
+  arrayAt,
+  asObject,
+  copyWith,
+  filled,
+  isBlockList,
+  metaBags,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  roleAt,
+  stringAt,
+} from "./native.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 

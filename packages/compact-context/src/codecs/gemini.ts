@@ -8,12 +8,21 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import { type BuildContext, createCodec } from "./create-codec.ts";
 import { type Vote, voteOnBlocks } from "./detection.ts";
 import { mediaFromData, mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
-import { arrayAt, asObject, copyWith, filled, metaBags, type NativeObject, objectAt, readMeta, roleAt } from "./native.ts";
-import { defined } from "../errors.ts";
+import {
+  arrayAt,
+  asObject,
+  copyWith,
+  filled,
+  metaBags,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  roleAt,
+} from "./native.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 

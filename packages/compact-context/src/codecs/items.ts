@@ -9,10 +9,20 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import { mediaFromValue, mediaReference, mediaUrl, mediaWords } from "./media.ts";
-import { arrayAt, copyWith, filled, invalidMessages, isBlockList, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
-import { defined } from "../errors.ts";
+import {
+  arrayAt,
+  copyWith,
+  filled,
+  invalidMessages,
+  isBlockList,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  roleAt,
+  stringAt,
+} from "./native.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 
 /** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */

@@ -10,13 +10,22 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import { type BuildContext, createCodec } from "./create-codec.ts";
 import { firstHas, type Vote, voteOnBlocks } from "./detection.ts";
 import { instanceKind, viewMessage } from "./langchain-view.ts";
 import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
-import { arrayAt, asObject, filled, isBlockList, metaBags, type NativeObject, objectAt, readMeta, stringAt } from "./native.ts";
-import { defined } from "../errors.ts";
+import {
+  arrayAt,
+  asObject,
+  filled,
+  isBlockList,
+  metaBags,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  stringAt,
+} from "./native.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 

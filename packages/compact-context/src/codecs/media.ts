@@ -1,6 +1,6 @@
 import type { MediaPart } from "../core/message.ts";
-import { filled } from "./native.ts";
 import { defined } from "../errors.ts";
+import { filled } from "./native.ts";
 
 interface MediaDetails {
   readonly name?: unknown;

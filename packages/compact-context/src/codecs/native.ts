@@ -83,7 +83,6 @@ export function readMeta(entry: NativeObject, bags: readonly unknown[]): Message
   return defined({ protected: kept || undefined, timestamp, model });
 }
 
-
 /** `entry`'s own `meta` and `metadata`, as bags for `readMeta`. */
 export function metaBags(entry: NativeObject): readonly unknown[] {
   return [entry.meta, entry.metadata];

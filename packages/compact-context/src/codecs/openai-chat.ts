@@ -9,7 +9,7 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import { createCodec } from "./create-codec.ts";
 import { firstHas, type Vote, voteOnBlocks } from "./detection.ts";
 import {
@@ -20,8 +20,18 @@ import {
   mediaUrl,
   mediaWords,
 } from "./media.ts";
-import { arrayAt, copyWith, filled, isBlockList, metaBags, type NativeObject, objectAt, readMeta, roleAt, stringAt } from "./native.ts";
-import { defined } from "../errors.ts";
+import {
+  arrayAt,
+  copyWith,
+  filled,
+  isBlockList,
+  metaBags,
+  type NativeObject,
+  objectAt,
+  readMeta,
+  roleAt,
+  stringAt,
+} from "./native.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 

@@ -238,7 +238,8 @@ function costOf(attempts: readonly SummaryAttempt[] = []): number | undefined {
 export function eventAt(draft: EventDraft, at: string): CompactEvent {
   const startedAt = draft.startedAt ?? draft.endedAt ?? at;
   const endedAt = draft.endedAt ?? at;
-  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: endedAt < startedAt ? startedAt : endedAt };
+  const isBackwards = endedAt < startedAt;
+  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
 }
 
 /** Sends events to exporters; returns at once and never throws. Implemented by the tracer. */

@@ -1,7 +1,7 @@
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
+import { defined } from "../errors.ts";
 import { answerOf, stopOf, throwReported } from "./answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "./json.ts";
-import { defined } from "../errors.ts";
 
 /**
  * What a message is asked without its optional parameters. Behind a prefix, whose system text and cache marks stay

@@ -1,7 +1,7 @@
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
+import { defined } from "../errors.ts";
 import { answerOf, stopOf, throwReported } from "./answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "./json.ts";
-import { defined } from "../errors.ts";
 
 /** What a chat completion is asked without its optional parameters: model, messages, a prefix's tools. */
 export function chatBody(model: string, { messages, prefix }: TextModelRequest): Json {

@@ -1,7 +1,7 @@
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
+import { defined } from "../errors.ts";
 import { answerOf, throwReported } from "./answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "./json.ts";
-import { defined } from "../errors.ts";
 
 /** The interface takes no smaller limit. */
 const LEAST_OUTPUT = 16;

@@ -1,6 +1,6 @@
 import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
-import { type Json, objectOf, textOf } from "../../providers/json.ts";
 import { defined } from "../../errors.ts";
+import { type Json, objectOf, textOf } from "../../providers/json.ts";
 import { windowOf } from "../../providers/window.ts";
 import { partsInstead } from "./prompt.ts";
 

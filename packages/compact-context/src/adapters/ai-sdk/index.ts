@@ -1,4 +1,4 @@
-export type { HostOptions } from "../host.ts";
+export type { HostOptions } from "../../host.ts";
 export {
   type AiSdkAgentModelOptions,
   type AiSdkStreamingModel,

@@ -1,6 +1,6 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../host.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;

@@ -1,4 +1,4 @@
-import { createHostPreflight, type HostManager, type HostOptions } from "../host.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { toolList } from "./tools.ts";
 
 export interface PrepareStepOptions extends HostOptions {

@@ -5,9 +5,9 @@ import type {
   TextModelMessage,
   TextModelRequest,
 } from "../../core/ports.ts";
+import { defined } from "../../errors.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { defined } from "../../errors.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 import { windowOf } from "../../providers/window.ts";
 import { partsInstead } from "./prompt.ts";

@@ -1,6 +1,11 @@
+import {
+  type ClientMethod,
+  type ClientOptions,
+  createClientWrapper,
+  refuseMethod,
+} from "../../host-client.ts";
 import { objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { overlay } from "../../providers/overlay.ts";
-import { type ClientMethod, type ClientOptions, createClientWrapper, refuseMethod } from "../client.ts";
 
 const MESSAGES: ClientMethod = {
   format: "anthropic",

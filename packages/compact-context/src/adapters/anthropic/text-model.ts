@@ -1,7 +1,7 @@
 import type { TextModel, TextModelRequest } from "../../core/ports.ts";
-import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
-import { type Json } from "../../providers/json.ts";
 import { defined } from "../../errors.ts";
+import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
+import type { Json } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 import { windowOf } from "../../providers/window.ts";
 

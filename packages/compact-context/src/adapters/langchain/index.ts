@@ -1,4 +1,4 @@
-export type { HostOptions } from "../host.ts";
+export type { HostOptions } from "../../host.ts";
 export { type CompactMiddleware, compactMiddleware, type MiddlewareOptions } from "./middleware.ts";
 export type { Handler, ModelCall } from "./sdk.ts";
 export {

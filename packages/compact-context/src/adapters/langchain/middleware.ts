@@ -2,9 +2,9 @@ import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactError } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../host.ts";
 import { asInstances } from "./instances.ts";
 import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
 

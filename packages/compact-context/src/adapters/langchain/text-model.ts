@@ -1,7 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
+import { defined } from "../../errors.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { defined } from "../../errors.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 import { windowOf } from "../../providers/window.ts";
 

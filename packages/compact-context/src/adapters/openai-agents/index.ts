@@ -1,4 +1,4 @@
-export type { HostOptions } from "../host.ts";
+export type { HostOptions } from "../../host.ts";
 export { compactInputFilter, type InputFilterOptions } from "./input-filter.ts";
 export type { FilterCall, InputFilter, ModelInput, SessionLike, SpanLike, TracingFunctions } from "./sdk.ts";
 export {

@@ -1,6 +1,6 @@
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../host.ts";
 import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
 import { DELTA_WARNING, isDelta } from "./server-managed.ts";
 import type { SpanExporter } from "./span-exporter.ts";

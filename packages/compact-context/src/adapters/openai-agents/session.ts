@@ -1,6 +1,6 @@
 import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactError, createKeyedMutex } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../host.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import type { SessionLike } from "./sdk.ts";
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {

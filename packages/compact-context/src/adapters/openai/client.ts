@@ -1,6 +1,11 @@
+import {
+  type ClientMethod,
+  type ClientOptions,
+  createClientWrapper,
+  refuseMethod,
+} from "../../host-client.ts";
 import { objectOf } from "../../providers/json.ts";
 import { overlay } from "../../providers/overlay.ts";
-import { type ClientMethod, type ClientOptions, createClientWrapper, refuseMethod } from "../client.ts";
 
 const CHAT: ClientMethod = {
   format: "openai-chat",

@@ -5,10 +5,10 @@ import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts"
 import type { PreflightRequest } from "../../core/usage.ts";
 import type { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
+import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { asPiTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
-import { createHostPreflight, type HostOptions, type HostPreflight } from "../host.ts";
 import { createManagers, type Managers } from "./managers.ts";
 import { type NewestList, type PiMemoryOptions, registerMemory } from "./memory.ts";
 import { shielded, tell } from "./notices.ts";

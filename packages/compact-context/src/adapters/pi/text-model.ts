@@ -1,7 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
+import { defined } from "../../errors.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { defined } from "../../errors.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
 
 /** The part of pi's models that is used. */

@@ -1,5 +1,5 @@
 import { errorMessage, later } from "../../errors.ts";
-import { retryAfter } from "../flush/delivery.ts";
+import { retryAfter } from "../../flush/delivery.ts";
 
 /** Work beside the run: one piece at a time, each again later when it fails. */
 export interface Lane {

@@ -1,5 +1,4 @@
-import { CompactError } from "../../errors.ts";
-import { defined } from "../../errors.ts";
+import { CompactError, defined } from "../../errors.ts";
 
 /** The AWS SDK's module, an optional peer that is loaded when the first request is made. */
 export type S3Sdk = typeof import("@aws-sdk/client-s3");

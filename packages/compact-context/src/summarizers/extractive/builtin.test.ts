@@ -28,7 +28,6 @@ const result = (id: string, content: string, isError = false): Part => ({
   isError,
 });
 const user = (value: string): Message => message("user", text(value));
-// biome-ignore lint/complexity/useMaxParams: a test reads best with a step on one line
 const step = (id: string, name: string, args: unknown, output: string, failed = false): Message[] => [
   message("assistant", call(id, name, args)),
   message("tool", result(id, output, failed)),

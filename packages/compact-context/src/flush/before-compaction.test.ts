@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../core/message.ts";
-import { CompactManager } from "../../create-manager.ts";
-import { createMemoryDriver } from "../../storage/memory/driver.ts";
+import type { Message } from "../core/message.ts";
+import { CompactManager } from "../create-manager.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
 import type { BeforeCompaction, CompactionMoment } from "./before-compaction.ts";
 
 const text = (word: string): string => Array.from({ length: 300 }, (_, index) => `${word}${index}`).join(" ");

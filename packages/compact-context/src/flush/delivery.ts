@@ -1,6 +1,6 @@
-import type { Message } from "../../core/message.ts";
-import type { Claim, ClaimedItem, Outbox } from "../../core/ports.ts";
-import { later } from "../../errors.ts";
+import type { Message } from "../core/message.ts";
+import type { Claim, ClaimedItem, Outbox } from "../core/ports.ts";
+import { later } from "../errors.ts";
 import { decodeFlushItem } from "./item.ts";
 
 /** What a memory flush hook is told beside the messages. */

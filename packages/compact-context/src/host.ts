@@ -1,9 +1,9 @@
-import { countTokens } from "../compact.ts";
-import type { CompactionResult } from "../core/apply.ts";
-import { budgetOf } from "../core/policy.ts";
-import type { ManualRequest } from "../core/usage.ts";
-import type { CompactManager } from "../create-manager.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS } from "../errors.ts";
+import { countTokens } from "./compact.ts";
+import type { CompactionResult } from "./core/apply.ts";
+import { budgetOf } from "./core/policy.ts";
+import type { ManualRequest } from "./core/usage.ts";
+import type { CompactManager } from "./create-manager.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS } from "./errors.ts";
 
 /** What an adapter needs of a manager. */
 export type HostManager = Pick<

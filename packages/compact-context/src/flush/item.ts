@@ -1,10 +1,10 @@
-import { archiveId, archiveLine, readTranscriptText, sessionKey, sha256Hex } from "../../core/archive.ts";
-import type { Message } from "../../core/message.ts";
-import { actionsFor, type CompactionPlan } from "../../core/plan.ts";
-import type { OutboxItem } from "../../core/ports.ts";
-import type { Session } from "../../core/session.ts";
-import { CompactError } from "../../errors.ts";
-import type { Redactor } from "../../redaction/redactor.ts";
+import { archiveId, archiveLine, readTranscriptText, sessionKey, sha256Hex } from "../core/archive.ts";
+import type { Message } from "../core/message.ts";
+import { actionsFor, type CompactionPlan } from "../core/plan.ts";
+import type { OutboxItem } from "../core/ports.ts";
+import type { Session } from "../core/session.ts";
+import { CompactError } from "../errors.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 
 /** Messages that a compaction discards, as they wait to be handed on. */
 export interface FlushItem {

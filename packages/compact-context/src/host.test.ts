@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import type { CompactEvent } from "../core/ports.ts";
-import { CompactManager } from "../create-manager.ts";
-import { CompactError } from "../errors.ts";
-import { createMemoryDriver } from "../storage/memory/driver.ts";
+import type { CompactEvent } from "./core/ports.ts";
+import { CompactManager } from "./create-manager.ts";
+import { CompactError } from "./errors.ts";
 import { createHostPreflight, type HostManager } from "./host.ts";
+import { createMemoryDriver } from "./storage/memory/driver.ts";
 
 const message = (text: string): object => ({ role: "user", content: text });
 const LONG = "word ".repeat(2_000);

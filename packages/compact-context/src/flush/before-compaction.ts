@@ -1,7 +1,7 @@
-import type { Message } from "../../core/message.ts";
-import type { CompactionPlan } from "../../core/plan.ts";
-import type { Session } from "../../core/session.ts";
-import { errorMessage, later } from "../../errors.ts";
+import type { Message } from "../core/message.ts";
+import type { CompactionPlan } from "../core/plan.ts";
+import type { Session } from "../core/session.ts";
+import { errorMessage, later } from "../errors.ts";
 import { discardedMessages } from "./item.ts";
 
 /** What is told of a compaction that is about to be committed. */

@@ -1,12 +1,12 @@
-import type { Format } from "../core/message.ts";
-import type { PreflightRequest } from "../core/usage.ts";
-import type { CompactManager } from "../create-manager.ts";
-import { CompactError } from "../errors.ts";
-import { type ClientAnswer, isTooLong, laterAnswer, watch } from "../providers/client-answer.ts";
-import { type Json, objectOf } from "../providers/json.ts";
-import type { Method } from "../providers/overlay.ts";
-import { createNewestMap, type NewestMap } from "../tracing/round.ts";
+import type { Format } from "./core/message.ts";
+import type { PreflightRequest } from "./core/usage.ts";
+import type { CompactManager } from "./create-manager.ts";
+import { CompactError } from "./errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions, type HostPreflight } from "./host.ts";
+import { type ClientAnswer, isTooLong, laterAnswer, watch } from "./providers/client-answer.ts";
+import { type Json, objectOf } from "./providers/json.ts";
+import type { Method } from "./providers/overlay.ts";
+import { createNewestMap, type NewestMap } from "./tracing/round.ts";
 
 /** What the wrapper of a provider's client needs of a manager. */
 export type ClientManager = HostManager & Pick<CompactManager, "getState">;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { StorageDriver } from "../../core/ports.ts";
-import { CompactManager, type ManagerPorts } from "../../create-manager.ts";
-import { CompactError } from "../../errors.ts";
-import { createMemoryDriver } from "../../storage/memory/driver.ts";
+import type { StorageDriver } from "../core/ports.ts";
+import { CompactManager, type ManagerPorts } from "../create-manager.ts";
+import { CompactError } from "../errors.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
 import type { MemoryFlush, MemoryFlushHook } from "./delivery.ts";
 
 interface Entry {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { PreflightRequest } from "../core/usage.ts";
-import { CompactManager } from "../create-manager.ts";
-import type { Method } from "../providers/overlay.ts";
-import { type ClientManager, createClientWrapper } from "./client.ts";
+import type { PreflightRequest } from "./core/usage.ts";
+import { CompactManager } from "./create-manager.ts";
+import { type ClientManager, createClientWrapper } from "./host-client.ts";
+import type { Method } from "./providers/overlay.ts";
 
 it("remembers the usage of the newest 256 sessions until their next call", async () => {
   const known = new Map<string, unknown>();
