@@ -365,7 +365,7 @@ describe("a manager with a model", () => {
     expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "builtin" });
   });
 
-  it.each(["pruning-only", "prune"] as const)(
+  it.each(["pruning-only"] as const)(
     "FIT-3 with fallback %s inserts no summary",
     async (fallback) => {
       const { manager, named } = setUp(await model(() => serverError), { summarizer: { fallback } });

@@ -62,8 +62,8 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
   max_summary_tokens: whole(1, "Most tokens that a summary may have; a tenth of the window when left out."),
   summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message."),
   fallback: oneOf(
-    ["builtin", "pruning-only", "prune"],
-    "What follows a failed summarizer: the built-in one, or no summary at all (`prune` is another word for it).",
+    ["builtin", "pruning-only"],
+    "What follows a failed summarizer: the built-in one, or no summary at all.",
   ),
   verify: oneOf(
     ["flag", "remove", "off"],

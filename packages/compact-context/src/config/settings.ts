@@ -1,11 +1,4 @@
 import { defaultPolicy, type Policy } from "../core/policy.ts";
-import type { SummaryStrategy } from "../core/ports.ts";
-
-export interface CompactPolicy extends Policy {
-  readonly strategy: SummaryStrategy;
-  /** What happens when even the floor does not fit: an error, or oversized messages keep head and tail. */
-  readonly onOverflow: "error" | "elide";
-}
 
 /** The user's own facts about a model; they win over the built-in table. */
 export interface ModelOverride {
@@ -20,14 +13,14 @@ export interface CompactConfig {
   readonly model?: string;
   /** The model's window in tokens; looked up by `model` when left out, 128,000 when that is unknown. */
   readonly maxContextTokens?: number;
-  readonly policy: CompactPolicy;
+  readonly policy: Policy;
   readonly summarizer: {
     readonly kind: "builtin";
     /** Most tokens of a summary; a tenth of the window when left out. */
     readonly maxSummaryTokens?: number;
     readonly summaryRole: "assistant" | "user" | "system";
-    /** The rung after a failed summarizer; `prune` is read as `pruning-only`. */
-    readonly fallback: "builtin" | "pruning-only" | "prune";
+    /** What follows a failed summarizer. */
+    readonly fallback: "builtin" | "pruning-only";
     /** For a model: what happens to claims that the messages do not hold. */
     readonly verify: "flag" | "remove" | "off";
     /** For a model: messages written out, or a request behind the agent's live conversation. */
@@ -103,7 +96,7 @@ export interface CompactConfig {
 }
 
 export const defaultConfig: CompactConfig = Object.freeze({
-  policy: Object.freeze({ ...defaultPolicy, strategy: "task_state", onOverflow: "error" }),
+  policy: Object.freeze({ ...defaultPolicy }),
   summarizer: Object.freeze({
     kind: "builtin",
     summaryRole: "assistant",
@@ -150,7 +143,7 @@ export function mergeConfig(input: CompactConfigInput): CompactConfig {
   return {
     ...over(defaultConfig, input),
     policy: mergePolicy(input.policy),
-    summarizer: { ...over(defaultConfig.summarizer, input.summarizer), ...fallbackOf(input) },
+    summarizer: over(defaultConfig.summarizer, input.summarizer),
     storage: over(defaultConfig.storage, input.storage),
     redaction: over(defaultConfig.redaction, input.redaction),
     tracing: over(defaultConfig.tracing, input.tracing),
@@ -162,17 +155,11 @@ export function mergeConfig(input: CompactConfigInput): CompactConfig {
 }
 
 /** The default policy with the given values laid over it. */
-export function mergePolicy(given: ConfigOverrides<CompactPolicy> | undefined): CompactPolicy {
+export function mergePolicy(given: ConfigOverrides<Policy> | undefined): Policy {
   return over(defaultConfig.policy, given);
 }
 
 function over<T extends object>(defaults: T, given: object | undefined): T {
   const values = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(values) };
-}
-
-/** One word for one thing: configurations of the older wording say `prune`. */
-function fallbackOf(input: CompactConfigInput): Pick<CompactConfig["summarizer"], "fallback"> {
-  const fallback = input.summarizer?.fallback ?? defaultConfig.summarizer.fallback;
-  return { fallback: fallback === "prune" ? "pruning-only" : fallback };
 }
