@@ -138,6 +138,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     maxContextTokens: config.maxContextTokens ?? facts.window,
     codecs: listCodecs,
     counterFor: createCounters({ model, models, onWarning: warn }),
+    limitsInputOnly: (format) => format === "gemini" || facts.provider === "google",
     readUsage: (usage) => (usage === undefined ? undefined : normalizeUsage(usage)?.input),
     archiveId,
     now: () => now().getTime(),

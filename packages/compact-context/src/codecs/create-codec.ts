@@ -45,7 +45,8 @@ function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonl
     const read = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
     hashes.push(hash);
-    const id = uniqueId(nativeId ?? hash ?? "");
+    // The caller's own id stays, also where it is used twice: whoever gets it back must know it.
+    const id = nativeId ?? uniqueId(hash ?? "");
     const parts = pairing.identify({ id, role, parts: read });
     const { format } = spec;
     return meta === undefined

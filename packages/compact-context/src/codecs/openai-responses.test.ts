@@ -65,9 +65,9 @@ describe("openai-responses", () => {
     ]);
   });
 
-  it("gives repeated ids a suffix", () => {
+  it("keeps the ids of the caller, also repeated ones", () => {
     const twice = codec.decode([list[1], list[1]]);
-    expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1-2"]);
+    expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1"]);
     expect(codec.decode([list[1]], twice)[0]?.id).toBe("rs_1-3");
   });
 

@@ -45,7 +45,7 @@ export interface Outcome {
   readonly summaryTokens: number;
   /** Tokens of the whole request afterwards, by the same counter as the plan. */
   readonly tokensAfter: number;
-  /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
+  /** See `CompactionReport.rungs`. */
   readonly rungs: readonly string[];
   readonly summarizer: string | undefined;
   readonly failures: readonly SummarizerFailure[];
@@ -223,7 +223,8 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
     strategy: request.policy.strategy,
     countText: (text) => request.counter.countText(text),
     previous: covered.map(summaryOf).findLast((summary) => summary !== undefined)?.text,
-    instruction: request.note,
+    // A program cannot follow an instruction; a note is for whoever reads the event, or for a model.
+    instruction: summarizer.deterministic === true ? undefined : request.note,
     signal: request.signal,
     live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,
     context: summarizer.deterministic === true ? context : undefined,
@@ -288,10 +289,16 @@ function summaryCost(summary: LiveSummary, { kept, request }: Writing): number {
 
 function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[] {
   const rungs: string[] = [];
+  if (plan.relaxed > 0) rungs.push(keepRung(plan.keep));
   if (plan.entries.some((entry) => entry.action === "clear")) rungs.push("clear");
   if (plan.entries.some((entry) => entry.action === "elide")) rungs.push("elide");
   if (plan.summaryTokens > 0) rungs.push(summarizer === undefined ? "pruning-only" : `summary:${summarizer}`);
   return rungs;
+}
+
+function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: KeepCounts): string {
+  const recent = keepRecentMessages === undefined ? `${keepRecentTurns}` : `${keepRecentMessages}m`;
+  return `keep:${recent}/${keepToolIoPairs}`;
 }
 
 // ---- the report
@@ -313,10 +320,27 @@ export interface ArchiveReceipt {
   readonly ids: readonly string[];
 }
 
+/** Why a compaction that was due, or asked for, was not made. */
+export type RefusalReason =
+  /** Everything has to stay, or only the earlier summary could go. */
+  | "nothing_to_compact"
+  /** The list would not become shorter. */
+  | "no_gain"
+  /** It fits, and the last compaction is so near that another would gain little. */
+  | "just_compacted"
+  /** It fits, and a compaction that was started before is not done yet. */
+  | "in_background"
+  /** What is never pruned is over the trigger by itself. */
+  | "fixed_over_trigger"
+  /** It fits, and the last attempts failed: the next waits until the list has grown. */
+  | "attempts_failed";
+
 /** What a compaction did, or why there was none. */
 export interface CompactionReport {
   readonly compacted: boolean;
   readonly reason: TriggerReason;
+  /** Why a compaction that was due, or asked for, was not made. */
+  readonly refused: RefusalReason | undefined;
   readonly format: Format | undefined;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -345,7 +369,10 @@ export interface CompactionReport {
   readonly coverage: number | undefined;
   /** What the check of a model's text against its source found. */
   readonly check: SummaryCheck | undefined;
-  /** What was done, in order: `clear`, `elide`, `summary:<name>`, `pruning-only`. */
+  /**
+   * What was done, in order: `keep:<turns>/<pairs>` where the keep counts were lowered because more did not fit,
+   * `clear`, `elide`, `summary:<name>`, `pruning-only`.
+   */
   readonly rungs: readonly string[];
   readonly archive: ArchiveReceipt | undefined;
   /** Milliseconds, by the clock that was given. */
@@ -394,6 +421,7 @@ export function reportOf(
   return {
     compacted: true,
     reason,
+    refused: undefined,
     format,
     tokensBefore: plan.tokensBefore,
     tokensAfter: outcome.tokensAfter,
@@ -430,11 +458,17 @@ export function unchangedReport(
   reason: TriggerReason,
   format: Format | undefined,
   range: TokenCount,
-  { messages, elapsedMs }: { readonly messages: number; readonly elapsedMs: number },
+  {
+    messages,
+    elapsedMs,
+    refused,
+  }: Pick<CompactionReport, "elapsedMs"> &
+    Partial<Pick<CompactionReport, "refused">> & { readonly messages: number },
 ): CompactionReport {
   return {
     compacted: false,
     reason,
+    refused,
     format,
     tokensBefore: range.tokens,
     tokensAfter: range.tokens,

@@ -68,10 +68,7 @@ export function costsOf({ messages, counter }: CompactionRequest): number[] {
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
   const costs = costsOf(request);
-  const preferred = Math.min(request.preferred ?? limit, limit);
-  const whole =
-    lowerCounts(request, costs, preferred) ??
-    (preferred < limit ? floorWithin(request, costs, limit) : undefined);
+  const whole = lowerCounts(request, costs, limit) ?? floorWithin(request, costs, limit);
   const overflows = whole === undefined || isCrowded(whole, limit);
   const kept = overflows ? overflow(request, costs, limit) : whole;
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
@@ -164,7 +161,12 @@ function isCrowded(set: KeepSet, limit: number): boolean {
   return sumOf(cuttable, costs) > limit * LOW_BUDGET_KEPT;
 }
 
-/** The first keep counts, lowered one by one, whose kept messages fit under `limit` with a summary. */
+/** Room that a summary should have before a keep count is lowered for it: a fiftieth of the budget. */
+function usefulSummary({ budget, maxSummaryTokens }: CompactionRequest): number {
+  return Math.max(0, Math.min(maxSummaryTokens, Math.floor(budget / 50)) - MIN_SUMMARY_TOKENS);
+}
+
+/** The first keep counts, lowered one by one, whose kept messages fit under `limit` with a useful summary. */
 function lowerCounts(
   request: CompactionRequest,
   costs: readonly number[],
@@ -173,7 +175,8 @@ function lowerCounts(
   let relaxed = 0;
   for (const keep of relaxations(request.policy)) {
     const set = keepByCounts(request, keep, { relaxed, costs });
-    if (floorOf(set) <= limit) return set;
+    const least = floorOf(set) + (needsSummary(set) ? usefulSummary(request) : 0);
+    if (least <= limit) return set;
     relaxed += 1;
   }
   return undefined;
@@ -182,7 +185,8 @@ function lowerCounts(
 /** The keep counts at their floor: one turn and one pair. */
 function keepFloor(request: CompactionRequest, costs: readonly number[]): KeepSet {
   const counts = [...relaxations(request.policy)];
-  return keepByCounts(request, counts.at(-1) ?? request.policy, { relaxed: counts.length - 1, costs });
+  const [given = request.policy] = counts;
+  return keepByCounts(request, counts.at(-1) ?? given, { relaxed: counts.length - 1, costs });
 }
 
 function floorWithin(
@@ -469,7 +473,7 @@ function pinnedTooLarge({ request, pinnedTokens }: KeepSet): CompactError {
     "InsufficientBudget",
     `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${parts}), but only ${budget} are available`,
     {
-      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.`,
+      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.${answerHint(request)}`,
     },
   );
 }
@@ -482,15 +486,22 @@ function restTooLarge(set: KeepSet): CompactError {
     ? "what must stay, with every text in it cut short,"
     : "the newest turn and tool call, with what is protected,";
   const raise = `Raise the context limit to ${least} tokens or more`;
+  const answer = answerHint(set.request);
   return new CompactError(
     "InsufficientBudget",
     `${subject} take ${least} tokens${largestKept(set)}, but only ${budget} are available`,
     {
       hint: cuts
-        ? `${raise}, or reduce what is never cut: it takes ${set.pinnedTokens}.`
-        : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.`,
+        ? `${raise}, or reduce what is never cut: it takes ${set.pinnedTokens}.${answer}`
+        : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.${answer}`,
     },
   );
+}
+
+/** Where the answer takes a large part of the window, asking for a shorter one is the way out. */
+function answerHint({ answerTokens = 0, policy, budget }: CompactionRequest): string {
+  if (answerTokens <= Math.max(policy.hardCapBuffer, budget / 4)) return "";
+  return ` The answer may take ${answerTokens} tokens of the window: a lower output limit leaves more for the list.`;
 }
 
 /** Least tokens that cutting can reach, the shortest summary included. */

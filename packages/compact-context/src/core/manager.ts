@@ -1,5 +1,17 @@
-import { createKeyedMutex, errorMessage, hasCode, requireList, requireOptions } from "../errors.ts";
-import { type CompactionReport, type CompactionResult, unchangedReport } from "./apply.ts";
+import {
+  CompactError,
+  createKeyedMutex,
+  errorMessage,
+  hasCode,
+  requireList,
+  requireOptions,
+} from "../errors.ts";
+import {
+  type CompactionReport,
+  type CompactionResult,
+  type RefusalReason,
+  unchangedReport,
+} from "./apply.ts";
 import { conflict } from "./archive.ts";
 import {
   type Announce,
@@ -260,17 +272,20 @@ export class SessionManager {
     const decision = session.decide(call.manual, this.#settings);
     const outcome = decision.triggered
       ? await this.#compact(call, session, decision, announce)
-      : decision.reason;
-    if (typeof outcome !== "string") {
+      : refusalFor(decision.reason);
+    if (typeof outcome === "object") {
       session.stall = undefined;
+      this.#warnOfFrequent(session, outcome, announce);
       return this.#compacted(session, outcome);
     }
-    if (decision.triggered && outcome !== "in_background") session.fail(outcome);
-    if (outcome === "below_trigger") this.#startBackground(call, session, announce);
-    if (outcome === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
+    const reason = outcome === undefined ? decision.reason : reasonFor(outcome);
+    if (decision.triggered && outcome !== "in_background") session.fail(reason);
+    if (reason === "below_trigger") this.#startBackground(call, session, announce);
+    if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
     if (truncated !== undefined) return this.#compacted(session, truncated);
-    announce(triggerDecision({ triggered: false, reason: outcome }, this.#settings.policy));
-    return this.#passed(call, session, outcome);
+    announce(triggerDecision({ triggered: false, reason }, this.#settings.policy));
+    if (session.isOver(this.#settings)) throw this.#refused(session, announce);
+    return this.#passed(call, session, reason, outcome);
   }
 
   /** Tool results over the limit are cut before a model ever sees them: later it would break the cached prefix. */
@@ -294,12 +309,12 @@ export class SessionManager {
     session: Session,
     decision: TriggerDecision,
     announce: Announce,
-  ): Promise<CompactionReport | TriggerReason> {
+  ): Promise<CompactionReport | RefusalReason> {
     try {
-      return (await this.#runAlone(call, session, decision, announce)) ?? "nothing_eligible";
+      return await this.#runAlone(call, session, decision, announce);
     } catch (error) {
-      const reason = this.#canSendUncompacted(call, session) ? recoverableReason(error) : undefined;
-      if (reason !== undefined) return reason;
+      const refused = this.#canSendUncompacted(call, session) ? recoverableRefusal(error) : undefined;
+      if (refused !== undefined) return refused;
       if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, "none"));
       throw error;
     } finally {
@@ -312,7 +327,7 @@ export class SessionManager {
     session: Session,
     decision: TriggerDecision,
     announce: Announce,
-  ): Promise<CompactionReport | TriggerReason | undefined> {
+  ): Promise<CompactionReport | RefusalReason> {
     const request = this.#requestFor(call, session, decision);
     const mayUsePrepared = decision.reason !== "tool_output";
     if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
@@ -345,8 +360,9 @@ export class SessionManager {
       reason: decision.reason,
       fixedTokens: session.fixedTokens,
       budget: session.budget(this.#settings),
+      answerTokens: session.answerTokens,
       target: call.manual ? targetTokens : policy.targetContextTokens,
-      preferred: call.manual ? undefined : maxContextTokens * policy.triggerPct * ROOM_TO_GROW,
+      preferred: call.manual ? undefined : this.#triggerTokens(session) * ROOM_TO_GROW,
       maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
       summaryRole,
       lastSummaryVersion: session.state.summary?.version,
@@ -398,10 +414,15 @@ export class SessionManager {
   }
 
   /** The list fits as it is, and nobody asked for a compaction. */
-  #canSendUncompacted<T>(call: Call<T>, { usage, bytes }: Session): boolean {
-    const { policy } = this.#settings;
-    const fits = usage.tokens <= budgetOf(this.maxContextTokens, policy);
-    return fits && bytes <= policy.maxRequestBytes && !call.manual;
+  #canSendUncompacted<T>(call: Call<T>, session: Session): boolean {
+    const fits = !session.isOver(this.#settings) && session.bytes <= this.#settings.policy.maxRequestBytes;
+    return fits && !call.manual;
+  }
+
+  /** Tokens at which an automatic compaction starts: the trigger's share of the window, or the budget where that is less. */
+  #triggerTokens({ answerTokens }: Session): number {
+    const { policy, maxContextTokens } = this.#settings;
+    return Math.min(maxContextTokens * policy.triggerPct, budgetOf(maxContextTokens, policy, answerTokens));
   }
 
   #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
@@ -416,14 +437,51 @@ export class SessionManager {
   }
 
   /** Nothing was done: the caller's array, or the projected view of a session that was compacted before. */
-  #passed<T>(call: Call<T>, session: Session, reason: TriggerReason): CompactionResult<T> {
+  #passed<T>(
+    call: Call<T>,
+    session: Session,
+    reason: TriggerReason,
+    refused: RefusalReason | undefined,
+  ): CompactionResult<T> {
     const { codec } = session.current;
-    const size = { messages: session.view.length, elapsedMs: this.#clock() - call.started };
+    const size = { messages: session.view.length, elapsedMs: this.#clock() - call.started, refused };
     return {
       messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
       summary: session.activeState.summary?.text,
       report: unchangedReport(reason, codec.format, session.usage, size),
     };
+  }
+
+  /** FIT-6: a list over its budget never goes out; here nothing of it can leave. */
+  #refused({ usage, answerTokens }: Session, announce: Announce): CompactError {
+    const budget = budgetOf(this.maxContextTokens, this.#settings.policy, answerTokens);
+    const error = new CompactError(
+      "InsufficientBudget",
+      `the request takes ${usage.tokens} tokens, but only ${budget} are available, and nothing of it can leave`,
+      { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
+    );
+    announce(failureOf(error, "none"));
+    return error;
+  }
+
+  /** Says once which setting helps, where compactions follow each other after a few calls. */
+  #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
+    if (report.reason === "manual" || !session.noteInterval()) return;
+    const { policy } = this.#settings;
+    const { pinned, recent, toolPairs } = report.layers.after;
+    const fixed = session.fixedTokens + pinned.tokens;
+    const most = Math.max(fixed, recent.tokens, toolPairs.tokens);
+    const advice =
+      most === fixed
+        ? "shorten the system prompt, the tools or the protected messages"
+        : most === recent.tokens
+          ? `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`
+          : `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
+    const message =
+      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${this.maxContextTokens} tokens stay ` +
+      `each time, ${most} of them because they have to. To compact less often, ${advice}, or use a larger window`;
+    this.#parts.warn(message);
+    announce(warning({ severity: "medium", code: "compacts_often", message }));
   }
 
   #announceEstimate(session: Session, announce: Announce): void {
@@ -451,9 +509,22 @@ export class SessionManager {
 }
 
 /** Failures that a list which fits as it is can live with. */
-function recoverableReason(error: unknown): TriggerReason | undefined {
+function recoverableRefusal(error: unknown): RefusalReason | undefined {
   if (hasCode(error, "StorageFailed")) return "attempts_failed";
-  return hasCode(error, "InsufficientBudget") ? "nothing_eligible" : undefined;
+  return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
+}
+
+/** What a decision against a compaction that was due says; undefined where none was due. */
+function refusalFor(reason: TriggerReason): RefusalReason | undefined {
+  if (reason === "nothing_eligible") return "nothing_to_compact";
+  const isRefusal =
+    reason === "just_compacted" || reason === "attempts_failed" || reason === "fixed_over_trigger";
+  return isRefusal ? reason : undefined;
+}
+
+/** The decision that a refusal comes to. */
+function reasonFor(refused: RefusalReason): TriggerReason {
+  return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
 }
 
 /** The conversation as it stands, for a model that goes on from it; none where calls are open or the format is unknown. */

@@ -80,7 +80,7 @@ export interface MessageMeta {
 
 /** One entry of a conversation, the same whatever provider it came from. */
 export interface Message {
-  /** Unique in its list: the native id, or one made from the content. */
+  /** The native id as the caller wrote it, or one made from the content and unique in its list. */
   readonly id: string;
   readonly role: Role;
   readonly parts: readonly Part[];

@@ -23,7 +23,7 @@ import {
   toolResults,
   wireBytes,
 } from "./message.ts";
-import type { KeepCounts, Layer, Partition } from "./policy.ts";
+import { type KeepCounts, type Layer, type Partition, relaxations } from "./policy.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // What a compaction would do, as data. The dry run, the tests and the real thing look at the same plan.
@@ -150,7 +150,7 @@ function finish(set: KeepSet, limit: number): CompactionPlan {
   };
 }
 
-/** A summary takes at most half of what it replaces: it must be worth the exchange. */
+/** A summary takes at most half of what it replaces: it must be worth the exchange. An earlier summary keeps its room. */
 function summaryRoom(set: KeepSet, limit: number): number {
   if (!needsSummary(set)) return 0;
   const { request, kept, edits, costs } = set;
@@ -159,8 +159,12 @@ function summaryRoom(set: KeepSet, limit: number): number {
     if (!kept.has(index)) return total + before;
     return losesText(edits.get(index)) ? total + before - (costs[index] ?? 0) : total;
   }, 0);
+  const previous = request.messages.reduce((total, message, index) => {
+    const isPrevious = message.meta?.summaryVersion !== undefined && !kept.has(index);
+    return isPrevious ? total + request.counter.countMessage(message) : total;
+  }, 0);
   const free = limit - request.fixedTokens - sumOf(kept, costs) - summaryOverhead(request.counter);
-  const worth = Math.max(replaced / 2, MIN_SUMMARY_TOKENS / 2);
+  const worth = Math.max(previous + (replaced - previous) / 2, MIN_SUMMARY_TOKENS / 2);
   return Math.max(0, Math.floor(Math.min(free, request.maxSummaryTokens, worth)));
 }
 
@@ -221,7 +225,8 @@ function cutReason(edit: Edit): string {
 
 /** Everything stays; nothing is edited yet. */
 function keepAll(request: CompactionRequest): KeepSet {
-  const set = keepByCounts(request, request.policy, { relaxed: 0, costs: costsOf(request) });
+  const [given = request.policy] = relaxations(request.policy);
+  const set = keepByCounts(request, given, { relaxed: 0, costs: costsOf(request) });
   return { ...set, kept: new Set(request.messages.keys()) };
 }
 

@@ -89,6 +89,8 @@ export interface TriggerInput {
   readonly bytes?: number;
   /** Nobody has sent the prefix for longer than the provider keeps it. */
   readonly cacheCold?: boolean;
+  /** Tokens of the window that the answer may take. */
+  readonly answerTokens?: number;
 }
 
 export interface TriggerDecision {
@@ -111,15 +113,20 @@ function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number)
   if (policy.maxTokensBeforeSummary !== undefined && input.messageTokens >= policy.maxTokensBeforeSummary) {
     return "max_tokens_before_summary";
   }
-  if (input.tokens > budgetOf(input.maxContextTokens, policy)) return "hard_cap";
+  if (input.tokens > budgetOf(input.maxContextTokens, policy, input.answerTokens)) return "hard_cap";
   if ((input.bytes ?? 0) > policy.maxRequestBytes) return "max_bytes";
   const cold = input.cacheCold === true && usagePct >= (policy.coldTriggerPct ?? Number.POSITIVE_INFINITY);
   return cold ? "cold_cache" : "below_trigger";
 }
 
-/** Most tokens a request may have: the window less the buffer, and no more than `maxTokens` where that is set. */
-export function budgetOf(maxContextTokens: number, policy: Policy): number {
-  return Math.min(maxContextTokens - policy.hardCapBuffer, policy.maxTokens ?? Number.POSITIVE_INFINITY);
+/**
+ * TOK-9. Most tokens a request may have: the window less the buffer or the room for the answer, whichever is larger,
+ * and no more than `maxTokens` where that is set. `answerTokens` is the request's own output limit, 0 where it names
+ * none or where the provider limits input apart from output.
+ */
+export function budgetOf(maxContextTokens: number, policy: Policy, answerTokens = 0): number {
+  const available = maxContextTokens - Math.max(policy.hardCapBuffer, answerTokens);
+  return Math.min(available, policy.maxTokens ?? Number.POSITIVE_INFINITY);
 }
 
 /** The four parts of a partition; only the remainder may be dropped. */
@@ -229,7 +236,8 @@ function newestPairs(units: readonly Unit[], last: number, count: number): Set<U
  * to try, the given ones first; `keepRecentMessages` is halved in place of turns.
  */
 export function* relaxations(keep: KeepCounts): Generator<KeepCounts> {
-  let current = keep;
+  const { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune } = keep;
+  let current: KeepCounts = { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune };
   let turnNext = true;
   yield current;
   while (canGiveTurn(current) || current.keepToolIoPairs > 1) {

@@ -1,5 +1,5 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
-import { applyPlan, type CompactionReport, type Outcome, reportOf } from "./apply.ts";
+import { applyPlan, type CompactionReport, type Outcome, type RefusalReason, reportOf } from "./apply.ts";
 import type { ArchiveStore, SavedTranscript } from "./archive.ts";
 import {
   type Announce,
@@ -73,14 +73,14 @@ export interface PreparedCompaction {
   readonly times: StepTimes;
 }
 
-/** Compacts a session. Undefined when there is nothing to gain. */
+/** Compacts a session, or says why it is left as it is. */
 export async function compactSession(
   session: Session,
   request: CompactionRequest,
   context: RunContext,
-): Promise<CompactionReport | undefined> {
+): Promise<CompactionReport | RefusalReason> {
   const prepared = await prepareCompaction(session, request, context);
-  return prepared && commitCompaction(session, request, prepared, context);
+  return typeof prepared === "string" ? prepared : commitCompaction(session, request, prepared, context);
 }
 
 /** Plans, archives and summarizes; changes nothing in the session. */
@@ -88,11 +88,12 @@ export async function prepareCompaction(
   session: Session,
   request: CompactionRequest,
   context: RunContext,
-): Promise<PreparedCompaction | undefined> {
+): Promise<PreparedCompaction | RefusalReason> {
   const { announce } = context;
   const started = context.clock();
   const plan = planRequest(request);
-  if (!isWorthwhile(session, request, plan)) return undefined;
+  const refused = refusalOf(request, plan);
+  if (refused !== undefined) return refused;
   const decidedAt = context.now();
   announceMalformed(request.messages, announce);
   const receipt = await archiveView(session, context, decidedAt);
@@ -137,19 +138,19 @@ export async function commitCompaction(
 }
 
 /**
- * Automatic compactions must shrink the list; a manual one only needs something to summarize, or to archive, that the
- * last compaction did not see: a summary of a summary says less than the one that is there.
+ * FIT-8. A compaction that gains nothing is refused, manual ones too: everything has to stay, or only the earlier
+ * summary would be summarized again (a summary of a summary says less), or the list would not become shorter.
  */
-function isWorthwhile(session: Session, request: CompactionRequest, plan: CompactionPlan): boolean {
-  const { reason, budget, target = budget } = request;
+function refusalOf(
+  { reason, budget, target = budget, messages }: CompactionRequest,
+  plan: CompactionPlan,
+): RefusalReason | undefined {
   const changed = plan.entries.filter((entry) => entry.action !== "keep");
-  if (changed.length === 0 || reason === "max_bytes") return changed.length > 0;
-  const isNew =
-    session.log.length > (session.activeState.epochStart ?? 0) ||
-    changed.some(({ index }) => request.messages[index]?.meta?.summaryVersion === undefined);
-  if (reason === "manual" && isNew) return true;
-  const wanted = reason !== "manual" || plan.tokensBefore > Math.min(budget, target);
-  return wanted && plan.tokensAfter < plan.tokensBefore;
+  if (changed.length === 0) return "nothing_to_compact";
+  if (reason === "max_bytes") return undefined;
+  const onlySummary = changed.every(({ index }) => messages[index]?.meta?.summaryVersion !== undefined);
+  if (onlySummary && plan.tokensBefore <= Math.min(budget, target)) return "nothing_to_compact";
+  return plan.tokensAfter < plan.tokensBefore ? undefined : "no_gain";
 }
 
 function announceMalformed(messages: readonly Message[], announce: Announce): void {
@@ -304,7 +305,7 @@ export class BackgroundCompactions {
   /** Starts `work` on a snapshot, unless the session has one already; `onError` gets what went wrong. */
   start(
     session: Session,
-    work: (snapshot: Session, signal: AbortSignal) => Promise<PreparedCompaction | undefined>,
+    work: (snapshot: Session, signal: AbortSignal) => Promise<PreparedCompaction | RefusalReason>,
     onError: (error: unknown) => void,
   ): void {
     if (this.#compactions.has(session.id)) return;
@@ -312,7 +313,7 @@ export class BackgroundCompactions {
     const snapshot = session.snapshot();
     const finished = work(snapshot, controller.signal).then(
       (prepared) => {
-        compaction.prepared = prepared;
+        if (typeof prepared !== "string") compaction.prepared = prepared;
       },
       (error: unknown) => {
         if (!controller.signal.aborted) onError(error);

@@ -6,7 +6,6 @@ import {
   type LiveSummary,
   type Message,
   markSummaries,
-  type Role,
   toolResults,
   wireBytes,
 } from "./message.ts";
@@ -24,6 +23,8 @@ import {
   afterCompaction,
   calibrated,
   calibratedBudget,
+  leastTokens,
+  type MessageTotals,
   observeUsage,
   type PreflightRequest,
   requestBreakdown,
@@ -59,6 +60,8 @@ export interface SessionSettings {
   counterFor(format: ListCodec["format"]): TokenCounter;
   /** Input tokens of a provider's usage record; undefined where it has none. */
   readUsage(usage: unknown): number | undefined;
+  /** True where a request in this format has a window of its own, which the answer takes nothing from. */
+  limitsInputOnly(format: ListCodec["format"]): boolean;
   archiveId(message: Message): string;
   /** Milliseconds since 1970. */
   now(): number;
@@ -74,8 +77,13 @@ interface Source {
 
 /** After a compaction the next waits until the list has grown by this share of the window, while it fits. */
 const MIN_GROWTH = 0.05;
+/** Compactions that follow each other after no more calls than this are frequent. */
+const SHORT_INTERVAL = 4;
 /** Attempts that came to nothing double the wait up to this share of the window. */
 const MAX_GROWTH = 0.4;
+
+/** What `MessageTotals` says, while it grows. */
+type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
 
 const NOTHING_COUNTED: RequestCount = {
   tokens: 0,
@@ -96,7 +104,7 @@ export class Session {
   view: Message[] = [];
   log: LoggedMessage[] = [];
   /** Tokens of the view's messages, and of the system and developer messages among them. */
-  totals: { tokens: number; system: number; developer: number } = { tokens: 0, system: 0, developer: 0 };
+  totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
   /** Bytes of the view on the wire. */
   bytes = 0;
   /** The caller's list is the view: nothing has to be projected. */
@@ -111,6 +119,10 @@ export class Session {
   fixedTokens = 0;
   /** Our count of the whole request, before any calibration; 0 before the first. */
   estimate = 0;
+  /** The least that the whole request may cost, whatever usage was reported. */
+  leastTokens = 0;
+  /** Tokens of the window that the answer may take. */
+  answerTokens = 0;
   /** Tokens of the newest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
   /** The provider has forgotten the session's prefix, as far as can be told. */
@@ -128,6 +140,10 @@ export class Session {
   leftBehind = false;
 
   #sources: Source[] = [];
+  /** Calls since the newest compaction; none is near before the first. */
+  #callsSince = Number.POSITIVE_INFINITY;
+  #shortIntervals = 0;
+  #frequentTold = false;
 
   constructor(id: string) {
     this.id = id;
@@ -178,13 +194,18 @@ export class Session {
   }
 
   #measure(request: PreflightRequest, settings: SessionSettings): void {
+    this.#callsSince += 1;
     const { counter } = this.current;
     const breakdown = requestBreakdown(this.totals, request, counter);
     const tokens = totalOf(breakdown);
     this.#learn(settings.readUsage(request.usage), counter);
     this.estimate = tokens;
-    this.usage = { ...counter.range(calibrated(tokens, this.state.calibration, counter.id)), breakdown };
+    this.leastTokens = leastTokens(tokens, this.totals.uncertain, counter);
+    const corrected = Math.max(calibrated(tokens, this.state.calibration, counter.id), this.leastTokens);
+    this.usage = { ...counter.range(corrected), breakdown };
     this.requestTokens = this.usage.tokens;
+    const limitsInputOnly = settings.limitsInputOnly(this.current.codec.format);
+    this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
     this.fixedTokens = tokens - this.totals.tokens;
     const now = settings.now();
     const idle = this.seenAt === undefined ? 0 : now - this.seenAt;
@@ -242,7 +263,7 @@ export class Session {
       this.entries.push(entry);
       this.view.push(message);
       this.bytes += wireBytes(message);
-      this.#addTokens(message.role, entry.tokens);
+      this.#addTokens(message, entry.tokens, context.counter);
     }
     for (const source of this.#sources) {
       // One by one: as arguments of one call very many of them would not fit on the stack.
@@ -255,18 +276,20 @@ export class Session {
   #setView(view: readonly Message[], entries: readonly ViewEntry[], counter: TokenCounter): void {
     this.entries = [...entries];
     this.view = [...view];
-    this.totals = { tokens: 0, system: 0, developer: 0 };
+    this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
     this.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
-    for (const entry of entries) this.#addTokens(entry.message.role, entry.tokens);
+    for (const entry of entries) this.#addTokens(entry.message, entry.tokens, counter);
     const hasSummary = view.length > entries.length;
     const summary = hasSummary
       ? view.find((message) => message.meta?.summaryVersion !== undefined)
       : undefined;
-    if (summary !== undefined) this.#addTokens("assistant", counter.countMessage(summary));
+    if (summary !== undefined) this.totals.tokens += counter.countMessage(summary);
   }
 
-  #addTokens(role: Role, tokens: number): void {
+  #addTokens(message: Message, tokens: number, counter: TokenCounter): void {
+    const { role } = message;
     this.totals.tokens += tokens;
+    this.totals.uncertain += counter.countUncertain(message);
     if (role === "system" || role === "developer") this.totals[role] += tokens;
   }
 
@@ -277,10 +300,11 @@ export class Session {
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
     if (manual) return { triggered: true, reason: "manual", usagePct };
-    const { bytes, cacheCold } = this;
+    const { bytes, cacheCold, answerTokens } = this;
     const messageTokens = breakdown.messages;
-    const decision = decideTrigger({ tokens, messageTokens, maxContextTokens, bytes, cacheCold }, policy);
-    const mustAct = tokens > budgetOf(maxContextTokens, policy) || decision.reason === "max_bytes";
+    const measured = { tokens, messageTokens, maxContextTokens, bytes, cacheCold, answerTokens };
+    const decision = decideTrigger(measured, policy);
+    const mustAct = this.isOver({ policy, maxContextTokens }) || decision.reason === "max_bytes";
     if (!decision.triggered || mustAct) return decision;
     const held = this.#heldBack(decision, policy, maxContextTokens);
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
@@ -313,10 +337,19 @@ export class Session {
     return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
   }
 
+  /** The request is over its budget: it must not go out. */
+  isOver({ policy, maxContextTokens }: Pick<SessionSettings, "policy" | "maxContextTokens">): boolean {
+    return this.usage.tokens > budgetOf(maxContextTokens, policy, this.answerTokens);
+  }
+
   /** The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. */
   budget({ policy, maxContextTokens }: SessionSettings): number {
-    const budget = budgetOf(maxContextTokens, policy);
-    return calibratedBudget(budget, this.state.calibration, this.current.counter.id);
+    const budget = budgetOf(maxContextTokens, policy, this.answerTokens);
+    const leastShare = this.estimate === 0 ? 1 : this.leastTokens / this.estimate;
+    return calibratedBudget(budget, this.state.calibration, {
+      counterId: this.current.counter.id,
+      leastShare,
+    });
   }
 
   /**
@@ -334,6 +367,15 @@ export class Session {
   }
 
   // ---- what came of it
+
+  /** Counts the calls between compactions; true, once, when three in a row followed each other after a few calls. */
+  noteInterval(): boolean {
+    this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
+    this.#callsSince = 0;
+    if (this.#shortIntervals < 2 || this.#frequentTold) return false;
+    this.#frequentTold = true;
+    return true;
+  }
 
   /** Remembers an attempt that came to nothing; from the second in a row on, the next waits for growth. */
   fail(reason: TriggerReason): void {

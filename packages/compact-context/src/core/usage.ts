@@ -17,6 +17,8 @@ export interface PreflightRequest {
    * after `policy.cacheTtlSeconds` without a call; a process that does not know the last call takes it to be warm.
    */
   readonly cacheCold?: boolean;
+  /** Most tokens the answer may have (the request's own limit); taken from the window where input and output share it. */
+  readonly maxOutputTokens?: number;
   /** Recognised from the list when left out. */
   readonly format?: Format;
   readonly signal?: AbortSignal;
@@ -43,6 +45,8 @@ export interface CompactionRequest {
   readonly fixedTokens: number;
   /** Most tokens of the whole request. */
   readonly budget: number;
+  /** Tokens of the window that the answer takes from the budget; 0 when left out. */
+  readonly answerTokens?: number;
   /** Aim; may be missed when what must stay is larger. Without it everything eligible is summarized. */
   readonly target?: number;
   /** Below this the next compaction is far enough away: keep counts are lowered until it is reached, or to their floor. */
@@ -68,6 +72,8 @@ export interface CompactionRequest {
 /** Tokens of the messages in a view. */
 export interface MessageTotals {
   readonly tokens: number;
+  /** The part of them that is an estimate whatever the encoding: media and unreadable reasoning. */
+  readonly uncertain: number;
   /** Those among them that are system and developer messages. */
   readonly system: number;
   readonly developer: number;
@@ -201,9 +207,29 @@ export function afterCompaction(calibration: Calibration): Calibration {
   };
 }
 
-/** The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. */
-export function calibratedBudget(budget: number, calibration: Calibration, counterId: string): number {
+/** Media and unreadable reasoning may cost half of their estimate. */
+const UNCERTAIN_LOW = 0.5;
+
+/**
+ * The least that a request may cost: what was counted exactly, and the low end of the range of what was estimated.
+ * Reported usage may raise an estimate without bound; it never lowers one below this.
+ */
+export function leastTokens(tokens: number, uncertain: number, counter: TokenCounter): number {
+  const doubtful = Math.min(uncertain, tokens);
+  return counter.range(tokens - doubtful).low + Math.floor(doubtful * UNCERTAIN_LOW);
+}
+
+/**
+ * The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. `leastShare` is
+ * the least that a token of our count may stand for, 0 to 1: no report makes the budget larger than that allows.
+ */
+export function calibratedBudget(
+  budget: number,
+  calibration: Calibration,
+  { counterId, leastShare }: { readonly counterId: string; readonly leastShare: number },
+): number {
   const learnt = afterCompaction(calibration);
   if (learnt.counterId !== counterId) return budget;
-  return Math.max(1, Math.floor((budget - learnt.offset) / runningRatio(learnt)));
+  const ratio = Math.max(runningRatio(learnt), leastShare);
+  return Math.max(1, Math.floor((budget - learnt.offset) / ratio));
 }
