@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { describe, expect, it } from "vitest";
 import { cl100kBase } from "../../packages/compact-context/src/tokens/encodings/cl100k-base.ts";
-import type { Encoding } from "../../packages/compact-context/src/tokens/encodings/encoding.ts";
+import type { Encoding } from "../../packages/compact-context/src/tokens/bpe/encode.ts";
 import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 import { partOf, whole } from "../whole.ts";
 

@@ -1,4 +1,4 @@
-import { listCodec } from "./codecs/list-codec.ts";
+import { listCodec } from "./codecs/formats.ts";
 import { checkPolicy } from "./config/check-settings.ts";
 import { type CompactConfig, mergePolicy } from "./config/settings.ts";
 import {

@@ -1,4 +1,4 @@
-import { listCodecs } from "./codecs/list-codec.ts";
+import { listCodecs } from "./codecs/formats.ts";
 import { checkConfigObject } from "./config/check-settings.ts";
 import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config/settings.ts";
 import { archiveId } from "./core/archive.ts";
@@ -20,10 +20,10 @@ import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./flu
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
-import { createCounters } from "./tokens/counter-cache.ts";
+import { withCost } from "./tokens/cost.ts";
 import { lookUpModel } from "./tokens/models.ts";
+import { createCounters } from "./tokens/token-counter.ts";
 import { normalizeUsage } from "./tokens/usage.ts";
-import { withCost } from "./tokens/with-cost.ts";
 import { createTracer } from "./tracing/tracer.ts";
 
 /** What a manager is given beside its configuration; every one has a default. */

@@ -83,12 +83,10 @@ export type { BeforeCompaction, CompactionMoment } from "./flush/before-compacti
 export type { MemoryFlush, MemoryFlushHook } from "./flush/delivery.ts";
 export type { Recovery } from "./flush/flush.ts";
 export {
-  describeRules,
   type LintOptions,
   lint,
   type Mend,
   type Repaired,
-  type RuleInfo,
   repair,
   type Severity,
   type Violation,
@@ -102,25 +100,7 @@ export {
 } from "./running-summary/summarize-messages.ts";
 export type { FoundMessage, SearchHit } from "./search/archive-search.ts";
 export { builtinSummarizer } from "./summarizers/extractive/builtin.ts";
-export { createModelSummarizer } from "./summarizers/llm/create.ts";
-export type { ModelSummarizerOptions } from "./summarizers/llm/options.ts";
 export type { TimePorts } from "./summarizers/llm/ports.ts";
-export {
-  availableTokens,
-  type CountTextOptions,
-  countText,
-  estimateResponseTokens,
-} from "./tokens/count-tokens.ts";
-export type { EncodingName } from "./tokens/encoding.ts";
-export type { Encoding } from "./tokens/encodings/encoding.ts";
-export type {
-  CacheRules,
-  CountingStyle,
-  ImageFormula,
-  ModelFacts,
-  ModelTraits,
-  Prices,
-  WireLimits,
-} from "./tokens/model-facts.ts";
-export { lookUpModel, type ModelLookup, type ModelMatch, type ModelOverrides } from "./tokens/models.ts";
-export { contextTokens, normalizeUsage, type Usage, type UsageSource } from "./tokens/usage.ts";
+export type { Encoding } from "./tokens/bpe/encode.ts";
+export { type CountTextOptions, countText } from "./tokens/count-tokens.ts";
+export type { EncodingName } from "./tokens/token-counter.ts";

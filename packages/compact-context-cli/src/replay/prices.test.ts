@@ -1,4 +1,4 @@
-import { dollarsOf } from "compact-context/internal/tokens/dollars";
+import { dollarsOf } from "compact-context/internal/tokens/cost";
 import { describe, expect, it } from "vitest";
 import { pricedModel } from "./prices.ts";
 

@@ -1,5 +1,10 @@
-import type { CacheRules, ModelFacts, Prices } from "compact-context/internal/tokens/model-facts";
-import { lookUpModel, type ModelOverrides } from "compact-context/internal/tokens/models";
+import {
+  type CacheRules,
+  lookUpModel,
+  type ModelFacts,
+  type ModelOverrides,
+  type Prices,
+} from "compact-context/internal/tokens/models";
 import type { SimulatedRules } from "./cache.ts";
 
 /** What a model's provider keeps and charges, as far as it is known. */

@@ -9,7 +9,14 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
-import type { BuildContext } from "./create-codec.ts";
+import {
+  type BuildContext,
+  opaqueSlot,
+  type Reading,
+  rewriteBlocks,
+  type Slot,
+  slot,
+} from "./create-codec.ts";
 import { mediaFromValue, mediaWords } from "./media.ts";
 import {
   arrayAt,
@@ -22,7 +29,6 @@ import {
   roleAt,
   stringAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 /** The roles of the AI SDK. */

@@ -7,8 +7,7 @@ import {
   rewriteModelMessage,
 } from "./ai-model-messages.ts";
 import { buildUiMessages, readUiMessage, rewriteUiMessage } from "./ai-ui-messages.ts";
-import { createCodec } from "./create-codec.ts";
-import { type Vote, voteOnBlocks } from "./detection.ts";
+import { createCodec, type Vote, voteOnBlocks } from "./create-codec.ts";
 import type { NativeObject } from "./native.ts";
 
 /**

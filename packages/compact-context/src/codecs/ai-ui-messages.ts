@@ -9,6 +9,7 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
+import { type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
 import { mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
@@ -21,7 +22,6 @@ import {
   roleAt,
   stringAt,
 } from "./native.ts";
-import { type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 const ROLES: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };

@@ -11,8 +11,16 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { createCodec } from "./create-codec.ts";
-import { type Vote, voteOnBlocks } from "./detection.ts";
+import {
+  createCodec,
+  opaqueSlot,
+  type Reading,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  type Vote,
+  voteOnBlocks,
+} from "./create-codec.ts";
 import { mediaFromData, mediaFromUrl, mediaReference, mediaWords } from "./media.ts";
 import {
   arrayAt,
@@ -27,7 +35,6 @@ import {
   roleAt,
   stringAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Format, Message } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
+import type { Format, Message, Part } from "../core/message.ts";
+import type { Codec, Codecs, ListCodec } from "../core/ports.ts";
 import { CompactError, requireList } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
 import { anthropicCodec } from "./anthropic.ts";
@@ -50,7 +50,7 @@ export function encode(messages: readonly Message[], format: Format): unknown[] 
 }
 
 /** What a look at a list says about its format. */
-export interface Detection {
+interface Detection {
   readonly format: Format;
   /** False while nothing was seen that no other format has: bare texts look the same in several. */
   readonly certain: boolean;
@@ -63,7 +63,7 @@ const BARE = 0.6;
  * The format that a list is most likely in, by a bounded look; undefined when none fits or the list is empty.
  * A list of nothing but `{role, content: string}` is `openai-chat`, and not certainly.
  */
-export function detectList(list: readonly unknown[]): Detection | undefined {
+function detectList(list: readonly unknown[]): Detection | undefined {
   let best: Format | undefined;
   let bestScore = 0;
   for (const format of FORMATS) {
@@ -83,4 +83,59 @@ export function detectListFormat(list: readonly unknown[]): Format | undefined {
 /** The format of a list of messages; undefined when nothing is recognised, or for what is no list. */
 export function detectFormat(value: unknown): Format | undefined {
   return Array.isArray(value) ? detectListFormat(value) : undefined;
+}
+
+const neutralCodec = (format: Format | undefined): ListCodec => ({
+  format,
+  neutral: true,
+  certain: true,
+  decode: (list) => [...(list as readonly Message[])],
+  encode: (messages) => [...messages],
+});
+
+/** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
+export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
+  if (isNeutralList(list, format)) return neutralCodec(format);
+  const found = format === undefined ? detectList(list) : { format, certain: true };
+  if (found === undefined) {
+    throw new CompactError("UnknownFormat", "the messages are in no format that is known here", {
+      place: "messages",
+      hint: 'Pass `format`, such as "openai-chat" or "anthropic".',
+    });
+  }
+  return {
+    ...found,
+    neutral: false,
+    decode: (entries, previous) => decode(entries, found.format, previous),
+    encode: (messages) => encode(messages, found.format),
+  };
+}
+
+/** Finds the codec of a list among all formats. */
+export const listCodecs: Codecs = {
+  forList: listCodec,
+  showFormat: (entries) => detectList(entries)?.certain === true,
+};
+
+const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([
+  "text",
+  "toolCall",
+  "toolResult",
+  "reasoning",
+  "media",
+]);
+
+/** UI messages of the AI SDK look the same while they hold nothing but text: there the format decides. */
+function isNeutralList(list: readonly unknown[], format: Format | undefined): boolean {
+  return list.every((entry) => isNeutralMessage(entry) && (format !== "ai-sdk" || "native" in entry));
+}
+
+function isNeutralMessage(entry: unknown): entry is Message {
+  if (typeof entry !== "object" || entry === null) return false;
+  const { id, role, parts } = entry as Partial<Record<keyof Message, unknown>>;
+  if (typeof id !== "string" || typeof role !== "string" || !Array.isArray(parts)) return false;
+  return parts.every((part: unknown) => {
+    const type = (part as { readonly type?: unknown } | null)?.type;
+    return typeof type === "string" && NEUTRAL_PARTS.has(type as Part["type"]);
+  });
 }

@@ -9,8 +9,17 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec } from "./create-codec.ts";
-import { type Vote, voteOnBlocks } from "./detection.ts";
+import {
+  type BuildContext,
+  createCodec,
+  opaqueSlot,
+  type Reading,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  type Vote,
+  voteOnBlocks,
+} from "./create-codec.ts";
 import { mediaFromData, mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
@@ -23,7 +32,6 @@ import {
   readMeta,
   roleAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**

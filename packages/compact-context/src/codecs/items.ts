@@ -10,6 +10,7 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
+import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
 import { mediaFromValue, mediaReference, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
@@ -23,7 +24,6 @@ import {
   roleAt,
   stringAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 
 /** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */
 export interface ItemDialect {

@@ -11,8 +11,18 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec } from "./create-codec.ts";
-import { firstHas, type Vote, voteOnBlocks } from "./detection.ts";
+import {
+  type BuildContext,
+  createCodec,
+  firstHas,
+  opaqueSlot,
+  type Reading,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  type Vote,
+  voteOnBlocks,
+} from "./create-codec.ts";
 import { instanceKind, viewMessage } from "./langchain-view.ts";
 import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
@@ -26,7 +36,6 @@ import {
   readMeta,
   stringAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { argumentsText, type Part, type ToolResultPart } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec } from "./create-codec.ts";
-import { type Vote, voteOnBlocks } from "./detection.ts";
+import { type BuildContext, createCodec, type Vote, voteOnBlocks } from "./create-codec.ts";
 import { buildPiece, type ItemDialect, readItem, rewriteItem } from "./items.ts";
 import { mediaUrl } from "./media.ts";
 import { metaBags, type NativeObject } from "./native.ts";

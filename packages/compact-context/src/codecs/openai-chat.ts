@@ -10,8 +10,17 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { createCodec } from "./create-codec.ts";
-import { firstHas, type Vote, voteOnBlocks } from "./detection.ts";
+import {
+  createCodec,
+  firstHas,
+  opaqueSlot,
+  type Reading,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  type Vote,
+  voteOnBlocks,
+} from "./create-codec.ts";
 import {
   mediaFromData,
   mediaFromUrl,
@@ -32,7 +41,6 @@ import {
   roleAt,
   stringAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /** Chat Completions messages and their clones; `protected` is read from the entry's `meta` or `metadata`. */

@@ -1,7 +1,6 @@
 import { argumentsText } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { createCodec } from "./create-codec.ts";
-import { type Vote, voteOnBlocks } from "./detection.ts";
+import { createCodec, type Vote, voteOnBlocks } from "./create-codec.ts";
 import { buildPiece, type ItemDialect, readItem, rewriteItem, writeOutput } from "./items.ts";
 import { metaBags, type NativeObject } from "./native.ts";
 import { type Step, toSteps } from "./steps.ts";

@@ -11,8 +11,17 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec } from "./create-codec.ts";
-import { type Vote, voteOnBlocks } from "./detection.ts";
+import {
+  type BuildContext,
+  createCodec,
+  opaqueSlot,
+  type Reading,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  type Vote,
+  voteOnBlocks,
+} from "./create-codec.ts";
 import { mediaFromData, mediaWords } from "./media.ts";
 import {
   arrayAt,
@@ -26,7 +35,6 @@ import {
   readMeta,
   stringAt,
 } from "./native.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Part } from "../core/message.ts";
-import { rewriteBlocks, type Slot } from "./slots.ts";
+import { rewriteBlocks, type Slot } from "./create-codec.ts";
 
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ type: fc.constant("text" as const), text: fc.constantFrom("a", "b", "c") }),

@@ -1,4 +1,4 @@
-import { listCodec } from "../codecs/list-codec.ts";
+import { listCodec } from "../codecs/formats.ts";
 import type { RunningSummary } from "../core/manager.ts";
 import { contentHash, type Format, type Message, messageText } from "../core/message.ts";
 import type { ListCodec, TextModel } from "../core/ports.ts";

@@ -1,7 +1,7 @@
 import type { CompactConfig } from "../config/settings.ts";
 import type { Summarizer, TextModel } from "../core/ports.ts";
+import { once } from "../errors.ts";
 import { builtinSummarizer } from "./extractive/builtin.ts";
-import { createModelSummarizer } from "./llm/create.ts";
 
 /** What a model's summarizer takes from the configuration. */
 export type SummarizerSettings = Partial<
@@ -9,8 +9,9 @@ export type SummarizerSettings = Partial<
 >;
 
 /**
- * The rungs of a summary: what the caller gave (a bare model becomes a summarizer), then the built-in one, unless the
- * settings say that pruning follows at once. Make them once: a model's summarizer remembers which models fail.
+ * Who writes a summary, tried in turn: what the caller gave (a bare model becomes a summarizer), then the built-in one,
+ * unless the settings say that pruning follows at once. Create them once: a model's summarizer remembers which models
+ * fail.
  */
 export function createSummarizers(
   given: Summarizer | TextModel | undefined,
@@ -26,17 +27,20 @@ function isModel(given: Summarizer | TextModel): given is TextModel {
   return !("summarize" in given) && typeof given.generate === "function";
 }
 
+/** The code that asks models is loaded with the first summary. */
 function fromModel(
   model: TextModel,
   { verify, input, deadlineSeconds, seed }: SummarizerSettings,
   redact: ((text: string) => string) | undefined,
 ): Summarizer {
-  return createModelSummarizer({
-    model,
-    verify,
-    input,
-    deadlineMs: deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000,
-    seed,
-    redact,
+  const deadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000;
+  const load = once(async () => {
+    const { createModelSummarizer } = await import("./llm/create.ts");
+    return createModelSummarizer({ model, verify, input, deadlineMs, seed, redact });
   });
+  return {
+    name: model.name,
+    usesLivePrefix: input === "prefix",
+    summarize: async (messages, options) => (await load()).summarize(messages, options),
+  };
 }

@@ -3,10 +3,9 @@ import { get_encoding } from "tiktoken";
 import { describe, expect, it, vi } from "vitest";
 import type { Message, Role } from "../core/message.ts";
 import { availableTokens, countText, countTokens, estimateResponseTokens } from "./count-tokens.ts";
-import type { TextEncoding } from "./encoding.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
-import { createTokenCounter } from "./token-counter.ts";
+import { createTokenCounter, type TextEncoding } from "./token-counter.ts";
 
 const message = (role: Role, text: string): Message => ({ id: "m", role, parts: [{ type: "text", text }] });
 

@@ -1,9 +1,7 @@
 import type { Message } from "../core/message.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "../core/ports.ts";
 import { CompactError, requireOptions, requireText } from "../errors.ts";
-import type { TokenCounterOptions } from "./counting-plan.ts";
-import type { EncodingName } from "./encoding.ts";
-import { createTokenCounter } from "./token-counter.ts";
+import { createTokenCounter, type EncodingName, type TokenCounterOptions } from "./token-counter.ts";
 
 export interface CountTokensOptions extends TokenCounterOptions {
   /** The system prompt where it is given beside the messages. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { imageSize } from "./image-size.ts";
-import { imageTokens, mediaTokens, UNKNOWN_MEDIA_TOKENS } from "./media.ts";
+import { imageSize, imageTokens, mediaTokens, UNKNOWN_MEDIA_TOKENS } from "./media.ts";
 
 const base64 = (bytes: readonly number[]): string => btoa(String.fromCharCode(...bytes));
 const ascii = (text: string): number[] => [...text].map((character) => character.charCodeAt(0));

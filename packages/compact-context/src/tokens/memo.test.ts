@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { createTextMemo } from "./memo.ts";
+import { createTextMemo } from "./token-counter.ts";
 
 describe("createTextMemo", () => {
   it("computes each text once while it is remembered", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { knownModels, lookUpModel, type ModelMatch, registerModel } from "./models.ts";
-import { PROFILES } from "./profiles.ts";
+import { PROFILES } from "./token-counter.ts";
 
 describe("the model table", () => {
   it("is readable: every row has whole numbers, known styles and sane prices", () => {

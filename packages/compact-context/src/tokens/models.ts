@@ -1,15 +1,162 @@
 import { requireOptions, requireText } from "../errors.ts";
-import type { EncodingName } from "./encoding.ts";
-import type {
-  CacheRules,
-  CountingStyle,
-  ImageFormula,
-  ModelFacts,
-  ModelTraits,
-  Prices,
-} from "./model-facts.ts";
-import { isCloser, nameWords, normalizeModelName, sharedWords, withoutSnapshot } from "./model-names.ts";
 import { MODEL_TABLE } from "./models-table.ts";
+import type { EncodingName } from "./token-counter.ts";
+
+/** USD per million tokens; null where no price is known. `write1h` is the price of a cache entry that lives an hour. */
+export interface Prices {
+  readonly in: number | null;
+  readonly out: number | null;
+  readonly read: number | null;
+  readonly write: number | null;
+  readonly write1h: number | null;
+}
+
+/**
+ * How a prompt cache matches: at stored breakpoints, on any prefix, or not at all without an explicit cache.
+ * `min` is the shortest cacheable prompt in tokens, `ttl` seconds of life after the last hit; null: not known.
+ */
+export interface CacheRules {
+  readonly kind: "breakpoints" | "prefix" | "none";
+  readonly min: number | null;
+  readonly ttl: number | null;
+}
+
+/** Names a formula of `media.ts`. */
+export type ImageFormula =
+  | "openai-patches"
+  | "openai-patches-10000"
+  | "openai-patches-1536-1.62"
+  | "openai-patches-1536-1.72"
+  | "openai-patches-1536-2.46"
+  | "openai-tiles-70-140"
+  | "openai-tiles-85-170"
+  | "openai-tiles-2833-5667"
+  | "claude-1568"
+  | "claude-2576"
+  | "gemini-tiles"
+  | "gemini-resolution"
+  | "flat";
+
+/** Names a row of `profiles.ts`: which ratio and which overheads a model counts with. */
+export type CountingStyle =
+  | "openai"
+  | "claude"
+  | "claude-new"
+  | "gemini"
+  | "grok"
+  | "deepseek"
+  | "mistral"
+  | "kimi"
+  | "glm"
+  | "qwen"
+  | "minimax"
+  | "muse"
+  | "llama"
+  | "generic";
+
+/** Request bytes and images per request that the provider accepts; null: none published. */
+export interface WireLimits {
+  readonly bytes: number | null;
+  readonly images: number | null;
+}
+
+/** What the models of one group have in common. */
+export interface ModelTraits {
+  readonly provider: string;
+  readonly counting: CountingStyle;
+  readonly encoding: EncodingName;
+  readonly cache: CacheRules;
+  readonly image: ImageFormula;
+  /** `bound`: signed reasoning is refused or dropped once anything before it was edited. */
+  readonly thinking: "bound" | "free";
+  readonly limits: WireLimits;
+}
+
+/** All that is known of one model. */
+export interface ModelFacts extends ModelTraits {
+  readonly id: string;
+  /** Context window in tokens. */
+  readonly window: number;
+  /** The window, or the boundary above which the whole request costs more, whichever is smaller. */
+  readonly softWindow: number;
+  /** Most output tokens in one answer. */
+  readonly maxOutput: number;
+  readonly prices: Prices;
+  /** Prices of a request with more than `above` input tokens. */
+  readonly tier: { readonly above: number; readonly prices: Prices } | null;
+  /** Date of the prices, ISO 8601; null where no price is known. */
+  readonly asOf: string | null;
+}
+
+/**
+ * A model name without what hosts add to it: cloud regions, vendor and gateway prefixes, version suffixes,
+ * release dates, `-latest`, `:free`, `[1m]`; dots written as hyphens.
+ */
+function normalizeModelName(name: string): string {
+  let rest = name.trim().toLowerCase();
+  rest = rest.slice(rest.lastIndexOf("/") + 1);
+  rest = withoutBrackets(rest).replace(/^~/, "");
+  rest = rest.replace(/^(us-gov|us|eu|apac|au|jp|in|ca|global)\./, "");
+  rest = rest.replace(
+    /^(anthropic|openai|google|xai|deepseek|mistral|moonshotai?|zai|qwen|minimax|meta)\./,
+    "",
+  );
+  rest = rest
+    .replace(/@.*$/, "")
+    .replace(/-v\d+(:\d+)*$/, "")
+    .replace(/:[a-z0-9.-]+$/, "");
+  rest = rest.replace(/-(19|20)\d{6}$/, "").replace(/-(19|20)\d\d-\d\d-\d\d$/, "");
+  rest = rest.replace(/-v\d+$/, "").replace(/-latest$/, "");
+  return rest.replaceAll(".", "-");
+}
+
+/** Not by a pattern: one that looks for a bracket's end from every beginning takes quadratic time. */
+function withoutBrackets(name: string): string {
+  const begin = name.indexOf("[", name.lastIndexOf("]", name.length - 2) + 1);
+  return begin !== -1 && name.endsWith("]") ? name.slice(0, begin) : name;
+}
+
+/** A normalized name without the mark of one snapshot or fine-tune: `-preview`, `-0613`, `-002`, `ft:…:org`. */
+function withoutSnapshot(name: string): string {
+  return normalizeModelName(name.replace(/^ft:([^:]+):.*$/, "$1"))
+    .replace(/^chatgpt-/, "gpt-")
+    .replace(/-preview(-\d\d-\d{2,4})?$/, "")
+    .replace(/-\d{3,4}$/, "");
+}
+
+/** The words and numbers of a normalized model name: `gpt-4o` is gpt, 4, o. */
+function nameWords(name: string): string[] {
+  return normalizeModelName(name).match(/[a-z]+|\d+/g) ?? [];
+}
+
+/** How many words two names have in common from their beginning. */
+function sharedWords(left: readonly string[], right: readonly string[]): number {
+  let shared = 0;
+  while (shared < left.length && left[shared] === right[shared]) shared += 1;
+  return shared;
+}
+
+/** True when `candidate` is nearer to `name` than `best`: more words in common, then older, then newest. */
+function isCloser(name: readonly string[], candidate: readonly string[], best: readonly string[]): boolean {
+  const shared = sharedWords(candidate, name) - sharedWords(best, name);
+  if (shared !== 0) return shared > 0;
+  const older = compareWords(candidate, name) <= 0;
+  if (older !== compareWords(best, name) <= 0) return older;
+  const order = compareWords(candidate, best);
+  return older ? order > 0 : order < 0;
+}
+
+/** Orders names as versions are ordered: numbers by value, `2411`-like dates before versions, the shorter first. */
+function compareWords(left: readonly string[], right: readonly string[]): number {
+  const index = sharedWords(left, right);
+  const [one, two] = [left[index], right[index]];
+  if (one === undefined || two === undefined) return left.length - right.length;
+  const difference = versionOf(one) - versionOf(two);
+  if (!Number.isNaN(difference)) return difference;
+  return one < two ? -1 : 1;
+}
+
+const versionOf = (word: string): number => (word.length === 4 ? Number(word) - 10_000 : Number(word));
 
 /** Facts that replace or complete those of the table, by model name as the caller writes it. */
 export type ModelOverrides = Readonly<Record<string, Partial<ModelFacts>>>;

@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Message, Part, Role } from "../core/message.ts";
-import type { TextEncoding } from "./encoding.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
-import { fallbackTokens } from "./text-counter.ts";
-import { createTokenCounter } from "./token-counter.ts";
+import { createTokenCounter, fallbackTokens, type TextEncoding } from "./token-counter.ts";
 
 const message = (role: Role, ...parts: Part[]): Message => ({ id: "m", role, parts });
 const text = (value: string): Part => ({ type: "text", text: value });

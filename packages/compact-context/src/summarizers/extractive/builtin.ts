@@ -2,9 +2,6 @@ import type { Message } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
 import { CompactError, requireList, requireOptions } from "../../errors.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
-import { composeSummary } from "./compose.ts";
-import { takeOwnSummaries } from "./own-summaries.ts";
-import { readSurroundings } from "./surroundings.ts";
 
 const NAME = "builtin";
 
@@ -15,10 +12,10 @@ const NAME = "builtin";
 export const builtinSummarizer: Summarizer = {
   name: NAME,
   deterministic: true,
-  summarize: async (messages, options) => summarizeBuiltin(messages, options),
+  summarize: summarizeBuiltin,
 };
 
-function summarizeBuiltin(messages: readonly Message[], options: SummarizeOptions): Summary {
+async function summarizeBuiltin(messages: readonly Message[], options: SummarizeOptions): Promise<Summary> {
   requireList(messages);
   requireOptions(options);
   if (options.signal?.aborted === true) {
@@ -33,6 +30,12 @@ function summarizeBuiltin(messages: readonly Message[], options: SummarizeOption
     });
   }
   const countText = options.countText ?? ((text: string): number => o200kBase.count(text));
+  // Most processes never compact: what reads and writes summaries is loaded with the first one.
+  const [{ composeSummary }, { takeOwnSummaries }, { readSurroundings }] = await Promise.all([
+    import("./compose.ts"),
+    import("./own-summaries.ts"),
+    import("./surroundings.ts"),
+  ]);
   const { kept, previous } = takeOwnSummaries(messages, options.previous);
   const text = composeSummary(readSurroundings(kept, options.context), {
     maxTokens: Math.floor(options.maxTokens),

@@ -1,6 +1,20 @@
-import { HIGH, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER } from "./character-classes.ts";
-import { characterAt, contractionEnd, isLetter, numberEnd, spaceEnd, symbolsEnd } from "./characters.ts";
-import { createSplitter, type Splitter } from "./splitter.ts";
+import {
+  characterAt,
+  contractionEnd,
+  HIGH,
+  isLetter,
+  LOWER,
+  MARK,
+  NEWLINE,
+  NUMBER,
+  numberEnd,
+  OTHER,
+  SPACE,
+  spaceEnd,
+  symbolsEnd,
+  UPPER,
+} from "./characters.ts";
+import { createSplitter, type Splitter } from "./encode.ts";
 import {
   HARD,
   LOWER_WORD,

@@ -1,18 +1,22 @@
 import {
   APOSTROPHE,
+  characterAt,
+  contractionEnd,
   HIGH,
   LETTER,
   LOWER,
   MARK,
   NEWLINE,
   NUMBER,
+  numberEnd,
   OTHER,
   SLASH,
   SPACE,
+  spaceEnd,
+  symbolsEnd,
   UPPER,
-} from "./character-classes.ts";
-import { characterAt, contractionEnd, numberEnd, spaceEnd, symbolsEnd } from "./characters.ts";
-import { createSplitter, type Splitter } from "./splitter.ts";
+} from "./characters.ts";
+import { createSplitter, type Splitter } from "./encode.ts";
 import { HARD, LOWER_WORD, type Row, SYMBOL, SYMBOLS_TAIL, step, stepTable, UPPER_WORD } from "./steps.ts";
 
 const BLANK_BYTE = 0x20;

@@ -10,9 +10,9 @@ import {
   SLASH,
   SPACE,
   UPPER,
-} from "./character-classes.ts";
+} from "./characters.ts";
 
-import { packStep, stepIndex } from "./splitter.ts";
+import { packStep, stepIndex } from "./encode.ts";
 
 /** What a character does in a state: the next state, and the ends of pieces it reveals. */
 export type Step = number;

@@ -1,0 +1,3 @@
+export { builtinSummarizer } from "./extractive/builtin.ts";
+export { createModelSummarizer } from "./llm/create.ts";
+export type { ModelSummarizerOptions } from "./llm/options.ts";

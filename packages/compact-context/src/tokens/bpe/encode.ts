@@ -1,0 +1,533 @@
+import { byteKinds, END_BYTE } from "./characters.ts";
+import {
+  hashMedium,
+  hashShort,
+  hashStep,
+  NO_TOKEN,
+  PAD_FIRST,
+  PAD_SECOND,
+  type PackedVocabulary,
+  pairSlot,
+  shiftFor,
+  unpackVocabulary,
+  type Vocabulary,
+} from "./vocabulary.ts";
+
+/** A public byte-pair encoding that counts, but does not produce, tokens. */
+export interface Encoding {
+  /** As OpenAI writes it, such as `o200k_base`. */
+  readonly name: string;
+  /**
+   * Tokens of any text: special-token strings count as plain text, a lone surrogate as U+FFFD. Equal to tiktoken's
+   * `encode_ordinary` as long as no single piece (a run without any break) is longer than 2^20 UTF-16 units; each further
+   * such stretch may add a few tokens. The first call unpacks the vocabulary and throws an Error if that is corrupt.
+   */
+  count(text: string): number;
+  /** The exact count if it is at most `limit`; otherwise some number above `limit`, found without reading all of the text. */
+  countUpTo(text: string, limit: number): number;
+}
+
+/** Cuts UTF-8 text of `length` bytes, END_BYTE behind it, into pieces; writes their ends and returns their number. */
+export type Splitter = (text: Uint8Array, length: number, ends: Int32Array) => number;
+
+/** Where the piece that begins at `at` ends. */
+type PieceEnd = (text: Uint8Array, at: number) => number;
+
+// Not exported: the engine knows the value of a module's own constants only, and the loop below is where time goes.
+const KIND_BITS = 4;
+const STATE_BITS = 5;
+const FOUND_SHIFT = STATE_BITS + 1;
+
+/** Where in the table the step of a kind of character in a state stands. */
+export function stepIndex(state: number, kind: number): number {
+  return (state << KIND_BITS) | kind;
+}
+
+/** A step to `state`, before which `found` pieces end (-1 to 2), the first of them `back` (0 or 1) bytes earlier. */
+export function packStep(state: number, found: number, back: number): number {
+  return state | (back << STATE_BITS) | ((found + 1) << FOUND_SHIFT);
+}
+
+/**
+ * Reads ASCII with an automaton that begins in state 0, and leaves each piece whose steps lead back there to `pieceEnd`.
+ * Writing an end at every byte and counting only the true ones spares the processor a guess per piece, and a wrong guess
+ * costs more than reading the piece.
+ */
+export function createSplitter(steps: Uint16Array, pieceEnd: PieceEnd): Splitter {
+  const kinds = byteKinds();
+
+  return (text, length, ends) => {
+    let pieces = 0;
+    let at = 0;
+    for (;;) {
+      let state = 0;
+      do {
+        const step = steps[(state << KIND_BITS) | (kinds[text[at] as number] as number)] as number;
+        ends[pieces] = at - ((step >> STATE_BITS) & 1);
+        ends[pieces + 1] = at;
+        pieces += (step >> FOUND_SHIFT) - 1;
+        state = step & ((1 << STATE_BITS) - 1);
+        at += 1;
+      } while (state !== 0);
+      const start = pieces === 0 ? 0 : (ends[pieces - 1] as number);
+      if (start >= length) return pieces;
+      at = pieceEnd(text, start);
+      ends[pieces] = at;
+      pieces += 1;
+    }
+  };
+}
+
+// UTF-16 units read at a time: text, piece ends and the busy part of the tables then stay in the processor's cache.
+const WINDOW = 1 << 16;
+// A single piece longer than this is cut: the cost per unit stays bounded, and so does memory.
+const LONGEST_WINDOW = 1 << 20;
+// No pattern looks further than this many bytes behind the piece that follows; the longest contraction has 3.
+const LOOKAHEAD = 8;
+
+interface Buffers extends TextBytes {
+  readonly ends: Int32Array;
+}
+
+function buffersFor(units: number): Buffers {
+  // A unit takes at most 3 bytes; words are read up to 8 bytes behind the text, and ends written up to 2 behind the last.
+  const bytes = new Uint8Array(units * 3 + 16);
+  return { bytes, view: new DataView(bytes.buffer), ends: new Int32Array(units * 3 + 2) };
+}
+
+/** UTF-16 units of well-formed UTF-8. */
+function unitsBetween(bytes: Uint8Array, from: number, to: number): number {
+  let units = 0;
+  for (let i = from; i < to; i += 1) {
+    const byte = bytes[i] as number;
+    if ((byte & 0xc0) !== 0x80) units += byte < 0xf0 ? 1 : 2;
+  }
+  return units;
+}
+
+/** How many of the pieces would be cut the same whatever text followed the `length` bytes, if any does. */
+function settledPieces(ends: Int32Array, pieces: number, length: number, more: boolean): number {
+  if (!more) return pieces;
+  let settled = pieces;
+  while (settled > 0 && (ends[settled - 1] as number) > length - LOOKAHEAD) settled -= 1;
+  // A word may end where it does because of the case of the letters in the next piece.
+  return Math.max(settled - 1, 0);
+}
+
+/** End of the next window, which never parts a surrogate pair. */
+function windowEnd(text: string, at: number, window: number): number {
+  const end = at + window;
+  if (end >= text.length) return text.length;
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+}
+
+/** An encoding that unpacks its vocabulary at the first count. */
+export function createEncoding(name: string, packed: PackedVocabulary, split: Splitter): Encoding {
+  const encoder = new TextEncoder();
+  let kept: { readonly buffers: Buffers; readonly countPieces: PieceCounter } | undefined;
+
+  function prepare(): { readonly buffers: Buffers; readonly countPieces: PieceCounter } {
+    kept ??= { countPieces: createPieceCounter(unpackVocabulary(packed)), buffers: buffersFor(WINDOW) };
+    return kept;
+  }
+
+  function countUpTo(text: string, limit: number): number {
+    const { buffers: small, countPieces } = prepare();
+    let buffers = small;
+    let window = WINDOW;
+    let total = 0;
+    let at = 0;
+    while (at < text.length && total <= limit) {
+      const to = windowEnd(text, at, window);
+      const { bytes, ends } = buffers;
+      const length = encoder.encodeInto(text.slice(at, to), bytes).written;
+      bytes[length] = END_BYTE;
+      const found = split(bytes, length, ends);
+      const settled = settledPieces(ends, found, length, to < text.length);
+      if (settled === 0 && window < LONGEST_WINDOW) {
+        window *= 2;
+        buffers = buffersFor(window);
+        continue;
+      }
+      const pieces = settled > 0 ? settled : found;
+      total += countPieces(buffers, ends, pieces);
+      at = to - unitsBetween(bytes, ends[pieces - 1] as number, length);
+      window = WINDOW;
+      buffers = small;
+    }
+    return total;
+  }
+
+  return { name, countUpTo, count: (text) => countUpTo(text, Number.POSITIVE_INFINITY) };
+}
+
+/** UTF-8 text, and the same bytes for reading words; both longer than the text by at least 8 bytes. */
+interface TextBytes {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
+/** Tokens of the pieces of a text that end at the first `pieces` entries of `ends`. */
+type PieceCounter = (text: TextBytes, ends: Int32Array, pieces: number) => number;
+
+/** Tokens of a piece of 9 bytes or more. */
+type LongCounter = (text: TextBytes, start: number, length: number) => number;
+
+// The engine knows what a module's own constants hold, but not imported ones.
+const padFirst = PAD_FIRST;
+const padSecond = PAD_SECOND;
+
+// Pieces that are no token and were merged lately. Short: two words, count, unused; long: count, length, words.
+const SHORT_CACHE_BITS = 14;
+const LONG_CACHE_BITS = 12;
+const LONG_SLOT_WORDS = 16;
+const LONGEST_CACHED = (LONG_SLOT_WORDS - 2) * 4;
+
+function wordAt({ view }: TextBytes, at: number, end: number): number {
+  const word = view.getInt32(at, true);
+  return end - at < 4 ? word | (padFirst[end - at] as number) : word;
+}
+
+/** Whether the piece is the one that `words` holds from `offset` on: length in bytes, then the words. */
+function sameWords(text: TextBytes, start: number, words: Int32Array, offset: number): boolean {
+  const end = start + (words[offset] as number);
+  for (let at = start, word = offset + 1; at < end; at += 4, word += 1) {
+    if (wordAt(text, at, end) !== words[word]) return false;
+  }
+  return true;
+}
+
+/** Merges, except where the same piece was merged lately. */
+function createCachedMerge(
+  merge: MergeCounter,
+): (text: TextBytes, start: number, length: number, hash: number) => number {
+  const cache = new Int32Array(LONG_SLOT_WORDS << LONG_CACHE_BITS);
+
+  return (text, start, length, hash) => {
+    if (length > LONGEST_CACHED) return merge(text.bytes, start, length);
+    const slot = (hash >>> (32 - LONG_CACHE_BITS)) * LONG_SLOT_WORDS;
+    if (cache[slot + 1] === length && sameWords(text, start, cache, slot + 1)) return cache[slot] as number;
+    const count = merge(text.bytes, start, length);
+    cache[slot] = count;
+    cache[slot + 1] = length;
+    const end = start + length;
+    for (let at = start, word = slot + 2; at < end; at += 4, word += 1) cache[word] = wordAt(text, at, end);
+    return count;
+  };
+}
+
+function createLongCounter({ medium }: Vocabulary, merge: MergeCounter): LongCounter {
+  const mask = medium.length - 1;
+  const shift = shiftFor(medium, 4);
+  const cachedMerge = createCachedMerge(merge);
+
+  function countMedium(text: TextBytes, start: number, length: number): number {
+    const { view } = text;
+    const first = view.getInt32(start, true);
+    const second = view.getInt32(start + 4, true);
+    const third = view.getInt32(start + 8, true) | (padFirst[length - 8] as number);
+    const fourth = view.getInt32(start + 12, true) | (padSecond[length - 8] as number);
+    const hash = hashMedium(first, second, third, fourth);
+    let slot = (hash >>> shift) << 2;
+    for (;;) {
+      const stored = medium[slot] as number;
+      const differing =
+        (stored ^ first) |
+        ((medium[slot + 1] as number) ^ second) |
+        ((medium[slot + 2] as number) ^ third) |
+        ((medium[slot + 3] as number) ^ fourth);
+      if (differing === 0) return 1;
+      // No text contains a byte of all ones, so no token begins with one.
+      if (stored === -1) return cachedMerge(text, start, length, hash);
+      slot = (slot + 4) & mask;
+    }
+  }
+
+  return (text, start, length) => {
+    if (length <= 16) return countMedium(text, start, length);
+    const end = start + length;
+    let hash = length;
+    if (length <= LONGEST_CACHED)
+      for (let at = start; at < end; at += 4) hash = hashStep(hash, wordAt(text, at, end));
+    return cachedMerge(text, start, length, hash);
+  };
+}
+
+/** Counts pieces: one table probe where a piece is a token, else a small cache, else merging. */
+function createPieceCounter(vocabulary: Vocabulary): PieceCounter {
+  const { short } = vocabulary;
+  const mask = short.length - 1;
+  const shift = shiftFor(short, 2);
+  const merge = createMergeCounter(vocabulary);
+  const countLong = createLongCounter(vocabulary, merge);
+  // All ones are no piece.
+  const cache = new Int32Array(4 << SHORT_CACHE_BITS).fill(-1);
+
+  function isToken(first: number, second: number, hash: number): boolean {
+    let slot = (hash >>> shift) << 1;
+    for (;;) {
+      const storedFirst = short[slot] as number;
+      const storedSecond = short[slot + 1] as number;
+      // One branch for both words: the processor guesses it better than two.
+      if (((storedFirst ^ first) | (storedSecond ^ second)) === 0) return true;
+      if ((storedFirst & storedSecond) === -1) return false;
+      slot = (slot + 2) & mask;
+    }
+  }
+
+  /** For 1 to 8 bytes. */
+  function countShort(text: TextBytes, start: number, length: number): number {
+    const first = text.view.getInt32(start, true) | (padFirst[length] as number);
+    const second = text.view.getInt32(start + 4, true) | (padSecond[length] as number);
+    const hash = hashShort(first, second);
+    if (isToken(first, second, hash)) return 1;
+    const slot = (hash >>> (32 - SHORT_CACHE_BITS)) << 2;
+    if (cache[slot] === first && cache[slot + 1] === second) return cache[slot + 2] as number;
+    const count = merge(text.bytes, start, length);
+    cache[slot] = first;
+    cache[slot + 1] = second;
+    cache[slot + 2] = count;
+    return count;
+  }
+
+  return (text, ends, pieces) => {
+    let total = 0;
+    let start = 0;
+    for (let i = 0; i < pieces; i += 1) {
+      const end = ends[i] as number;
+      const length = end - start;
+      total += length > 8 ? countLong(text, start, length) : countShort(text, start, length);
+      start = end;
+    }
+    return total;
+  };
+}
+
+/** Tokens that `length` bytes from `start` on fall into, by byte-pair merging alone. */
+type MergeCounter = (text: Uint8Array, start: number, length: number) => number;
+
+// Below this, looking through all pairs for the lowest one is quicker than anything cleverer.
+const SCAN_LIMIT = 48;
+// A pass over all parts pays when it joins at least one pair in this many parts: runs of one character, rules, blanks.
+const SWEEP_SHARE = 16;
+// What is kept from one call to the next; longer pieces get arrays of their own.
+const KEPT_LENGTH = 1 << 14;
+const POSITIONS = 2 ** 32;
+
+interface Parts {
+  readonly ids: Int32Array;
+  /** Rank of the part joined with its right neighbour; NO_TOKEN if that is no token or the part is gone. */
+  readonly ranks: Int32Array;
+}
+
+interface Links {
+  readonly previous: Int32Array;
+  readonly next: Int32Array;
+  /** Binary heap of rank * 2^32 + position: lowest rank first, then leftmost, as tiktoken merges. */
+  readonly heap: Float64Array;
+}
+
+type RankOf = (left: number, right: number) => number;
+
+function partsFor(length: number): Parts {
+  return { ids: new Int32Array(length), ranks: new Int32Array(length) };
+}
+
+function linksFor(length: number): Links {
+  // A merge takes one entry off the heap and adds at most two.
+  return {
+    previous: new Int32Array(length),
+    next: new Int32Array(length),
+    heap: new Float64Array(2 * length + 2),
+  };
+}
+
+function push(heap: Float64Array, size: number, key: number): void {
+  let at = size;
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    const above = heap[parent] as number;
+    if (above <= key) break;
+    heap[at] = above;
+    at = parent;
+  }
+  heap[at] = key;
+}
+
+/** Removes the lowest key of a heap of `size` entries; the caller has read it at index 0. */
+function pop(heap: Float64Array, size: number): void {
+  const last = size - 1;
+  const key = heap[last] as number;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= last) break;
+    if (child + 1 < last && (heap[child + 1] as number) < (heap[child] as number)) child += 1;
+    const below = heap[child] as number;
+    if (key <= below) break;
+    heap[at] = below;
+    at = child;
+  }
+  heap[at] = key;
+}
+
+/** Position of the lowest rank among the first `count`, leftmost first, or -1 when no neighbours form a token. */
+function lowestAt(ranks: Int32Array, count: number): number {
+  let lowest = NO_TOKEN;
+  let at = -1;
+  for (let i = 0; i < count; i += 1) {
+    const rank = ranks[i] as number;
+    if (rank < lowest) {
+      lowest = rank;
+      at = i;
+    }
+  }
+  return at;
+}
+
+function removePart({ ids, ranks }: Parts, at: number, count: number): void {
+  for (let i = at; i < count; i += 1) {
+    ids[i] = ids[i + 1] as number;
+    ranks[i] = ranks[i + 1] as number;
+  }
+}
+
+/** Quadratic, and the quickest for few parts; returns how many are left. */
+function mergeByScan(parts: Parts, length: number, rankOf: RankOf): number {
+  const { ids, ranks } = parts;
+  let count = length;
+  for (;;) {
+    const at = lowestAt(ranks, count);
+    if (at < 0) return count;
+    const joined = ranks[at] as number;
+    ids[at] = joined;
+    count -= 1;
+    removePart(parts, at + 1, count);
+    ranks[at] = at + 1 < count ? rankOf(joined, ids[at + 1] as number) : NO_TOKEN;
+    if (at > 0) ranks[at - 1] = rankOf(ids[at - 1] as number, joined);
+  }
+}
+
+/** Looks a pair up only when it is not the one before; runs of one character ask for the same pair again and again. */
+function rememberLast(rankOf: RankOf): RankOf {
+  let lastLeft = NO_TOKEN;
+  let lastRight = NO_TOKEN;
+  let rank = NO_TOKEN;
+  return (left, right) => {
+    if (left !== lastLeft || right !== lastRight) rank = rankOf(left, right);
+    lastLeft = left;
+    lastRight = right;
+    return rank;
+  };
+}
+
+/** Joins every pair of one rank from left to right; returns how many parts are left. */
+function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankOf): number {
+  let left = 0;
+  let before = NO_TOKEN;
+  for (let i = 0; i < count; i += 1, left += 1) {
+    const joins = ranks[i] === rank;
+    const id = joins ? rank : (ids[i] as number);
+    if (joins) i += 1;
+    // A token has one pair of halves only, so whatever has this id now is new.
+    if (left > 0 && (before === rank || id === rank)) ranks[left - 1] = rankOf(before, id);
+    ids[left] = id;
+    ranks[left] = ranks[i] as number;
+    before = id;
+  }
+  return left;
+}
+
+/**
+ * Joins all pairs of the lowest rank at once while they are many. A pair that holds a new token ranks above that token, so
+ * no pair made on the way would have come first.
+ */
+function mergeBySweeps(parts: Parts, length: number, rankOf: RankOf): number {
+  const { ranks } = parts;
+  const rankOfPair = rememberLast(rankOf);
+  let count = length;
+  for (;;) {
+    let lowest = NO_TOKEN;
+    let pairs = 0;
+    for (let i = 0; i < count; i += 1) {
+      const rank = ranks[i] as number;
+      if (rank < lowest) {
+        lowest = rank;
+        pairs = 0;
+      }
+      if (rank === lowest) pairs += 1;
+    }
+    if (lowest === NO_TOKEN || pairs * SWEEP_SHARE < count) return count;
+    count = sweep(parts, count, lowest, rankOfPair);
+  }
+}
+
+/** n log n for any parts; returns how many are left. */
+function mergeByHeap({ ids, ranks }: Parts, length: number, links: Links, rankOf: RankOf): number {
+  const { previous, next, heap } = links;
+  let size = 0;
+  const offer = (at: number, right: number): void => {
+    const rank = rankOf(ids[at] as number, ids[right] as number);
+    ranks[at] = rank;
+    if (rank !== NO_TOKEN) push(heap, size++, rank * POSITIONS + at);
+  };
+  for (let i = 0; i < length; i += 1) {
+    previous[i] = i - 1;
+    next[i] = i + 1;
+    if (ranks[i] !== NO_TOKEN) push(heap, size++, (ranks[i] as number) * POSITIONS + i);
+  }
+  let count = length;
+  while (size > 0) {
+    const key = heap[0] as number;
+    pop(heap, size--);
+    const rank = Math.floor(key / POSITIONS);
+    const at = key - rank * POSITIONS;
+    // Entries of pairs that were taken apart by another merge stay in the heap until they come up.
+    if (ranks[at] !== rank) continue;
+    const gone = next[at] as number;
+    const right = next[gone] as number;
+    const left = previous[at] as number;
+    count -= 1;
+    ids[at] = rank;
+    ranks[at] = NO_TOKEN;
+    ranks[gone] = NO_TOKEN;
+    next[at] = right;
+    if (right < length) {
+      previous[right] = at;
+      offer(at, right);
+    }
+    if (left >= 0) offer(left, at);
+  }
+  return count;
+}
+
+/** Counts by merging the pair of lowest rank, leftmost first, until no neighbours form a token. */
+function createMergeCounter({ merges, bytePairs }: Vocabulary): MergeCounter {
+  const shift = shiftFor(merges, 2);
+  const kept = partsFor(KEPT_LENGTH);
+  const keptLinks = linksFor(KEPT_LENGTH);
+
+  const rankOf: RankOf = (left, right) => {
+    const found = merges[pairSlot(merges, shift, left, right) + 1] as number;
+    return found === 0 ? NO_TOKEN : found & 0x3ffff;
+  };
+
+  return (text, start, length) => {
+    const parts = length <= KEPT_LENGTH ? kept : partsFor(length);
+    const { ids, ranks } = parts;
+    const last = length - 1;
+    let byte = text[start] as number;
+    for (let i = 0; i < last; i += 1) {
+      const following = text[start + i + 1] as number;
+      ids[i] = byte;
+      ranks[i] = bytePairs[(byte << 8) | following] as number;
+      byte = following;
+    }
+    ids[last] = byte;
+    ranks[last] = NO_TOKEN;
+    if (length <= SCAN_LIMIT) return mergeByScan(parts, length, rankOf);
+    const count = mergeBySweeps(parts, length, rankOf);
+    if (count <= SCAN_LIMIT) return mergeByScan(parts, count, rankOf);
+    return mergeByHeap(parts, count, count <= KEPT_LENGTH ? keptLinks : linksFor(count), rankOf);
+  };
+}
