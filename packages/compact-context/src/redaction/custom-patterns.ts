@@ -3,7 +3,7 @@ import type { Finding } from "./finding.ts";
 import { parsePattern, readsCodePoints } from "./patterns/parse.ts";
 import { compileProgram } from "./patterns/program.ts";
 import { createMachine, findMatch, type Machine } from "./patterns/search.ts";
-import { REDACTED } from "./secret-names.ts";
+import { REDACTED } from "./secrets.ts";
 
 /** A match that needs more text than this in one piece is cut into two findings. */
 const PIECE = 32_768;

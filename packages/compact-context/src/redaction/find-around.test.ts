@@ -1,10 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findAnchoredTokens } from "./anchored-tokens.ts";
-import { findAround } from "./find-around.ts";
-import { type Finding, joinFindings, replaceFindings } from "./finding.ts";
-import { findKeyValues } from "./key-values.ts";
-import { findKubernetesSecrets } from "./kubernetes.ts";
+import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
+import { findAnchoredTokens, findKeyValues, findKubernetesSecrets } from "./key-values.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
 import { redact } from "./redactor.ts";

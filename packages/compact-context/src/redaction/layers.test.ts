@@ -1,10 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBlockRedactor } from "./blocks.ts";
-import { ALPHABETS } from "./formats/alphabets.ts";
-import { checksumOf } from "./formats/crc32.ts";
-import { partsOf } from "./formats/format.ts";
-import { TOKEN_FORMATS } from "./formats/index.ts";
+import { ALPHABETS, checksumOf, partsOf, TOKEN_FORMATS } from "./formats.ts";
 import { parsePattern } from "./patterns/parse.ts";
 import { compileProgram } from "./patterns/program.ts";
 import { createMachine, findMatch } from "./patterns/search.ts";

@@ -1,6 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { SECRET_NAME } from "./secret-names.ts";
-import { isQuotedSecret, looksGenerated } from "./secret-values.ts";
+import { isQuotedSecret, looksGenerated, SECRET_NAME } from "./secrets.ts";
 
 interface Place {
   readonly kind: string;

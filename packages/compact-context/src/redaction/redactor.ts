@@ -1,20 +1,17 @@
 import type { Redaction } from "../core/ports.ts";
 import { requireOptions, requireText } from "../errors.ts";
-import { findAnchoredTokens } from "./anchored-tokens.ts";
 import { compilePatterns } from "./custom-patterns.ts";
-import { findAround } from "./find-around.ts";
 import {
   type Finder,
   type Finding,
+  findAround,
   joinFindings,
   replaceFindings,
   replacements,
   type Span,
 } from "./finding.ts";
-import { mayHoldJsonLines, redactJsonText } from "./json-text.ts";
-import { redactJson } from "./json-values.ts";
-import { findKeyValues } from "./key-values.ts";
-import { findKubernetesSecrets } from "./kubernetes.ts";
+import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
+import { findAnchoredTokens, findKeyValues, findKubernetesSecrets } from "./key-values.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";

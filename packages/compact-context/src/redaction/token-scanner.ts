@@ -1,8 +1,13 @@
 import type { Finding } from "./finding.ts";
-import { ALPHABETS, type Alphabet } from "./formats/alphabets.ts";
-import { hasChecksum } from "./formats/crc32.ts";
-import { partsOf, type Run, type TokenFormat } from "./formats/format.ts";
-import { TOKEN_FORMATS } from "./formats/index.ts";
+import {
+  ALPHABETS,
+  type Alphabet,
+  hasChecksum,
+  partsOf,
+  type Run,
+  TOKEN_FORMATS,
+  type TokenFormat,
+} from "./formats.ts";
 
 interface Compiled {
   readonly format: TokenFormat;
