@@ -354,13 +354,12 @@ function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonl
     const read = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
     hashes.push(hash);
-    // The caller's own id stays, also where it is used twice: whoever gets it back must know it.
-    const id = nativeId ?? uniqueId(hash ?? "");
+    const id = uniqueId(nativeId ?? hash ?? "");
     const parts = pairing.identify({ id, role, parts: read });
     const { format } = spec;
-    return meta === undefined
-      ? { id, role, parts, native, format }
-      : { id, role, parts, meta, native, format };
+    const message: Message =
+      meta === undefined ? { id, role, parts, native, format } : { id, role, parts, meta, native, format };
+    return nativeId === undefined || nativeId === id ? message : { ...message, callerId: nativeId };
   });
   keepHashes(messages, hashes);
   return messages;

@@ -65,10 +65,11 @@ describe("openai-responses", () => {
     ]);
   });
 
-  it("keeps the ids of the caller, also repeated ones", () => {
+  it("gives repeated ids a suffix, and says which the caller knows", () => {
     const twice = codec.decode([list[1], list[1]]);
-    expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1"]);
-    expect(codec.decode([list[1]], twice)[0]?.id).toBe("rs_1");
+    expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1-2"]);
+    expect(twice[1]?.callerId).toBe("rs_1");
+    expect(codec.decode([list[1]], twice)[0]?.id).toBe("rs_1-3");
   });
 
   it("writes an edited text where it stood: as the content, or as one of several blocks", () => {

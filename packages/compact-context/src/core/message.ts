@@ -80,8 +80,10 @@ export interface MessageMeta {
 
 /** One entry of a conversation, the same whatever provider it came from. */
 export interface Message {
-  /** The native id as the caller wrote it, or one made from the content and unique in its list. */
+  /** Unique in its list: the native id, or one made from the content. */
   readonly id: string;
+  /** The native id, where it is used more than once and `id` had to be another. */
+  readonly callerId?: string;
   readonly role: Role;
   readonly parts: readonly Part[];
   readonly meta?: MessageMeta;

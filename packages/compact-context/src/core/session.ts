@@ -421,7 +421,8 @@ export class Session {
     for (const [index, entry] of this.entries.entries()) {
       const action = actions[index];
       if (action?.action !== "summarize") entries.push(editedEntry(entry, action, edit));
-      else if (entry.message.meta?.summaryVersion === undefined) summarized.push(entry.message.id);
+      else if (entry.message.meta?.summaryVersion === undefined)
+        summarized.push(entry.message.callerId ?? entry.message.id);
     }
     const before = this.activeState;
     const summary = this.#summaryAfter(plan, outcome, { step, at });
