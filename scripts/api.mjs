@@ -1,5 +1,5 @@
-// The API reference of every public entry point, written into docs/api (not committed). A type that is used in public
-// and not exported, and a link that leads nowhere, are errors. `--check` writes nothing.
+// The API reference of every public entry point, written into docs/api (not committed). A link that leads nowhere is an
+// error. `--check` writes nothing.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,8 @@ const app = await Application.bootstrap({
   readme: "none",
   disableSources: true,
   excludeExternals: true,
-  validation: { notExported: true, invalidLink: true, invalidPath: true, notDocumented: false },
+  // A type that is only reached through others need not have a name at an entry.
+  validation: { notExported: false, invalidLink: true, invalidPath: true, notDocumented: false },
   treatValidationWarningsAsErrors: true,
 });
 

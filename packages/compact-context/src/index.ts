@@ -4,103 +4,43 @@ export {
   type CountListOptions,
   compact,
   countTokens,
-  type OneShotArchive,
   type PlanOptions,
   planCompaction,
 } from "./compact.ts";
-export {
-  type CompactConfig,
-  type CompactConfigInput,
-  type ConfigOverrides,
-  defaultConfig,
-  type ModelOverride,
-} from "./config/settings.ts";
+export { type CompactConfig, type CompactConfigInput, defaultConfig } from "./config/settings.ts";
 export type {
-  ArchiveReceipt,
   CompactionReport,
   CompactionResult,
-  LayerName,
-  LayerSize,
-  LayerSizes,
-  SummarizerFailure,
+  RefusalReason,
 } from "./core/apply.ts";
-export type { ArchiveProblem } from "./core/archive.ts";
-export type { Edit } from "./core/edit.ts";
 export type { CompactionNotice, ManagerState, RunningSummary } from "./core/manager.ts";
+export type { Format, Message, Part, Role } from "./core/message.ts";
+export type { CompactionPlan, PlannedMessage } from "./core/plan.ts";
+export type { Policy, TriggerReason } from "./core/policy.ts";
 export type {
-  Format,
-  MediaPart,
-  Message,
-  MessageMeta,
-  Part,
-  ReasoningPart,
-  Role,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from "./core/message.ts";
-export type { AskFate, CompactionPlan, PlannedAction, PlannedMessage } from "./core/plan.ts";
-export type { KeepCounts, Layer, Partition, Policy, TriggerReason } from "./core/policy.ts";
-export type {
-  AttemptFailure,
-  Claim,
-  ClaimedItem,
-  ClaimKind,
-  Codec,
   CompactEvent,
-  CompactEventName,
   Exporter,
-  Fence,
-  ItemName,
-  Leases,
-  LiveConversation,
-  LivePrefix,
-  Outbox,
-  OutboxItem,
-  RequestCount,
   StorageDriver,
   StoredValue,
   SummarizeOptions,
   Summarizer,
   Summary,
   SummaryAttempt,
-  SummaryCheck,
-  SummaryContext,
   SummaryStrategy,
   TextModel,
   TextModelAnswer,
-  TextModelMessage,
   TextModelRequest,
-  TokenBreakdown,
-  TokenCount,
-  UnfoundClaim,
 } from "./core/ports.ts";
-export type { Unit } from "./core/units.ts";
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
-export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
-export type { BeforeCompaction, CompactionMoment } from "./flush/before-compaction.ts";
-export type { MemoryFlush, MemoryFlushHook } from "./flush/delivery.ts";
-export type { Recovery } from "./flush/flush.ts";
-export {
-  type LintOptions,
-  lint,
-  type Mend,
-  type Repaired,
-  repair,
-  type Severity,
-  type Violation,
-} from "./lint/index.ts";
-export type { Expanded, ExpandOptions, Recall } from "./recall/recall.ts";
-export type { Difference, Restored } from "./recall/restore.ts";
+export { CompactError, type CompactErrorCode } from "./errors.ts";
+export type { BeforeCompaction } from "./flush/before-compaction.ts";
+export type { MemoryFlushHook } from "./flush/delivery.ts";
+export { lint, repair, type Violation } from "./lint/index.ts";
+export type { Recall } from "./recall/recall.ts";
 export {
   type SummarizeMessagesOptions,
-  type SummarizeMessagesResult,
   summarizeMessages,
 } from "./running-summary/summarize-messages.ts";
-export type { FoundMessage, SearchHit } from "./search/archive-search.ts";
 export { builtinSummarizer } from "./summarizers/extractive/builtin.ts";
-export type { TimePorts } from "./summarizers/llm/ports.ts";
-export type { Encoding } from "./tokens/bpe/encode.ts";
-export { type CountTextOptions, countText } from "./tokens/count-tokens.ts";
-export type { EncodingName } from "./tokens/token-counter.ts";
+export { countText } from "./tokens/count-tokens.ts";

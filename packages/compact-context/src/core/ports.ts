@@ -495,13 +495,3 @@ export interface Redaction {
    */
   redactValue(value: unknown, maxDepth?: number): unknown;
 }
-
-/** What a model takes and gives, as far as it is known. */
-export interface ModelLimits {
-  /** Tokens of the context window. */
-  readonly window: number;
-  /** The provider limits input apart from output: the answer takes nothing from the window. */
-  readonly inputOnly: boolean;
-  /** The model takes signed reasoning back only behind an unchanged prefix. */
-  readonly reasoningBound: boolean;
-}

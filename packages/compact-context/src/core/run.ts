@@ -111,7 +111,7 @@ export async function prepareCompaction(
 }
 
 /** Makes a prepared compaction the session's own; the session's view is the one it was prepared for. */
-export async function commitCompaction(
+async function commitCompaction(
   session: Session,
   request: CompactionRequest,
   prepared: PreparedCompaction,

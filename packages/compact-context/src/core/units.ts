@@ -227,7 +227,7 @@ export function turnStarts(messages: readonly Message[]): number[] {
 }
 
 /** Index of the newest message in which the user speaks; -1 where there is none. */
-export function newestAsk(messages: readonly Message[]): number {
+function newestSpeech(messages: readonly Message[]): number {
   return messages.findLastIndex(isUserSpeech);
 }
 
@@ -299,7 +299,7 @@ function blockEnd(text: string, at: number, unclosed: Set<string>): number | und
  */
 export function latestUserMessage(messages: readonly Message[]): number {
   const typed = messages.findLastIndex((message) => isUserSpeech(message) && isTyped(message));
-  return typed === -1 ? newestAsk(messages) : typed;
+  return typed === -1 ? newestSpeech(messages) : typed;
 }
 
 function isTyped(message: Message): boolean {

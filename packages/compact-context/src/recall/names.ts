@@ -3,6 +3,3 @@ export const SEARCH_TOOL = "compact_search";
 export const SESSIONS_TOOL = "compact_sessions";
 /** Reads the notes of a memory; see `memoryTool` of the MCP adapter. */
 export const MEMORY_TOOL = "compact_recall";
-
-/** The tools with which a model brings back what left its prompt. */
-export const RECALL_TOOL_NAMES: ReadonlySet<string> = new Set([EXPAND_TOOL, SEARCH_TOOL]);
