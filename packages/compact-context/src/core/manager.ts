@@ -25,7 +25,7 @@ import {
   warning,
 } from "./events.ts";
 import { unsentResults } from "./plan.ts";
-import { budgetOf, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import { budgetOf, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
 import type { Environment, LiveConversation, Redaction, Summarizer, SummaryAttempt } from "./ports.ts";
 import {
   BackgroundCompactions,
@@ -467,19 +467,10 @@ export class SessionManager {
   /** Says once which setting helps, where compactions follow each other after a few calls. */
   #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
-    const { policy } = this.#settings;
-    const { pinned, recent, toolPairs } = report.layers.after;
-    const fixed = session.fixedTokens + pinned.tokens;
-    const most = Math.max(fixed, recent.tokens, toolPairs.tokens);
-    const advice =
-      most === fixed
-        ? "shorten the system prompt, the tools or the protected messages"
-        : most === recent.tokens
-          ? `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`
-          : `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
     const message =
-      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${this.maxContextTokens} tokens stay ` +
-      `each time, ${most} of them because they have to. To compact less often, ${advice}, or use a larger window`;
+      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${this.maxContextTokens} tokens ` +
+      `have to stay each time. To compact less often, ${adviceFor(session, report, this.#settings.policy)}, or use a ` +
+      "larger window";
     this.#parts.warn(message);
     announce(warning({ severity: "medium", code: "compacts_often", message }));
   }
@@ -506,6 +497,19 @@ export class SessionManager {
   #clock(): number {
     return this.#parts.environment.clock();
   }
+}
+
+/** The setting that helps most: that of what takes most of the list after a compaction. */
+function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
+  const { pinned, recent, toolPairs } = report.layers.after;
+  const fixed = fixedTokens + pinned.tokens;
+  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
+    return "shorten the system prompt, the tools or the protected messages";
+  }
+  if (recent.tokens >= toolPairs.tokens) {
+    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
+  }
+  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }
 
 /** Failures that a list which fits as it is can live with. */
