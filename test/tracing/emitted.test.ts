@@ -7,7 +7,7 @@ import { CompactManager, type ManagerPorts } from "../../packages/compact-contex
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { recordProblems } from "../../packages/compact-context/src/tracing/check-record.ts";
-import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/jsonl.ts";
+import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/local.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 
 interface Run {

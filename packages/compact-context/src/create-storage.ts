@@ -6,8 +6,7 @@ import { type Archive, createArchive } from "./search/archive.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createDriverOutbox } from "./storage/outbox.ts";
 import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
-import { createConsoleExporter } from "./tracing/exporters/console.ts";
-import { createJsonlExporter } from "./tracing/exporters/jsonl.ts";
+import { createConsoleExporter, createJsonlExporter } from "./tracing/exporters/local.ts";
 import { createOpenTelemetryExporter } from "./tracing/exporters/opentelemetry.ts";
 
 /** Where a manager keeps what leaves the prompt. */

@@ -242,6 +242,30 @@ export function eventAt(draft: EventDraft, at: string): CompactEvent {
   return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
 }
 
+/** What became of a compaction that an `error` event with one of these fallbacks tells of: nothing. */
+const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);
+
+/** Where an event stands in the compaction that it is a step of. */
+export interface RoundStep {
+  /** The number of the compaction in its session. */
+  readonly step: number;
+  /** Whether it is the last one. */
+  readonly last: boolean;
+}
+
+/** Undefined for what is no part of a compaction, such as an estimate. */
+export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
+  const { step, fallback } = properties;
+  if (typeof step !== "number") return undefined;
+  const last = name === "compact.pruned_messages" || (name === "compact.error" && GIVEN_UP.has(fallback));
+  return { step, last };
+}
+
+/** The time, or the start where it lies before that; both ISO 8601 in UTC. */
+export function notBefore(time: string, start: string): string {
+  return time < start ? start : time;
+}
+
 /** Sends events to exporters; returns at once and never throws. Implemented by the tracer. */
 export interface EventSink {
   /** Gives back the draft with the host's span, where an exporter knows it. */

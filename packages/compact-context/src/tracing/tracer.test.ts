@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { warning } from "../core/events.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
-import { createCallbackExporter } from "./exporters/callback.ts";
+import { createCallbackExporter } from "./exporters/local.ts";
 import { createTracer } from "./tracer.ts";
 
 const note = (message: string) => ({ ...warning({ severity: "low", code: "x", message }), sessionId: "s" });

@@ -1,8 +1,7 @@
 import { type EventDraft, type EventSink, eventAt } from "../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
-import { createLane } from "./lane.ts";
-import { memorySize } from "./memory-size.ts";
-import { createReport } from "./report.ts";
+import { escapeControl } from "./escape.ts";
+import { createLane, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
   /**
@@ -165,4 +164,25 @@ async function withDeadline(done: Promise<boolean>, deadlineMs: number): Promise
   } finally {
     clearTimeout(timer);
   }
+}
+
+const LONGEST_REASON = 300;
+
+/** Lines like `[Ariadne] an exporter fails: the server answered 500`, without secrets and control characters. */
+function createReport(
+  onError: (line: string) => void,
+  redact: { redactValue(value: unknown): unknown } | undefined,
+): Report {
+  const reasonOf = (error: unknown): string => {
+    const reason = error instanceof Error ? error.message : String(error);
+    const safe = String(redact === undefined ? reason : redact.redactValue(reason));
+    return `: ${escapeControl(safe).replace(/\s+/g, " ").slice(0, LONGEST_REASON)}`;
+  };
+  return (name, problem, error) => {
+    try {
+      onError(`[${name}] ${problem}${error === undefined ? "" : reasonOf(error)}`);
+    } catch {
+      // A reporter that fails has nobody left to tell; the run goes on.
+    }
+  };
 }

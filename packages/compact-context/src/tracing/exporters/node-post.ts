@@ -2,8 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { Agent, type ClientRequest, request as requestPlain } from "node:http";
 import { request as requestSecure, Agent as SecureAgent } from "node:https";
 import type { LookupFunction } from "node:net";
-import { isLinkLocal } from "./collector-url.ts";
-import { LONGEST_ANSWER, type Post, type PostOptions } from "./post.ts";
+import { isLinkLocal, LONGEST_ANSWER, type Post, type PostOptions } from "./http-post.ts";
 
 /** A `Post` over Node's own client: one connection, kept open, that never keeps the process alive. */
 export function createNodePost({ url, timeoutMs }: PostOptions): Post {

@@ -1,6 +1,6 @@
+import { notBefore, roundStep } from "../../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../../core/ports.ts";
-import { requireOptions } from "../../errors.ts";
-import { createNewestMap, notBefore, roundStep } from "../round.ts";
+import { createLruMap, requireOptions } from "../../errors.ts";
 import {
   type OpenTelemetryApi,
   type OpenTelemetryContext,
@@ -8,8 +8,7 @@ import {
   type OpenTelemetryTracer,
   STATUS_ERROR,
 } from "./opentelemetry-api.ts";
-import { eventAttributes } from "./opentelemetry-attributes.ts";
-import { createMeasures } from "./opentelemetry-metrics.ts";
+import { createMeasures, eventAttributes } from "./opentelemetry-metrics.ts";
 
 export interface OpenTelemetryOptions {
   /** The module `@opentelemetry/api`; loaded when the exporter is made, where it is left out. */
@@ -93,7 +92,7 @@ function createSender(
   };
   const measure = createMeasures(api.metrics.getMeter(SCOPE));
   // What was given up without a word ends with its last step.
-  const rounds = createNewestMap<OpenRound>(MOST_ROUNDS, (round) => endRound({ ...round, failed: true }));
+  const rounds = createLruMap<OpenRound>(MOST_ROUNDS, (round) => endRound({ ...round, failed: true }));
 
   const roundFor = (key: string, event: CompactEvent, place: OpenTelemetryContext): OpenRound => {
     const known = rounds.get(key);
