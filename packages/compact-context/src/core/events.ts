@@ -1,4 +1,4 @@
-import { CompactError, defined, errorMessage } from "../errors.ts";
+import { CompactError, createKeyedMutex, defined, errorMessage } from "../errors.ts";
 import type { CompactionReport } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
 import type { Policy, TriggerDecision } from "./policy.ts";
@@ -190,9 +190,11 @@ export function warning(report: {
   readonly severity: "low" | "medium" | "high";
   readonly code: string;
   readonly message: string;
+  /** Of what the warning counts, such as lost events. */
+  readonly count?: number;
 }): EventDescription {
-  const { severity, code, message } = report;
-  return event("compact.warning", { severity, code, message });
+  const { severity, code, message, count } = report;
+  return event("compact.warning", { severity, code, message, count });
 }
 
 function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
@@ -266,27 +268,58 @@ export function notBefore(time: string, start: string): string {
   return time < start ? start : time;
 }
 
-/** Sends events to exporters; returns at once and never throws. Implemented by the tracer. */
+/** Sends events to exporters. Implemented by the tracer. */
 export interface EventSink {
-  /** Gives back the draft with the host's span, where an exporter knows it. */
+  /**
+   * Returns at once and never throws; the exporters run later. Gives back the draft with the host's span, where an
+   * exporter knows it.
+   */
   emit(draft: EventDraft): EventDraft;
-  /** Resolves when everything has left or `deadlineMs` have passed. Never rejects. */
-  flush(deadlineMs: number): Promise<boolean>;
+  /**
+   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
+   * Never rejects.
+   */
+  flush(): Promise<void>;
+  /** What was reported as lost since the last call. */
+  takeLosses(): readonly EventLoss[];
+}
+
+/** Events that did not reach a target, such as `Ariadne`. */
+export interface EventLoss {
+  readonly target: string;
+  /** Of the newest of them. */
+  readonly sessionId: string;
+  readonly count: number;
+}
+
+const LOSS_CODE = "events_dropped";
+
+/** True for the warning that reports a loss. */
+export function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
+  return name === "compact.warning" && properties.code === LOSS_CODE;
 }
 
 /** Carries a manager's events to its archive and to the exporters, neither waiting for the other. */
 export interface EventRecorder {
   announcer(sessionId: string): Announce;
-  /** Resolves when the events so far stand beside the archive; a failure is reported, not thrown. */
-  write(): Promise<void>;
-  /** `write`, and the exporters had their time. */
+  /**
+   * Resolves when the session's events so far stand beside the archive; those of other sessions follow. What cannot be
+   * written is reported, not thrown, and kept for the next time.
+   */
+  write(sessionId: string): Promise<void>;
+  /** The events of all sessions are written, and the exporters took them or were given up; what was lost is reported. */
   flush(): Promise<void>;
 }
 
-/** An exporter that hangs delays nobody longer. */
-const FLUSH_DEADLINE_MS = 2000;
-/** Events of sessions that are never compacted: the oldest are dropped first. */
+/** Events that wait to be written at most, of all sessions together. */
 const MAX_WAITING = 1000;
+/** After the storage failed for this many sessions in a row, the others are not tried. */
+const MAX_FAILURES = 3;
+
+interface WaitingEvent {
+  readonly draft: EventDraft;
+  readonly at: Date;
+}
 
 /** Keeps events in memory until a compaction: the disk is not touched before. `first` is announced before anything else. */
 export function createEventRecorder(options: {
@@ -298,33 +331,102 @@ export function createEventRecorder(options: {
 }): EventRecorder {
   const { sink, archive, now, warn } = options;
   let { first } = options;
-  let waiting: { readonly draft: EventDraft; readonly at: Date }[] = [];
-  const write = async (): Promise<void> => {
-    const batch = waiting;
-    waiting = [];
-    if (batch.length === 0) return;
+  const inTurn = createKeyedMutex();
+  /** By session, in their order; the session that waits longest is the first. */
+  const waiting = new Map<string, WaitingEvent[]>();
+  let waitingCount = 0;
+  let failing = false;
+  let overflowTold = false;
+  let overflow: EventLoss | undefined;
+
+  /** Drops the oldest event of the session that waits longest. */
+  const dropOldest = (): void => {
+    const [sessionId, events] = waiting.entries().next().value ?? [];
+    if (sessionId === undefined || events === undefined) return;
+    events.shift();
+    waitingCount -= 1;
+    if (events.length === 0) waiting.delete(sessionId);
+    overflow = { target: "events.jsonl", sessionId, count: (overflow?.count ?? 0) + 1 };
+    if (overflowTold) return;
+    overflowTold = true;
+    warn(
+      `more than ${MAX_WAITING} events wait to be stored beside the archive; the oldest are dropped. ` +
+        "Events are stored when their session is compacted, and by flush()",
+    );
+  };
+  const keep = (sessionId: string, event: WaitingEvent): void => {
+    const events = waiting.get(sessionId);
+    if (events === undefined) waiting.set(sessionId, [event]);
+    else events.push(event);
+    waitingCount += 1;
+    if (waitingCount > MAX_WAITING) dropOldest();
+  };
+  const announce = (sessionId: string, description: EventDescription, times?: StepTimes): void =>
+    keep(sessionId, { draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
+  /** True when something was lost since the last time. */
+  const announceLosses = (): boolean => {
+    const losses = [...sink.takeLosses(), ...(overflow === undefined ? [] : [overflow])];
+    overflow = undefined;
+    for (const loss of losses) announce(loss.sessionId, lossWarning(loss));
+    return losses.length > 0;
+  };
+
+  /** False when the storage failed: what is left waits for the next time. */
+  const writeSession = async (sessionId: string): Promise<boolean> => {
+    const events = waiting.get(sessionId);
+    if (events === undefined) return true;
     try {
       const target = await archive();
-      // The archive removes secrets itself.
-      for (const { draft, at } of batch)
-        await target.appendEvent(draft.sessionId, eventAt(draft, at.toISOString()));
+      for (let event = events[0]; event !== undefined; event = events[0]) {
+        // The archive removes secrets itself.
+        await target.appendEvent(sessionId, eventAt(event.draft, event.at.toISOString()));
+        // It may have been dropped meanwhile.
+        if (events[0] !== event) continue;
+        events.shift();
+        waitingCount -= 1;
+      }
+      if (waiting.get(sessionId) === events) waiting.delete(sessionId);
+      if (waiting.size === 0) failing = false;
+      return true;
     } catch (error) {
-      warn(`events could not be stored beside the archive: ${errorMessage(error)}`);
+      if (!failing) warn(`events could not be stored beside the archive, and wait: ${errorMessage(error)}`);
+      failing = true;
+      return false;
     }
   };
+  const writeAll = async (): Promise<void> => {
+    let failures = 0;
+    for (const sessionId of [...waiting.keys()]) {
+      if (failures === MAX_FAILURES) return;
+      const written = await inTurn(sessionId, () => writeSession(sessionId));
+      failures = written ? 0 : failures + 1;
+    }
+  };
+  let sweeping = false;
+  const write = async (sessionId: string): Promise<void> => {
+    const written = await inTurn(sessionId, () => writeSession(sessionId));
+    if (sweeping || !written) return;
+    sweeping = true;
+    void writeAll().finally(() => {
+      sweeping = false;
+    });
+  };
   return {
-    announcer(sessionId) {
-      const announce: Announce = (description, times) => {
-        waiting.push({ draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
-        if (waiting.length > MAX_WAITING) waiting.shift();
-      };
-      if (first !== undefined) announce(first);
+    announcer: (sessionId) => (description, times) => {
+      if (first !== undefined) announce(sessionId, first);
       first = undefined;
-      return announce;
+      announceLosses();
+      announce(sessionId, description, times);
     },
     write,
     async flush() {
-      await Promise.all([write(), sink.flush(FLUSH_DEADLINE_MS)]);
+      await Promise.all([writeAll(), sink.flush()]);
+      if (announceLosses()) await Promise.all([writeAll(), sink.flush()]);
     },
   };
+}
+
+function lossWarning({ target, count }: EventLoss): EventDescription {
+  const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
+  return warning({ severity: "medium", code: LOSS_CODE, message, count });
 }

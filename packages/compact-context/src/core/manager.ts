@@ -209,8 +209,9 @@ export class SessionManager {
   }
 
   /**
-   * Resolves when every session's state and all events so far are stored, and the exporters had their time
-   * (2 s at most). A later process then resumes without counting or summarizing anything again.
+   * Resolves when every session's state and all events so far are stored, and every exporter has taken them or was
+   * given up: one that delivers nothing for two seconds, which is reported with the number of events that it missed.
+   * A later process then resumes without counting or summarizing anything again.
    */
   async flush(): Promise<void> {
     for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
@@ -303,7 +304,7 @@ export class SessionManager {
       if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, "none"));
       throw error;
     } finally {
-      await this.#recorder.write();
+      await this.#recorder.write(session.id);
     }
   }
 

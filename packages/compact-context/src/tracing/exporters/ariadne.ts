@@ -6,7 +6,7 @@ import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-p
 export interface AriadneOptions {
   /** Where Ariadne takes events; `http://127.0.0.1:5175/ingest` when left out. */
   readonly url?: string;
-  /** Milliseconds that one request may take; 2,000 when left out. */
+  /** Milliseconds that one request may take; 1,800 when left out, which is less than the tracer waits. */
   readonly timeoutMs?: number;
   /** Used in place of Node's own client. */
   readonly fetch?: typeof fetch;
@@ -34,7 +34,7 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   const newId = options.newId ?? (() => crypto.randomUUID());
   const post = createPost({
     url: collectorUrl(options.url ?? "http://127.0.0.1:5175/ingest", "the URL of Ariadne"),
-    timeoutMs: options.timeoutMs ?? 2_000,
+    timeoutMs: options.timeoutMs ?? 1_800,
     fetch: options.fetch,
   });
   const traces = createLruMap<(event: CompactEvent) => string[]>(MOST_TRACES);
@@ -48,7 +48,8 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
       const spansOf = traces.get(event.sessionId) ?? createAriadneSpans(trace(), newId);
       traces.set(event.sessionId, spansOf);
       const spans = spansOf(event);
-      if (now() < pausedUntil) throw new Error("the server failed too often; it is asked again in a while");
+      if (now() < pausedUntil)
+        throw new Error("the server failed three times in a row; it is tried again after 30 s");
       try {
         const status = await post(`{"batch":[${spans.join(",")}]}`);
         if (status < 200 || status >= 300) throw new Error(`the server answered ${status}`);
