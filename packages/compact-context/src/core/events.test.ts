@@ -77,7 +77,7 @@ describe("event properties", () => {
   it("OBS-3 names the properties of pruning, archival and errors", async () => {
     const report = await compactedReport();
     const { after } = report.layers;
-    expect(prunedMessages(report, 2).properties).toMatchObject({
+    expect(prunedMessages(report, { step: 2 }).properties).toMatchObject({
       layers: {
         pinned: after.pinned.messages,
         summary: 1,
@@ -88,6 +88,16 @@ describe("event properties", () => {
       tokens_after: report.tokensAfter,
       step: 2,
     });
+    const alternating = (report.plan?.entries ?? []).flatMap((entry, index) =>
+      Array.from({ length: 10 }, (_, copy) => ({
+        ...entry,
+        index: index * 10 + copy,
+        action: copy % 2 === 0 ? ("keep" as const) : ("clear" as const),
+      })),
+    );
+    const many = prunedMessages({ ...report, plan: report.plan && { ...report.plan, entries: alternating } });
+    expect(many.properties.actions).toHaveLength(200);
+    expect(many.properties.actions_left_out).toBe(alternating.length - 200);
     const location = "/a/s/transcript-pre-compact-002.jsonl";
     expect(archival({ sessionId: "s", step: 2, storageAdapter: "fs", location, messages: 7 })).toMatchObject({
       name: "compact.archival",

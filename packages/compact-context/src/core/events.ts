@@ -1,6 +1,7 @@
 import { CompactError, createKeyedMutex, defined, errorMessage } from "../errors.ts";
-import type { CompactionReport } from "./apply.ts";
+import type { CompactionReport, LayerSizes } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
+import type { PlannedMessage } from "./plan.ts";
 import type { Policy, TriggerDecision } from "./policy.ts";
 import {
   type CompactEvent,
@@ -61,25 +62,39 @@ export function tokenEstimate(
   });
 }
 
-/** TRG-2: the decision, with what was kept once a compaction was made. */
+/** What became of a decision to compact. */
+export interface DecisionResult {
+  readonly model?: string;
+  readonly report?: CompactionReport;
+  /** Why the compaction failed. */
+  readonly error?: unknown;
+  readonly note?: string;
+  readonly step?: number;
+}
+
+/** TRG-2: the decision; where it was to compact, sent once that was done, with what was kept, or failed. */
 export function triggerDecision(
   { triggered, reason }: Pick<TriggerDecision, "triggered" | "reason">,
   policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">,
-  made: { readonly report?: CompactionReport; readonly note?: string; readonly step?: number } = {},
+  { model, report, error, note, step }: DecisionResult = {},
 ): EventDescription {
-  const kept = made.report?.plan?.counts;
+  const kept = report?.plan?.counts;
+  const done = report === undefined ? undefined : "compacted";
   return event("compact.trigger_decision", {
     triggered,
     reason,
+    outcome: error === undefined ? done : "failed",
+    error_type: error === undefined ? undefined : errorTypeOf(error),
+    model,
     policy: {
       trigger_pct: policy.triggerPct,
       hard_cap_buffer: policy.hardCapBuffer,
       strategy: policy.strategy,
     },
     kept: kept && { pinned: kept.pinned, recent_turns: kept.recentTurns, tool_pairs: kept.toolPairs },
-    pruned_count: made.report?.prunedCount,
-    step: made.step,
-    note: made.note,
+    pruned_count: report?.prunedCount,
+    step,
+    note,
   });
 }
 
@@ -110,22 +125,82 @@ export function summaryCreated(
   return { ...description, payload: text };
 }
 
-/** OBS-3: what is left of each layer; tool pairs are recent. `elapsed_ms` is work by a steady clock, waiting aside. */
-export function prunedMessages(report: CompactionReport, step?: number): EventDescription {
+/** Entries in `actions` at most. */
+const MAX_ACTIONS = 200;
+
+/**
+ * OBS-3: what is left of each layer, and what became of each message. In `layers` tool pairs are recent, as the
+ * specification has it; `layer_tokens` keeps them apart. `elapsed_ms` is work by a steady clock, waiting aside.
+ */
+export function prunedMessages(
+  report: CompactionReport,
+  { model, step }: { readonly model?: string; readonly step?: number } = {},
+): EventDescription {
   const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
+  const entries = report.plan?.entries ?? [];
+  const runs = actionRuns(entries);
+  const shown = runs.slice(0, MAX_ACTIONS);
+  const leftOut = runs.slice(MAX_ACTIONS).reduce((total, { from, to }) => total + to - from + 1, 0);
+  const fixed = report.plan?.fixedTokens ?? 0;
   return event("compact.pruned_messages", {
+    model,
     layers: {
       pinned: pinned.messages,
       summary: summary.messages,
       recent: recent.messages + toolPairs.messages + remainder.messages,
     },
+    layer_tokens: {
+      before: layerTokens(report.layers.before, fixed),
+      after: layerTokens(report.layers.after, fixed),
+    },
     pruned_count: report.prunedCount,
     cleared_count: report.clearedCount,
+    elided_count: report.elidedCount,
+    kept_count: entries.filter(({ action }) => action === "keep").length,
+    actions: shown,
+    actions_left_out: leftOut === 0 ? undefined : leftOut,
     tokens_before: report.tokensBefore,
     tokens_after: report.tokensAfter,
     step,
     elapsed_ms: Math.round(report.elapsedMs * 1000) / 1000,
   });
+}
+
+function layerTokens(layers: LayerSizes, fixed: number): Record<string, number> {
+  return {
+    fixed,
+    pinned: layers.pinned.tokens,
+    summary: layers.summary.tokens,
+    recent: layers.recent.tokens,
+    tool_pairs: layers.toolPairs.tokens,
+    remainder: layers.remainder.tokens,
+  };
+}
+
+/** Neighbours in the list that one thing happened to. */
+interface ActionRun {
+  readonly from: number;
+  to: number;
+  readonly action: PlannedMessage["action"];
+  readonly layer: string;
+  tokens_before: number;
+  tokens_after: number;
+}
+
+function actionRuns(entries: readonly PlannedMessage[]): ActionRun[] {
+  const runs: ActionRun[] = [];
+  for (const { index, action, layer: planned, tokens, tokensAfter } of entries) {
+    const layer = planned === "toolPairs" ? "tool_pairs" : planned;
+    const last = runs.at(-1);
+    if (last?.action === action && last.layer === layer) {
+      last.to = index;
+      last.tokens_before += tokens;
+      last.tokens_after += tokensAfter;
+    } else {
+      runs.push({ from: index, to: index, action, layer, tokens_before: tokens, tokens_after: tokensAfter });
+    }
+  }
+  return runs;
 }
 
 /** Where the originals are; `storageAdapter` is the driver's kind, such as `fs`. */
@@ -173,9 +248,13 @@ export function failureOf(
   fallback: string,
   made: { readonly attempt?: SummaryAttempt; readonly step?: number } = {},
 ): EventDescription {
-  const name = error instanceof Error ? error.name : "Error";
-  const errorType = CompactError.isInstance(error) ? error.code : name;
-  return failure({ errorType, message: errorMessage(error), fallback, ...made });
+  return failure({ errorType: errorTypeOf(error), message: errorMessage(error), fallback, ...made });
+}
+
+/** A `CompactError`'s code, or another error's name. */
+function errorTypeOf(error: unknown): string {
+  if (CompactError.isInstance(error)) return error.code;
+  return error instanceof Error ? error.name : "Error";
 }
 
 /** A request to a model that came to nothing, and the rung that followed. */
@@ -371,21 +450,23 @@ export function createEventRecorder(options: {
     return losses.length > 0;
   };
 
+  const append = async (sessionId: string, events: WaitingEvent[]): Promise<void> => {
+    const target = await archive();
+    for (let event = events[0]; event !== undefined; event = events[0]) {
+      // The archive removes secrets itself.
+      await target.appendEvent(sessionId, eventAt(event.draft, event.at.toISOString()));
+      // It may have been dropped meanwhile.
+      if (events[0] !== event) continue;
+      events.shift();
+      waitingCount -= 1;
+    }
+    if (waiting.get(sessionId) === events) waiting.delete(sessionId);
+  };
   /** False when the storage failed: what is left waits for the next time. */
   const writeSession = async (sessionId: string): Promise<boolean> => {
-    const events = waiting.get(sessionId);
-    if (events === undefined) return true;
     try {
-      const target = await archive();
-      for (let event = events[0]; event !== undefined; event = events[0]) {
-        // The archive removes secrets itself.
-        await target.appendEvent(sessionId, eventAt(event.draft, event.at.toISOString()));
-        // It may have been dropped meanwhile.
-        if (events[0] !== event) continue;
-        events.shift();
-        waitingCount -= 1;
-      }
-      if (waiting.get(sessionId) === events) waiting.delete(sessionId);
+      const events = waiting.get(sessionId);
+      if (events !== undefined) await append(sessionId, events);
       if (waiting.size === 0) failing = false;
       return true;
     } catch (error) {

@@ -258,6 +258,7 @@ export class SessionManager {
       const { usage: _, ...again } = call.request;
       session.observe(call.messages, again, this.#settings);
     }
+    const { model, policy } = this.#settings;
     const decision = session.decide(call.manual, this.#settings);
     const outcome = decision.triggered
       ? await this.#compact(call, session, decision, announce)
@@ -270,7 +271,8 @@ export class SessionManager {
     if (outcome === "below_trigger") this.#startBackground(call, session, announce);
     if (outcome === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
     if (truncated !== undefined) return this.#compacted(session, truncated);
-    announce(triggerDecision({ triggered: false, reason: outcome }, this.#settings.policy));
+    const told = decision.triggered && outcome === "attempts_failed";
+    if (!told) announce(triggerDecision({ triggered: false, reason: outcome }, policy, { model }));
     return this.#passed(call, session, outcome);
   }
 
@@ -300,6 +302,11 @@ export class SessionManager {
       return (await this.#runAlone(call, session, decision, announce)) ?? "nothing_eligible";
     } catch (error) {
       const reason = this.#canSendUncompacted(call, session) ? recoverableReason(error) : undefined;
+      // A conflict is tried again, and nothing to gain is a decision of its own.
+      if (!hasCode(error, "Conflict") && reason !== "nothing_eligible") {
+        const { model, policy } = this.#settings;
+        announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
+      }
       if (reason !== undefined) return reason;
       if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, "none"));
       throw error;
@@ -367,6 +374,7 @@ export class SessionManager {
       archive,
       summarizers,
       announce,
+      model: this.#settings.model,
       storageKind: this.#settings.storageKind,
       onFailure: this.#settings.onStorageFailure,
       beforeCommit,

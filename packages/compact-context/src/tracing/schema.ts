@@ -79,6 +79,44 @@ export const warningCodes: Readonly<Record<string, string>> = {
   server_managed_history: "the provider keeps the history, there is nothing to compact here",
   too_long: "the provider refused the request as too long; it is compacted harder and sent once more",
   session_not_compacted: "a stored session stays as it is",
+  events_dropped: "events did not reach an exporter or the file beside the archive",
+};
+
+const outcomes: Readonly<Record<string, string>> = {
+  compacted: "the list was made smaller",
+  failed: "the list is as it was; `compact.error` says more",
+};
+
+const layerTokens: Properties = {
+  fixed: property("integer", "System prompt, tools and pending input", { unit: "token" }),
+  pinned: property("integer", "Never pruned", { unit: "token" }),
+  summary: property("integer", "The new summary; an earlier one counts where its message stood", {
+    unit: "token",
+  }),
+  recent: property("integer", "Newest turns", { unit: "token" }),
+  tool_pairs: property("integer", "Newest tool calls with their results", { unit: "token" }),
+  remainder: property("integer", "Everything else", { unit: "token" }),
+};
+
+/** Neighbouring messages that one thing happened to. */
+const action: Properties = {
+  from: property("integer", "The first message, counted from 0 as in the archive's transcript", {
+    unit: "message",
+  }),
+  to: property("integer", "The last message", { unit: "message" }),
+  action: property("string", "What happened to them", {
+    values: {
+      keep: "stay as they were",
+      clear: "stay, their tool output emptied",
+      elide: "stay, cut to head and tail",
+      summarize: "left the list, the summary stands for them",
+    },
+  }),
+  layer: property("string", "Where they stood", {
+    values: { pinned: "", recent: "", tool_pairs: "", remainder: "" },
+  }),
+  tokens_before: property("integer", "All of them", { unit: "token" }),
+  tokens_after: property("integer", "All of them, without the summary", { unit: "token" }),
 };
 
 /** One request to a model for a summary. */
@@ -119,6 +157,8 @@ export interface EventSchema {
   readonly status: "ok" | "error";
 }
 
+const model: PropertySchema = optional("string", "The model of the configuration, where it names one");
+
 const step: PropertySchema = property(
   "integer",
   "Which compaction of the session it is part of, from 1; the archive's files have the same number",
@@ -148,11 +188,14 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     },
   },
   "compact.trigger_decision": {
-    when: "at every preflight, either way; for a compaction once it is done, at the time when it was decided",
+    when: "at every preflight, either way; for a compaction once it is done or has failed, with the time when it was decided",
     status: "ok",
     properties: {
-      triggered: property("boolean", "Whether a compaction was made"),
+      triggered: property("boolean", "Whether a compaction was started; `outcome` says how it ended"),
       reason: property("string", "Why, or why not", { values: reasons }),
+      outcome: optional("string", "What became of it, when triggered", { values: outcomes }),
+      error_type: optional("string", "Why it failed, when it did: as in `compact.error`"),
+      model,
       policy: property("object", "The settings that decided", {
         properties: {
           trigger_pct: property("number", "Share of the window that starts a compaction", { unit: "ratio" }),
@@ -224,8 +267,25 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
           recent: property("integer", "Everything else", { unit: "message" }),
         },
       }),
+      layer_tokens: optional("object", "Tokens by layer; each side adds up to the whole request", {
+        properties: {
+          before: property("object", "Before the compaction", { properties: layerTokens }),
+          after: property("object", "After it", { properties: layerTokens }),
+        },
+      }),
+      model,
       pruned_count: property("integer", "Left the list for the archive", { unit: "message" }),
       cleared_count: optional("integer", "Stay, with their tool output emptied", { unit: "message" }),
+      elided_count: optional("integer", "Stay, cut to head and tail", { unit: "message" }),
+      kept_count: optional("integer", "Stay as they were", { unit: "message" }),
+      actions: optional(
+        "objects",
+        "What became of each message: neighbours with the same action and layer share an entry, 200 entries at most",
+        { properties: action },
+      ),
+      actions_left_out: optional("integer", "Messages at the end of the list beyond those entries", {
+        unit: "message",
+      }),
       tokens_before: optional("integer", "Of the whole request", { unit: "token" }),
       tokens_after: optional("integer", "Of the whole request", { unit: "token" }),
       step,
@@ -257,6 +317,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
       severity: property("string", "How much it matters", { values: { low: "", medium: "", high: "" } }),
       code: property("string", "To tell warnings apart", { values: warningCodes, open: true }),
       message: property("string", "What a person should know"),
+      count: optional("integer", "Of what the warning counts, such as dropped events", MANY),
     },
   },
 };

@@ -206,7 +206,7 @@ function measureEvent({ name, properties, startedAt, endedAt }: CompactEvent, me
     measure("compact.request.tokens", properties.t_est, of);
     measure("compact.request.usage", properties.usage_pct, of);
   } else if (name === "compact.trigger_decision") {
-    if (properties.triggered === true) {
+    if (properties.triggered === true && properties.outcome !== "failed") {
       measure("compact.rounds", 1, { "compact.reason": String(properties.reason) });
     }
   } else if (name === "compact.summary_created") {
