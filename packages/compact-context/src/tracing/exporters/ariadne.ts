@@ -1,5 +1,5 @@
 import { notBefore, roundStep } from "../../core/events.ts";
-import type { CompactEvent, Exporter } from "../../core/ports.ts";
+import type { CompactEvent, CompactEventName, Exporter } from "../../core/ports.ts";
 import { createLruMap, requireOptions } from "../../errors.ts";
 import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-post.ts";
 
@@ -72,6 +72,8 @@ const MOST_ROUNDS = 8;
 interface Round {
   readonly span: string;
   startedAt: string;
+  /** The text of the summary, once there is one. */
+  summary?: unknown;
 }
 
 /**
@@ -87,11 +89,11 @@ function createAriadneSpans(trace: string, newId: () => string): (event: Compact
     const round = rounds.get(key) ?? { span: newId(), startedAt: event.startedAt };
     rounds.set(key, round);
     if (event.startedAt < round.startedAt) round.startedAt = event.startedAt;
+    round.summary = event.payload ?? round.summary;
     const own = spanText(event, { trace, span: newId(), parent: round.span });
     if (!place.last) return [own];
     rounds.delete(key);
-    const { payload: _, ...last } = event;
-    const whole = { ...last, startedAt: round.startedAt };
+    const whole = { ...event, startedAt: round.startedAt, payload: round.summary };
     return [own, spanText(whole, { trace, span: round.span, name: "compact" })];
   };
 }
@@ -123,24 +125,50 @@ function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): stri
     const whole = text(dataOf(event, longest));
     if (bytesOf(whole) <= LONGEST_SPAN) return whole;
   }
-  return text({ session_id: shortened(event.sessionId, 200), left_out: "too long for Ariadne" });
+  return text({ session_id: truncate(event.sessionId, 200), left_out: "too long for Ariadne" });
 }
 
-function dataOf({ sessionId, host, properties, payload }: CompactEvent, longest: number): object {
+function dataOf({ name, sessionId, host, properties, payload }: CompactEvent, longest: number): object {
   const shorten = (_key: string, value: unknown): unknown =>
-    typeof value === "string" ? shortened(value, longest) : value;
-  const output = typeof payload === "string" || payload === undefined ? payload : JSON.stringify(payload);
+    typeof value === "string" ? truncate(value, longest) : value;
   const data = {
     session_id: sessionId,
     host_trace_id: host?.traceId,
     host_span_id: host?.spanId,
     ...properties,
-    output,
+    output: outputOf(name, properties, payload),
   };
   return JSON.parse(JSON.stringify(data, shorten)) as object;
 }
 
-function shortened(text: string, longest: number): string {
+/**
+ * What Ariadne's first tab shows of a span; without `output` it picks another property. The summary of its own span, a
+ * line with the figures of every other; a whole compaction has both.
+ */
+function outputOf(name: CompactEventName, properties: CompactEvent["properties"], payload: unknown): string {
+  if (payload === undefined) return sentenceOf[name](properties);
+  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
+  return name === "compact.summary_created" ? text : `${sentenceOf[name](properties)}\n\n${text}`;
+}
+
+const sentenceOf: Readonly<Record<CompactEventName, (of: CompactEvent["properties"]) => string>> = {
+  "compact.token_estimate": ({ t_est, max_tokens, usage_pct, model }) =>
+    `${t_est} of ${max_tokens} tokens (${Math.round(Number(usage_pct) * 100)} %), ${model}`,
+  "compact.trigger_decision": ({ triggered, reason, outcome, error_type, pruned_count }) => {
+    if (triggered !== true) return `not compacted: ${reason}`;
+    if (outcome === "failed") return `compaction failed (${reason}): ${error_type}`;
+    return `compacted (${reason}): ${pruned_count} messages left the list`;
+  },
+  "compact.archival": ({ messages, location }) => `${messages ?? "all"} messages saved to ${location}`,
+  "compact.summary_created": ({ summary_tokens, input_messages, summarizer }) =>
+    `${summary_tokens} tokens for ${input_messages} messages, by ${summarizer ?? "no summarizer"}`,
+  "compact.pruned_messages": ({ tokens_before, tokens_after, pruned_count, cleared_count = 0 }) =>
+    `${tokens_before} → ${tokens_after} tokens: ${pruned_count} messages left the list, ${cleared_count} were cleared`,
+  "compact.error": ({ error_type, message, fallback }) => `${error_type}: ${message}; instead: ${fallback}`,
+  "compact.warning": ({ code, message }) => `${code}: ${message}`,
+};
+
+function truncate(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;
 }
 

@@ -7,6 +7,9 @@ import type {
 
 // What an event says in OpenTelemetry's words: attributes of its span, and metrics.
 
+/** What a span gave, by OpenInference: viewers of traces show it as the span's output. */
+export const OUTPUT = "output.value";
+
 /** Our names of providers in the words of OpenTelemetry's GenAI conventions, where those differ. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   google: "gcp.gemini",
@@ -26,7 +29,10 @@ export function eventAttributes(event: CompactEvent, payload: boolean): OpenTele
     "compact.event.version": event.version,
   };
   for (const [name, value] of Object.entries(event.properties)) add(attributes, `compact.${name}`, value);
-  if (payload && event.payload !== undefined) add(attributes, "compact.payload", event.payload);
+  if (payload && event.payload !== undefined) {
+    add(attributes, "compact.payload", event.payload);
+    add(attributes, OUTPUT, event.payload);
+  }
   return { ...attributes, ...modelAttributes(event), ...errorAttributes(event) };
 }
 

@@ -8,7 +8,7 @@ import {
   type OpenTelemetryTracer,
   STATUS_ERROR,
 } from "./opentelemetry-api.ts";
-import { createMeasures, eventAttributes } from "./opentelemetry-metrics.ts";
+import { createMeasures, eventAttributes, OUTPUT } from "./opentelemetry-metrics.ts";
 
 export interface OpenTelemetryOptions {
   /** The module `@opentelemetry/api`; loaded when the exporter is made, where it is left out. */
@@ -76,6 +76,8 @@ interface OpenRound {
   readonly startedAt: string;
   endedAt: string;
   failed: boolean;
+  /** The text of the summary, once there is one. */
+  summary?: string;
 }
 
 function createSender(
@@ -122,12 +124,14 @@ function createSender(
       ...event,
       startedAt,
     });
+    if (payload && typeof event.payload === "string") round.summary = event.payload;
     round.failed ||= event.status === "error" && part.last;
     round.endedAt = notBefore(event.endedAt, round.endedAt);
     if (!part.last) return;
     rounds.delete(key);
     const { payload: _, ...last } = event;
     round.span.setAttributes(eventAttributes(last, false));
+    if (round.summary !== undefined) round.span.setAttributes({ [OUTPUT]: round.summary });
     endRound(round);
   };
 }
