@@ -323,7 +323,7 @@ export function eventAt(draft: EventDraft, at: string): CompactEvent {
   return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
 }
 
-/** What became of a compaction that an `error` event with one of these fallbacks tells of: nothing. */
+/** An error with one of these fallbacks ends its compaction. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);
 
 /** Where an event stands in the compaction that it is a step of. */

@@ -402,7 +402,7 @@ export class SessionManager {
         );
         return prepareCompaction(snapshot, request, await this.#runContext(announce));
       },
-      (error) => announce(failureOf(error, "a compaction when it is due")),
+      (error) => announce(failureOf(error, "compacted at the trigger")),
     );
   }
 
@@ -438,7 +438,7 @@ export class SessionManager {
   #announceEstimate(session: Session, announce: Announce): void {
     if (session.reset) {
       session.reset = false;
-      const message = "the history changed before the point that was summarized; it is taken as it is";
+      const message = "messages that were already summarized have changed; the list is used as it is now";
       announce(warning({ severity: "low", code: "history_changed", message }));
     }
     announce(tokenEstimate(this.#settings.model ?? "unknown", session.usage, this.maxContextTokens));

@@ -35,25 +35,25 @@ function optional(type: PropertyType, meaning: string, rest: Rest = {}): Propert
 
 // ---- words and parts that several events share
 
-/** Why a compaction was made or not: the policy's reasons. */
+/** Why a compaction was started or not: the policy's reasons. */
 export const reasons: Readonly<Record<string, string>> = {
   below_trigger: "no threshold is reached",
-  trigger_pct: "the share of the window",
-  max_tokens: "the absolute number of tokens",
-  max_tokens_before_summary: "the absolute number of tokens of the messages alone",
-  hard_cap: "the window less its buffer",
-  manual: "somebody asked for it",
-  max_bytes: "too many bytes for the wire",
-  cold_cache: "over the lower threshold, and the provider's cache is cold anyway",
-  tool_output: "a tool result was cut before it was first sent",
+  trigger_pct: "the share of the window is reached",
+  max_tokens: "the absolute number of tokens is reached",
+  max_tokens_before_summary: "the absolute number of tokens of the messages alone is reached",
+  hard_cap: "the request is larger than the window less its buffer",
+  manual: "a person or program asked for it",
+  max_bytes: "the request has too many bytes",
+  cold_cache: "the lower threshold is reached, and the provider's cache has expired anyway",
+  tool_output: "a tool result is over its limit and was not sent yet",
   just_compacted: "not yet: another compaction would gain nothing",
-  nothing_eligible: "not possible: all of it must stay",
+  nothing_eligible: "not possible: everything must stay",
   in_background: "not yet: one is being prepared",
   fixed_over_trigger: "not possible: what is never pruned is over the trigger by itself",
-  attempts_failed: "not now: the last attempts failed, the next waits until the list has grown",
+  attempts_failed: "not now: the last attempts failed; the next one waits until the list has grown",
 };
 
-/** What was done instead of what failed; another summarizer's or model's name as well. */
+/** What was done instead of what failed; the name of another summarizer or model as well. */
 export const fallbacks: Readonly<Record<string, string>> = {
   builtin: "the built-in summarizer",
   "pruning-only": "no summary",
@@ -61,24 +61,24 @@ export const fallbacks: Readonly<Record<string, string>> = {
   thinking: "the model was given room to think",
   brief: "the model was asked with the short prompt",
   none: "nothing: the call failed",
-  "nothing is pruned": "the compaction came to nothing, the list stays as it was",
-  "the session is read again": "another worker was quicker; the call goes on from what it stored",
-  "compacted without an archive": "the policy allows it",
-  "not handed to memory": "the policy allows it",
-  "a compaction when it is due": "the one that was being prepared is given up",
-  "kept or summarized as they are": "a malformed list is no reason to lose anything",
+  "nothing is pruned": "the compaction was given up, the list is as it was",
+  "the session is read again": "another worker compacted the session; the call continues from its result",
+  "compacted without an archive": "as `storage.onFailure` allows",
+  "not handed to memory": "as `storage.onFailure` allows",
+  "compacted at the trigger": "the compaction that was being prepared is given up",
+  "kept or summarized as they are": "malformed messages are not dropped",
   "the summary is in the list and the state, not in the archive": "only the summary's file is missing",
 };
 
 export const warningCodes: Readonly<Record<string, string>> = {
   redaction_off: "secrets are stored and exported as they are",
-  history_changed: "the list no longer goes on from what was summarized",
+  history_changed: "messages that were already summarized have changed",
   fixed_over_trigger: "what is never pruned is over the trigger by itself",
-  ask_cut: "the user's newest request does not fit whole and keeps its head and tail",
-  passed_as_given: "an adapter passed the list on without a look",
-  server_managed_history: "the provider keeps the history, there is nothing to compact here",
-  too_long: "the provider refused the request as too long; it is compacted harder and sent once more",
-  session_not_compacted: "a stored session stays as it is",
+  ask_cut: "the user's newest request does not fit whole; its head and tail are kept",
+  passed_as_given: "an adapter passed the list on unchecked",
+  server_managed_history: "the provider keeps the history, so there is nothing to compact here",
+  too_long: "the provider refused the request as too long; it is compacted further and sent once more",
+  session_not_compacted: "a stored session is left as it is",
   events_dropped: "events did not reach an exporter or the file beside the archive",
 };
 
@@ -121,15 +121,15 @@ const action: Properties = {
 
 /** One request to a model for a summary. */
 export const attempt: Properties = {
-  model: property("string", "Who was asked"),
-  provider: optional("string", "Whose model it is, where it is known"),
+  model: property("string", "The model that was asked"),
+  provider: optional("string", "The provider of the model, where it is known"),
   prompt: property("string", "Id and version of the prompt"),
   input: property("string", "What was read", {
     values: { text: "the messages written out", prefix: "the agent's own conversation" },
   }),
   part: property("integer", "Which part of the input, from 1", MANY),
   parts: property("integer", "How many there are", MANY),
-  max_tokens: property("integer", "Most that were asked for", { unit: "token" }),
+  max_tokens: property("integer", "The limit that was asked for", { unit: "token" }),
   outcome: property("string", "`accepted`, or why not"),
   detail: optional("string", "What went wrong, in words"),
   fallback: optional("string", "What was done next"),
@@ -177,7 +177,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
       usage_pct: property("number", "`t_est` ÷ `max_tokens`: 0.85 is 85 %; over 1 where it does not fit", {
         unit: "ratio",
       }),
-      breakdown: property("object", "What `t_est` is made of; the parts add up to it", {
+      breakdown: property("object", "The parts of `t_est`; they add up to it", {
         properties: {
           system: property("integer", "System prompt", { unit: "token" }),
           developer: property("integer", "Developer messages", { unit: "token" }),
@@ -200,7 +200,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
         properties: {
           trigger_pct: property("number", "Share of the window that starts a compaction", { unit: "ratio" }),
           hard_cap_buffer: property("integer", "Left free for the next input", { unit: "token" }),
-          strategy: property("string", "What the summary is shaped for"),
+          strategy: property("string", "The kind of summary"),
         },
       }),
       kept: optional("object", "What stays, when triggered", {
@@ -214,39 +214,36 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
       }),
       pruned_count: optional("integer", "Messages that left the list, when triggered", { unit: "message" }),
       step,
-      note: optional("string", "What a person said who asked for the compaction"),
+      note: optional("string", "The note of a manual compaction"),
     },
   },
   "compact.archival": {
-    when: "once the originals are safe, and before anything is pruned; it took the time of writing them",
+    when: "once the originals are stored, before anything is pruned; its times are those of writing them",
     status: "ok",
     properties: {
       session_id: property("string", "The session"),
       step: property("integer", "The number of the compaction, as in the names of the archive's files"),
-      storage_adapter: property(
-        "string",
-        "`fs`, `memory`, `s3`, `postgres`, or what another driver calls itself",
-      ),
+      storage_adapter: property("string", "`fs`, `memory`, `s3`, `postgres`, or the kind of another driver"),
       location: property("string", "File or URL of the transcript"),
       messages: optional("integer", "Messages that were saved", { unit: "message" }),
     },
   },
   "compact.summary_created": {
-    when: "when a compaction put a summary in the list; it took the time of making it",
+    when: "when a compaction put a summary in the list; its times are those of making it",
     status: "ok",
     payload: "the summary's text",
     properties: {
-      strategy: property("string", "What the summary is shaped for"),
+      strategy: property("string", "The kind of summary"),
       input_messages: property("integer", "Messages that it stands for", { unit: "message" }),
       summary_tokens: property("integer", "Of the whole summary message", { unit: "token" }),
       compression_ratio: property("number", "Summary ÷ what it stands for: 0.05 is one twentieth", {
         unit: "ratio",
       }),
-      summarizer: optional("string", "Who wrote it: `builtin`, or a model's name"),
+      summarizer: optional("string", "What wrote it: `builtin`, or a model's name"),
       coverage: optional("number", "Share of the input that the summarizer read", { unit: "ratio" }),
       checked_count: optional("integer", "Claims of a model's text that were looked up in its source", MANY),
-      unfound_count: optional("integer", "Those of them that the source does not hold", MANY),
-      unfound: optional("strings", "Those, with their kind"),
+      unfound_count: optional("integer", "Those of them that are not in the source", MANY),
+      unfound: optional("strings", "Those claims, with their kind"),
       attempts: optional("objects", "Requests to models, in order, the accepted one last", {
         properties: attempt,
       }),
@@ -297,7 +294,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     },
   },
   "compact.error": {
-    when: "when something failed, whatever followed",
+    when: "when something failed, also where something else was done instead",
     status: "error",
     properties: {
       error_type: property(
@@ -315,7 +312,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     status: "ok",
     properties: {
       severity: property("string", "How much it matters", { values: { low: "", medium: "", high: "" } }),
-      code: property("string", "To tell warnings apart", { values: warningCodes, open: true }),
+      code: property("string", "The kind of warning", { values: warningCodes, open: true }),
       message: property("string", "What a person should know"),
       count: optional("integer", "Of what the warning counts, such as dropped events", MANY),
     },
@@ -326,10 +323,10 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
 export const recordSchema: Properties = {
   version: property(
     "integer",
-    "Of this schema. It rises when a property changes its meaning or goes, not when one is added",
+    "Of this schema. It rises when a property changes its meaning or is removed, not when one is added",
   ),
   name: property("string", "Which event it is"),
-  session_id: property("string", "The session, as the caller calls it"),
+  session_id: property("string", "The session, as the caller names it"),
   trace_id: optional("string", "The host's trace that was current, where an exporter knows it"),
   span_id: optional("string", "The host's span that was current"),
   started_at: property("string", "ISO 8601 in UTC with milliseconds: when the step began"),

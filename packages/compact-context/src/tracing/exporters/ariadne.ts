@@ -20,12 +20,12 @@ export interface AriadneOptions {
 const FAILURES = 3;
 const PAUSE_MS = 30_000;
 /** Sessions whose traces are remembered; a session that was forgotten gets another one. */
-const MOST_TRACES = 1000;
+const MAX_TRACES = 1000;
 
 /**
  * Sends every event as a span to Ariadne, a viewer of traces: one trace for each session and process, one span for each
  * round of compaction, above its steps. `export` rejects when a span did not arrive; after three in a row nothing is
- * sent for half a minute. The tracer bounds what waits and keeps all of it from the run. Throws `InvalidConfig` for a
+ * sent for half a minute. Throws `InvalidConfig` for a
  * URL that events are not sent to.
  */
 export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
@@ -37,7 +37,7 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
     timeoutMs: options.timeoutMs ?? 1_800,
     fetch: options.fetch,
   });
-  const traces = createLruMap<(event: CompactEvent) => string[]>(MOST_TRACES);
+  const traces = createLruMap<(event: CompactEvent) => string[]>(MAX_TRACES);
   let failed = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -64,10 +64,10 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
 }
 
 /** Ariadne cuts texts at 102,400 characters and refuses bodies over 262,144 bytes, which holds two such spans. */
-const LONGEST_TEXT = 40_000;
-const LONGEST_SPAN = 120_000;
-/** Rounds of one session that can be under way: more were given up without a word. */
-const MOST_ROUNDS = 8;
+const MAX_TEXT = 40_000;
+const MAX_SPAN_BYTES = 120_000;
+/** Compactions of one session that can be under way; older ones ended without a last event. */
+const MAX_ROUNDS = 8;
 
 interface Round {
   readonly span: string;
@@ -81,7 +81,7 @@ interface Round {
  * round, the span of the round. Each is made once, at its end: Ariadne keeps the first that it sees.
  */
 function createAriadneSpans(trace: string, newId: () => string): (event: CompactEvent) => string[] {
-  const rounds = createLruMap<Round>(MOST_ROUNDS);
+  const rounds = createLruMap<Round>(MAX_ROUNDS);
   return (event) => {
     const place = roundStep(event);
     if (place === undefined) return [spanText(event, { trace, span: newId() })];
@@ -121,11 +121,12 @@ function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): stri
       status: event.status,
       data,
     });
-  for (const longest of [LONGEST_TEXT, LONGEST_TEXT / 10, LONGEST_TEXT / 100]) {
+  for (const longest of [MAX_TEXT, MAX_TEXT / 10, MAX_TEXT / 100]) {
     const whole = text(dataOf(event, longest));
-    if (bytesOf(whole) <= LONGEST_SPAN) return whole;
+    if (bytesOf(whole) <= MAX_SPAN_BYTES) return whole;
   }
-  return text({ session_id: truncate(event.sessionId, 200), left_out: "too long for Ariadne" });
+  const left_out = "too long for Ariadne";
+  return text({ session_id: truncate(event.sessionId, 200), left_out, output: left_out });
 }
 
 function dataOf({ name, sessionId, host, properties, payload }: CompactEvent, longest: number): object {

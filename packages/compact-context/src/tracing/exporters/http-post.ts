@@ -13,8 +13,8 @@ export interface PostOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** No collector has more to say. */
-export const LONGEST_ANSWER: number = 64 * 1024;
+/** A longer answer is an error. */
+export const MAX_ANSWER_BYTES: number = 64 * 1024;
 
 /** A `Post` over `fetch`; the body of the answer is not read. */
 export function postByFetch({ url, timeoutMs }: PostOptions, request: typeof fetch): Post {
@@ -53,7 +53,7 @@ export function collectorUrl(text: string, place: string): URL {
   return url;
 }
 
-/** Whether an address, as `URL` or a name server writes it, is of 169.254.0.0/16 or fe80::/10, in IPv6 clothes or not. */
+/** True for addresses of 169.254.0.0/16, also as IPv6, and of fe80::/10, as `URL` or a name server writes them. */
 export function isLinkLocal(address: string): boolean {
   const plain = address.toLowerCase();
   return (

@@ -17,7 +17,7 @@ export function createJsonlExporter(options: {
   return { export: (event: CompactEvent) => options.append(eventLine(event)) };
 }
 
-const LONGEST_VALUE = 120;
+const MAX_VALUE = 120;
 
 /**
  * Writes one line per event through `write` (without its newline), standard error when left out: words for people
@@ -56,6 +56,6 @@ function readableLine(event: CompactEvent): string {
 
 function shown(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  const short = text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
   return typeof value === "string" && /\s/.test(short) ? JSON.stringify(short) : short;
 }

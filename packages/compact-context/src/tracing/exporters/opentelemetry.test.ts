@@ -2,14 +2,15 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type EventDescription, warning } from "../../core/events.ts";
 import { createTracer } from "../tracer.ts";
-import { createOpenTelemetryExporter } from "./opentelemetry.ts";
-import type { OpenTelemetryApi, OpenTelemetryContext } from "./opentelemetry-api.ts";
+import { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./opentelemetry.ts";
+import type { OpenTelemetryApi, OpenTelemetryAttributes, OpenTelemetryContext } from "./opentelemetry-api.ts";
 
 interface Written {
   readonly name: string;
   readonly parent: string;
   status: number;
   ended: boolean;
+  attributes: OpenTelemetryAttributes;
 }
 
 /** As much of OpenTelemetry's API as is used, with contexts that are names. */
@@ -24,11 +25,12 @@ function fakeApi(registered = true) {
       getSpanContext: (one) => ({ traceId: `trace of ${nameOf(one)}`, spanId: "1" }),
       setSpan: (_parent, span) => context((span as unknown as { readonly name: string }).name),
       getTracer: () => ({
-        startSpan(name, _options, parent) {
-          const span: Written = { name, parent: nameOf(parent), status: 0, ended: false };
+        startSpan(name, options, parent) {
+          const attributes = { ...options?.attributes };
+          const span: Written = { name, parent: nameOf(parent), status: 0, ended: false, attributes };
           spans.push(span);
           return Object.assign(span, {
-            setAttributes: () => undefined,
+            setAttributes: (more: OpenTelemetryAttributes) => Object.assign(attributes, more),
             spanContext: () => ({ traceId: (registered ? "1" : "0").repeat(32), spanId: "1" }),
             setStatus: ({ code }: { readonly code: number }) => {
               span.status = code;
@@ -52,7 +54,7 @@ function fakeApi(registered = true) {
 
 const note = { ...warning({ severity: "low", code: "x", message: "m" }), sessionId: "s" };
 
-function trace(options: { readonly api?: OpenTelemetryApi } = {}) {
+function trace(options: OpenTelemetryOptions = {}) {
   const lines: string[] = [];
   const exporters = [createOpenTelemetryExporter(options)];
   const tracer = createTracer({ exporters, now: () => 0, onError: (line) => lines.push(line) });
@@ -131,5 +133,19 @@ describe("OpenTelemetry exporter", () => {
         .filter(({ name }) => name !== "compact")
         .every(({ parent, ended }) => parent === "compact" && ended),
     ).toBe(true);
+  });
+
+  it.each([true, false])("OBS-7 gives the summary as output, unless told not to: %s", async (payload) => {
+    const { api, spans } = fakeApi();
+    const { tracer } = trace({ api, payload });
+    const step = { status: "ok", sessionId: "s", properties: { step: 1 } } as const;
+    tracer.emit({ ...step, name: "compact.summary_created", payload: "all of it" });
+    tracer.emit({ ...step, name: "compact.pruned_messages" });
+    await tracer.flush();
+    expect(spans.map(({ name, attributes }) => [name, attributes["output.value"]])).toEqual([
+      ["compact", payload ? "all of it" : undefined],
+      ["compact.summary_created", payload ? "all of it" : undefined],
+      ["compact.pruned_messages", undefined],
+    ]);
   });
 });

@@ -22,7 +22,7 @@ interface ContextPlace extends Place {
 }
 
 /** Compactions under way whose spans are open; the oldest is ended first. */
-const MOST_ROUNDS = 256;
+const MAX_ROUNDS = 256;
 /** The trace of spans that no SDK made. */
 const NOBODY = /^0+$/;
 const SCOPE = "compact-context";
@@ -93,8 +93,8 @@ function createSender(
     return span;
   };
   const measure = createMeasures(api.metrics.getMeter(SCOPE));
-  // What was given up without a word ends with its last step.
-  const rounds = createLruMap<OpenRound>(MOST_ROUNDS, (round) => endRound({ ...round, failed: true }));
+  // A compaction without a last event ends with its newest step.
+  const rounds = createLruMap<OpenRound>(MAX_ROUNDS, (round) => endRound({ ...round, failed: true }));
 
   const roundFor = (key: string, event: CompactEvent, place: OpenTelemetryContext): OpenRound => {
     const known = rounds.get(key);
