@@ -61,7 +61,7 @@ const lazyEdge = {
   /** Outside the portable folders: what else of the root entry loads Node code when it is first needed. */
   others: [
     {
-      from: `${library}/tracing/exporters/create-post.ts`,
+      from: `${library}/tracing/exporters/ariadne.ts`,
       to: `${library}/tracing/exporters/node-post.ts`,
     },
   ],

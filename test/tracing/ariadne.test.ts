@@ -44,7 +44,9 @@ describe("a session in Ariadne", () => {
     const [top = []] = tree.values();
     const rounds = top.filter(({ span }) => span.name === "compact");
     expect(rounds.length).toBeGreaterThan(1);
-    expect(top.filter(({ span }) => span.name === "compact.token_estimate")).toHaveLength(40);
+    const estimates = top.filter(({ span }) => span.name === "compact.token_estimate");
+    expect(estimates).toHaveLength(40);
+    expect(estimates[0]?.span.data?.output).toMatch(/^\d+ of 4000 tokens \(\d+ %\), unknown$/);
     for (const round of rounds) inspect(round);
   });
 
@@ -76,7 +78,25 @@ describe("a session in Ariadne", () => {
       layers: { pinned: 0, summary: 1, recent: expect.any(Number) },
       pruned_count: expect.any(Number),
     });
-    expect(round.span).toMatchObject({ status: "ok", data: { pruned_count: expect.any(Number) } });
+    expect(round.span).toMatchObject({
+      status: "ok",
+      data: {
+        pruned_count: expect.any(Number),
+        layer_tokens: { before: { recent: expect.any(Number) }, after: { summary: expect.any(Number) } },
+        actions: expect.arrayContaining([expect.objectContaining({ action: "summarize" })]),
+        output: expect.stringMatching(
+          /^\d+ → \d+ tokens: \d+ messages left the list, 0 were cleared\n\nThe quay is paid for/,
+        ),
+      },
+    });
+    const outputs = round.below.map(({ span }) => String(span.data?.output));
+    for (const expected of [
+      /^\d+ messages saved to memory\/harbour\//,
+      /^The quay is paid for/,
+      /^\d+ → \d+ tokens: /,
+      /^compacted \((trigger_pct|hard_cap)\): \d+ messages left the list$/,
+    ])
+      expect(outputs.filter((output) => expected.test(output))).toHaveLength(1);
   }
 
   it("OBS-6 arrives within 200 ms, the steps of a round before it is over", async () => {

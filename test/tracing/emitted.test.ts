@@ -7,7 +7,7 @@ import { CompactManager, type ManagerPorts } from "../../packages/compact-contex
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { recordProblems } from "../../packages/compact-context/src/tracing/check-record.ts";
-import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/jsonl.ts";
+import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/local.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 
 interface Run {
@@ -74,6 +74,58 @@ const long = Array.from({ length: 60 }, (_, index) =>
 const small = { maxContextTokens: 4_000, policy: { hardCapBuffer: 200 } };
 const usage = { prompt_tokens: 2_000, completion_tokens: 100 };
 
+interface Pruned {
+  readonly layer_tokens: Readonly<Record<"before" | "after", Readonly<Record<string, number>>>>;
+  readonly actions: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly action: string;
+    readonly tokens_before: number;
+    readonly tokens_after: number;
+  }[];
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly pruned_count: number;
+  readonly cleared_count: number;
+  readonly elided_count: number;
+  readonly kept_count: number;
+}
+
+/** Layers and actions of a compaction account for every token and every message. */
+function addUp(pruned: Pruned): void {
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const { before, after } = pruned.layer_tokens;
+  expect(sum(Object.values(before))).toBe(pruned.tokens_before);
+  expect(sum(Object.values(after))).toBe(pruned.tokens_after);
+  const messages = (action: string): number =>
+    sum(pruned.actions.filter((run) => run.action === action).map(({ from, to }) => to - from + 1));
+  expect([messages("summarize"), messages("clear"), messages("elide"), messages("keep")]).toEqual([
+    pruned.pruned_count,
+    pruned.cleared_count,
+    pruned.elided_count,
+    pruned.kept_count,
+  ]);
+  pruned.actions.forEach(({ from }, index) => {
+    expect(from).toBe(index === 0 ? 0 : (pruned.actions[index - 1]?.to ?? 0) + 1);
+  });
+  expect(sum(pruned.actions.map((run) => run.tokens_before)) + (before.fixed ?? 0)).toBe(
+    pruned.tokens_before,
+  );
+  const summary = after.summary ?? 0;
+  expect(sum(pruned.actions.map((run) => run.tokens_after)) + (after.fixed ?? 0) + summary).toBe(
+    pruned.tokens_after,
+  );
+}
+
+/** Reason, outcome and error of the decisions to compact that were exported or kept. */
+function decisions(records: readonly Record<string, unknown>[]): unknown[] {
+  return records
+    .filter(({ name }) => name === "compact.trigger_decision")
+    .map(({ properties }) => properties as Record<string, unknown>)
+    .filter(({ triggered }) => triggered === true)
+    .map(({ reason, outcome, error_type }) => [reason, outcome, error_type]);
+}
+
 describe("every event that is sent and kept fits the schema", () => {
   it("OBS-1 OBS-2 OBS-3 over the bundled session, call by call, with the built-in summarizer", async () => {
     const session = JSON.parse(
@@ -84,9 +136,26 @@ describe("every event that is sent and kept fits the schema", () => {
     for (let end = 1; end <= messages.length; end += 8) {
       await manager.preflight("demo", messages.slice(0, end), { system, tools });
     }
-    const counts = checked(await records());
+    const all = await records();
+    const counts = checked(all);
     expect(counts["compact.pruned_messages"]).toBeGreaterThan(3);
     expect(counts["compact.token_estimate"]).toBeGreaterThan(20);
+    for (const { name, properties } of all)
+      if (name === "compact.pruned_messages") addUp(properties as Pruned);
+  });
+
+  it("TRG-2 a compaction that fails while the list still fits is one decision, not two", async () => {
+    const broken = createMemoryDriver();
+    const failing = { ...broken, put: () => Promise.reject(new CompactError("StorageFailed", "disk full")) };
+    const { manager, records } = setUp(
+      { maxContextTokens: 4_000, policy: { triggerPct: 0.5, hardCapBuffer: 200 } },
+      { storage: failing },
+    );
+    await manager.preflight("a", long.slice(0, 45));
+    const all = await records();
+    const decision = ["trigger_pct", "failed", "StorageFailed"];
+    expect(decisions(all)).toEqual([decision, decision]);
+    expect(checked(all)["compact.trigger_decision"]).toBe(2);
   });
 
   it("OBS-2 OBS-3 where models refuse, fail and write", async () => {
@@ -109,11 +178,16 @@ describe("every event that is sent and kept fits the schema", () => {
     const failing = { ...broken, put: () => Promise.reject(new CompactError("StorageFailed", "disk full")) };
     const storage = setUp(small, { storage: failing });
     await expect(storage.manager.manualCompact("a", long)).rejects.toMatchObject({ code: "StorageFailed" });
-    expect(checked(await storage.records())["compact.error"]).toBeGreaterThan(0);
+    const failed = await storage.records();
+    expect(checked(failed)["compact.error"]).toBeGreaterThan(0);
+    // Exported, and kept: only writing whole files fails.
+    const decision = ["manual", "failed", "StorageFailed"];
+    expect(decisions(failed)).toEqual([decision, decision]);
 
     const tight = setUp({ ...small, redaction: { enabled: false } });
     const pinned = long.map((message) => ({ ...message, meta: { protected: true } }));
     await expect(tight.manager.preflight("b", pinned)).rejects.toMatchObject({ code: "InsufficientBudget" });
+    expect(decisions(await tight.records())[0]).toEqual(["trigger_pct", "failed", "InsufficientBudget"]);
     await tight.manager.preflight("c", long);
     await tight.manager.preflight("c", [say("user", "something else"), ...long.slice(5)]);
     const counts = checked(await tight.records());

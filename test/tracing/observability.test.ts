@@ -5,7 +5,7 @@ import { CompactManager } from "../../packages/compact-context/src/create-manage
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { METRICS } from "../../packages/compact-context/src/tracing/exporters/opentelemetry-metrics.ts";
 import * as tracing from "../../packages/compact-context/src/tracing/index.ts";
-import { reasons } from "../../packages/compact-context/src/tracing/schema-parts.ts";
+import { reasons } from "../../packages/compact-context/src/tracing/schema.ts";
 import { eventsSection, fill, metricsTable } from "../../scripts/events-page.mjs";
 
 const root = new URL("../../", import.meta.url);

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { createArchive } from "compact-context/internal/search/archive";
-import { createCallbackExporter } from "compact-context/internal/tracing/exporters/callback";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
+import { createCallbackExporter } from "compact-context/tracing";
 import { sessionIdOf } from "./job.ts";
 import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";

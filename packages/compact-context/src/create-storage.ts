@@ -5,6 +5,8 @@ import { CompactError, once } from "./errors.ts";
 import { type Archive, createArchive } from "./search/archive.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createDriverOutbox } from "./storage/outbox.ts";
+import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
+import { createConsoleExporter, createJsonlExporter } from "./tracing/exporters/local.ts";
 import { createOpenTelemetryExporter } from "./tracing/exporters/opentelemetry.ts";
 
 /** Where a manager keeps what leaves the prompt. */
@@ -76,41 +78,13 @@ async function fsDriver(root: string, warn: (message: string) => void): Promise<
 
 /** Exporters to the places that the configuration names. */
 export function configuredExporters({ tracing }: CompactConfig, warn: (message: string) => void): Exporter[] {
-  const { console: toConsole, jsonl, ariadne: url, opentelemetry } = tracing;
   const exporters: Exporter[] = [];
-  if (toConsole)
-    exporters.push(
-      lazyExporter("compact", async () =>
-        (await import("./tracing/exporters/console.ts")).createConsoleExporter(),
-      ),
-    );
-  if (jsonl !== undefined) {
-    const append = fileAppender(jsonl, warn);
-    exporters.push(
-      lazyExporter("jsonl", async () =>
-        (await import("./tracing/exporters/jsonl.ts")).createJsonlExporter({ append }),
-      ),
-    );
-  }
-  if (url !== undefined)
-    exporters.push(
-      lazyExporter("Ariadne", async () =>
-        (await import("./tracing/exporters/ariadne.ts")).createAriadneExporter({ url }),
-      ),
-    );
-  // Not loaded later: it has to see the host's span at the moment of the event.
-  if (opentelemetry) exporters.push(createOpenTelemetryExporter());
+  if (tracing.console) exporters.push(createConsoleExporter());
+  if (tracing.jsonl !== undefined)
+    exporters.push(createJsonlExporter({ append: fileAppender(tracing.jsonl, warn) }));
+  if (tracing.ariadne !== undefined) exporters.push(createAriadneExporter({ url: tracing.ariadne }));
+  if (tracing.opentelemetry) exporters.push(createOpenTelemetryExporter());
   return exporters;
-}
-
-/** An exporter that is loaded with its first event. */
-function lazyExporter(name: string, open: () => Promise<Exporter>): Exporter {
-  const load = once(open);
-  return {
-    name,
-    export: async (event, place) => (await load()).export(event, place),
-    flush: async () => (await load()).flush?.(),
-  };
 }
 
 function fileAppender(path: string, warn: (message: string) => void): (line: string) => Promise<void> {

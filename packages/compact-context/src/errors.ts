@@ -196,3 +196,38 @@ export function defined<const T extends object>(fields: T): T {
     if (fields[key] !== undefined) kept[key] = fields[key];
   return kept as T;
 }
+
+// ---- a bounded map
+
+/** The values that were used last, at most `limit` of them. */
+export interface LruMap<Value> {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): void;
+  delete(key: string): void;
+}
+
+/** `onEvict` gets each value that had to make room. */
+export function createLruMap<Value>(
+  limit: number,
+  onEvict: (value: Value) => void = () => undefined,
+): LruMap<Value> {
+  const values = new Map<string, Value>();
+  return {
+    get(key) {
+      const value = values.get(key);
+      if (value === undefined) return undefined;
+      values.delete(key);
+      values.set(key, value);
+      return value;
+    },
+    set(key, value) {
+      values.delete(key);
+      values.set(key, value);
+      const oldest = values.entries().next();
+      if (values.size <= limit || oldest.done === true) return;
+      values.delete(oldest.value[0]);
+      onEvict(oldest.value[1]);
+    },
+    delete: (key) => void values.delete(key),
+  };
+}

@@ -1,12 +1,11 @@
 import type { Format } from "./core/message.ts";
 import type { PreflightRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
-import { CompactError } from "./errors.ts";
+import { CompactError, createLruMap, type LruMap } from "./errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions, type HostPreflight } from "./host.ts";
 import { type ClientAnswer, isTooLong, laterAnswer, watch } from "./providers/client-answer.ts";
 import { type Json, objectOf } from "./providers/json.ts";
 import type { Method } from "./providers/overlay.ts";
-import { createNewestMap, type NewestMap } from "./tracing/round.ts";
 
 /** What the wrapper of a provider's client needs of a manager. */
 export type ClientManager = HostManager & Pick<CompactManager, "getState">;
@@ -40,7 +39,7 @@ export function createClientWrapper(
   options: ClientOptions,
 ): (method: ClientMethod) => (original: Method) => Method {
   const preflight = createHostPreflight(options.manager, options);
-  const reported = createNewestMap<unknown>(MAX_SESSIONS);
+  const reported = createLruMap<unknown>(MAX_SESSIONS);
   return (method) => (original) => {
     const call = original as unknown as Send;
     const wrapped: Wrapped = { options, method, call, preflight, reported };
@@ -57,7 +56,7 @@ interface Wrapped {
   readonly call: Send;
   readonly preflight: HostPreflight;
   /** The usage of each session's newest answer, until the next call. */
-  readonly reported: NewestMap<unknown>;
+  readonly reported: LruMap<unknown>;
 }
 
 async function run(wrapped: Wrapped, body: Json, rest: unknown): Promise<Made> {

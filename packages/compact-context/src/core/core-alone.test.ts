@@ -120,7 +120,8 @@ function createManager(driver: StorageDriver, events: EventDraft[] = []): Sessio
         events.push(draft);
         return draft;
       },
-      flush: async () => true,
+      flush: async () => undefined,
+      takeLosses: () => [],
     },
     withCost: (attempt) => attempt,
     warn: (message) => {

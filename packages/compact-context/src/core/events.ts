@@ -1,6 +1,7 @@
-import { CompactError, defined, errorMessage } from "../errors.ts";
-import type { CompactionReport } from "./apply.ts";
+import { CompactError, createKeyedMutex, defined, errorMessage } from "../errors.ts";
+import type { CompactionReport, LayerSizes } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
+import type { PlannedMessage } from "./plan.ts";
 import type { Policy, TriggerDecision } from "./policy.ts";
 import {
   type CompactEvent,
@@ -61,25 +62,39 @@ export function tokenEstimate(
   });
 }
 
-/** TRG-2: the decision, with what was kept once a compaction was made. */
+/** What became of a decision to compact. */
+export interface DecisionResult {
+  readonly model?: string;
+  readonly report?: CompactionReport;
+  /** Why the compaction failed. */
+  readonly error?: unknown;
+  readonly note?: string;
+  readonly step?: number;
+}
+
+/** TRG-2: the decision; where it was to compact, sent once that was done, with what was kept, or failed. */
 export function triggerDecision(
   { triggered, reason }: Pick<TriggerDecision, "triggered" | "reason">,
   policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">,
-  made: { readonly report?: CompactionReport; readonly note?: string; readonly step?: number } = {},
+  { model, report, error, note, step }: DecisionResult = {},
 ): EventDescription {
-  const kept = made.report?.plan?.counts;
+  const kept = report?.plan?.counts;
+  const done = report === undefined ? undefined : "compacted";
   return event("compact.trigger_decision", {
     triggered,
     reason,
+    outcome: error === undefined ? done : "failed",
+    error_type: error === undefined ? undefined : errorTypeOf(error),
+    model,
     policy: {
       trigger_pct: policy.triggerPct,
       hard_cap_buffer: policy.hardCapBuffer,
       strategy: policy.strategy,
     },
     kept: kept && { pinned: kept.pinned, recent_turns: kept.recentTurns, tool_pairs: kept.toolPairs },
-    pruned_count: made.report?.prunedCount,
-    step: made.step,
-    note: made.note,
+    pruned_count: report?.prunedCount,
+    step,
+    note,
   });
 }
 
@@ -110,22 +125,82 @@ export function summaryCreated(
   return { ...description, payload: text };
 }
 
-/** OBS-3: what is left of each layer; tool pairs are recent. `elapsed_ms` is work by a steady clock, waiting aside. */
-export function prunedMessages(report: CompactionReport, step?: number): EventDescription {
+/** Entries in `actions` at most. */
+const MAX_ACTIONS = 200;
+
+/**
+ * OBS-3: what is left of each layer, and what became of each message. In `layers` tool pairs are recent, as the
+ * specification has it; `layer_tokens` keeps them apart. `elapsed_ms` is work by a steady clock, waiting aside.
+ */
+export function prunedMessages(
+  report: CompactionReport,
+  { model, step }: { readonly model?: string; readonly step?: number } = {},
+): EventDescription {
   const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
+  const entries = report.plan?.entries ?? [];
+  const runs = actionRuns(entries);
+  const shown = runs.slice(0, MAX_ACTIONS);
+  const leftOut = runs.slice(MAX_ACTIONS).reduce((total, { from, to }) => total + to - from + 1, 0);
+  const fixed = report.plan?.fixedTokens ?? 0;
   return event("compact.pruned_messages", {
+    model,
     layers: {
       pinned: pinned.messages,
       summary: summary.messages,
       recent: recent.messages + toolPairs.messages + remainder.messages,
     },
+    layer_tokens: {
+      before: layerTokens(report.layers.before, fixed),
+      after: layerTokens(report.layers.after, fixed),
+    },
     pruned_count: report.prunedCount,
     cleared_count: report.clearedCount,
+    elided_count: report.elidedCount,
+    kept_count: entries.filter(({ action }) => action === "keep").length,
+    actions: shown,
+    actions_left_out: leftOut === 0 ? undefined : leftOut,
     tokens_before: report.tokensBefore,
     tokens_after: report.tokensAfter,
     step,
     elapsed_ms: Math.round(report.elapsedMs * 1000) / 1000,
   });
+}
+
+function layerTokens(layers: LayerSizes, fixed: number): Record<string, number> {
+  return {
+    fixed,
+    pinned: layers.pinned.tokens,
+    summary: layers.summary.tokens,
+    recent: layers.recent.tokens,
+    tool_pairs: layers.toolPairs.tokens,
+    remainder: layers.remainder.tokens,
+  };
+}
+
+/** Neighbours in the list that one thing happened to. */
+interface ActionRun {
+  readonly from: number;
+  to: number;
+  readonly action: PlannedMessage["action"];
+  readonly layer: string;
+  tokens_before: number;
+  tokens_after: number;
+}
+
+function actionRuns(entries: readonly PlannedMessage[]): ActionRun[] {
+  const runs: ActionRun[] = [];
+  for (const { index, action, layer: planned, tokens, tokensAfter } of entries) {
+    const layer = planned === "toolPairs" ? "tool_pairs" : planned;
+    const last = runs.at(-1);
+    if (last?.action === action && last.layer === layer) {
+      last.to = index;
+      last.tokens_before += tokens;
+      last.tokens_after += tokensAfter;
+    } else {
+      runs.push({ from: index, to: index, action, layer, tokens_before: tokens, tokens_after: tokensAfter });
+    }
+  }
+  return runs;
 }
 
 /** Where the originals are; `storageAdapter` is the driver's kind, such as `fs`. */
@@ -173,9 +248,13 @@ export function failureOf(
   fallback: string,
   made: { readonly attempt?: SummaryAttempt; readonly step?: number } = {},
 ): EventDescription {
-  const name = error instanceof Error ? error.name : "Error";
-  const errorType = CompactError.isInstance(error) ? error.code : name;
-  return failure({ errorType, message: errorMessage(error), fallback, ...made });
+  return failure({ errorType: errorTypeOf(error), message: errorMessage(error), fallback, ...made });
+}
+
+/** A `CompactError`'s code, or another error's name. */
+function errorTypeOf(error: unknown): string {
+  if (CompactError.isInstance(error)) return error.code;
+  return error instanceof Error ? error.name : "Error";
 }
 
 /** A request to a model that came to nothing, and the rung that followed. */
@@ -190,9 +269,11 @@ export function warning(report: {
   readonly severity: "low" | "medium" | "high";
   readonly code: string;
   readonly message: string;
+  /** Of what the warning counts, such as lost events. */
+  readonly count?: number;
 }): EventDescription {
-  const { severity, code, message } = report;
-  return event("compact.warning", { severity, code, message });
+  const { severity, code, message, count } = report;
+  return event("compact.warning", { severity, code, message, count });
 }
 
 function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
@@ -242,27 +323,82 @@ export function eventAt(draft: EventDraft, at: string): CompactEvent {
   return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
 }
 
-/** Sends events to exporters; returns at once and never throws. Implemented by the tracer. */
+/** An error with one of these fallbacks ends its compaction. */
+const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);
+
+/** Where an event stands in the compaction that it is a step of. */
+export interface RoundStep {
+  /** The number of the compaction in its session. */
+  readonly step: number;
+  /** Whether it is the last one. */
+  readonly last: boolean;
+}
+
+/** Undefined for what is no part of a compaction, such as an estimate. */
+export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
+  const { step, fallback } = properties;
+  if (typeof step !== "number") return undefined;
+  const last = name === "compact.pruned_messages" || (name === "compact.error" && GIVEN_UP.has(fallback));
+  return { step, last };
+}
+
+/** The time, or the start where it lies before that; both ISO 8601 in UTC. */
+export function notBefore(time: string, start: string): string {
+  return time < start ? start : time;
+}
+
+/** Sends events to exporters. Implemented by the tracer. */
 export interface EventSink {
-  /** Gives back the draft with the host's span, where an exporter knows it. */
+  /**
+   * Returns at once and never throws; the exporters run later. Gives back the draft with the host's span, where an
+   * exporter knows it.
+   */
   emit(draft: EventDraft): EventDraft;
-  /** Resolves when everything has left or `deadlineMs` have passed. Never rejects. */
-  flush(deadlineMs: number): Promise<boolean>;
+  /**
+   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
+   * Never rejects.
+   */
+  flush(): Promise<void>;
+  /** What was reported as lost since the last call. */
+  takeLosses(): readonly EventLoss[];
+}
+
+/** Events that did not reach a target, such as `Ariadne`. */
+export interface EventLoss {
+  readonly target: string;
+  /** Of the newest of them. */
+  readonly sessionId: string;
+  readonly count: number;
+}
+
+const LOSS_CODE = "events_dropped";
+
+/** True for the warning that reports a loss. */
+export function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
+  return name === "compact.warning" && properties.code === LOSS_CODE;
 }
 
 /** Carries a manager's events to its archive and to the exporters, neither waiting for the other. */
 export interface EventRecorder {
   announcer(sessionId: string): Announce;
-  /** Resolves when the events so far stand beside the archive; a failure is reported, not thrown. */
-  write(): Promise<void>;
-  /** `write`, and the exporters had their time. */
+  /**
+   * Resolves when the session's events so far stand beside the archive; those of other sessions follow. What cannot be
+   * written is reported, not thrown, and kept for the next time.
+   */
+  write(sessionId: string): Promise<void>;
+  /** The events of all sessions are written, and the exporters took them or were given up; what was lost is reported. */
   flush(): Promise<void>;
 }
 
-/** An exporter that hangs delays nobody longer. */
-const FLUSH_DEADLINE_MS = 2000;
-/** Events of sessions that are never compacted: the oldest are dropped first. */
+/** Events that wait to be written at most, of all sessions together. */
 const MAX_WAITING = 1000;
+/** After the storage failed for this many sessions in a row, the others are not tried. */
+const MAX_FAILURES = 3;
+
+interface WaitingEvent {
+  readonly draft: EventDraft;
+  readonly at: Date;
+}
 
 /** Keeps events in memory until a compaction: the disk is not touched before. `first` is announced before anything else. */
 export function createEventRecorder(options: {
@@ -274,33 +410,104 @@ export function createEventRecorder(options: {
 }): EventRecorder {
   const { sink, archive, now, warn } = options;
   let { first } = options;
-  let waiting: { readonly draft: EventDraft; readonly at: Date }[] = [];
-  const write = async (): Promise<void> => {
-    const batch = waiting;
-    waiting = [];
-    if (batch.length === 0) return;
-    try {
-      const target = await archive();
+  const inTurn = createKeyedMutex();
+  /** By session, in their order; the session that waits longest is the first. */
+  const waiting = new Map<string, WaitingEvent[]>();
+  let waitingCount = 0;
+  let failing = false;
+  let overflowTold = false;
+  let overflow: EventLoss | undefined;
+
+  /** Drops the oldest event of the session that waits longest. */
+  const dropOldest = (): void => {
+    const [sessionId, events] = waiting.entries().next().value ?? [];
+    if (sessionId === undefined || events === undefined) return;
+    events.shift();
+    waitingCount -= 1;
+    if (events.length === 0) waiting.delete(sessionId);
+    overflow = { target: "events.jsonl", sessionId, count: (overflow?.count ?? 0) + 1 };
+    if (overflowTold) return;
+    overflowTold = true;
+    warn(
+      `more than ${MAX_WAITING} events wait to be stored beside the archive; the oldest are dropped. ` +
+        "Events are stored when their session is compacted, and by flush()",
+    );
+  };
+  const keep = (sessionId: string, event: WaitingEvent): void => {
+    const events = waiting.get(sessionId);
+    if (events === undefined) waiting.set(sessionId, [event]);
+    else events.push(event);
+    waitingCount += 1;
+    if (waitingCount > MAX_WAITING) dropOldest();
+  };
+  const announce = (sessionId: string, description: EventDescription, times?: StepTimes): void =>
+    keep(sessionId, { draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
+  /** True when something was lost since the last time. */
+  const announceLosses = (): boolean => {
+    const losses = [...sink.takeLosses(), ...(overflow === undefined ? [] : [overflow])];
+    overflow = undefined;
+    for (const loss of losses) announce(loss.sessionId, lossWarning(loss));
+    return losses.length > 0;
+  };
+
+  const append = async (sessionId: string, events: WaitingEvent[]): Promise<void> => {
+    const target = await archive();
+    for (let event = events[0]; event !== undefined; event = events[0]) {
       // The archive removes secrets itself.
-      for (const { draft, at } of batch)
-        await target.appendEvent(draft.sessionId, eventAt(draft, at.toISOString()));
+      await target.appendEvent(sessionId, eventAt(event.draft, event.at.toISOString()));
+      // It may have been dropped meanwhile.
+      if (events[0] !== event) continue;
+      events.shift();
+      waitingCount -= 1;
+    }
+    if (waiting.get(sessionId) === events) waiting.delete(sessionId);
+  };
+  /** False when the storage failed: what is left waits for the next time. */
+  const writeSession = async (sessionId: string): Promise<boolean> => {
+    try {
+      const events = waiting.get(sessionId);
+      if (events !== undefined) await append(sessionId, events);
+      if (waiting.size === 0) failing = false;
+      return true;
     } catch (error) {
-      warn(`events could not be stored beside the archive: ${errorMessage(error)}`);
+      if (!failing) warn(`events could not be stored beside the archive, and wait: ${errorMessage(error)}`);
+      failing = true;
+      return false;
     }
   };
+  const writeAll = async (): Promise<void> => {
+    let failures = 0;
+    for (const sessionId of [...waiting.keys()]) {
+      if (failures === MAX_FAILURES) return;
+      const written = await inTurn(sessionId, () => writeSession(sessionId));
+      failures = written ? 0 : failures + 1;
+    }
+  };
+  let sweeping = false;
+  const write = async (sessionId: string): Promise<void> => {
+    const written = await inTurn(sessionId, () => writeSession(sessionId));
+    if (sweeping || !written) return;
+    sweeping = true;
+    void writeAll().finally(() => {
+      sweeping = false;
+    });
+  };
   return {
-    announcer(sessionId) {
-      const announce: Announce = (description, times) => {
-        waiting.push({ draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
-        if (waiting.length > MAX_WAITING) waiting.shift();
-      };
-      if (first !== undefined) announce(first);
+    announcer: (sessionId) => (description, times) => {
+      if (first !== undefined) announce(sessionId, first);
       first = undefined;
-      return announce;
+      announceLosses();
+      announce(sessionId, description, times);
     },
     write,
     async flush() {
-      await Promise.all([write(), sink.flush(FLUSH_DEADLINE_MS)]);
+      await Promise.all([writeAll(), sink.flush()]);
+      if (announceLosses()) await Promise.all([writeAll(), sink.flush()]);
     },
   };
+}
+
+function lossWarning({ target, count }: EventLoss): EventDescription {
+  const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
+  return warning({ severity: "medium", code: LOSS_CODE, message, count });
 }

@@ -221,8 +221,9 @@ export class SessionManager {
   }
 
   /**
-   * Resolves when every session's state and all events so far are stored, and the exporters had their time
-   * (2 s at most). A later process then resumes without counting or summarizing anything again.
+   * Resolves when every session's state and all events so far are stored, and every exporter has taken them or was
+   * given up: one that delivers nothing for two seconds, which is reported with the number of events that it missed.
+   * A later process then resumes without counting or summarizing anything again.
    */
   async flush(): Promise<void> {
     for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
@@ -269,6 +270,7 @@ export class SessionManager {
       const { usage: _, ...again } = call.request;
       session.observe(call.messages, again, this.#settings);
     }
+    const { model, policy } = this.#settings;
     const decision = session.decide(call.manual, this.#settings);
     const outcome = decision.triggered
       ? await this.#compact(call, session, decision, announce)
@@ -283,8 +285,10 @@ export class SessionManager {
     if (reason === "below_trigger") this.#startBackground(call, session, announce);
     if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
     if (truncated !== undefined) return this.#compacted(session, truncated);
-    announce(triggerDecision({ triggered: false, reason }, this.#settings.policy));
-    if (session.isOver(this.#settings)) throw this.#refused(session, announce);
+    if (session.isOver(this.#settings)) throw this.#refused(session, decision, announce);
+    // A failed attempt was announced where it failed.
+    const announced = decision.triggered && outcome === "attempts_failed";
+    if (!announced) announce(triggerDecision({ triggered: false, reason }, policy, { model }));
     return this.#passed(call, session, reason, outcome);
   }
 
@@ -314,11 +318,16 @@ export class SessionManager {
       return await this.#runAlone(call, session, decision, announce);
     } catch (error) {
       const refused = this.#canSendUncompacted(call, session) ? recoverableRefusal(error) : undefined;
+      // A conflict is tried again, and nothing to gain is a decision of its own.
+      if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
+        const { model, policy } = this.#settings;
+        announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
+      }
       if (refused !== undefined) return refused;
       if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, "none"));
       throw error;
     } finally {
-      await this.#recorder.write();
+      await this.#recorder.write(session.id);
     }
   }
 
@@ -382,6 +391,7 @@ export class SessionManager {
       archive,
       summarizers,
       announce,
+      model: this.#settings.model,
       storageKind: this.#settings.storageKind,
       onFailure: this.#settings.onStorageFailure,
       beforeCommit,
@@ -409,7 +419,7 @@ export class SessionManager {
         );
         return prepareCompaction(snapshot, request, await this.#runContext(announce));
       },
-      (error) => announce(failureOf(error, "a compaction when it is due")),
+      (error) => announce(failureOf(error, "compacted at the trigger")),
     );
   }
 
@@ -453,13 +463,15 @@ export class SessionManager {
   }
 
   /** FIT-6: a list over its budget never goes out; here nothing of it can leave. */
-  #refused({ usage, answerTokens }: Session, announce: Announce): CompactError {
-    const budget = budgetOf(this.maxContextTokens, this.#settings.policy, answerTokens);
+  #refused({ usage, answerTokens }: Session, decision: TriggerDecision, announce: Announce): CompactError {
+    const { model, policy } = this.#settings;
+    const budget = budgetOf(this.maxContextTokens, policy, answerTokens);
     const error = new CompactError(
       "InsufficientBudget",
       `the request takes ${usage.tokens} tokens, but only ${budget} are available, and nothing of it can leave`,
       { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
+    announce(triggerDecision({ ...decision, triggered: true }, policy, { model, error }));
     announce(failureOf(error, "none"));
     return error;
   }
@@ -478,7 +490,7 @@ export class SessionManager {
   #announceEstimate(session: Session, announce: Announce): void {
     if (session.reset) {
       session.reset = false;
-      const message = "the history changed before the point that was summarized; it is taken as it is";
+      const message = "messages that were already summarized have changed; the list is used as it is now";
       announce(warning({ severity: "low", code: "history_changed", message }));
     }
     announce(tokenEstimate(this.#settings.model ?? "unknown", session.usage, this.maxContextTokens));

@@ -43,6 +43,8 @@ export interface RunContext {
   readonly archive: ArchiveStore;
   readonly summarizers: readonly Summarizer[];
   readonly announce: Announce;
+  /** The model's name, for events. */
+  readonly model: string | undefined;
   /** The driver's kind, such as `fs`, for events. */
   readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
@@ -260,17 +262,17 @@ function announceDone(
   { outcome, step, decidedAt, times }: PreparedCompaction,
   report: CompactionReport,
   startedAt: string,
-  { announce, withCost }: RunContext,
+  { announce, withCost, model }: RunContext,
 ): void {
   const { policy, reason, note } = request;
   const decision = { triggered: true, reason };
   const moment = { startedAt: decidedAt, endedAt: decidedAt };
-  announce(triggerDecision(decision, policy, { report, note, step }), moment);
+  announce(triggerDecision(decision, policy, { model, report, note, step }), moment);
   if (outcome.summary !== undefined) {
     const costed = { ...report, attempts: report.attempts.map(withCost) };
     announce(summaryCreated(costed, policy.strategy, { text: outcome.summary.text, step }), times);
   }
-  announce(prunedMessages(report, step), { startedAt });
+  announce(prunedMessages(report, { model, step }), { startedAt });
   const cut = latestMessageCut(report);
   if (cut !== undefined) announce(cut);
 }

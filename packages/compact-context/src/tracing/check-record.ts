@@ -1,6 +1,6 @@
 import { EVENT_VERSION } from "../core/ports.ts";
-import type { Properties, PropertySchema } from "./property-schema.ts";
-import { eventSchema, recordSchema } from "./schema.ts";
+import { isObject } from "../errors.ts";
+import { eventSchema, type Properties, type PropertySchema, recordSchema } from "./schema.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -60,8 +60,4 @@ function isOfType(value: unknown, { type }: PropertySchema): boolean {
   if (type === "strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
   if (type === "objects") return Array.isArray(value) && value.every(isObject);
   return typeof value === type;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

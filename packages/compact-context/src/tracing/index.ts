@@ -2,9 +2,7 @@ export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "
 export { recordProblems } from "./check-record.ts";
 export { escapeControl } from "./escape.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
-export { createCallbackExporter } from "./exporters/callback.ts";
-export { createConsoleExporter } from "./exporters/console.ts";
-export { createJsonlExporter } from "./exporters/jsonl.ts";
+export { createCallbackExporter, createConsoleExporter, createJsonlExporter } from "./exporters/local.ts";
 export { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./exporters/opentelemetry.ts";
 export type {
   InstrumentOptions,
@@ -16,5 +14,11 @@ export type {
   OpenTelemetrySpan,
   OpenTelemetryTracer,
 } from "./exporters/opentelemetry-api.ts";
-export type { Properties, PropertySchema, PropertyType } from "./property-schema.ts";
-export { type EventSchema, eventSchema, recordSchema } from "./schema.ts";
+export {
+  type EventSchema,
+  eventSchema,
+  type Properties,
+  type PropertySchema,
+  type PropertyType,
+  recordSchema,
+} from "./schema.ts";

@@ -1,13 +1,153 @@
 import type { CompactEventName } from "../core/ports.ts";
-import {
-  MANY,
-  OPTIONAL,
-  optional,
-  type Properties,
-  type PropertySchema,
-  property,
-} from "./property-schema.ts";
-import { attempt, fallbacks, reasons, warningCodes } from "./schema-parts.ts";
+
+export type PropertyType = "string" | "integer" | "number" | "boolean" | "object" | "strings" | "objects";
+
+/** One property of an event, or of an object inside of it. */
+export interface PropertySchema {
+  readonly type: PropertyType;
+  /** Of a number: `token`, `message`, `ms`, `USD`, `ratio` (0 to 1 unless told otherwise), `count`. */
+  readonly unit?: string;
+  readonly meaning: string;
+  /** Left out where it has no value. */
+  readonly optional?: true;
+  /** Words that it may be, with what they mean. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Whether other words may come as well. */
+  readonly open?: true;
+  /** What an object, or each object of a list, holds. */
+  readonly properties?: Properties;
+}
+
+export type Properties = Readonly<Record<string, PropertySchema>>;
+
+type Rest = Omit<PropertySchema, "type" | "meaning">;
+
+const OPTIONAL: Rest = { optional: true };
+const MANY: Rest = { unit: "count" };
+
+function property(type: PropertyType, meaning: string, rest: Rest = {}): PropertySchema {
+  return { type, meaning, ...rest };
+}
+
+function optional(type: PropertyType, meaning: string, rest: Rest = {}): PropertySchema {
+  return { type, meaning, ...rest, optional: true };
+}
+
+// ---- words and parts that several events share
+
+/** Why a compaction was started or not: the policy's reasons. */
+export const reasons: Readonly<Record<string, string>> = {
+  below_trigger: "no threshold is reached",
+  trigger_pct: "the share of the window is reached",
+  max_tokens: "the absolute number of tokens is reached",
+  max_tokens_before_summary: "the absolute number of tokens of the messages alone is reached",
+  hard_cap: "the request is larger than the window less its buffer",
+  manual: "a person or program asked for it",
+  max_bytes: "the request has too many bytes",
+  cold_cache: "the lower threshold is reached, and the provider's cache has expired anyway",
+  tool_output: "a tool result is over its limit and was not sent yet",
+  just_compacted: "not yet: another compaction would gain nothing",
+  nothing_eligible: "not possible: everything must stay",
+  in_background: "not yet: one is being prepared",
+  fixed_over_trigger: "not possible: what is never pruned is over the trigger by itself",
+  attempts_failed: "not now: the last attempts failed; the next one waits until the list has grown",
+};
+
+/** What was done instead of what failed; the name of another summarizer or model as well. */
+export const fallbacks: Readonly<Record<string, string>> = {
+  builtin: "the built-in summarizer",
+  "pruning-only": "no summary",
+  shorter: "the model was asked for a shorter text",
+  thinking: "the model was given room to think",
+  brief: "the model was asked with the short prompt",
+  none: "nothing: the call failed",
+  "nothing is pruned": "the compaction was given up, the list is as it was",
+  "the session is read again": "another worker compacted the session; the call continues from its result",
+  "compacted without an archive": "as `storage.onFailure` allows",
+  "not handed to memory": "as `storage.onFailure` allows",
+  "compacted at the trigger": "the compaction that was being prepared is given up",
+  "kept or summarized as they are": "malformed messages are not dropped",
+  "the summary is in the list and the state, not in the archive": "only the summary's file is missing",
+};
+
+export const warningCodes: Readonly<Record<string, string>> = {
+  redaction_off: "secrets are stored and exported as they are",
+  history_changed: "messages that were already summarized have changed",
+  fixed_over_trigger: "what is never pruned is over the trigger by itself",
+  ask_cut: "the user's newest request does not fit whole; its head and tail are kept",
+  passed_as_given: "an adapter passed the list on unchecked",
+  server_managed_history: "the provider keeps the history, so there is nothing to compact here",
+  too_long: "the provider refused the request as too long; it is compacted further and sent once more",
+  session_not_compacted: "a stored session is left as it is",
+  events_dropped: "events did not reach an exporter or the file beside the archive",
+};
+
+const outcomes: Readonly<Record<string, string>> = {
+  compacted: "the list was made smaller",
+  failed: "the list is as it was; `compact.error` says more",
+};
+
+const layerTokens: Properties = {
+  fixed: property("integer", "System prompt, tools and pending input", { unit: "token" }),
+  pinned: property("integer", "Never pruned", { unit: "token" }),
+  summary: property("integer", "The new summary; an earlier one counts where its message stood", {
+    unit: "token",
+  }),
+  recent: property("integer", "Newest turns", { unit: "token" }),
+  tool_pairs: property("integer", "Newest tool calls with their results", { unit: "token" }),
+  remainder: property("integer", "Everything else", { unit: "token" }),
+};
+
+/** Neighbouring messages that one thing happened to. */
+const action: Properties = {
+  from: property("integer", "The first message, counted from 0 as in the archive's transcript", {
+    unit: "message",
+  }),
+  to: property("integer", "The last message", { unit: "message" }),
+  action: property("string", "What happened to them", {
+    values: {
+      keep: "stay as they were",
+      clear: "stay, their tool output emptied",
+      elide: "stay, cut to head and tail",
+      summarize: "left the list, the summary stands for them",
+    },
+  }),
+  layer: property("string", "Where they stood", {
+    values: { pinned: "", recent: "", tool_pairs: "", remainder: "" },
+  }),
+  tokens_before: property("integer", "All of them", { unit: "token" }),
+  tokens_after: property("integer", "All of them, without the summary", { unit: "token" }),
+};
+
+/** One request to a model for a summary. */
+export const attempt: Properties = {
+  model: property("string", "The model that was asked"),
+  provider: optional("string", "The provider of the model, where it is known"),
+  prompt: property("string", "Id and version of the prompt"),
+  input: property("string", "What was read", {
+    values: { text: "the messages written out", prefix: "the agent's own conversation" },
+  }),
+  part: property("integer", "Which part of the input, from 1", MANY),
+  parts: property("integer", "How many there are", MANY),
+  max_tokens: property("integer", "The limit that was asked for", { unit: "token" }),
+  outcome: property("string", "`accepted`, or why not"),
+  detail: optional("string", "What went wrong, in words"),
+  fallback: optional("string", "What was done next"),
+  duration_ms: property("integer", "The request, its answer included", { unit: "ms" }),
+  input_tokens: property("integer", "By our count", { unit: "token" }),
+  output_tokens: property("integer", "By our count", { unit: "token" }),
+  usage: optional("object", "As the provider reported it", {
+    properties: {
+      input: property("integer", "All that was read", { unit: "token" }),
+      cache_read: property("integer", "From the prompt cache", { unit: "token" }),
+      cache_write: property("integer", "Into the prompt cache", { unit: "token" }),
+      output: property("integer", "All that was generated", { unit: "token" }),
+    },
+  }),
+  cost_usd: optional("number", "Where usage and prices are known", { unit: "USD" }),
+};
+
+// ---- the events
 
 export interface EventSchema {
   readonly when: string;
@@ -16,6 +156,8 @@ export interface EventSchema {
   readonly payload?: string;
   readonly status: "ok" | "error";
 }
+
+const model: PropertySchema = optional("string", "The model of the configuration, where it names one");
 
 const step: PropertySchema = property(
   "integer",
@@ -35,7 +177,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
       usage_pct: property("number", "`t_est` ÷ `max_tokens`: 0.85 is 85 %; over 1 where it does not fit", {
         unit: "ratio",
       }),
-      breakdown: property("object", "What `t_est` is made of; the parts add up to it", {
+      breakdown: property("object", "The parts of `t_est`; they add up to it", {
         properties: {
           system: property("integer", "System prompt", { unit: "token" }),
           developer: property("integer", "Developer messages", { unit: "token" }),
@@ -46,16 +188,19 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     },
   },
   "compact.trigger_decision": {
-    when: "at every preflight, either way; for a compaction once it is done, at the time when it was decided",
+    when: "at every preflight, either way; for a compaction once it is done or has failed, with the time when it was decided",
     status: "ok",
     properties: {
-      triggered: property("boolean", "Whether a compaction was made"),
+      triggered: property("boolean", "Whether a compaction was started; `outcome` says how it ended"),
       reason: property("string", "Why, or why not", { values: reasons }),
+      outcome: optional("string", "What became of it, when triggered", { values: outcomes }),
+      error_type: optional("string", "Why it failed, when it did: as in `compact.error`"),
+      model,
       policy: property("object", "The settings that decided", {
         properties: {
           trigger_pct: property("number", "Share of the window that starts a compaction", { unit: "ratio" }),
           hard_cap_buffer: property("integer", "Left free for the next input", { unit: "token" }),
-          strategy: property("string", "What the summary is shaped for"),
+          strategy: property("string", "The kind of summary"),
         },
       }),
       kept: optional("object", "What stays, when triggered", {
@@ -69,39 +214,36 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
       }),
       pruned_count: optional("integer", "Messages that left the list, when triggered", { unit: "message" }),
       step,
-      note: optional("string", "What a person said who asked for the compaction"),
+      note: optional("string", "The note of a manual compaction"),
     },
   },
   "compact.archival": {
-    when: "once the originals are safe, and before anything is pruned; it took the time of writing them",
+    when: "once the originals are stored, before anything is pruned; its times are those of writing them",
     status: "ok",
     properties: {
       session_id: property("string", "The session"),
       step: property("integer", "The number of the compaction, as in the names of the archive's files"),
-      storage_adapter: property(
-        "string",
-        "`fs`, `memory`, `s3`, `postgres`, or what another driver calls itself",
-      ),
+      storage_adapter: property("string", "`fs`, `memory`, `s3`, `postgres`, or the kind of another driver"),
       location: property("string", "File or URL of the transcript"),
       messages: optional("integer", "Messages that were saved", { unit: "message" }),
     },
   },
   "compact.summary_created": {
-    when: "when a compaction put a summary in the list; it took the time of making it",
+    when: "when a compaction put a summary in the list; its times are those of making it",
     status: "ok",
     payload: "the summary's text",
     properties: {
-      strategy: property("string", "What the summary is shaped for"),
+      strategy: property("string", "The kind of summary"),
       input_messages: property("integer", "Messages that it stands for", { unit: "message" }),
       summary_tokens: property("integer", "Of the whole summary message", { unit: "token" }),
       compression_ratio: property("number", "Summary ÷ what it stands for: 0.05 is one twentieth", {
         unit: "ratio",
       }),
-      summarizer: optional("string", "Who wrote it: `builtin`, or a model's name"),
+      summarizer: optional("string", "What wrote it: `builtin`, or a model's name"),
       coverage: optional("number", "Share of the input that the summarizer read", { unit: "ratio" }),
       checked_count: optional("integer", "Claims of a model's text that were looked up in its source", MANY),
-      unfound_count: optional("integer", "Those of them that the source does not hold", MANY),
-      unfound: optional("strings", "Those, with their kind"),
+      unfound_count: optional("integer", "Those of them that are not in the source", MANY),
+      unfound: optional("strings", "Those claims, with their kind"),
       attempts: optional("objects", "Requests to models, in order, the accepted one last", {
         properties: attempt,
       }),
@@ -122,8 +264,25 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
           recent: property("integer", "Everything else", { unit: "message" }),
         },
       }),
+      layer_tokens: optional("object", "Tokens by layer; each side adds up to the whole request", {
+        properties: {
+          before: property("object", "Before the compaction", { properties: layerTokens }),
+          after: property("object", "After it", { properties: layerTokens }),
+        },
+      }),
+      model,
       pruned_count: property("integer", "Left the list for the archive", { unit: "message" }),
       cleared_count: optional("integer", "Stay, with their tool output emptied", { unit: "message" }),
+      elided_count: optional("integer", "Stay, cut to head and tail", { unit: "message" }),
+      kept_count: optional("integer", "Stay as they were", { unit: "message" }),
+      actions: optional(
+        "objects",
+        "What became of each message: neighbours with the same action and layer share an entry, 200 entries at most",
+        { properties: action },
+      ),
+      actions_left_out: optional("integer", "Messages at the end of the list beyond those entries", {
+        unit: "message",
+      }),
       tokens_before: optional("integer", "Of the whole request", { unit: "token" }),
       tokens_after: optional("integer", "Of the whole request", { unit: "token" }),
       step,
@@ -135,7 +294,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     },
   },
   "compact.error": {
-    when: "when something failed, whatever followed",
+    when: "when something failed, also where something else was done instead",
     status: "error",
     properties: {
       error_type: property(
@@ -153,8 +312,9 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     status: "ok",
     properties: {
       severity: property("string", "How much it matters", { values: { low: "", medium: "", high: "" } }),
-      code: property("string", "To tell warnings apart", { values: warningCodes, open: true }),
+      code: property("string", "The kind of warning", { values: warningCodes, open: true }),
       message: property("string", "What a person should know"),
+      count: optional("integer", "Of what the warning counts, such as dropped events", MANY),
     },
   },
 };
@@ -163,10 +323,10 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
 export const recordSchema: Properties = {
   version: property(
     "integer",
-    "Of this schema. It rises when a property changes its meaning or goes, not when one is added",
+    "Of this schema. It rises when a property changes its meaning or is removed, not when one is added",
   ),
   name: property("string", "Which event it is"),
-  session_id: property("string", "The session, as the caller calls it"),
+  session_id: property("string", "The session, as the caller names it"),
   trace_id: optional("string", "The host's trace that was current, where an exporter knows it"),
   span_id: optional("string", "The host's span that was current"),
   started_at: property("string", "ISO 8601 in UTC with milliseconds: when the step began"),

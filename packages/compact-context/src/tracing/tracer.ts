@@ -1,18 +1,10 @@
-import { type EventDraft, type EventSink, eventAt } from "../core/events.ts";
+import { type EventDraft, type EventLoss, type EventSink, eventAt, isLossWarning } from "../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
-import { createLane } from "./lane.ts";
-import { memorySize } from "./memory-size.ts";
-import { createReport } from "./report.ts";
+import { escapeControl } from "./escape.ts";
+import { ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
-  /**
-   * Returns at once and never throws; the exporters run later. What it gives back is the draft with the host's
-   * span, where an exporter knows it.
-   */
-  emit(draft: EventDraft): EventDraft;
-  /** Resolves when everything has left or `deadlineMs` have passed; true when everything has left. Never rejects. */
-  flush(deadlineMs: number): Promise<boolean>;
-  /** Deliveries that came to nothing: the exporter was too slow or failed, or redaction did. */
+  /** Events that did not reach an exporter, one for each exporter; the warnings about losses do not count. */
   readonly dropped: number;
 }
 
@@ -26,9 +18,9 @@ export interface TracerOptions {
   readonly maxQueue?: number;
   /** Bytes of memory that they may hold, about; 8 MiB when left out. */
   readonly maxQueueBytes?: number;
-  /** Milliseconds after which an exporter that does not answer is told of; 2,000 when left out. */
+  /** Milliseconds without progress after which an exporter counts as hanging; 2,000 when left out. */
   readonly patienceMs?: number;
-  /** Told in one line when an exporter begins to fail, and how much it missed; standard error when left out. */
+  /** Gets one line when an exporter begins to fail, and how much it missed; standard error when left out. */
   readonly onError?: (line: string) => void;
 }
 
@@ -37,54 +29,52 @@ export function createTracer(options: TracerOptions): Tracer {
   const { exporters, redact } = options;
   const isoNow = createIsoClock(options.now);
   const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
-  let dropped = 0;
-  const lost = (): void => {
-    dropped += 1;
+  let losses: EventLoss[] = [];
+  /** Events that reached no queue: the clock or something else of ours failed. */
+  let unsent = 0;
+  const settings = {
+    maxQueue: options.maxQueue ?? 1000,
+    maxQueueBytes: options.maxQueueBytes ?? 8 * 1024 * 1024,
+    patienceMs: options.patienceMs ?? 2000,
+    report,
+    onLoss: (loss: EventLoss): void => void losses.push(loss),
   };
-  const lanes = exporters.map((exporter) =>
-    createLane(exporter, {
-      maxQueue: options.maxQueue ?? 1000,
-      maxQueueBytes: options.maxQueueBytes ?? 8 * 1024 * 1024,
-      patienceMs: options.patienceMs ?? 2000,
-      report,
-      lost,
-    }),
-  );
+  const queues = exporters.map((exporter) => new ExporterQueue(exporter, settings));
 
   const send = (draft: EventDraft): EventDraft => {
     const places = exporters.map(placeIn);
     const placed = draft.host === undefined ? withHost(draft, places) : draft;
-    const event = completed(placed, isoNow);
-    if (event === undefined) {
-      lost();
-      return placed;
-    }
-    const open = once(() => frozen(redacted(event, redact)));
+    const event = eventAt(placed, placed.endedAt ?? isoNow());
+    const open = once(() => freeze(redactEvent(event, redact)));
     const bytes = memorySize([event.properties, event.payload]);
-    lanes.forEach((lane, index) => {
-      lane.push({ open, place: places[index], bytes });
+    const { sessionId } = event;
+    queues.forEach((queue, index) => {
+      queue.push({ sessionId, open, place: places[index], bytes, isLossWarning: isLossWarning(event) });
     });
     return placed;
   };
-  const emit = (draft: EventDraft): EventDraft => {
-    if (lanes.length === 0) return draft;
-    try {
-      return send(draft);
-    } catch (error) {
-      lost();
-      report("compact", "an event was not exported", error);
-      return draft;
-    }
-  };
 
   return {
-    emit,
-    async flush(deadlineMs) {
-      const done = Promise.all(lanes.map((lane) => lane.flush())).then(() => true);
-      return withDeadline(done, deadlineMs);
+    emit(draft) {
+      if (queues.length === 0) return draft;
+      try {
+        return send(draft);
+      } catch (error) {
+        if (unsent === 0) report("compact", "events cannot be exported", error);
+        unsent += 1;
+        return draft;
+      }
+    },
+    async flush() {
+      await Promise.all(queues.map((queue) => queue.flush()));
+    },
+    takeLosses() {
+      const taken = losses;
+      losses = [];
+      return taken;
     },
     get dropped() {
-      return dropped;
+      return queues.reduce((total, queue) => total + queue.lost, unsent);
     },
   };
 }
@@ -110,7 +100,7 @@ function withHost(draft: EventDraft, places: readonly FoundPlace[]): EventDraft 
   return draft;
 }
 
-function redacted(event: CompactEvent, redact: TracerOptions["redact"]): CompactEvent {
+function redactEvent(event: CompactEvent, redact: TracerOptions["redact"]): CompactEvent {
   if (redact === undefined) return event;
   const { properties, payload } = event;
   const safe = redact.redactValue({ properties, payload }) as Pick<CompactEvent, "properties" | "payload">;
@@ -118,10 +108,10 @@ function redacted(event: CompactEvent, redact: TracerOptions["redact"]): Compact
 }
 
 /** Several exporters get the same event: none may change it for the others. */
-function frozen<T>(value: T): T {
+function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const inner of Object.values(value)) frozen(inner);
+  for (const inner of Object.values(value)) freeze(inner);
   return value;
 }
 
@@ -133,36 +123,33 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-type IsoClock = () => string | undefined;
-
-/** Nothing where the clock itself fails: an event without a time is of no use. */
-function completed(draft: EventDraft, isoNow: IsoClock): CompactEvent | undefined {
-  const at = draft.endedAt ?? isoNow();
-  return at === undefined ? undefined : eventAt(draft, at);
-}
-
-/** Events come in twos and threes within a millisecond: its text is written once. */
-function createIsoClock(now: () => number): IsoClock {
+/** Events come in twos and threes within a millisecond, so the text of a moment is written once. Throws for no time. */
+function createIsoClock(now: () => number): () => string {
   let last: { readonly at: number; readonly text: string } | undefined;
   return () => {
-    try {
-      const at = now();
-      if (last?.at !== at) last = { at, text: new Date(at).toISOString() };
-      return last.text;
-    } catch {
-      return undefined;
-    }
+    const at = now();
+    if (last?.at !== at) last = { at, text: new Date(at).toISOString() };
+    return last.text;
   };
 }
 
-async function withDeadline(done: Promise<boolean>, deadlineMs: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), deadlineMs);
-  });
-  try {
-    return await Promise.race([done, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+const MAX_REASON = 300;
+
+/** Lines like `[Ariadne] export failed: the server answered 500`, without secrets and control characters. */
+function createReport(
+  onError: (line: string) => void,
+  redact: { redactValue(value: unknown): unknown } | undefined,
+): Report {
+  const reasonOf = (error: unknown): string => {
+    const reason = error instanceof Error ? error.message : String(error);
+    const safe = String(redact === undefined ? reason : redact.redactValue(reason));
+    return `: ${escapeControl(safe).replace(/\s+/g, " ").slice(0, MAX_REASON)}`;
+  };
+  return (name, problem, error) => {
+    try {
+      onError(`[${name}] ${problem}${error === undefined ? "" : reasonOf(error)}`);
+    } catch {
+      // Nobody is left to report this to; the run goes on.
+    }
+  };
 }

@@ -1,6 +1,6 @@
+import { createLruMap } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
-import { createNewestMap } from "../../tracing/round.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -41,7 +41,7 @@ export function compactLanguageModelMiddleware(
 ): CompactLanguageModelMiddleware {
   const preflight = createHostPreflight(options.manager, options);
   const sessionOf = new WeakMap<object, string>();
-  const reported = createNewestMap<unknown>(MAX_SESSIONS);
+  const reported = createLruMap<unknown>(MAX_SESSIONS);
   const note = (params: object, usage: unknown): void => {
     const sessionId = sessionOf.get(params);
     if (sessionId !== undefined) reported.set(sessionId, usage);

@@ -1,10 +1,9 @@
 import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, createLruMap } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
-import { createNewestMap } from "../../tracing/round.ts";
 import { asInstances } from "./instances.ts";
 import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
 
@@ -44,7 +43,7 @@ const MAX_SESSIONS = 256;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
   const preflight = createHostPreflight(options.manager, options);
   const usageOf = createUsageReader();
-  const beside = createNewestMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);
+  const beside = createLruMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);
 
   const compacted = async (
     sessionId: string,
@@ -101,7 +100,7 @@ async function sessionOf(
 
 /** What the provider reported with the newest answer, each report once: it speaks of the call before only. */
 function createUsageReader(): (sessionId: string, messages: readonly unknown[]) => unknown {
-  const seen = createNewestMap<unknown>(MAX_SESSIONS);
+  const seen = createLruMap<unknown>(MAX_SESSIONS);
   return (sessionId, messages) => {
     const usage = objectOf(
       messages.findLast((message) => "usage_metadata" in objectOf(message)),

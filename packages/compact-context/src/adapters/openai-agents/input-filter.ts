@@ -1,6 +1,6 @@
+import { createLruMap } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
-import { createNewestMap } from "../../tracing/round.ts";
 import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
 import { DELTA_WARNING, isDelta } from "./server-managed.ts";
 import type { SpanExporter } from "./span-exporter.ts";
@@ -23,7 +23,7 @@ const MAX_SESSIONS = 256;
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
   const { manager, sessionId, spans } = options;
   const preflight = createHostPreflight(manager, options);
-  const warned = createNewestMap<true>(MAX_SESSIONS);
+  const warned = createLruMap<true>(MAX_SESSIONS);
 
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
     const { input, instructions } = call.modelData;

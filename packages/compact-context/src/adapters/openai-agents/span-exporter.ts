@@ -1,5 +1,5 @@
 import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/ports.ts";
-import { createNewestMap } from "../../tracing/round.ts";
+import { createLruMap } from "../../errors.ts";
 import type { SpanLike, TracingFunctions } from "./sdk.ts";
 
 /** Turns events into custom spans of the SDK's own trace. */
@@ -18,7 +18,7 @@ const MAX_PLACES = 256;
 export function createSpanExporter<Span extends SpanLike, Trace>(
   tracing: TracingFunctions<Span, Trace>,
 ): SpanExporter {
-  const places = createNewestMap<Span | Trace>(MAX_PLACES);
+  const places = createLruMap<Span | Trace>(MAX_PLACES);
   const here = (): Span | Trace | null => tracing.getCurrentSpan() ?? tracing.getCurrentTrace();
   return {
     attach(sessionId) {

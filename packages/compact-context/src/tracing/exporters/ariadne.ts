@@ -1,14 +1,12 @@
-import type { CompactEvent, Exporter } from "../../core/ports.ts";
-import { requireOptions } from "../../errors.ts";
-import { createNewestMap } from "../round.ts";
-import { createAriadneSpans } from "./ariadne-spans.ts";
-import { collectorUrl } from "./collector-url.ts";
-import { createPost } from "./create-post.ts";
+import { notBefore, roundStep } from "../../core/events.ts";
+import type { CompactEvent, CompactEventName, Exporter } from "../../core/ports.ts";
+import { createLruMap, requireOptions } from "../../errors.ts";
+import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-post.ts";
 
 export interface AriadneOptions {
   /** Where Ariadne takes events; `http://127.0.0.1:5175/ingest` when left out. */
   readonly url?: string;
-  /** Milliseconds that one request may take; 2,000 when left out. */
+  /** Milliseconds that one request may take; 1,800 when left out, which is less than the tracer waits. */
   readonly timeoutMs?: number;
   /** Used in place of Node's own client. */
   readonly fetch?: typeof fetch;
@@ -22,12 +20,12 @@ export interface AriadneOptions {
 const FAILURES = 3;
 const PAUSE_MS = 30_000;
 /** Sessions whose traces are remembered; a session that was forgotten gets another one. */
-const MOST_TRACES = 1000;
+const MAX_TRACES = 1000;
 
 /**
  * Sends every event as a span to Ariadne, a viewer of traces: one trace for each session and process, one span for each
  * round of compaction, above its steps. `export` rejects when a span did not arrive; after three in a row nothing is
- * sent for half a minute. The tracer bounds what waits and keeps all of it from the run. Throws `InvalidConfig` for a
+ * sent for half a minute. Throws `InvalidConfig` for a
  * URL that events are not sent to.
  */
 export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
@@ -36,10 +34,10 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   const newId = options.newId ?? (() => crypto.randomUUID());
   const post = createPost({
     url: collectorUrl(options.url ?? "http://127.0.0.1:5175/ingest", "the URL of Ariadne"),
-    timeoutMs: options.timeoutMs ?? 2_000,
+    timeoutMs: options.timeoutMs ?? 1_800,
     fetch: options.fetch,
   });
-  const traces = createNewestMap<(event: CompactEvent) => string[]>(MOST_TRACES);
+  const traces = createLruMap<(event: CompactEvent) => string[]>(MAX_TRACES);
   let failed = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -50,7 +48,8 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
       const spansOf = traces.get(event.sessionId) ?? createAriadneSpans(trace(), newId);
       traces.set(event.sessionId, spansOf);
       const spans = spansOf(event);
-      if (now() < pausedUntil) throw new Error("the server failed too often; it is asked again in a while");
+      if (now() < pausedUntil)
+        throw new Error("the server failed three times in a row; it is tried again after 30 s");
       try {
         const status = await post(`{"batch":[${spans.join(",")}]}`);
         if (status < 200 || status >= 300) throw new Error(`the server answered ${status}`);
@@ -61,5 +60,137 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
         throw error;
       }
     },
+  };
+}
+
+/** Ariadne cuts texts at 102,400 characters and refuses bodies over 262,144 bytes, which holds two such spans. */
+const MAX_TEXT = 40_000;
+const MAX_SPAN_BYTES = 120_000;
+/** Compactions of one session that can be under way; older ones ended without a last event. */
+const MAX_ROUNDS = 8;
+
+interface Round {
+  readonly span: string;
+  startedAt: string;
+  /** The text of the summary, once there is one. */
+  summary?: unknown;
+}
+
+/**
+ * Turns the events of one session into spans of one trace, as JSON: the event's own and, with the last step of a
+ * round, the span of the round. Each is made once, at its end: Ariadne keeps the first that it sees.
+ */
+function createAriadneSpans(trace: string, newId: () => string): (event: CompactEvent) => string[] {
+  const rounds = createLruMap<Round>(MAX_ROUNDS);
+  return (event) => {
+    const place = roundStep(event);
+    if (place === undefined) return [spanText(event, { trace, span: newId() })];
+    const key = String(place.step);
+    const round = rounds.get(key) ?? { span: newId(), startedAt: event.startedAt };
+    rounds.set(key, round);
+    if (event.startedAt < round.startedAt) round.startedAt = event.startedAt;
+    round.summary = event.payload ?? round.summary;
+    const own = spanText(event, { trace, span: newId(), parent: round.span });
+    if (!place.last) return [own];
+    rounds.delete(key);
+    const whole = { ...event, startedAt: round.startedAt, payload: round.summary };
+    return [own, spanText(whole, { trace, span: round.span, name: "compact" })];
+  };
+}
+
+interface Ids {
+  readonly trace: string;
+  readonly span: string;
+  readonly parent?: string;
+  readonly name?: string;
+}
+
+/** No span ends before it began, and fields without a value are left out: Ariadne refuses `null`. */
+function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): string {
+  const { startedAt, endedAt } = event;
+  const text = (data: object): string =>
+    JSON.stringify({
+      type: "span",
+      trace_id: trace,
+      span_id: span,
+      parent_id: parent,
+      kind: "compact",
+      name: name ?? event.name,
+      started_at: startedAt,
+      ended_at: notBefore(endedAt, startedAt),
+      status: event.status,
+      data,
+    });
+  for (const longest of [MAX_TEXT, MAX_TEXT / 10, MAX_TEXT / 100]) {
+    const whole = text(dataOf(event, longest));
+    if (bytesOf(whole) <= MAX_SPAN_BYTES) return whole;
+  }
+  const left_out = "too long for Ariadne";
+  return text({ session_id: truncate(event.sessionId, 200), left_out, output: left_out });
+}
+
+function dataOf({ name, sessionId, host, properties, payload }: CompactEvent, longest: number): object {
+  const shorten = (_key: string, value: unknown): unknown =>
+    typeof value === "string" ? truncate(value, longest) : value;
+  const data = {
+    session_id: sessionId,
+    host_trace_id: host?.traceId,
+    host_span_id: host?.spanId,
+    ...properties,
+    output: outputOf(name, properties, payload),
+  };
+  return JSON.parse(JSON.stringify(data, shorten)) as object;
+}
+
+/**
+ * What Ariadne's first tab shows of a span; without `output` it picks another property. The summary of its own span, a
+ * line with the figures of every other; a whole compaction has both.
+ */
+function outputOf(name: CompactEventName, properties: CompactEvent["properties"], payload: unknown): string {
+  if (payload === undefined) return sentenceOf[name](properties);
+  const text = typeof payload === "string" ? payload : JSON.stringify(payload);
+  return name === "compact.summary_created" ? text : `${sentenceOf[name](properties)}\n\n${text}`;
+}
+
+const sentenceOf: Readonly<Record<CompactEventName, (of: CompactEvent["properties"]) => string>> = {
+  "compact.token_estimate": ({ t_est, max_tokens, usage_pct, model }) =>
+    `${t_est} of ${max_tokens} tokens (${Math.round(Number(usage_pct) * 100)} %), ${model}`,
+  "compact.trigger_decision": ({ triggered, reason, outcome, error_type, pruned_count }) => {
+    if (triggered !== true) return `not compacted: ${reason}`;
+    if (outcome === "failed") return `compaction failed (${reason}): ${error_type}`;
+    return `compacted (${reason}): ${pruned_count} messages left the list`;
+  },
+  "compact.archival": ({ messages, location }) => `${messages ?? "all"} messages saved to ${location}`,
+  "compact.summary_created": ({ summary_tokens, input_messages, summarizer }) =>
+    `${summary_tokens} tokens for ${input_messages} messages, by ${summarizer ?? "no summarizer"}`,
+  "compact.pruned_messages": ({ tokens_before, tokens_after, pruned_count, cleared_count = 0 }) =>
+    `${tokens_before} → ${tokens_after} tokens: ${pruned_count} messages left the list, ${cleared_count} were cleared`,
+  "compact.error": ({ error_type, message, fallback }) => `${error_type}: ${message}; instead: ${fallback}`,
+  "compact.warning": ({ code, message }) => `${code}: ${message}`,
+};
+
+function truncate(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest)}…`;
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+// ---- sending
+
+/**
+ * On Node by its own client, whose waiting sockets keep no process alive; elsewhere by `fetch`. Redirects are not
+ * followed, proxies of the environment are not asked, and no more than 64 KB of an answer are read.
+ */
+function createPost(options: PostOptions): Post {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  if (options.fetch !== undefined || process?.versions?.node === undefined) {
+    return postByFetch(options, options.fetch ?? fetch);
+  }
+  let post: Promise<Post> | undefined;
+  return async (body) => {
+    post ??= import("./node-post.ts").then(({ createNodePost }) => createNodePost(options));
+    return (await post)(body);
   };
 }

@@ -2,8 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { Agent, type ClientRequest, request as requestPlain } from "node:http";
 import { request as requestSecure, Agent as SecureAgent } from "node:https";
 import type { LookupFunction } from "node:net";
-import { isLinkLocal } from "./collector-url.ts";
-import { LONGEST_ANSWER, type Post, type PostOptions } from "./post.ts";
+import { isLinkLocal, MAX_ANSWER_BYTES, type Post, type PostOptions } from "./http-post.ts";
 
 /** A `Post` over Node's own client: one connection, kept open, that never keeps the process alive. */
 export function createNodePost({ url, timeoutMs }: PostOptions): Post {
@@ -35,13 +34,13 @@ export function createNodePost({ url, timeoutMs }: PostOptions): Post {
 
 const SETTINGS = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1, timeout: 10_000 };
 
-/** The status once the whole answer was read; an error for one that is too long or breaks off. Its text is nobody's concern. */
+/** The status once the whole answer was read; an error for one that is too long or breaks off. */
 function readAnswer(request: ClientRequest, done: (answer: number | Error) => void): void {
   request.on("response", (response) => {
     let read = 0;
     response.on("data", (chunk: Buffer) => {
       read += chunk.length;
-      if (read > LONGEST_ANSWER) response.destroy(new Error("the server's answer does not end"));
+      if (read > MAX_ANSWER_BYTES) response.destroy(new Error("the server's answer is too long"));
     });
     response.on("end", () => done(response.statusCode ?? 0));
     response.on("error", done);
@@ -49,7 +48,7 @@ function readAnswer(request: ClientRequest, done: (answer: number | Error) => vo
   });
 }
 
-/** A name that leads to a link-local address is refused as the address itself is. */
+/** Refuses a name that resolves to a link-local address. */
 const lookupSafely: LookupFunction = (hostname, options: LookupOptions, callback) => {
   lookup(hostname, options, (error, address: string | LookupAddress[], family?: number) => {
     const all = typeof address === "string" ? [address] : (address ?? []).map((one) => one.address);

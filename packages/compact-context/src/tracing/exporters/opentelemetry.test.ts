@@ -2,14 +2,15 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type EventDescription, warning } from "../../core/events.ts";
 import { createTracer } from "../tracer.ts";
-import { createOpenTelemetryExporter } from "./opentelemetry.ts";
-import type { OpenTelemetryApi, OpenTelemetryContext } from "./opentelemetry-api.ts";
+import { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./opentelemetry.ts";
+import type { OpenTelemetryApi, OpenTelemetryAttributes, OpenTelemetryContext } from "./opentelemetry-api.ts";
 
 interface Written {
   readonly name: string;
   readonly parent: string;
   status: number;
   ended: boolean;
+  attributes: OpenTelemetryAttributes;
 }
 
 /** As much of OpenTelemetry's API as is used, with contexts that are names. */
@@ -24,11 +25,12 @@ function fakeApi(registered = true) {
       getSpanContext: (one) => ({ traceId: `trace of ${nameOf(one)}`, spanId: "1" }),
       setSpan: (_parent, span) => context((span as unknown as { readonly name: string }).name),
       getTracer: () => ({
-        startSpan(name, _options, parent) {
-          const span: Written = { name, parent: nameOf(parent), status: 0, ended: false };
+        startSpan(name, options, parent) {
+          const attributes = { ...options?.attributes };
+          const span: Written = { name, parent: nameOf(parent), status: 0, ended: false, attributes };
           spans.push(span);
           return Object.assign(span, {
-            setAttributes: () => undefined,
+            setAttributes: (more: OpenTelemetryAttributes) => Object.assign(attributes, more),
             spanContext: () => ({ traceId: (registered ? "1" : "0").repeat(32), spanId: "1" }),
             setStatus: ({ code }: { readonly code: number }) => {
               span.status = code;
@@ -52,7 +54,7 @@ function fakeApi(registered = true) {
 
 const note = { ...warning({ severity: "low", code: "x", message: "m" }), sessionId: "s" };
 
-function trace(options: { readonly api?: OpenTelemetryApi } = {}) {
+function trace(options: OpenTelemetryOptions = {}) {
   const lines: string[] = [];
   const exporters = [createOpenTelemetryExporter(options)];
   const tracer = createTracer({ exporters, now: () => 0, onError: (line) => lines.push(line) });
@@ -72,9 +74,9 @@ describe("OpenTelemetry exporter", () => {
     });
     const { tracer, lines } = trace();
     for (const name of ["a", "b"]) inside(name, () => tracer.emit(note));
-    await tracer.flush(2_000);
+    await tracer.flush();
     const late = inside("c", () => tracer.emit(note));
-    await tracer.flush(2_000);
+    await tracer.flush();
     expect(lines).toEqual([]);
     expect(spans.map(({ parent }) => parent)).toEqual(["a", "b", "c"]);
     expect(late.host).toEqual({ traceId: "trace of c", spanId: "1" });
@@ -84,9 +86,9 @@ describe("OpenTelemetry exporter", () => {
     const { tracer, lines } = trace();
     tracer.emit(note);
     tracer.emit(note);
-    expect(await tracer.flush(5_000)).toBe(true);
+    await tracer.flush();
     expect(lines).toEqual([
-      "[OpenTelemetry] an exporter fails: the package @opentelemetry/api is not installed: npm install @opentelemetry/api",
+      "[OpenTelemetry] export failed: the package @opentelemetry/api is not installed: npm install @opentelemetry/api",
       "[OpenTelemetry] 2 events were not delivered",
     ]);
   });
@@ -95,9 +97,9 @@ describe("OpenTelemetry exporter", () => {
     const { api } = fakeApi(false);
     const { tracer, lines } = trace({ api });
     tracer.emit(note);
-    await tracer.flush(2_000);
+    await tracer.flush();
     expect(lines[0]).toBe(
-      "[OpenTelemetry] an exporter fails: no OpenTelemetry SDK is registered; register one before the first call",
+      "[OpenTelemetry] export failed: no OpenTelemetry SDK is registered; register one before the first call",
     );
   });
 
@@ -118,7 +120,7 @@ describe("OpenTelemetry exporter", () => {
     emit("compact.error", { step: 1, fallback: "builtin" }, "made");
     emit("compact.pruned_messages", { step: 1 }, "made");
     for (let count = 0; count < 257; count += 1) emit("compact.archival", { step: 1 }, `open ${count}`);
-    await tracer.flush(5_000);
+    await tracer.flush();
     const rounds = spans.filter(({ name }) => name === "compact");
     expect(rounds.slice(0, 4).map(({ status, ended }) => [status, ended])).toEqual([
       [2, true],
@@ -131,5 +133,19 @@ describe("OpenTelemetry exporter", () => {
         .filter(({ name }) => name !== "compact")
         .every(({ parent, ended }) => parent === "compact" && ended),
     ).toBe(true);
+  });
+
+  it.each([true, false])("OBS-7 gives the summary as output, unless told not to: %s", async (payload) => {
+    const { api, spans } = fakeApi();
+    const { tracer } = trace({ api, payload });
+    const step = { status: "ok", sessionId: "s", properties: { step: 1 } } as const;
+    tracer.emit({ ...step, name: "compact.summary_created", payload: "all of it" });
+    tracer.emit({ ...step, name: "compact.pruned_messages" });
+    await tracer.flush();
+    expect(spans.map(({ name, attributes }) => [name, attributes["output.value"]])).toEqual([
+      ["compact", payload ? "all of it" : undefined],
+      ["compact.summary_created", payload ? "all of it" : undefined],
+      ["compact.pruned_messages", undefined],
+    ]);
   });
 });

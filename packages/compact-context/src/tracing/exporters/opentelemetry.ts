@@ -1,6 +1,6 @@
+import { notBefore, roundStep } from "../../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../../core/ports.ts";
-import { requireOptions } from "../../errors.ts";
-import { createNewestMap, notBefore, roundStep } from "../round.ts";
+import { createLruMap, requireOptions } from "../../errors.ts";
 import {
   type OpenTelemetryApi,
   type OpenTelemetryContext,
@@ -8,8 +8,7 @@ import {
   type OpenTelemetryTracer,
   STATUS_ERROR,
 } from "./opentelemetry-api.ts";
-import { eventAttributes } from "./opentelemetry-attributes.ts";
-import { createMeasures } from "./opentelemetry-metrics.ts";
+import { createMeasures, eventAttributes, OUTPUT } from "./opentelemetry-metrics.ts";
 
 export interface OpenTelemetryOptions {
   /** The module `@opentelemetry/api`; loaded when the exporter is made, where it is left out. */
@@ -23,7 +22,7 @@ interface ContextPlace extends Place {
 }
 
 /** Compactions under way whose spans are open; the oldest is ended first. */
-const MOST_ROUNDS = 256;
+const MAX_ROUNDS = 256;
 /** The trace of spans that no SDK made. */
 const NOBODY = /^0+$/;
 const SCOPE = "compact-context";
@@ -77,6 +76,8 @@ interface OpenRound {
   readonly startedAt: string;
   endedAt: string;
   failed: boolean;
+  /** The text of the summary, once there is one. */
+  summary?: string;
 }
 
 function createSender(
@@ -92,8 +93,8 @@ function createSender(
     return span;
   };
   const measure = createMeasures(api.metrics.getMeter(SCOPE));
-  // What was given up without a word ends with its last step.
-  const rounds = createNewestMap<OpenRound>(MOST_ROUNDS, (round) => endRound({ ...round, failed: true }));
+  // A compaction without a last event ends with its newest step.
+  const rounds = createLruMap<OpenRound>(MAX_ROUNDS, (round) => endRound({ ...round, failed: true }));
 
   const roundFor = (key: string, event: CompactEvent, place: OpenTelemetryContext): OpenRound => {
     const known = rounds.get(key);
@@ -123,12 +124,14 @@ function createSender(
       ...event,
       startedAt,
     });
+    if (payload && typeof event.payload === "string") round.summary = event.payload;
     round.failed ||= event.status === "error" && part.last;
     round.endedAt = notBefore(event.endedAt, round.endedAt);
     if (!part.last) return;
     rounds.delete(key);
     const { payload: _, ...last } = event;
     round.span.setAttributes(eventAttributes(last, false));
+    if (round.summary !== undefined) round.span.setAttributes({ [OUTPUT]: round.summary });
     endRound(round);
   };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CompactEvent } from "../../core/ports.ts";
-import { createConsoleExporter } from "./console.ts";
-import { createJsonlExporter } from "./jsonl.ts";
+import { createConsoleExporter, createJsonlExporter } from "./local.ts";
 
 const event: CompactEvent = {
   version: 1,

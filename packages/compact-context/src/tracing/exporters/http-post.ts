@@ -1,5 +1,37 @@
 import { CompactError } from "../../errors.ts";
 
+// Sending to a collector over HTTP: which URLs are allowed, and one request at a time.
+
+/** Sends one body as JSON; resolves with the status of the answer, rejects when there was none in time. */
+export type Post = (body: string) => Promise<number>;
+
+export interface PostOptions {
+  readonly url: URL;
+  /** Milliseconds for the whole of one request, its answer included. */
+  readonly timeoutMs: number;
+  /** Used in place of Node's own client. */
+  readonly fetch?: typeof fetch;
+}
+
+/** A longer answer is an error. */
+export const MAX_ANSWER_BYTES: number = 64 * 1024;
+
+/** A `Post` over `fetch`; the body of the answer is not read. */
+export function postByFetch({ url, timeoutMs }: PostOptions, request: typeof fetch): Post {
+  return async (body) => {
+    const answer = await request(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    await answer.body?.cancel();
+    // A redirect that is not followed has the status 0 in some runtimes.
+    return answer.type === "opaqueredirect" ? 302 : answer.status;
+  };
+}
+
 /**
  * The URL of a collector, checked: `http` or `https`, without a user name, and no link-local address, where clouds
  * keep their machines' credentials. Throws `InvalidConfig`. Loopback and private addresses are allowed: a collector
@@ -21,7 +53,7 @@ export function collectorUrl(text: string, place: string): URL {
   return url;
 }
 
-/** Whether an address, as `URL` or a name server writes it, is of 169.254.0.0/16 or fe80::/10, in IPv6 clothes or not. */
+/** True for addresses of 169.254.0.0/16, also as IPv6, and of fe80::/10, as `URL` or a name server writes them. */
 export function isLinkLocal(address: string): boolean {
   const plain = address.toLowerCase();
   return (

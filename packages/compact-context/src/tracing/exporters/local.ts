@@ -3,7 +3,21 @@ import type { CompactEvent, Exporter } from "../../core/ports.ts";
 import { requireOptions } from "../../errors.ts";
 import { escapeControl } from "../escape.ts";
 
-const LONGEST_VALUE = 120;
+// Exporters that stay in the process: a function, a file, the terminal.
+
+/** Hands every event to a function of the caller's; what it throws never reaches the run. */
+export function createCallbackExporter(receive: (event: CompactEvent) => void | Promise<void>): Exporter {
+  return { export: (event) => receive(event) };
+}
+
+/** Writes one JSON record a line through `append`, which gets the line with its newline. */
+export function createJsonlExporter(options: {
+  readonly append: (line: string) => void | Promise<void>;
+}): Exporter {
+  return { export: (event: CompactEvent) => options.append(eventLine(event)) };
+}
+
+const MAX_VALUE = 120;
 
 /**
  * Writes one line per event through `write` (without its newline), standard error when left out: words for people
@@ -42,6 +56,6 @@ function readableLine(event: CompactEvent): string {
 
 function shown(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  const short = text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
   return typeof value === "string" && /\s/.test(short) ? JSON.stringify(short) : short;
 }

@@ -1,0 +1,290 @@
+import type { EventLoss } from "../core/events.ts";
+import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
+import { later } from "../errors.ts";
+
+// The queue of one exporter: a slow one holds up nobody else, and nothing is lost without being counted and told.
+
+/** Reports a problem of an exporter in one line, with the reason where something was thrown; never throws. */
+export type Report = (exporter: string, problem: string, error?: unknown) => void;
+
+/** One event on its way to one exporter. */
+export interface QueuedEvent {
+  readonly sessionId: string;
+  /** Makes the redacted event, once for all exporters. */
+  readonly open: () => CompactEvent;
+  readonly place: Place | undefined | Promise<Place | undefined>;
+  /** About how much memory it holds. */
+  readonly bytes: number;
+  /** It reports losses itself, so its own loss is not reported again. */
+  readonly isLossWarning: boolean;
+}
+
+export interface ExporterQueueOptions {
+  readonly maxQueue: number;
+  readonly maxQueueBytes: number;
+  /** Milliseconds without progress after which an exporter counts as hanging. */
+  readonly patienceMs: number;
+  readonly report: Report;
+  /** Called after the line that reports lost events. */
+  readonly onLoss: (loss: EventLoss) => void;
+}
+
+interface Numbered extends QueuedEvent {
+  readonly number: number;
+  /** Given up by a flush while the exporter still had it. */
+  abandoned: boolean;
+}
+
+/** A flush that waits for the events up to a number. */
+interface PendingFlush {
+  readonly last: number;
+  readonly patience: Patience;
+  readonly resolve: () => void;
+}
+
+/** After this many events without a pause, the queue lets other work run. */
+const EVENTS_PER_TURN = 16;
+
+export class ExporterQueue {
+  readonly #exporter: Exporter;
+  readonly #options: ExporterQueueOptions;
+  readonly #name: string;
+  readonly #waiting: Numbered[] = [];
+  readonly #flushes = new Set<PendingFlush>();
+  #waitingBytes = 0;
+  #pushed = 0;
+  #lost = 0;
+  #draining = false;
+  /** What the exporter is working on. */
+  #current: Numbered | undefined;
+  /** The exporter did not answer for `#current` in time. */
+  #hanging = false;
+  #failing = false;
+  #overflowing = false;
+  #unreported: { readonly count: number; readonly sessionId: string } | undefined;
+
+  constructor(exporter: Exporter, options: ExporterQueueOptions) {
+    this.#exporter = exporter;
+    this.#options = options;
+    this.#name = exporter.name ?? "compact";
+  }
+
+  /** Events that were not delivered so far. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Returns at once; the exporter runs later. */
+  push(event: QueuedEvent): void {
+    const { maxQueue, maxQueueBytes } = this.#options;
+    this.#pushed += 1;
+    this.#waiting.push({ ...event, number: this.#pushed, abandoned: false });
+    this.#waitingBytes += event.bytes;
+    while (this.#waiting.length > maxQueue || this.#waitingBytes > maxQueueBytes) this.#overflow();
+    if (this.#draining) return;
+    this.#draining = true;
+    void this.#drain();
+  }
+
+  /**
+   * Resolves when every event that was pushed before was delivered, failed, or was given up because nothing was
+   * delivered for `patienceMs`; then flushes the exporter itself. Never rejects.
+   */
+  async flush(): Promise<void> {
+    const last = this.#pushed;
+    if (this.#hanging) this.#giveUp(last);
+    if (this.#oldest() <= last) {
+      await new Promise<void>((resolve) => {
+        const patience = startPatience(this.#options.patienceMs, () => this.#giveUp(last), true);
+        this.#flushes.add({ last, patience, resolve });
+      });
+    }
+    if (!this.#hanging) await this.#flushExporter();
+    this.#reportLosses();
+  }
+
+  async #drain(): Promise<void> {
+    for (let sent = 0; this.#waiting.length > 0; sent += 1) {
+      // Redaction and exporters run once the caller has its answer, and let others run in between.
+      if (sent % EVENTS_PER_TURN === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+      const event = this.#take();
+      if (event !== undefined) await this.#send(event);
+    }
+    this.#draining = false;
+    this.#overflowing = false;
+    if (!this.#failing) this.#reportLosses();
+  }
+
+  async #send(event: Numbered): Promise<void> {
+    this.#current = event;
+    const patience = startPatience(this.#options.patienceMs, () => this.#hang());
+    try {
+      const opened = openEvent(event);
+      await this.#exporter.export(opened, await event.place);
+      if (this.#failing) this.#reportLosses();
+      this.#failing = false;
+      for (const flush of this.#flushes) flush.patience.restart();
+    } catch (error) {
+      if (!event.abandoned) this.#lose(event);
+      if (!(error instanceof RedactionFailure)) this.#fail("export failed", error);
+      else this.#fail("redaction failed, so nothing is exported", error.cause);
+    } finally {
+      patience.stop();
+      this.#hanging = false;
+      this.#current = undefined;
+      this.#endFlushes();
+    }
+  }
+
+  async #flushExporter(): Promise<void> {
+    const { patienceMs } = this.#options;
+    let patience: Patience | undefined;
+    const late = new Promise<void>((resolve) => {
+      patience = startPatience(patienceMs, resolve, true);
+    }).then(() => this.#fail(`its flush did not end within ${patienceMs / 1000} s`));
+    try {
+      await Promise.race([this.#exporter.flush?.(), late]);
+    } catch (error) {
+      this.#fail("its flush failed", error);
+    } finally {
+      patience?.stop();
+    }
+  }
+
+  #hang(): void {
+    const { patienceMs, maxQueue } = this.#options;
+    this.#hanging = true;
+    if (this.#flushes.size === 0) {
+      this.#fail(`no answer for ${patienceMs / 1000} s; at most ${maxQueue} events wait for one`);
+    }
+    this.#failing = true;
+    for (const { last } of this.#flushes) this.#giveUp(last);
+  }
+
+  /** Loses everything up to `last`; what the exporter has in hand may still arrive. */
+  #giveUp(last: number): void {
+    while ((this.#waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= last) this.#lose(this.#take());
+    const current = this.#current;
+    if (current !== undefined && current.number <= last && !current.abandoned) {
+      current.abandoned = true;
+      this.#lose(current);
+    }
+    this.#reportLosses(`nothing was delivered for ${this.#options.patienceMs / 1000} s: `);
+    this.#endFlushes();
+  }
+
+  #endFlushes(): void {
+    const oldest = this.#oldest();
+    for (const flush of this.#flushes) {
+      if (oldest <= flush.last) continue;
+      flush.patience.stop();
+      this.#flushes.delete(flush);
+      flush.resolve();
+    }
+  }
+
+  /** The number of the oldest event that may still be delivered. */
+  #oldest(): number {
+    if (this.#current?.abandoned === false) return this.#current.number;
+    return this.#waiting[0]?.number ?? Number.POSITIVE_INFINITY;
+  }
+
+  #take(): Numbered | undefined {
+    const event = this.#waiting.shift();
+    this.#waitingBytes -= event?.bytes ?? 0;
+    return event;
+  }
+
+  #overflow(): void {
+    this.#lose(this.#take());
+    if (!this.#overflowing && !this.#failing) {
+      this.#options.report(this.#name, "events come faster than it takes them; the oldest are dropped");
+    }
+    this.#overflowing = true;
+    this.#endFlushes();
+  }
+
+  #lose(event: QueuedEvent | undefined): void {
+    if (event === undefined || event.isLossWarning) return;
+    this.#lost += 1;
+    this.#unreported = { count: (this.#unreported?.count ?? 0) + 1, sessionId: event.sessionId };
+  }
+
+  #reportLosses(reason = ""): void {
+    if (this.#unreported === undefined) return;
+    const { count, sessionId } = this.#unreported;
+    this.#unreported = undefined;
+    const events = count === 1 ? "event was" : "events were";
+    this.#options.report(this.#name, `${reason}${count} ${events} not delivered`);
+    this.#options.onLoss({ target: this.#name, sessionId, count });
+  }
+
+  /** Reports the first failure of several in a row. */
+  #fail(problem: string, error?: unknown): void {
+    if (!this.#failing) this.#options.report(this.#name, problem, error);
+    this.#failing = true;
+  }
+}
+
+/** An event that could not be redacted, and so must not leave. */
+class RedactionFailure extends Error {}
+
+function openEvent({ open }: QueuedEvent): CompactEvent {
+  try {
+    return open();
+  } catch (cause) {
+    throw new RedactionFailure("redaction failed", { cause });
+  }
+}
+
+interface Patience {
+  restart(): void;
+  stop(): void;
+}
+
+const SLICES = 10;
+
+/**
+ * Calls `onEnd` after `ms` in which this process could run: while its event loop is blocked no exporter can answer, so
+ * a block costs one slice of the time at most. Keeps the process alive only where told to.
+ */
+function startPatience(ms: number, onEnd: () => void, keepsAlive = false): Patience {
+  let left = SLICES;
+  const tick = (): void => {
+    left -= 1;
+    if (left > 0) return;
+    stop();
+    onEnd();
+  };
+  const timer = keepsAlive ? setInterval(tick, ms / SLICES) : undefined;
+  const stop = timer === undefined ? later(ms / SLICES, tick, true) : () => clearInterval(timer);
+  return {
+    restart() {
+      left = SLICES;
+    },
+    stop,
+  };
+}
+
+const BYTES_PER_VALUE = 16;
+/** Values that are looked at; more of them are taken to be of the same size as these. */
+const MAX_VALUES = 2000;
+
+/** About how many bytes of memory a JSON-like value holds: two for a character, sixteen for every value. */
+export function memorySize(value: unknown): number {
+  const left: unknown[] = [value];
+  let bytes = 0;
+  for (let seen = 0; left.length > 0; seen += 1) {
+    if (seen === MAX_VALUES) return Math.round(bytes * (1 + left.length / MAX_VALUES));
+    const next = left.pop();
+    bytes += BYTES_PER_VALUE;
+    if (typeof next === "string") bytes += next.length * 2;
+    else if (typeof next === "object" && next !== null) {
+      for (const [key, inner] of Object.entries(next)) {
+        bytes += key.length * 2;
+        left.push(inner);
+      }
+    }
+  }
+  return bytes;
+}
