@@ -159,7 +159,10 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     open,
     worker,
     redaction,
-    summarizers: createSummarizers(ports.summarizer, summarizer, (text) => redaction.redactText(text)),
+    summarizers: createSummarizers(ports.summarizer, summarizer, {
+      redact: (text) => redaction.redactText(text),
+      warn,
+    }),
     sink: createTracer({
       exporters: [...(ports.exporters ?? []), ...configuredExporters(config, warn)],
       redact: redaction,
