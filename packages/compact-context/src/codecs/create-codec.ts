@@ -1,7 +1,8 @@
 import { contentHash, type Format, keepHashes, type Message, type Part } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
+import { requireList } from "../errors.ts";
 import { type Vote, weighVotes } from "./detection.ts";
-import { arrayAt, type NativeObject, objectAt } from "./native.ts";
+import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
 import { createPairing } from "./pairing.ts";
 import { partsOf, type Reading } from "./slots.ts";
 
@@ -29,9 +30,19 @@ export interface CodecSpec {
 export function createCodec(spec: CodecSpec): Codec {
   return {
     format: spec.format,
-    decode: (list, previous = []) => decodeList(spec, list, previous),
-    encode: (messages) => encodeList(spec, messages),
-    detect: (list) => weighVotes(list, spec.vote),
+    decode: (list, previous = []) => {
+      requireList(list);
+      requireList(previous, "previous", "Pass what decode gave back for the entries before these.");
+      return readNative("messages", () => decodeList(spec, list, previous));
+    },
+    encode: (messages) => {
+      requireMessages(messages);
+      return readNative("messages", () => encodeList(spec, messages));
+    },
+    detect: (list) => {
+      requireList(list);
+      return weighVotes(list, spec.vote);
+    },
   };
 }
 

@@ -12,11 +12,20 @@ const LOOKED_AT = 256;
 export function weighVotes(list: readonly unknown[], vote: (entry: NativeObject) => Vote): number {
   let strongest = 0;
   for (const entry of sample(list)) {
-    const said = isObject(entry) ? vote(entry) : -1;
+    const said = isObject(entry) ? voteOn(entry, vote) : -1;
     if (said < 0) return 0;
     strongest = Math.max(strongest, said);
   }
   return strongest;
+}
+
+/** An entry that cannot be read, such as one whose getters throw, is of no format. */
+function voteOn(entry: NativeObject, vote: (entry: NativeObject) => Vote): Vote {
+  try {
+    return vote(entry);
+  } catch {
+    return -1;
+  }
 }
 
 /** The whole of a short list; of a long one the beginning, the end, and entries spread evenly between. */

@@ -2,6 +2,7 @@ import type { Format, Message, Part } from "../core/message.ts";
 import type { Codecs, ListCodec } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
 import { decode, detectList, encode } from "./formats.ts";
+import { readNative } from "./native.ts";
 
 const neutralCodec = (format: Format | undefined): ListCodec => ({
   format,
@@ -13,6 +14,10 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
 
 /** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
 export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
+  return readNative("messages", () => codecOf(list, format));
+}
+
+function codecOf(list: readonly unknown[], format: Format | undefined): ListCodec {
   if (isNeutralList(list, format)) return neutralCodec(format);
   const found = format === undefined ? detectList(list) : { format, certain: true };
   if (found === undefined) {

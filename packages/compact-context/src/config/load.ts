@@ -107,6 +107,7 @@ export function findConfig(folder: string): string | undefined {
 
 /** A configuration file's text; throws NotFound, or InvalidConfig when it is no file or far too large. */
 export function readConfigFile(path: string): string {
+  requireText(path, "path", "Pass the path of a configuration file, such as compact.yaml.");
   try {
     const facts = statSync(path);
     if (facts.isFile() && facts.size <= MAX_BYTES) return readFileSync(path, "utf8");

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
@@ -39,6 +40,7 @@ const MAX_SESSIONS = 256;
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const sessionOf = new WeakMap<object, string>();
   const reported = createNewestMap<unknown>(MAX_SESSIONS);

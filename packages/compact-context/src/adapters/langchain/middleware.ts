@@ -1,7 +1,7 @@
 import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
@@ -42,6 +42,7 @@ const MAX_SESSIONS = 256;
  * stay does not fit.
  */
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const usageOf = createUsageReader();
   const beside = createNewestMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);
