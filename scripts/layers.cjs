@@ -68,7 +68,7 @@ const lazyEdge = {
 };
 
 /** Packages that code may import, by folder. */
-const packages = { agent: ["yaml"], config: ["yaml", "zod"] };
+const packages = { agent: ["yaml"], config: ["yaml"] };
 
 /** Folders that may load an optional peer when it is first used. */
 const peerEdges = ["storage", "tracing/exporters", "adapters", "cli"];

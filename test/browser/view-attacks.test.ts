@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compact } from "../../packages/compact-context/src/compact.ts";
-import { mergeConfig } from "../../packages/compact-context/src/config/settings.ts";
+import { mergeConfig } from "../../packages/compact-context/src/config/layer.ts";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import { createTokenCounter } from "../../packages/compact-context/src/tokens/token-counter.ts";
 import { readPageFiles } from "../../packages/compact-context-cli/src/view/page-files.ts";

@@ -2,7 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { codecFor, decode, detectListFormat, encode, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import {
+  codecFor,
+  decode,
+  detectListFormat,
+  encode,
+  FORMATS,
+} from "../../packages/compact-context/src/codecs/formats.ts";
 import {
   argumentsValue,
   type Format,

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { describe, expect, it } from "vitest";
-import { cl100kBase } from "../../packages/compact-context/src/tokens/encodings/cl100k-base.ts";
 import type { Encoding } from "../../packages/compact-context/src/tokens/bpe/encode.ts";
+import { cl100kBase } from "../../packages/compact-context/src/tokens/encodings/cl100k-base.ts";
 import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 import { partOf, whole } from "../whole.ts";
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
+import { decode } from "../../packages/compact-context/src/codecs/formats.ts";
 import { compact } from "../../packages/compact-context/src/compact.ts";
 import type { CompactConfigInput } from "../../packages/compact-context/src/config/settings.ts";
 import type {
@@ -253,6 +254,48 @@ describe("time", () => {
   }
   const never: TextModel = { name: "never", generate: () => new Promise(() => {}) };
 
+  it("SUM-12 gives a model 10 seconds for an attempt of ordinary size, and in proportion more for a larger one", async () => {
+    const waited = async (tokens: number): Promise<number> => {
+      const { time } = virtualTime();
+      const said = "one two three four five six seven eight nine ten ".repeat(tokens / 10);
+      const summarizer = createModelSummarizer({ model: { ...never, window: 400_000 }, time });
+      await expect(
+        summarizer.summarize(decode([{ role: "user", content: said }], "openai-chat"), { maxTokens: 1200 }),
+      ).rejects.toThrow(/no answer within/);
+      return time.clock();
+    };
+    expect(await waited(20_000)).toBe(10_000);
+    expect(await waited(100_000)).toBeGreaterThan(40_000);
+    expect(await waited(100_000)).toBeLessThan(44_000);
+  });
+
+  it("SUM-12 a manager gives each attempt summarizer.deadlineSeconds, 10 when left out", async () => {
+    const slow = (milliseconds: number): TextModel => ({
+      name: "slow",
+      generate: () =>
+        new Promise((resolve) =>
+          setTimeout(() => resolve({ text: HONEST_NOTES, stop: "end" }), milliseconds),
+        ),
+    });
+    const attempts = async (model: TextModel, deadlineSeconds?: number): Promise<string[]> => {
+      const warnings: string[] = [];
+      const manager = new CompactManager(
+        { storage: { kind: "memory" }, policy: { keepRecentTurns: 1 }, summarizer: { deadlineSeconds } },
+        { summarizer: model, onWarning: (message) => void warnings.push(message) },
+      );
+      const { report } = await manager.manualCompact("s", loginSession());
+      return [...report.attempts.map(({ outcome }) => outcome), ...warnings];
+    };
+    expect(new CompactManager().config.summarizer.deadlineSeconds).toBe(10);
+    expect(await attempts(slow(1500), 1)).toEqual([
+      "timeout",
+      expect.stringMatching(
+        /^the summarizer slow failed, the built-in summarizer writes instead: slow: timeout/,
+      ),
+    ]);
+    expect(await attempts(slow(10))).toEqual(["accepted"]);
+  });
+
   it("gives up after 60 seconds in all when nothing is said, each model having had its share", async () => {
     const { time } = virtualTime();
     const made = await summarize({
@@ -365,17 +408,40 @@ describe("a manager with a model", () => {
     expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "builtin" });
   });
 
-  it.each(["pruning-only"] as const)(
-    "FIT-3 with fallback %s inserts no summary",
-    async (fallback) => {
-      const { manager, named } = setUp(await model(() => serverError), { summarizer: { fallback } });
-      const made = await manager.preflight("s", list);
-      await manager.flush();
-      expect(made.report).toMatchObject({ compacted: true, summarizer: undefined, rungs: ["pruning-only"] });
-      expect(JSON.stringify(made.messages)).not.toContain("COMPACT-SUMMARY");
-      expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "pruning-only" });
-    },
-  );
+  it("FIT-3 a model that fails at every call is told once, with what to do, and again once it had worked", async () => {
+    const warnings: string[] = [];
+    let key = "wrong";
+    const keyed: TextModel = {
+      name: "keyed",
+      generate: async () => {
+        if (key === "wrong") throw new CompactError("InvalidConfig", "HTTP 401: invalid x-api-key");
+        return { text: HONEST_NOTES, stop: "end" };
+      },
+    };
+    const config: CompactConfigInput = { storage: { kind: "memory" }, policy: { keepRecentTurns: 1 } };
+    const onWarning = (message: string): void => void warnings.push(message);
+    const manager = new CompactManager(config, { summarizer: keyed, onWarning });
+    const compacted = async (session: string): Promise<boolean> =>
+      (await manager.manualCompact(session, loginSession())).report.compacted;
+    for (const session of ["a", "b"]) expect(await compacted(session)).toBe(true);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^the summarizer keyed failed, the built-in .*HTTP 401.*check the model's key/),
+    ]);
+    key = "right";
+    await compacted("c");
+    key = "wrong";
+    await compacted("d");
+    expect(warnings).toHaveLength(2);
+  });
+
+  it.each(["pruning-only"] as const)("FIT-3 with fallback %s inserts no summary", async (fallback) => {
+    const { manager, named } = setUp(await model(() => serverError), { summarizer: { fallback } });
+    const made = await manager.preflight("s", list);
+    await manager.flush();
+    expect(made.report).toMatchObject({ compacted: true, summarizer: undefined, rungs: ["pruning-only"] });
+    expect(JSON.stringify(made.messages)).not.toContain("COMPACT-SUMMARY");
+    expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "pruning-only" });
+  });
 
   it("FIT-4 and FIT-5: every rung is in the trace with its reason and what follows", async () => {
     const { manager, named } = setUp(await model([refusal, overLong(4000), refusal]));

@@ -2,7 +2,7 @@ import {
   textModelFromUrl,
   type UrlTextModelOptions,
 } from "compact-context/internal/adapters/http/text-model";
-import { closest } from "compact-context/internal/config/did-you-mean";
+import { closest } from "compact-context/internal/config/names";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import type { Summarizer, TextModel } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
@@ -51,17 +51,20 @@ interface Outside {
  * environment alone. Throws `InvalidUsage` for what names none, and for a missing key; no message repeats a key.
  */
 export function summarizerFor({ flags, config, env }: Outside): Summarizer | undefined {
-  const deadlineMs = deadlineOf(flags.deadline) ?? config.summarizer.deadlineSeconds * 1000;
+  const deadlineMs = deadlineOf(flags.deadline);
   const named: string = flags.summarizer ?? config.summarizer.kind;
   if (named === "builtin") return undefined;
   const model = modelNamed(named, env);
   const redactor = createRedactor(config.redaction);
-  const { verify, seed } = config.summarizer;
+  const { verify, seed, temperature, deadlineSeconds } = config.summarizer;
   return createModelSummarizer({
     model,
     verify,
+    // The flag is for all attempts together, the setting for each.
     deadlineMs,
+    attemptDeadlineMs: deadlineMs === undefined ? deadlineSeconds * 1000 : undefined,
     redact: (text) => redactor.redactText(text),
+    temperature,
     seed,
   });
 }

@@ -1,6 +1,6 @@
 import { listCodec } from "./codecs/formats.ts";
-import { checkPolicy } from "./config/check-settings.ts";
-import { type CompactConfig, mergePolicy } from "./config/settings.ts";
+import { mergePolicy } from "./config/layer.ts";
+import type { CompactConfig } from "./config/settings.ts";
 import {
   type ArchiveReceipt,
   applyPlan,
@@ -141,7 +141,6 @@ function requestFor(
   if (options.targetTokens !== undefined) requireTokens("targetTokens", options.targetTokens);
   const { model, encoding, models, strategy, onOverflow } = options;
   const given = mergePolicy(options.policy);
-  checkPolicy(given);
   const policy = {
     ...given,
     strategy: strategy ?? given.strategy,

@@ -1,6 +1,6 @@
 import { listCodecs } from "./codecs/formats.ts";
-import { checkConfigObject } from "./config/check-settings.ts";
-import { type CompactConfig, type CompactConfigInput, mergeConfig } from "./config/settings.ts";
+import { mergeConfig, settleTarget } from "./config/layer.ts";
+import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { archiveId } from "./core/archive.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
@@ -78,8 +78,7 @@ export class CompactManager extends SessionManager {
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
     requireOptions(config, "config");
     requireOptions(ports, "ports");
-    const merged = mergeConfig(config);
-    checkConfigObject(merged);
+    const merged = mergeConfig(config, windowOf);
     const wired = wire(merged, ports);
     super(wired.settings, wired.parts);
     this.config = merged;
@@ -113,9 +112,14 @@ interface Wired {
   readonly flushing: MemoryFlushing | undefined;
 }
 
+/** The window that a configuration says, else its model's. */
+function windowOf({ maxContextTokens, model = "", models }: CompactConfig): number {
+  return maxContextTokens ?? lookUpModel(model, models).window;
+}
+
 /** From configuration to parts: the one place that knows the concrete ones. It decides nothing. */
 function wire(config: CompactConfig, ports: ManagerPorts): Wired {
-  const { model, models, policy, summarizer, storage } = config;
+  const { model, models, summarizer, storage } = config;
   const facts = lookUpModel(model ?? "", models);
   const environment: Environment = {
     now: ports.now ?? platform.now,
@@ -125,6 +129,9 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const now = (): Date => environment.now();
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
+  const window = windowOf(config);
+  const { policy, warning: unreachable } = settleTarget(config.policy, window);
+  if (unreachable !== undefined) warn(unreachable);
   const redaction = createRedactor(config.redaction);
   const open = once(async () => {
     const opened = await openStorage(config, ports, { redaction, warn, now });
@@ -135,7 +142,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const settings: ManagerSettings = {
     policy,
     summaryRole: summarizer.summaryRole,
-    maxContextTokens: config.maxContextTokens ?? facts.window,
+    maxContextTokens: window,
     codecs: listCodecs,
     counterFor: createCounters({ model, models, onWarning: warn }),
     limitsInputOnly: (format) => format === "gemini" || facts.provider === "google",
@@ -153,7 +160,10 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     open,
     worker,
     redaction,
-    summarizers: createSummarizers(ports.summarizer, summarizer, (text) => redaction.redactText(text)),
+    summarizers: createSummarizers(ports.summarizer, summarizer, {
+      redact: (text) => redaction.redactText(text),
+      warn,
+    }),
     sink: createTracer({
       exporters: [...(ports.exporters ?? []), ...configuredExporters(config, warn)],
       redact: redaction,

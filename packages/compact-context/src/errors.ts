@@ -75,13 +75,19 @@ const OPTIONS_HINT = "Pass an object with the settings by name; the function's t
 
 /** Throws `InvalidArgument` unless the value is an array. */
 export function requireList(value: unknown, name = "messages", hint: string = LIST_HINT): void {
-  if (!Array.isArray(value)) throw wrongKind(name, value, { wanted: "an array", hint });
+  if (!isList(value)) throw wrongKind(name, value, { wanted: "an array", hint });
 }
 
-/** Throws `InvalidArgument` unless the value is an object; `hint` says what to pass. */
+/** Throws `InvalidArgument` unless the value is an object whose own fields can be read; `hint` says what to pass. */
 export function requireOptions(value: unknown, name = "options", hint: string = OPTIONS_HINT): void {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
-  throw wrongKind(name, value, { wanted: "an object", hint });
+  if (typeof value !== "object" || value === null || isList(value)) {
+    throw wrongKind(name, value, { wanted: "an object", hint });
+  }
+  readArgument(name, hint, () => {
+    // A proxy may refuse any field, a getter its own.
+    void (value as { readonly constructor?: unknown }).constructor;
+    for (const key of Object.keys(value)) void (value as Readonly<Record<string, unknown>>)[key];
+  });
 }
 
 /** Throws `InvalidArgument` unless the value is a string. */
@@ -92,6 +98,34 @@ export function requireText(value: unknown, name: string, hint: string): void {
 /** Throws `InvalidArgument` unless the value is a function. */
 export function requireFunction(value: unknown, name: string, hint: string): void {
   if (typeof value !== "function") throw wrongKind(name, value, { wanted: "a function", hint });
+}
+
+/** Throws `InvalidArgument` unless the value is a finite number. */
+export function requireNumber(value: unknown, name: string, hint: string): void {
+  if (!Number.isFinite(value)) throw wrongKind(name, value, { wanted: "a number", hint });
+}
+
+/**
+ * What `read` makes of a caller's argument. What the engine, a getter or a proxy throws over a value that is not what
+ * its type says becomes `InvalidArgument`; errors of ours stay as they are.
+ */
+export function readArgument<T>(name: string, hint: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (CompactError.isInstance(cause)) throw cause;
+    const problem = `${name} cannot be read: ${errorMessage(cause)}`;
+    throw new CompactError("InvalidArgument", problem, { place: name, hint, cause });
+  }
+}
+
+/** `Array.isArray`, also for a proxy that was revoked. */
+export function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 function wrongKind(
@@ -106,8 +140,9 @@ function wrongKind(
 /** What a value is, in words: `an array`, `missing`. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
+  if (isList(value)) return "an array";
   if (value === undefined) return "missing";
+  if (Number.isNaN(value)) return "NaN";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 

@@ -1,7 +1,7 @@
 import type { Format } from "./core/message.ts";
 import type { PreflightRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
-import { CompactError, createLruMap, type LruMap } from "./errors.ts";
+import { CompactError, createLruMap, type LruMap, requireOptions } from "./errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions, type HostPreflight } from "./host.ts";
 import { type ClientAnswer, isTooLong, laterAnswer, watch } from "./providers/client-answer.ts";
 import { type Json, objectOf } from "./providers/json.ts";
@@ -38,6 +38,7 @@ const MAX_SESSIONS = 256;
 export function createClientWrapper(
   options: ClientOptions,
 ): (method: ClientMethod) => (original: Method) => Method {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const reported = createLruMap<unknown>(MAX_SESSIONS);
   return (method) => (original) => {

@@ -3,7 +3,7 @@ import type { CompactionResult } from "./core/apply.ts";
 import { budgetOf } from "./core/policy.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS } from "./errors.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
 
 /** What an adapter needs of a manager. */
 export type HostManager = Pick<
@@ -37,6 +37,12 @@ const DEADLINE_MS = 120_000;
 
 /** `preflight` as adapters call it: it shields the host's run from what goes wrong beside it. */
 export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
+  requireFunction(
+    (manager as HostManager | undefined)?.preflight,
+    "options.manager",
+    "Pass new CompactManager() as the manager.",
+  );
+  requireOptions(options);
   const { onFailure = "continue", deadlineMs = DEADLINE_MS } = options;
   const stuck = new Map<string, Promise<unknown>>();
 

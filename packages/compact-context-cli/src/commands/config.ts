@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import { readConfigFile } from "compact-context/internal/config/find-config";
-import { checkConfig } from "compact-context/internal/config/load";
-import { formatProblem } from "compact-context/internal/config/problem";
+import { formatProblem } from "compact-context/internal/config/layer";
+import { checkConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError } from "compact-context/internal/errors";
 import type { Command } from "../command.ts";
 import { plural } from "../render/numbers.ts";

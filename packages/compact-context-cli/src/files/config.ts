@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
 import { readDocument } from "compact-context/internal/config/document";
 import type { Environment } from "compact-context/internal/config/environment";
-import { findConfig, readConfigFile } from "compact-context/internal/config/find-config";
 import { valueAt } from "compact-context/internal/config/layer";
-import { loadConfig } from "compact-context/internal/config/load";
+import { findConfig, loadConfig, readConfigFile } from "compact-context/internal/config/load";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 
 export interface CliConfig {

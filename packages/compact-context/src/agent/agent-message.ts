@@ -1,3 +1,4 @@
+import { requireOptions } from "../errors.ts";
 import { stripRuntimeContext } from "../memory/runtime-context.ts";
 import { objectsIn, textOf } from "../providers/json.ts";
 
@@ -40,7 +41,9 @@ export type AgentMessage =
   | { readonly role: "tool"; readonly content: readonly AgentToolResultPart[] };
 
 /** The readable text of a message; what was recalled for it is left out. */
-export function agentMessageText({ content }: AgentMessage): string {
+export function agentMessageText(message: AgentMessage): string {
+  requireOptions(message, "message", "Pass a message of the agent's session.");
+  const { content } = message;
   if (typeof content === "string") return stripRuntimeContext(content);
   const texts = objectsIn(content).map((part) => (part.type === "text" ? textOf(part.text) : ""));
   return stripRuntimeContext(texts.filter((text) => text !== "").join("\n"));

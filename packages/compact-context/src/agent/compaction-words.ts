@@ -1,9 +1,15 @@
 import type { CompactionReport } from "../core/apply.ts";
+import { readArgument, requireOptions } from "../errors.ts";
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
 /** One line that announces a compaction: what it took, what it kept and where the rest is. */
 export function compactedText(report: CompactionReport): string {
+  requireOptions(report, "report", "Pass the report of a compaction.");
+  return readArgument("report", "Pass the report of a compaction as it was given.", () => wordsFor(report));
+}
+
+function wordsFor(report: CompactionReport): string {
   const { tokensBefore, tokensAfter, prunedCount, clearedCount, archive, layers, reason } = report;
   const place = archive === undefined ? "" : `; originals in ${archive.location}`;
   const size = `${number(tokensBefore)} to ${number(tokensAfter)} tokens`;

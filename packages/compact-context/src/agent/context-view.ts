@@ -3,6 +3,7 @@ import type { LayerName, LayerSize } from "../core/apply.ts";
 import { type Format, markSummaries, messageText } from "../core/message.ts";
 import { budgetOf, partition } from "../core/policy.ts";
 import type { CompactManager } from "../create-manager.ts";
+import { requireList, requireOptions } from "../errors.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
@@ -42,6 +43,10 @@ const GIST = 100;
 
 /** Counts the live list by layer. */
 export function contextView(input: ContextInput): ContextView {
+  requireOptions(input, "input", "Pass { manager, sessionId, messages, format }.");
+  requireOptions(input.manager, "input.manager", "Pass the CompactManager of the session.");
+  requireList(input.messages, "input.messages");
+  requireOptions(input.manager.config, "input.manager.config", "Pass a CompactManager.");
   const { manager, sessionId, messages, format, system, tools, recalled } = input;
   const { model, models, policy } = manager.config;
   const counter = createTokenCounter({ models, format, model });

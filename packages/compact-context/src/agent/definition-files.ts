@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { requireList, requireText } from "../errors.ts";
 import { systemCode } from "../storage/fs/errors.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 import type { FieldReader } from "./fields.ts";
@@ -24,6 +25,9 @@ export async function loadDefinitions<T extends { readonly name: string }>(
   read: (text: string, path: string) => Read<T>,
   index?: string,
 ): Promise<Loaded<T>> {
+  requireList(folders, "folders", "Pass the paths of the folders as a list.");
+  for (const [index, folder] of folders.entries())
+    requireText(folder, `folders[${index}]`, "Pass the path of a folder.");
   const found = new Map<string, T>();
   const problems: Diagnostic[] = [];
   for (const folder of folders) {

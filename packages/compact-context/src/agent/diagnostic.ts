@@ -1,4 +1,4 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, requireOptions } from "../errors.ts";
 
 /** One thing that is wrong, for people: what, where, and what to do next. */
 export interface Diagnostic {
@@ -20,7 +20,13 @@ export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
 }
 
 /** The diagnostic in one line. */
-export function diagnosticText({ message, place, hint }: Diagnostic): string {
+export function diagnosticText(diagnostic: Diagnostic): string {
+  requireOptions(
+    diagnostic,
+    "diagnostic",
+    "Pass one of the problems that loadSkills and loadSubAgents give.",
+  );
+  const { message, place, hint } = diagnostic;
   return `${place === undefined ? "" : `${place}: `}${message}${hint === undefined ? "" : `. ${hint}`}`;
 }
 

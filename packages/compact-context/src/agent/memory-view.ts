@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireOptions, requireText } from "../errors.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/names.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
@@ -22,10 +23,10 @@ export interface MemoryViewOptions {
 }
 
 /** Throws `NotFound` where the channel is not for the user of the memory. */
-export async function memoryView(
-  { memory, channelDir, workspaceDir }: MemoryViewOptions,
-  query: string | undefined,
-): Promise<MemoryView> {
+export async function memoryView(options: MemoryViewOptions, query: string | undefined): Promise<MemoryView> {
+  requireOptions(options, "options", "Pass { memory?, channelDir?, workspaceDir? }.");
+  if (query !== undefined) requireText(query, "query", "Pass the question as text, or leave it out.");
+  const { memory, channelDir, workspaceDir } = options;
   if (channelDir !== undefined) await checkUser(channelDir, memory?.user);
   const channel = [CHANNEL_FILES.session, CHANNEL_FILES.memory, CHANNEL_FILES.history];
   const paths = [

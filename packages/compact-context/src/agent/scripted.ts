@@ -1,3 +1,4 @@
+import { requireFunction, requireOptions } from "../errors.ts";
 import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-model.ts";
 
 /** What a scripted model says to one request. */
@@ -27,6 +28,8 @@ export function createScriptedModel(
   answer: (request: AgentModelRequest, turn: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   options: ScriptedModelOptions = {},
 ): AgentModel {
+  requireFunction(answer, "answer", "Pass a function from a request to an answer.");
+  requireOptions(options);
   const { name = "scripted:demo", window, pieceLength = 24, idPrefix = "call", pause } = options;
   let requests = 0;
   return {

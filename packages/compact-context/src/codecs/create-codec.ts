@@ -12,8 +12,8 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { isObject } from "../errors.ts";
-import { arrayAt, type NativeObject, objectAt } from "./native.ts";
+import { isObject, requireList } from "../errors.ts";
+import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
 
 /**
  * What one entry says about a format: -1 it cannot be of it, 0 nothing, up to 1 it can be of no other.
@@ -26,11 +26,20 @@ const LOOKED_AT = 256;
 export function weighVotes(list: readonly unknown[], vote: (entry: NativeObject) => Vote): number {
   let strongest = 0;
   for (const entry of sample(list)) {
-    const said = isObject(entry) ? vote(entry) : -1;
+    const said = isObject(entry) ? voteOn(entry, vote) : -1;
     if (said < 0) return 0;
     strongest = Math.max(strongest, said);
   }
   return strongest;
+}
+
+/** An entry that cannot be read, such as one whose getters throw, is of no format. */
+function voteOn(entry: NativeObject, vote: (entry: NativeObject) => Vote): Vote {
+  try {
+    return vote(entry);
+  } catch {
+    return -1;
+  }
 }
 
 /** The whole of a short list; of a long one the beginning, the end, and entries spread evenly between. */
@@ -338,9 +347,19 @@ interface CodecSpec {
 export function createCodec(spec: CodecSpec): Codec {
   return {
     format: spec.format,
-    decode: (list, previous = []) => decodeList(spec, list, previous),
-    encode: (messages) => encodeList(spec, messages),
-    detect: (list) => weighVotes(list, spec.vote),
+    decode: (list, previous = []) => {
+      requireList(list);
+      requireList(previous, "previous", "Pass what decode gave back for the entries before these.");
+      return readNative("messages", () => decodeList(spec, list, previous));
+    },
+    encode: (messages) => {
+      requireMessages(messages);
+      return readNative("messages", () => encodeList(spec, messages));
+    },
+    detect: (list) => {
+      requireList(list);
+      return weighVotes(list, spec.vote);
+    },
   };
 }
 

@@ -1,11 +1,11 @@
 import type { Format, Message, Part } from "../core/message.ts";
 import type { Codec, Codecs, ListCodec } from "../core/ports.ts";
-import { CompactError, requireList } from "../errors.ts";
+import { CompactError, isList, kindOf } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
 import { anthropicCodec } from "./anthropic.ts";
 import { geminiCodec } from "./gemini.ts";
 import { langchainCodec } from "./langchain.ts";
-import { invalidMessages, objectOf } from "./native.ts";
+import { readNative } from "./native.ts";
 import { openaiAgentsCodec } from "./openai-agents.ts";
 import { openaiChatCodec } from "./openai-chat.ts";
 import { openaiResponsesCodec } from "./openai-responses.ts";
@@ -27,8 +27,9 @@ export const FORMATS: readonly Format[] = Object.keys(CODECS) as Format[];
 
 /** The codec of a format; throws `UnknownFormat`, with the list of formats, for any other word. */
 export function codecFor(format: Format): Codec {
-  if (Object.hasOwn(CODECS, format)) return CODECS[format];
-  throw new CompactError("UnknownFormat", `${JSON.stringify(format)} is no message format`, {
+  if (typeof format === "string" && Object.hasOwn(CODECS, format)) return CODECS[format];
+  const shown = typeof format === "string" ? JSON.stringify(format) : kindOf(format);
+  throw new CompactError("UnknownFormat", `the format is ${shown}, which is no message format`, {
     hint: `Use one of ${FORMATS.join(", ")}.`,
   });
 }
@@ -41,11 +42,6 @@ export function decode(native: readonly unknown[], format: Format, previous?: re
 /** The native list in `format`; messages that came from it unedited give back their own objects. */
 export function encode(messages: readonly Message[], format: Format): unknown[] {
   const codec = codecFor(format);
-  requireList(messages);
-  const wrong = messages.findIndex((message) => !Array.isArray(objectOf(message).parts));
-  if (wrong !== -1) {
-    throw invalidMessages(`messages[${wrong}]`, "is no neutral message", "Pass what decode gave back.");
-  }
   return codec.encode(messages);
 }
 
@@ -82,7 +78,7 @@ export function detectListFormat(list: readonly unknown[]): Format | undefined {
 
 /** The format of a list of messages; undefined when nothing is recognised, or for what is no list. */
 export function detectFormat(value: unknown): Format | undefined {
-  return Array.isArray(value) ? detectListFormat(value) : undefined;
+  return isList(value) ? detectListFormat(value) : undefined;
 }
 
 const neutralCodec = (format: Format | undefined): ListCodec => ({
@@ -95,6 +91,10 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
 
 /** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
 export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
+  return readNative("messages", () => codecOf(list, format));
+}
+
+function codecOf(list: readonly unknown[], format: Format | undefined): ListCodec {
   if (isNeutralList(list, format)) return neutralCodec(format);
   const found = format === undefined ? detectList(list) : { format, certain: true };
   if (found === undefined) {

@@ -1,5 +1,5 @@
 import type { MessageMeta, Role } from "../core/message.ts";
-import { CompactError, defined, isObject, kindOf } from "../errors.ts";
+import { CompactError, defined, errorMessage, isObject, kindOf, requireList } from "../errors.ts";
 
 /** An object of a provider's format, read field by field. */
 export type NativeObject = Readonly<Record<string, unknown>>;
@@ -9,6 +9,16 @@ export function objectOf(value: unknown): NativeObject {
   return isObject(value) ? value : {};
 }
 
+/** Throws `InvalidMessages` for a list that holds something else than neutral messages. */
+export function requireMessages(messages: readonly unknown[]): void {
+  requireList(messages);
+  const wrong = readNative("messages", () =>
+    messages.findIndex((message) => !Array.isArray(objectOf(message).parts)),
+  );
+  if (wrong === -1) return;
+  throw invalidMessages(`messages[${wrong}]`, "is no neutral message", "Pass what decode gave back.");
+}
+
 /** `InvalidMessages` for the entry at `place`, such as `messages[3].content[0].type`. */
 export function invalidMessages(place: string, problem: string, hint: string): CompactError {
   return new CompactError("InvalidMessages", `${place} ${problem}`, { place, hint });
@@ -16,6 +26,17 @@ export function invalidMessages(place: string, problem: string, hint: string): C
 
 const SHAPE_HINT =
   "Check that the list is in the format you named, or leave the format out to have it detected.";
+
+/** What `read` makes of native entries; what a getter, a proxy or the engine throws there becomes `InvalidMessages`. */
+export function readNative<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (CompactError.isInstance(cause)) throw cause;
+    const problem = `${place} cannot be read: ${errorMessage(cause)}`;
+    throw new CompactError("InvalidMessages", problem, { place, hint: SHAPE_HINT, cause });
+  }
+}
 
 /** The value as an object; throws `InvalidMessages` otherwise. */
 export function objectAt(value: unknown, place: string): NativeObject {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { configTable, describeConfig } from "./describe.ts";
+import { configTable, describeConfig } from "./environment.ts";
 import { toSnakeCase } from "./names.ts";
 import { defaultConfig } from "./settings.ts";
 
@@ -23,7 +23,8 @@ it("every default is described, with path, variable, values and meaning", () => 
     env: "COMPACT_TRIGGER_PCT",
     default: "0.85",
     values: "0.0-1.0",
-    meaning: "Share of the window at which a compaction starts.",
+    meaning:
+      "A ratio, not a percentage: the share of the window at which a compaction starts, 0.85 for 85 %.",
   });
 });
 

@@ -1,7 +1,6 @@
-import type { Node, Pair } from "yaml";
+import type { Node, Pair, Scalar } from "yaml";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import type { ConfigProblem, SettingPath } from "./problem.ts";
-import { formatPath } from "./problem.ts";
+import { type ConfigProblem, formatPath, type SettingPath } from "./layer.ts";
 
 /** Characters that a configuration may hold; parsing time grows faster than the text. */
 const MAX_CONFIG_LENGTH = 65_536;
@@ -112,10 +111,16 @@ function plain(node: unknown, path: SettingPath, reading: Reading): unknown {
     );
     return undefined;
   }
-  if (isScalar(node)) return node.value;
+  if (isScalar(node)) return scalarOf(node);
   if (isSeq(node)) return node.items.map((item, index) => plain(item, [...path, index], reading));
   if (isMap(node)) return plainMap(node.items, path, reading);
   return null;
+}
+
+/** `128_000` is the number that specification 001 means by it; YAML 1.2 would read text. */
+function scalarOf({ value, type }: Scalar): unknown {
+  const isNumber = type === "PLAIN" && typeof value === "string" && /^\d{1,3}(?:_\d{3})+$/.test(value);
+  return isNumber ? Number(value.replaceAll("_", "")) : value;
 }
 
 function plainMap(pairs: readonly Pair[], path: SettingPath, reading: Reading): Record<string, unknown> {

@@ -9,6 +9,7 @@ import { settings } from "./schema.ts";
 /** A value that is not the default, as environment text and as the configuration holds it. */
 function sample({ path, kind, values }: Setting): [string, unknown] {
   if (values === "0.0-1.0") return ["0.5", 0.5];
+  if (values === "0.0-2.0") return ["0.5", 0.5];
   if (kind === "number") return ["90000", 90000];
   if (kind === "boolean")
     return valueAt(presets, path.map(toCamelCase)) === true ? ["0", false] : ["1", true];
@@ -42,7 +43,11 @@ describe("environment", () => {
 
   it("policy settings have a short name and a full one, others only the full one", () => {
     const names = new Map(settings.map((setting) => [setting.path.join("."), variablesOf(setting)]));
-    expect(names.get("policy.trigger_pct")).toEqual(["COMPACT_TRIGGER_PCT", "COMPACT_POLICY_TRIGGER_PCT"]);
+    expect(names.get("policy.trigger_pct")).toEqual([
+      "COMPACT_TRIGGER_PCT",
+      "COMPACT_POLICY_TRIGGER_PCT",
+      "COMPACT_SUMMARY_TRIGGER_RATIO",
+    ]);
     expect(names.get("storage.root")).toEqual(["COMPACT_STORAGE_ROOT"]);
     expect(names.get("model")).toEqual(["COMPACT_MODEL"]);
   });

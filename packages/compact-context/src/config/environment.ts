@@ -1,8 +1,8 @@
-import { didYouMean } from "./did-you-mean.ts";
 import { readDocument } from "./document.ts";
-import type { Layer } from "./layer.ts";
-import { type ConfigProblem, formatPath, type SettingPath } from "./problem.ts";
-import { type Setting, settings } from "./schema.ts";
+import { type ConfigProblem, formatPath, type Layer, type SettingPath, valueAt } from "./layer.ts";
+import { didYouMean, toCamelCase } from "./names.ts";
+import { type Setting, settings, specifiedNames } from "./schema.ts";
+import { defaultConfig } from "./settings.ts";
 
 /** Environment variables as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,7 +38,7 @@ const variables: ReadonlyMap<string, Setting> = nameVariables();
 
 /** Variables that set one setting, the preferred one first. */
 export function variablesOf(setting: Setting): readonly string[] {
-  return [...variables].filter(([, owner]) => owner === setting).map(([name]) => name);
+  return [...variables].flatMap(([name, owner]) => (owner === setting ? [name] : []));
 }
 
 /** The settings found in the environment. Only own, known names are looked at, so no name can reach a prototype. */
@@ -138,5 +138,47 @@ function nameVariables(): Map<string, Setting> {
     if (setting.path[0] === "policy" && !full.has(short)) names.set(short, setting);
     names.set(nameOf(setting.path), setting);
   }
+  for (const { path, setting } of specifiedNames) {
+    const meant = full.get(nameOf(setting));
+    if (meant !== undefined && !names.has(nameOf(path))) names.set(nameOf(path), meant);
+  }
   return names;
+}
+
+// ---- for people to read
+
+/** One setting for people to read. */
+export interface SettingDescription {
+  /** In a file: `policy.trigger_pct`. */
+  readonly path: string;
+  /** The preferred environment variable. */
+  readonly env: string;
+  /** As JSON; empty when there is none. */
+  readonly default: string;
+  /** What a value must be. */
+  readonly values: string;
+  readonly meaning: string;
+}
+
+/** Every setting, in the order of the documentation. */
+export function describeConfig(): readonly SettingDescription[] {
+  return settings.map((setting) => {
+    const value = valueAt(defaultConfig, setting.path.map(toCamelCase));
+    return {
+      path: setting.path.join("."),
+      env: variablesOf(setting)[0] ?? "",
+      default: value === undefined ? "" : JSON.stringify(value),
+      values: setting.values,
+      meaning: setting.description,
+    };
+  });
+}
+
+/** The same as a Markdown table. */
+export function configTable(): string {
+  const rows = describeConfig().map((row) => {
+    const preset = row.default === "" ? "" : `\`${row.default}\``;
+    return `| \`${row.path}\` | \`${row.env}\` | ${preset} | ${row.meaning} (${row.values}) |`;
+  });
+  return ["| setting | environment | default | meaning |", "|---|---|---|---|", ...rows].join("\n");
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { findConfig, readConfigFile } from "./find-config.ts";
+import { findConfig, readConfigFile } from "./load.ts";
 
 let folder = "";
 beforeEach(() => {

@@ -1,10 +1,8 @@
-export type { SettingDescription } from "./describe.ts";
-export { configTable, describeConfig } from "./describe.ts";
-export type { Environment } from "./environment.ts";
-export { findConfig, readConfigFile } from "./find-config.ts";
+export type { Environment, SettingDescription } from "./environment.ts";
+export { configTable, describeConfig } from "./environment.ts";
+export type { ConfigProblem } from "./layer.ts";
+export { formatProblem } from "./layer.ts";
 export type { LoadConfigOptions, LoadedConfig } from "./load.ts";
-export { checkConfig, loadConfig } from "./load.ts";
-export type { ConfigProblem } from "./problem.ts";
-export { formatProblem } from "./problem.ts";
+export { checkConfig, findConfig, loadConfig, readConfigFile } from "./load.ts";
 export type { CompactConfig, CompactConfigInput, ModelOverride } from "./settings.ts";
 export { defaultConfig } from "./settings.ts";

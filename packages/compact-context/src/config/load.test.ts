@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../errors.ts";
+import { formatProblem } from "./layer.ts";
 import { checkConfig, type LoadConfigOptions, loadConfig } from "./load.ts";
-import { formatProblem } from "./problem.ts";
 import { settings } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
@@ -164,7 +164,7 @@ models:
     const text = "max_context_tokens: 10000\npolicy:\n  target_context_tokens: 8500\n  max_tokens: 8000\n";
     expect(problems(text)).toEqual([
       "compact.yaml:3:26 policy.target_context_tokens must be less than policy.max_tokens, which is 8000",
-      "compact.yaml:3:26 policy.target_context_tokens must be less than the trigger, which is 8500",
+      "compact.yaml:3:26 policy.target_context_tokens must be less than the window without its buffer, which is 8500",
     ]);
     const error = refused({
       text: "policy: {max_tokens: 300}",

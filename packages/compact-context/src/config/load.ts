@@ -1,10 +1,19 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { CompactError, requireOptions, requireText } from "../errors.ts";
 import { readDocument } from "./document.ts";
 import { CONFIG_VARIABLE, type Environment, environmentLayer } from "./environment.ts";
-import { checkGuards, checkLayer, codeLayer, type Layer, valueAt, withoutEmptyGroups } from "./layer.ts";
-import { isGroup, renameKeys, toCamelCase } from "./names.ts";
-import { type ConfigProblem, configError } from "./problem.ts";
-import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./settings.ts";
+import {
+  type ConfigProblem,
+  checkGuards,
+  codeLayer,
+  configError,
+  type Layer,
+  mergeLayers,
+  problemsOf,
+  settleTarget,
+} from "./layer.ts";
+import type { CompactConfig, CompactConfigInput } from "./settings.ts";
 
 export interface LoadConfigOptions {
   /** YAML or JSON; wins over reading `path`, which then only names it in errors. */
@@ -31,26 +40,19 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   requireOptions(options.env, "options.env", "Pass process.env, or {} for no environment.");
   const file = fileLayer(options);
   const environment = environmentLayer(options.env);
-  const layers = [...(file === undefined ? [] : [file]), environment, codeLayer(options.overrides ?? {})];
-  const problems = layers.flatMap(checkLayer);
-  if (problems.length > 0) throw configError(problems);
-  const config = layers.reduce<unknown>(
-    (merged, layer) => merge(merged, renameKeys(withoutEmptyGroups(layer.value), toCamelCase)),
-    defaultConfig,
-  ) as CompactConfig;
-  const contradictions = checkTogether(config, layers);
-  if (contradictions.length > 0) throw configError(contradictions);
-  return { config, warnings: environment.warnings };
+  const code = codeLayer(options.overrides ?? {});
+  const config = mergeLayers(file === undefined ? [environment, code] : [file, environment, code]);
+  const { maxContextTokens: window, policy } = config;
+  const settled = window === undefined ? undefined : settleTarget(policy, window);
+  const warnings = settled?.warning === undefined ? [] : [settled.warning];
+  return { config, warnings: [...environment.warnings, ...warnings] };
 }
 
 /** What is wrong with a file's text, as data; empty when nothing is. `name` is the file as the reader knows it. */
 export function checkConfig(text: string, name: string): readonly ConfigProblem[] {
   requireText(text, "text", "Pass the file's text, and its name beside it.");
-  const layer = readDocument(text, name);
-  const problems = checkLayer(layer);
-  if (problems.length > 0) return problems;
-  const config = merge(defaultConfig, renameKeys(withoutEmptyGroups(layer.value), toCamelCase));
-  return checkTogether(config as CompactConfig, [layer]);
+  requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
+  return problemsOf([readDocument(text, name)]);
 }
 
 /** The file that counts: one asked for by name or by `COMPACT_CONFIG` before one that was merely found. */
@@ -82,58 +84,44 @@ function readFile({ read }: LoadConfigOptions, path: string): string {
   );
 }
 
-/** Groups are merged entry by entry; lists and bare values replace. */
-function merge(below: unknown, above: unknown): unknown {
-  if (!isGroup(below) || !isGroup(above)) return above;
-  const merged: Record<string, unknown> = { ...below };
-  for (const [key, value] of Object.entries(above)) {
-    merged[key] = Object.hasOwn(merged, key) ? merge(merged[key], value) : value;
+// ---- files
+
+/** Names under which a configuration is looked for. */
+const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact.json"];
+
+/** Bytes above which a file is refused unread; far more than any configuration has. */
+const MAX_BYTES = 1_048_576;
+
+/** The configuration in a folder, not in its parents; throws InvalidConfig when there is more than one. */
+export function findConfig(folder: string): string | undefined {
+  requireText(folder, "folder", "Pass the path of the folder to look into.");
+  const present = CONFIG_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path));
+  if (present.length > 1) {
+    throw new CompactError("InvalidConfig", `${present.join(" and ")} are both there`, {
+      hint: "Keep one of them, or name the one to use with --config.",
+      place: present[0],
+    });
   }
-  return merged;
+  return present[0];
 }
 
-/** Settings that are fine one by one and cannot hold together. */
-function checkTogether(config: CompactConfig, layers: readonly Layer[]): ConfigProblem[] {
-  const { maxContextTokens: window, policy, summarizer } = config;
-  const windowAt = { path: ["max_context_tokens"], value: window };
-  const buffer = { path: ["policy", "hard_cap_buffer"], value: policy.hardCapBuffer };
-  const target = { path: ["policy", "target_context_tokens"], value: policy.targetContextTokens };
-  const ceiling = { path: ["policy", "max_tokens"], value: policy.maxTokens };
-  const summary = { path: ["summarizer", "max_summary_tokens"], value: summarizer.maxSummaryTokens };
-  const share = window === undefined ? undefined : Math.floor(window * policy.triggerPct);
-  const trigger = { ...windowAt, name: "the trigger", value: share };
-  const pairs: [Bound, Bound][] = [
-    [buffer, windowAt],
-    [target, ceiling],
-    [target, trigger],
-    [summary, ceiling],
-  ];
-  return pairs.flatMap(([small, large]) => {
-    if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
-    return [contradiction(small, large, layers)];
-  });
-}
-
-interface Bound {
-  readonly path: readonly string[];
-  readonly value: number | undefined;
-  /** How to call it; the path when left out. */
-  readonly name?: string;
-}
-
-/** The problem of two bounds the wrong way round, at the one that somebody set. */
-function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): ConfigProblem {
-  const owner = (bound: Bound): Layer | undefined =>
-    layers.findLast((layer) => valueAt(layer.value, bound.path) !== undefined);
-  const words = ({ name, path, value }: Bound): string => `${name ?? path.join(".")}, which is ${value}`;
-  const smallOwner = owner(small);
-  const message = `must be less than ${words(large)}`;
-  return (
-    smallOwner?.problemAt(small.path, "value", message) ??
-    owner(large)?.problemAt(large.path, "value", `must be more than ${words(small)}`) ?? {
-      place: "defaults",
-      path: small.path.join("."),
-      message,
-    }
-  );
+/** A configuration file's text; throws NotFound, or InvalidConfig when it is no file or far too large. */
+export function readConfigFile(path: string): string {
+  requireText(path, "path", "Pass the path of a configuration file, such as compact.yaml.");
+  try {
+    const facts = statSync(path);
+    if (facts.isFile() && facts.size <= MAX_BYTES) return readFileSync(path, "utf8");
+    const fault = facts.isFile() ? `holds ${facts.size} bytes, more than ${MAX_BYTES}` : "is no file";
+    throw new CompactError("InvalidConfig", `${path} ${fault}`, {
+      place: path,
+      hint: "Name the configuration file itself, such as compact.yaml.",
+    });
+  } catch (error) {
+    if (CompactError.isInstance(error)) throw error;
+    throw new CompactError("NotFound", `the configuration ${path} cannot be read`, {
+      place: path,
+      hint: "Check the path and that the file may be read.",
+      cause: error,
+    });
+  }
 }

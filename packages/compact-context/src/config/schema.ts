@@ -1,27 +1,189 @@
-import type { z } from "zod";
-import type { SnakeCase } from "./names.ts";
-import {
-  flag,
-  group,
-  listOf,
-  named,
-  noteOf,
-  oneOf,
-  patterns,
-  type SettingNote,
-  share,
-  whole,
-  words,
-} from "./setting.ts";
+import { CompactError } from "../errors.ts";
+import { compilePatterns } from "../redaction/custom-patterns.ts";
+import { isGroup, type SnakeCase } from "./names.ts";
 import type { CompactConfig, ModelOverride } from "./settings.ts";
 
-/** One schema per field of `T`, no more and no fewer, under its file name; this keeps schema and type the same. */
+// The one schema of all settings: files, the environment, code and the documentation read it.
+
+/** How a setting is written in an environment variable. */
+export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
+
+/**
+ * Holds back a setting in a file that was found and not asked for, since its author may be a stranger:
+ * `inside` must be a path below the working directory, `never` cannot be set there at all.
+ */
+export type Guard = "inside" | "never";
+
+/** What a setting says about itself, for error messages and documentation. */
+export interface SettingNote {
+  /** What it does, one sentence. */
+  readonly description: string;
+  /** What a value must be, such as `0.0-1.0`. */
+  readonly values: string;
+  readonly kind: SettingKind;
+  readonly guard?: Guard;
+}
+
+/** One setting as files, environment and documentation see it. */
+export interface Setting extends SettingNote {
+  /** In file names: section and name, or the name alone. */
+  readonly path: readonly string[];
+}
+
+/** Something wrong below a value; `unknown` where the last step of the path is no setting. */
+export interface Fault {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly unknown?: boolean;
+}
+
+/** What a value must be like; `T` is its type in code. */
+interface Shape<T> {
+  readonly note: SettingNote | undefined;
+  faultsOf(value: unknown): readonly Fault[];
+  /** Never there: it ties the type to the shape. */
+  readonly example?: T;
+}
+
+const valid: readonly Fault[] = [];
+const wrong = (message: string): readonly Fault[] => [{ path: [], message }];
+
+function shape<T>(note: SettingNote, faultsOf: (value: unknown) => readonly Fault[]): Shape<T> {
+  return { note, faultsOf };
+}
+
+/** A number above 0, up to 1. */
+function share(description: string): Shape<number> {
+  const values = "0.0-1.0";
+  return shape({ description, values, kind: "number" }, (value) => {
+    if (typeof value !== "number" || !(value >= 0 && value <= 1)) return wrong(`must be ${values}`);
+    return value === 0 ? wrong("must be more than 0") : valid;
+  });
+}
+
+/** A whole number, `least` or more. */
+function whole(least: number, description: string): Shape<number> {
+  const values = `a whole number, ${least} or more`;
+  return shape({ description, values, kind: "number" }, (value) =>
+    Number.isSafeInteger(value) && (value as number) >= least ? valid : wrong(`must be ${values}`),
+  );
+}
+
+/** A number from 0 to 2. */
+function temperature(description: string): Shape<number> {
+  const values = "0.0-2.0";
+  return shape({ description, values, kind: "number" }, (value) =>
+    typeof value === "number" && value >= 0 && value <= 2 ? valid : wrong(`must be ${values}`),
+  );
+}
+
+function flag(description: string, guard?: Guard): Shape<boolean> {
+  const values = "true or false";
+  return shape({ description, values, kind: "boolean", guard }, (value) =>
+    typeof value === "boolean" ? valid : wrong(`must be ${values}`),
+  );
+}
+
+/** Text that is not empty. */
+function words(description: string, guard?: Guard): Shape<string> {
+  const values = "text that is not empty";
+  return shape({ description, values, kind: "text", guard }, (value) =>
+    typeof value === "string" && value !== "" ? valid : wrong(`must be ${values}`),
+  );
+}
+
+function oneOf<const T extends readonly string[]>(allowed: T, description: string): Shape<T[number]> {
+  const values = `one of ${allowed.join(", ")}`;
+  return shape({ description, values, kind: "text" }, (value) =>
+    allowed.some((one) => one === value) ? valid : wrong(`must be ${values}`),
+  );
+}
+
+/** A list whose entries have one fault at most. */
+function list<T>(
+  note: Omit<SettingNote, "kind">,
+  faultOf: (entry: unknown) => string | undefined,
+): Shape<readonly T[]> {
+  return shape({ ...note, kind: "list" }, (value) => {
+    if (!Array.isArray(value)) return wrong("must be a list");
+    return value.flatMap((entry: unknown, index): Fault[] => {
+      const message = faultOf(entry);
+      return message === undefined ? [] : [{ path: [index], message }];
+    });
+  });
+}
+
+function listOf<const T extends readonly string[]>(
+  allowed: T,
+  description: string,
+): Shape<readonly T[number][]> {
+  const values = `one of ${allowed.join(", ")}`;
+  return list({ description, values: `a list, each ${values}` }, (entry) =>
+    allowed.some((one) => one === entry) ? undefined : `must be ${values}`,
+  );
+}
+
+/** Regular expressions that the redactor accepts. */
+function patterns(description: string): Shape<readonly (string | RegExp)[]> {
+  return list({ description, values: "a list of regular expressions" }, patternFault);
+}
+
+/** Why the redactor would refuse a pattern. */
+function patternFault(pattern: unknown): string | undefined {
+  if (typeof pattern !== "string" && !(pattern instanceof RegExp)) return "must be text";
+  if (pattern === "") return "must not be empty";
+  try {
+    compilePatterns([pattern]);
+    return undefined;
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+    // The message begins with a place that the problem has already.
+    const fault = error.message.slice(error.message.indexOf(" ") + 1);
+    return error.cause instanceof Error ? `${fault}: ${error.cause.message}` : fault;
+  }
+}
+
+/** A group of the given settings, each of which may be left out, and no others. */
+function group<T>(fields: Fields<T>): Shape<T> {
+  const known: ReadonlyMap<string, Shape<unknown>> = new Map(Object.entries(fields));
+  return {
+    note: undefined,
+    faultsOf: (value) => {
+      if (!isGroup(value)) return wrong("must be a group of settings");
+      return Object.entries(value).flatMap(([key, inner]): readonly Fault[] => {
+        if (inner === undefined) return valid;
+        const field = known.get(key);
+        if (field === undefined) return [{ path: [key], message: "is not a setting", unknown: true }];
+        return below(key, field.faultsOf(inner));
+      });
+    },
+  };
+}
+
+/** Groups under names that the user chooses. */
+function named<T>(entry: Shape<T>, description: string): Shape<Readonly<Record<string, T>>> {
+  const values = "a group of names";
+  return shape({ description, values, kind: "json" }, (value) => {
+    if (!isGroup(value)) return wrong(`must be ${values}`);
+    return Object.entries(value).flatMap(([key, inner]) =>
+      key === "__proto__" ? wrong("cannot hold `__proto__`") : below(key, entry.faultsOf(inner)),
+    );
+  });
+}
+
+function below(key: string, faults: readonly Fault[]): readonly Fault[] {
+  return faults.map((fault) => ({ ...fault, path: [key, ...fault.path] }));
+}
+
+/** One shape per field of `T`, no more and no fewer, under its file name; this keeps schema and type the same. */
 type Fields<T> = {
-  readonly [K in keyof T & string as SnakeCase<K>]-?: z.ZodType<Exclude<T[K], undefined>>;
+  readonly [K in keyof T & string as SnakeCase<K>]-?: Shape<Exclude<T[K], undefined>>;
 };
 
 const policy: Fields<CompactConfig["policy"]> = {
-  trigger_pct: share("Share of the window at which a compaction starts."),
+  trigger_pct: share(
+    "A ratio, not a percentage: the share of the window at which a compaction starts, 0.85 for 85 %.",
+  ),
   hard_cap_buffer: whole(0, "Tokens of the window left free for the next input and tool results."),
   keep_recent_turns: whole(1, "Newest turns that stay unchanged."),
   keep_tool_io_pairs: whole(0, "Newest tool calls that stay unchanged with their results."),
@@ -36,7 +198,10 @@ const policy: Fields<CompactConfig["policy"]> = {
   ),
   max_tokens: whole(1, "Absolute trigger in tokens, and ceiling of a compacted list."),
   max_tokens_before_summary: whole(1, "Absolute trigger in tokens of the messages alone."),
-  target_context_tokens: whole(1, "Tokens that a compaction aims for."),
+  target_context_tokens: whole(
+    1,
+    "Tokens that a compaction aims for; at or over the trigger it keeps what the keep counts say and no more.",
+  ),
   on_overflow: oneOf(
     ["error", "elide"],
     "What happens when kept messages alone exceed the budget: an error, or the largest keep only head and tail.",
@@ -73,14 +238,18 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
     ["text", "prefix"],
     "What a model reads: the messages written out, or the agent's own conversation, which the provider's cache serves.",
   ),
-  deadline_seconds: whole(1, "Seconds that a model's summary may take, all attempts together."),
+  deadline_seconds: whole(
+    1,
+    "Seconds that a model may take for one request of a summary; in proportion more where it reads over 25,000 tokens.",
+  ),
+  temperature: temperature("Temperature of a model's requests; 0 when left out."),
   seed: whole(0, "Seed of a model's requests, where its provider takes one."),
 };
 
 const storage: Fields<CompactConfig["storage"]> = {
   kind: oneOf(
     ["fs", "memory", "s3", "postgres"],
-    "Where the archive lies: on disk, in memory until the program ends, in a bucket of S3, or in a Postgres database.",
+    "Where the archive lies (`adapter` is another name for it): on disk, in memory until the program ends, in a bucket of S3, or in a Postgres database.",
   ),
   root: words("Folder of the archive, relative to the working directory.", "inside"),
   bucket: words("Bucket of the archive, for s3.", "never"),
@@ -101,7 +270,7 @@ const storage: Fields<CompactConfig["storage"]> = {
 
 const redaction: Fields<CompactConfig["redaction"]> = {
   enabled: flag("Takes secrets out of everything that is archived, traced or logged."),
-  patterns: patterns("More regular expressions whose matches are taken out."),
+  patterns: patterns("More regular expressions whose matches are taken out; `(?i)…` and `/…/i` ignore case."),
   personal: flag("Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts."),
 };
 
@@ -154,16 +323,12 @@ const top: Fields<CompactConfig> = {
   models: named(group<ModelOverride>(model), "Facts about models by name: window, max_output, encoding."),
 };
 
-/** Checks one layer of settings in file names; everything may be left out, nothing unknown may be in. */
-export const configSchema: z.ZodType = group(top);
-
-/** One setting as files, environment and documentation see it. */
-export interface Setting extends SettingNote {
-  /** In file names: section and name, or the name alone. */
-  readonly path: readonly string[];
+/** Everything wrong with settings in file names; everything may be left out, nothing unknown may be in. */
+export function faultsOf(value: unknown): readonly Fault[] {
+  return group(top).faultsOf(value);
 }
 
-const sections: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = {
+const sections: Readonly<Record<string, Readonly<Record<string, Shape<unknown>>>>> = {
   policy,
   summarizer,
   storage,
@@ -181,6 +346,23 @@ export const settings: readonly Setting[] = Object.entries(top).flatMap(([name, 
   return Object.entries(section).flatMap(([field, inner]) => settingOf([name, field], inner));
 });
 
+/**
+ * Names by which the specifications call a setting that has another name or place here: `storage.adapter` of
+ * specification 001, the flat `ContextConfig` of specification 002.
+ */
+export const specifiedNames: readonly {
+  readonly path: readonly string[];
+  readonly setting: readonly string[];
+}[] = [
+  { path: ["storage", "adapter"], setting: ["storage", "kind"] },
+  { path: ["summary_trigger_ratio"], setting: ["policy", "trigger_pct"] },
+  { path: ["target_context_tokens"], setting: ["policy", "target_context_tokens"] },
+  { path: ["keep_recent_messages"], setting: ["policy", "keep_recent_messages"] },
+];
+
+/** Specification 002's flag for what `policy.roles_never_prune` says with a list. */
+export const KEEP_SYSTEM_PROMPT = "keep_system_prompt";
+
 /** Names that are known right below a path; nothing where the user chooses them. */
 export function namesBelow(path: readonly (string | number)[]): readonly string[] {
   const [first, second] = path;
@@ -189,7 +371,6 @@ export function namesBelow(path: readonly (string | number)[]): readonly string[
   return Object.keys(sections[first] ?? {});
 }
 
-function settingOf(path: readonly string[], schema: z.ZodType): Setting[] {
-  const note = noteOf(schema);
+function settingOf(path: readonly string[], { note }: Shape<unknown>): Setting[] {
   return note === undefined ? [] : [{ ...note, path }];
 }

@@ -25,8 +25,10 @@ export interface CompactConfig {
     readonly verify: "flag" | "remove" | "off";
     /** For a model: messages written out, or a request behind the agent's live conversation. */
     readonly input: "text" | "prefix";
-    /** For a model: seconds for all attempts together. */
+    /** For a model: seconds for one request; in proportion more where it reads over 25,000 tokens. */
     readonly deadlineSeconds: number;
+    /** For a model: 0 when left out. */
+    readonly temperature?: number;
     /** For a model: sent with every request, where its provider takes one. */
     readonly seed?: number;
   };
@@ -52,8 +54,8 @@ export interface CompactConfig {
   };
   readonly redaction: {
     readonly enabled: boolean;
-    /** Further regular expressions whose matches are taken out. */
-    readonly patterns: readonly string[];
+    /** Further regular expressions whose matches are taken out; as text also `(?i)…` and `/…/i`. */
+    readonly patterns: readonly (string | RegExp)[];
     /** Also e-mail addresses, telephone numbers, payment cards, bank accounts and US social security numbers. */
     readonly personal: boolean;
   };
@@ -103,10 +105,14 @@ export const defaultConfig: CompactConfig = Object.freeze({
     fallback: "builtin",
     verify: "flag",
     input: "text",
-    deadlineSeconds: 60,
+    deadlineSeconds: 10,
   }),
   storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
-  redaction: Object.freeze({ enabled: true, patterns: Object.freeze<string[]>([]), personal: false }),
+  redaction: Object.freeze({
+    enabled: true,
+    patterns: Object.freeze<(string | RegExp)[]>([]),
+    personal: false,
+  }),
   tracing: Object.freeze({ console: false, opentelemetry: false }),
   memory: Object.freeze({ automaticWrites: true }),
   memoryRecall: Object.freeze({
@@ -135,31 +141,21 @@ export type ConfigOverrides<T> = {
       : T[K];
 };
 
-/** What callers pass: any part of the configuration. */
-export type CompactConfigInput = ConfigOverrides<CompactConfig>;
-
-/** The defaults with the given values laid over them, section by section; `undefined` is no value. */
-export function mergeConfig(input: CompactConfigInput): CompactConfig {
-  return {
-    ...over(defaultConfig, input),
-    policy: mergePolicy(input.policy),
-    summarizer: over(defaultConfig.summarizer, input.summarizer),
-    storage: over(defaultConfig.storage, input.storage),
-    redaction: over(defaultConfig.redaction, input.redaction),
-    tracing: over(defaultConfig.tracing, input.tracing),
-    memory: over(defaultConfig.memory, input.memory),
-    memoryRecall: over(defaultConfig.memoryRecall, input.memoryRecall),
-    sessionMemory: over(defaultConfig.sessionMemory, input.sessionMemory),
-    models: { ...defaultConfig.models, ...input.models } as CompactConfig["models"],
+/** The names that the specifications use for some settings, where a configuration stands in code. */
+export interface SpecifiedNames {
+  /** `policy.targetContextTokens`. */
+  readonly targetContextTokens?: number;
+  /** `policy.triggerPct`. */
+  readonly summaryTriggerRatio?: number;
+  /** `policy.keepRecentMessages`. */
+  readonly keepRecentMessages?: number;
+  /** Whether `system` is among `policy.rolesNeverPrune`. */
+  readonly keepSystemPrompt?: boolean;
+  readonly storage?: {
+    /** `storage.kind`. */
+    readonly adapter?: CompactConfig["storage"]["kind"];
   };
 }
 
-/** The default policy with the given values laid over it. */
-export function mergePolicy(given: ConfigOverrides<Policy> | undefined): Policy {
-  return over(defaultConfig.policy, given);
-}
-
-function over<T extends object>(defaults: T, given: object | undefined): T {
-  const values = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(values) };
-}
+/** What callers pass: any part of the configuration. */
+export type CompactConfigInput = ConfigOverrides<CompactConfig> & SpecifiedNames;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { mergeConfig } from "../config/settings.ts";
+import { mergeConfig } from "../config/layer.ts";
 import { configuredExporters } from "../create-storage.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
 import { warning } from "./events.ts";

@@ -1,4 +1,5 @@
 import { codecFor } from "../codecs/formats.ts";
+import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { requireList, requireOptions } from "../errors.ts";
 import { readEntries } from "./entries.ts";
@@ -13,6 +14,10 @@ export function lint(list: readonly unknown[], format: Format, options: LintOpti
   codecFor(format);
   requireList(list);
   requireOptions(options);
+  return readNative("messages", () => broken(list, format, options));
+}
+
+function broken(list: readonly unknown[], format: Format, options: LintOptions): Violation[] {
   const read = readEntries(list, format);
   return rulesFor(format)
     .flatMap(({ id, severity, explanation, link, check }) =>

@@ -1,4 +1,5 @@
 import { codecFor } from "../codecs/formats.ts";
+import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { requireList, requireOptions } from "../errors.ts";
 import type { Change, Step, Workbench, Working } from "./edit.ts";
@@ -41,15 +42,19 @@ export function repair(list: readonly unknown[], format: Format, options: LintOp
   codecFor(format);
   requireList(list);
   requireOptions(options);
+  return readNative("messages", () => mended(list, format, options));
+}
+
+function mended(list: readonly unknown[], format: Format, options: LintOptions): Repaired {
   const start = workbench(
     format,
     options,
     list.map((native, index) => ({ native, index })),
   );
-  const mended = mendAll({ bench: start, mends: [] });
-  const editedAt = firstDifference(list, mended.bench.working, options);
+  const first = mendAll({ bench: start, mends: [] });
+  const editedAt = firstDifference(list, first.bench.working, options);
   const isBound = options.thinkingBound === true && editedAt !== undefined;
-  const { bench, mends } = isBound ? mendAll(dropBoundFrom(mended, editedAt)) : mended;
+  const { bench, mends } = isBound ? mendAll(dropBoundFrom(first, editedAt)) : first;
   return {
     messages: bench.working.map((one) => one.native),
     mends: mends.toSorted((a, b) => a.index - b.index),

@@ -1,5 +1,5 @@
-import { checkConfigObject } from "../config/check-settings.ts";
-import { type CompactConfig, type CompactConfigInput, mergeConfig } from "../config/settings.ts";
+import { mergeConfig } from "../config/layer.ts";
+import type { CompactConfig, CompactConfigInput } from "../config/settings.ts";
 import type { Message } from "../core/message.ts";
 import type { TextModel } from "../core/ports.ts";
 import type { ManagerPorts } from "../create-manager.ts";
@@ -149,7 +149,6 @@ interface Parts {
 
 function partsOf(options: ChannelMemoryOptions): Parts {
   const settings = mergeConfig(options.settings ?? {});
-  checkConfigObject(settings);
   const { channelDir, workspaceDir, user, model, now = Date.now, clock = () => performance.now() } = options;
   const redactor = createRedactor(settings.redaction);
   const tell = harmless(options.onWarning);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireList, requireOptions, requireText } from "../errors.ts";
 import { CHANNEL_FILES } from "./files/names.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type MemoryCandidate, type MemorySource, priorityOf } from "./memory-candidate.ts";
@@ -25,6 +26,9 @@ const LOGS: readonly (readonly [MemorySource, string])[] = [
 export async function buildColdCandidates(
   options: BuildColdCandidatesOptions,
 ): Promise<readonly MemoryCandidate[]> {
+  requireOptions(options, "options", "Pass { channelDir, sources }.");
+  requireText(options.channelDir, "options.channelDir", "Pass the path of the channel's folder.");
+  requireList(options.sources, "options.sources", 'Name the logs to read, such as ["history"].');
   const read = LOGS.filter(([source]) => options.sources.includes(source)).map(async ([source, name]) => {
     const path = join(options.channelDir, name);
     const text = (await readMemoryFile(path))?.text ?? "";

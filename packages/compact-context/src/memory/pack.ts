@@ -1,3 +1,4 @@
+import { readArgument, requireList, requireOptions } from "../errors.ts";
 import type { MemoryCandidate } from "./memory-candidate.ts";
 import { DAY } from "./ranking/dates.ts";
 import { escapeRuntimeTags, RUNTIME_CONTEXT_CHARS, renderRuntimeContext } from "./runtime-context.ts";
@@ -48,6 +49,12 @@ const BETWEEN = "\n\n";
  * first is clipped for the room that is left. Items of one place in a row share its line. Nothing gives an empty text.
  */
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
+  requireList(ranked, "ranked", "Pass the memories, the best first.");
+  requireOptions(limits, "limits", "Pass at least { maxItems, maxChars }.");
+  return readArgument("ranked", "Each memory needs the text `content`.", () => pack(ranked, limits));
+}
+
+function pack<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
   const taken: PackedItem<T>[] = [];
   const left: { item: T; why: "folded" | "no-room" }[] = [];

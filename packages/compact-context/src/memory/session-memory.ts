@@ -1,3 +1,4 @@
+import { readArgument, requireOptions, requireText } from "../errors.ts";
 import { scanMarkdown } from "./markdown.ts";
 import {
   SESSION_SECTIONS,
@@ -39,6 +40,13 @@ export function emptySessionMemory(): SessionMemoryState {
  * taken for a heading, sections over their limit cut (the rest is in the archive), empty ones of low value left out.
  */
 export function renderSessionMemory(state: SessionMemoryState, limits: SessionMemoryLimits = {}): string {
+  requireOptions(limits, "limits");
+  return readArgument("state", "Pass a whole state, such as emptySessionMemory() gives.", () =>
+    render(state, limits),
+  );
+}
+
+function render(state: SessionMemoryState, limits: SessionMemoryLimits): string {
   const most = {
     items: limits.maxItems ?? DEFAULTS.maxItems,
     chars: limits.maxItemChars ?? DEFAULTS.maxItemChars,
@@ -80,6 +88,7 @@ function clip(text: string, most: number): string {
 
 /** Reads SESSION.md, as rendered or as people edited it; sections that it does not know and comments are left out. */
 export function parseSessionMemory(text: string): SessionMemoryState {
+  requireText(text, "text", "Pass the text of SESSION.md.");
   const lists = new Map<SessionList, string[]>();
   const titles: string[] = [];
   let open: SessionSection["field"] | undefined;

@@ -1,4 +1,4 @@
-import type { ParametersSchema, RecallTool } from "./tools.ts";
+import { type ParametersSchema, type RecallTool, requireTools } from "./tools.ts";
 
 /** Chat Completions: `tools`; calls are run with `runRecallTool`. */
 export interface OpenAiChatTool {
@@ -11,6 +11,7 @@ export interface OpenAiChatTool {
 }
 
 export function asOpenAiChatTools(tools: readonly RecallTool[]): OpenAiChatTool[] {
+  requireTools(tools);
   return tools.map(({ name, description, parameters }) => ({
     type: "function",
     function: { name, description, parameters },
@@ -28,6 +29,7 @@ export interface OpenAiResponsesTool {
 }
 
 export function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResponsesTool[] {
+  requireTools(tools);
   return tools.map(({ name, description, parameters }) => ({
     ...{ type: "function", name, description, parameters, strict: false },
   }));
@@ -41,6 +43,7 @@ export interface AnthropicTool {
 }
 
 export function asAnthropicTools(tools: readonly RecallTool[]): AnthropicTool[] {
+  requireTools(tools);
   return tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters }));
 }
 
@@ -60,6 +63,7 @@ export interface AiSdkTool {
 }
 
 export function asAiSdkTools(tools: readonly RecallTool[]): Record<string, AiSdkTool> {
+  requireTools(tools);
   return Object.fromEntries(
     tools.map(({ name, description, parameters, execute }) => {
       const inputSchema = { [SCHEMA]: true, _type: {}, jsonSchema: parameters, validate: undefined } as const;
@@ -80,6 +84,7 @@ export interface LangChainTool {
 }
 
 export function asLangChainTools(tools: readonly RecallTool[]): LangChainTool[] {
+  requireTools(tools);
   return tools.map(({ name, description, parameters, execute }) => ({
     ...{ name, description, schema: parameters },
     lc_runnable: true,
@@ -105,6 +110,7 @@ export interface OpenAiAgentsTool {
 }
 
 export function asOpenAiAgentsTools(tools: readonly RecallTool[]): OpenAiAgentsTool[] {
+  requireTools(tools);
   return tools.map(({ name, description, parameters, execute }) => ({
     ...{ type: "function", name, description, parameters, strict: false },
     invoke: (_, input) => execute(input),
@@ -126,6 +132,7 @@ export interface PiTool {
 }
 
 export function asPiTools(tools: readonly RecallTool[]): PiTool[] {
+  requireTools(tools);
   return tools.map(({ name, description, parameters, execute }) => ({
     ...{ name, label: name, description, parameters },
     execute: async (_, args) => ({ content: [{ type: "text", text: await execute(args) }], details: {} }),

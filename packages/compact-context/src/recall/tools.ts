@@ -1,4 +1,4 @@
-import { requireFunction, requireOptions } from "../errors.ts";
+import { requireFunction, requireList, requireOptions } from "../errors.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import { type Arguments, FAILED, numberIn, readArguments, textIn, wordsOfError } from "./arguments.ts";
 import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
@@ -170,5 +170,16 @@ export async function runRecallTool(
   name: string,
   args: unknown,
 ): Promise<string | undefined> {
+  requireTools(tools);
   return tools.find((tool) => tool.name === name)?.execute(args);
+}
+
+/** Throws `InvalidArgument` for what is no list of tools. */
+export function requireTools(tools: readonly RecallTool[]): void {
+  const hint = "Pass what recallTools gave back.";
+  requireList(tools, "tools", hint);
+  for (const [index, tool] of tools.entries()) {
+    requireOptions(tool, `tools[${index}]`, hint);
+    requireFunction(tool.execute, `tools[${index}].execute`, hint);
+  }
 }

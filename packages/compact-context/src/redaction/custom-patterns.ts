@@ -1,4 +1,4 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, kindOf, requireList } from "../errors.ts";
 import type { Finding } from "./finding.ts";
 import { parsePattern, readsCodePoints } from "./patterns/parse.ts";
 import { compileProgram } from "./patterns/program.ts";
@@ -9,12 +9,18 @@ import { REDACTED } from "./secrets.ts";
 const PIECE = 32_768;
 
 /**
- * Compiles the caller's patterns to one finder; whole matches are found. They are not run by the backtracking
+ * Compiles the caller's patterns to one finder; whole matches are found. Text may begin with `(?i)` or be written
+ * `/…/i`. They are not run by the backtracking
  * engine of the platform but followed all ways at once, in linear time.
  * Throws `InvalidConfig` for a pattern that does not compile, repeats a repetition or cannot be matched so.
  * Text over 32,768 characters is searched in pieces that end with a line.
  */
 export function compilePatterns(patterns: readonly (string | RegExp)[]): (text: string) => Iterable<Finding> {
+  requireList(
+    patterns,
+    "redaction.patterns",
+    "Pass the regular expressions as a list, also where it is one.",
+  );
   const machines = patterns.map(compilePattern);
   return function* (text) {
     if (machines.length === 0) return;
@@ -45,8 +51,7 @@ function isRedacted(text: string, { start, end }: { readonly start: number; read
 
 function compilePattern(pattern: string | RegExp, index: number): Machine {
   const place = `redaction.patterns[${index}]`;
-  const source = typeof pattern === "string" ? pattern : pattern.source;
-  const flags = typeof pattern === "string" ? "" : pattern.flags.replace(/[gy]/g, "");
+  const { source, flags } = readPattern(pattern, place);
   if (repeatsRepetition(source)) {
     throw new CompactError("InvalidConfig", `${place} repeats a group that holds a repetition`, {
       place,
@@ -58,7 +63,7 @@ function compilePattern(pattern: string | RegExp, index: number): Machine {
   } catch (cause) {
     throw new CompactError("InvalidConfig", `${place} is no valid regular expression`, {
       place,
-      hint: "Write it as JavaScript would: new RegExp(pattern, 'g') must accept it.",
+      hint: "Write it as JavaScript would: new RegExp(pattern, 'g') must accept it. (?i) may stand at its beginning.",
       cause,
     });
   }
@@ -71,6 +76,44 @@ function compilePattern(pattern: string | RegExp, index: number): Machine {
       cause,
     });
   }
+}
+
+/** Flags that change what matches. */
+const FLAGS = "imsuv";
+/** `(?i)` at the beginning, as Python and Go write it. */
+const INLINE_FLAGS = /^\(\?([a-zA-Z]+)\)/;
+/** `/…/i`, as JavaScript writes it: no bare slash inside. */
+const LITERAL = /^\/((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([a-zA-Z]*)$/;
+
+/** The expression of a pattern without the marks around it, and its flags. */
+function readPattern(
+  pattern: string | RegExp,
+  place: string,
+): { readonly source: string; readonly flags: string } {
+  if (typeof pattern !== "string" && !(pattern instanceof RegExp)) {
+    throw new CompactError("InvalidConfig", `${place} must be text or a RegExp, not ${kindOf(pattern)}`, {
+      place,
+      hint: "Write the regular expression as text, such as 'ticket-\\d+'.",
+    });
+  }
+  if (typeof pattern !== "string") return { source: pattern.source, flags: onlyMatching(pattern.flags) };
+  const literal = LITERAL.exec(pattern);
+  const [, body = pattern, outer = ""] = literal ?? [];
+  const inline = INLINE_FLAGS.exec(body);
+  const flags = outer + (inline?.[1] ?? "");
+  const unknown = [...flags].find((flag) => !`${FLAGS}dgy`.includes(flag));
+  if (unknown !== undefined) {
+    throw new CompactError("InvalidConfig", `${place} has the flag ${unknown}, which is not known`, {
+      place,
+      hint: `Use flags of ${[...FLAGS].join(", ")}; (?i) or /…/i ignores case.`,
+    });
+  }
+  return { source: body.slice(inline?.[0].length ?? 0), flags: onlyMatching(flags) };
+}
+
+/** Each flag once, without those that say how a match is used. */
+function onlyMatching(flags: string): string {
+  return [...FLAGS].filter((flag) => flags.includes(flag)).join("");
 }
 
 /** True for `(a+)*` and the like: an unbounded repetition inside a group that is itself repeated without bound. */

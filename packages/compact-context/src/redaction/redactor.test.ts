@@ -283,6 +283,35 @@ describe("createRedactor", () => {
     expect(redactor.redactText(long)).toBe(long.replace("ACME-7", R));
   });
 
+  it.each([
+    "(?i)password\\s*[:=]\\s*\\S+",
+    "/password\\s*[:=]\\s*\\S+/i",
+    "/(?i)password\\s*[:=]\\s*\\S+/",
+    "(?im)^the password\\s*[:=]\\s*\\S+",
+    "/password\\s*[:=]\\s*\\S+/gi",
+    /password\s*[:=]\s*\S+/gi,
+  ])("RED-3 %s ignores case, however it says so", (pattern) => {
+    const redactor = createRedactor({ patterns: [pattern] });
+    expect(redactor.redactText("so\nthe PassWord : changeme, ok")).not.toContain("changeme");
+    expect(createRedactor().redactText("so\nthe PassWord : changeme, ok")).toContain("changeme");
+  });
+
+  it("RED-3 a slash that is part of the text stays one", () => {
+    const redactor = createRedactor({ patterns: ["/srv/[a-z]+", "https://intern/\\w+"] });
+    expect(redactor.redactText("see /srv/alpha and https://intern/x")).toBe("see <REDACTED> and <REDACTED>");
+  });
+
+  it.each([
+    ["(?x)a b", /flag x, which is not known/],
+    ["/a/xi", /flag x, which is not known/],
+    ["a(?i)b", /no valid regular expression/],
+    ["(?i)(a+)+$", /repeats a group/],
+    ["/(a+)+$/i", /repeats a group/],
+    ["(?i)(?=a)b", /linear time/],
+  ])("RED-4 %s is refused in words", (pattern, words) => {
+    expect(() => createRedactor({ patterns: [pattern] })).toThrowError(words);
+  });
+
   it("RED-3 refuses patterns that do not compile or can take for ever, naming them", () => {
     expect(() => createRedactor({ patterns: ["ok", "("] })).toThrowError(
       expect.objectContaining({ code: "InvalidConfig", place: "redaction.patterns[1]" }),

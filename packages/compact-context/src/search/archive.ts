@@ -1,5 +1,6 @@
 import { type ArchiveStore, createArchiveStore, readSessionId } from "../core/archive.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
+import { requireOptions } from "../errors.ts";
 import {
   createArchiveSearch,
   type FoundMessage,
@@ -23,6 +24,7 @@ export interface ArchiveOptions {
 
 /** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
 export function createArchive(driver: StorageDriver, { redact, warn }: ArchiveOptions): Archive {
+  requireOptions(driver, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
   const { findMessage, search } = createArchiveSearch(driver, {
     nameOf: (folder) => readSessionId(driver, folder),
     warn,

@@ -1,12 +1,22 @@
 import type { CompactConfig } from "../config/settings.ts";
 import type { Summarizer, TextModel } from "../core/ports.ts";
-import { once } from "../errors.ts";
+import { CompactError, errorMessage, hasCode, once } from "../errors.ts";
 import { builtinSummarizer } from "./extractive/builtin.ts";
 
 /** What a model's summarizer takes from the configuration. */
 export type SummarizerSettings = Partial<
-  Pick<CompactConfig["summarizer"], "verify" | "input" | "deadlineSeconds" | "seed" | "fallback">
+  Pick<
+    CompactConfig["summarizer"],
+    "verify" | "input" | "deadlineSeconds" | "temperature" | "seed" | "fallback"
+  >
 >;
+
+/** What summarizers use beside their settings. */
+interface SummarizerPorts {
+  readonly redact?: (text: string) => string;
+  /** Told when the given summarizer fails, once until it has written a summary again. */
+  readonly warn?: (message: string) => void;
+}
 
 /**
  * Who writes a summary, tried in turn: what the caller gave (a bare model becomes a summarizer), then the built-in one,
@@ -16,27 +26,67 @@ export type SummarizerSettings = Partial<
 export function createSummarizers(
   given: Summarizer | TextModel | undefined,
   settings: SummarizerSettings = {},
-  redact?: (text: string) => string,
+  { redact, warn }: SummarizerPorts = {},
 ): Summarizer[] {
   if (given === undefined) return [builtinSummarizer];
-  const first = isModel(given) ? fromModel(given, settings, redact) : given;
-  return settings.fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
+  const { fallback = "builtin" } = settings;
+  const asked = summarizerOf(given, settings, redact);
+  const first = warn === undefined ? asked : warningOnce(asked, fallback, warn);
+  return fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
 }
 
-function isModel(given: Summarizer | TextModel): given is TextModel {
-  return !("summarize" in given) && typeof given.generate === "function";
+/** A failing summarizer never stops a run: without this nobody would hear of a wrong key. */
+function warningOnce(
+  summarizer: Summarizer,
+  fallback: NonNullable<SummarizerSettings["fallback"]>,
+  warn: (message: string) => void,
+): Summarizer {
+  const instead = fallback === "builtin" ? "the built-in summarizer writes instead" : "there is no summary";
+  let told = false;
+  return {
+    name: summarizer.name,
+    usesLivePrefix: summarizer.usesLivePrefix,
+    deterministic: summarizer.deterministic,
+    summarize: async (messages, options) => {
+      try {
+        const summary = await summarizer.summarize(messages, options);
+        told = false;
+        return summary;
+      } catch (error) {
+        if (!told && options.signal?.aborted !== true && !hasCode(error, "Aborted")) {
+          told = true;
+          const hint = CompactError.isInstance(error) ? ` ${error.hint}` : "";
+          warn(`the summarizer ${summarizer.name} failed, ${instead}: ${errorMessage(error)}.${hint}`);
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function summarizerOf(
+  given: Summarizer | TextModel,
+  settings: SummarizerSettings,
+  redact: SummarizerPorts["redact"],
+): Summarizer {
+  if ("summarize" in given && typeof given.summarize === "function") return given;
+  if ("generate" in given && typeof given.generate === "function") return fromModel(given, settings, redact);
+  throw new CompactError("InvalidArgument", "summarizer has neither summarize nor generate", {
+    place: "summarizer",
+    hint: "Pass a Summarizer, or a model { name, generate(request) } that is asked for summaries.",
+  });
 }
 
 /** The code that asks models is loaded with the first summary. */
 function fromModel(
   model: TextModel,
-  { verify, input, deadlineSeconds, seed }: SummarizerSettings,
+  { verify, input, deadlineSeconds, temperature, seed }: SummarizerSettings,
   redact: ((text: string) => string) | undefined,
 ): Summarizer {
-  const deadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000;
+  const attemptDeadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000;
   const load = once(async () => {
     const { createModelSummarizer } = await import("./llm/create.ts");
-    return createModelSummarizer({ model, verify, input, deadlineMs, seed, redact });
+    return createModelSummarizer({ model, verify, input, attemptDeadlineMs, temperature, seed, redact });
   });
   return {
     name: model.name,

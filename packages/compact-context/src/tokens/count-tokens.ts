@@ -1,6 +1,6 @@
 import type { Message } from "../core/message.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "../core/ports.ts";
-import { CompactError, requireOptions, requireText } from "../errors.ts";
+import { CompactError, requireNumber, requireOptions, requireText } from "../errors.ts";
 import { createTokenCounter, type EncodingName, type TokenCounterOptions } from "./token-counter.ts";
 
 export interface CountTokensOptions extends TokenCounterOptions {
@@ -97,11 +97,17 @@ export function countText(text: string, options: CountTextOptions = {}): number 
 
 /** Tokens to expect in the answer: half the prompt's unless another ratio is known, rounded down. */
 export function estimateResponseTokens(promptTokens: number, ratio = 0.5): number {
+  requireNumber(promptTokens, "promptTokens", "Pass the tokens of the prompt; countTokens counts them.");
+  requireNumber(ratio, "ratio", "Leave it out for half of the prompt's tokens.");
   return Math.floor(promptTokens * ratio);
 }
 
 /** The budget: the window without the buffer kept for the next user input and tool results. */
 export function availableTokens(maxContextTokens: number, hardCapBuffer: number): number {
+  const isWindow = typeof maxContextTokens === "number";
+  if (!isWindow) requireNumber(maxContextTokens, "maxContextTokens", "Pass the model's window in tokens.");
+  const isBuffer = typeof hardCapBuffer === "number";
+  if (!isBuffer) requireNumber(hardCapBuffer, "hardCapBuffer", "Pass the tokens to keep free; 0 for none.");
   const available = maxContextTokens - hardCapBuffer;
   if (hardCapBuffer >= 0 && available > 0) return available;
   throw new CompactError(

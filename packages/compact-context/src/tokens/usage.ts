@@ -1,5 +1,5 @@
 import { type NativeObject, objectOf } from "../codecs/native.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+import { CompactError, kindOf, readArgument, requireNumber, requireOptions } from "../errors.ts";
 
 /** Whose fields a usage record has; detected from them when not given. */
 export type UsageSource =
@@ -268,8 +268,15 @@ export function detectUsageSource(raw: unknown): UsageSource | undefined {
  * What aborted, failed, was summed over calls or contradicts itself comes back with `anchor: false`.
  */
 export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | undefined {
+  return readArgument("usage", "Pass the usage record as the provider or the SDK gave it.", () =>
+    readUsage(raw, source),
+  );
+}
+
+function readUsage(raw: unknown, source: UsageSource | undefined): Usage | undefined {
   const from = source ?? detectUsageSource(raw);
   if (from === undefined || typeof raw !== "object" || raw === null) return undefined;
+  if (typeof from !== "string") throw unknownSource(kindOf(from));
   if (!Object.hasOwn(READERS, from)) throw unknownSource(from);
   const { reason: told, ...numbers } = READERS[from](raw as Json);
   const reason = told ?? doubtAbout(numbers);
@@ -291,5 +298,7 @@ function doubtAbout({ input, cacheRead, cacheWrite, output, reasoning = 0 }: Num
 /** Tokens in the context once the answer is part of it: input and output. */
 export function contextTokens(usage: Pick<Usage, "input" | "output">): number {
   requireOptions(usage, "usage", "Pass what normalizeUsage gave back.");
+  requireNumber(usage.input, "usage.input", "Pass what normalizeUsage gave back.");
+  requireNumber(usage.output, "usage.output", "Pass what normalizeUsage gave back.");
   return usage.input + usage.output;
 }

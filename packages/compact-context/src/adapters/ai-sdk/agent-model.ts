@@ -1,5 +1,5 @@
 import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
-import { defined } from "../../errors.ts";
+import { defined, requireOptions } from "../../errors.ts";
 import { type Json, objectOf, textOf } from "../../providers/json.ts";
 import { windowOf } from "../../providers/window.ts";
 import { partsInstead } from "./prompt.ts";
@@ -30,6 +30,8 @@ export function agentModelFromAiSdk(
   model: AiSdkStreamingModel,
   options: AiSdkAgentModelOptions = {},
 ): AgentModel {
+  requireOptions(model, "model", "Pass the model of the SDK.");
+  requireOptions(options);
   return {
     name: `${model.provider}:${model.modelId}`,
     ...windowOf(model.modelId, options.window),

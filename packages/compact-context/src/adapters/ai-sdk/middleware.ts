@@ -1,4 +1,4 @@
-import { createLruMap } from "../../errors.ts";
+import { createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 
@@ -39,6 +39,7 @@ const MAX_SESSIONS = 256;
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const sessionOf = new WeakMap<object, string>();
   const reported = createLruMap<unknown>(MAX_SESSIONS);

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { toolList } from "./tools.ts";
 
@@ -28,6 +29,7 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  * when what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const { manager, sessionId } = options;
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);

@@ -5,7 +5,7 @@ import type {
   TextModelMessage,
   TextModelRequest,
 } from "../../core/ports.ts";
-import { defined } from "../../errors.ts";
+import { defined, requireOptions } from "../../errors.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
@@ -32,6 +32,8 @@ export function textModelFromAiSdk(
   model: AiSdkLanguageModel,
   options: AiSdkTextModelOptions = {},
 ): TextModel {
+  requireOptions(model, "model", "Pass the model of the SDK.");
+  requireOptions(options);
   const call = createTolerantCall();
   return {
     name: `${model.provider}:${model.modelId}`,

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../errors.ts";
 import {
   type ClientMethod,
   type ClientOptions,
@@ -34,6 +35,7 @@ const MESSAGES: ClientMethod = {
  * `compaction`) pass as they are.
  */
 export function compactAnthropic<Client extends object>(client: Client, options: ClientOptions): Client {
+  requireOptions(client, "client", "Pass the SDK's client.");
   const create = createClientWrapper(options)(MESSAGES);
   const messages = {
     create,

@@ -1,5 +1,5 @@
 import type { TextModel, TextModelRequest } from "../../core/ports.ts";
-import { defined } from "../../errors.ts";
+import { defined, requireOptions, requireText } from "../../errors.ts";
 import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
 import type { Json } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
@@ -23,6 +23,9 @@ export function textModelFromAnthropic(
   model: string,
   options: AnthropicTextModelOptions = {},
 ): TextModel {
+  requireOptions(client, "client", "Pass the SDK's client.");
+  requireText(model, "model", "Name the model as the provider does.");
+  requireOptions(options);
   const call = createTolerantCall();
   return {
     name: `anthropic:${model}`,

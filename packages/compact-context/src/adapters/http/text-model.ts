@@ -1,5 +1,5 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, requireOptions } from "../../errors.ts";
 import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
 import { type Endpoint, fetchJson } from "../../providers/fetch-json.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
@@ -80,6 +80,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
  * not followed. Throws `InvalidArgument` for a URL or a key that cannot be one.
  */
 export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
+  requireOptions(options, "options", "Pass { url, model }.");
   const api = APIS[options.api ?? "chat"];
   const base = baseOf(options.url);
   checkKey(options.key);

@@ -1,7 +1,7 @@
 import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
-import { CompactError, createLruMap } from "../../errors.ts";
+import { CompactError, createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { asInstances } from "./instances.ts";
@@ -41,6 +41,7 @@ const MAX_SESSIONS = 256;
  * stay does not fit.
  */
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const usageOf = createUsageReader();
   const beside = createLruMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);

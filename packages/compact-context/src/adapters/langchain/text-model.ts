@@ -1,5 +1,5 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
-import { defined } from "../../errors.ts";
+import { defined, requireOptions } from "../../errors.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
@@ -34,6 +34,9 @@ export function textModelFromLangChain(
   model: LangChainChatModel | ((settings: LangChainSettings) => LangChainChatModel),
   options: LangChainTextModelOptions = {},
 ): TextModel {
+  if (typeof model !== "function")
+    requireOptions(model, "model", "Pass a chat model, or a function that makes one.");
+  requireOptions(options);
   const make = typeof model === "function" ? model : () => model;
   const sample = make({ maxTokens: 1024 });
   const id = modelName(sample);

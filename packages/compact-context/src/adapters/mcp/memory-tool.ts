@@ -1,3 +1,4 @@
+import { requireOptions } from "../../errors.ts";
 import type { MemorySource } from "../../memory/memory-candidate.ts";
 import { recallRelevantMemory } from "../../memory/recall.ts";
 import { textIn } from "../../recall/arguments.ts";
@@ -30,6 +31,7 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 /** A tool that answers a question from the memory files of a channel and its workspace. */
 export function memoryTool(options: MemoryToolOptions): RecallTool {
+  requireOptions(options, "options", "Pass { channelDir }.");
   const { channelDir, workspaceDir, user, redact, maxTokens = RECALL_TOKENS, now, warn } = options;
   return {
     name: MEMORY_TOOL,

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { requireFunction, requireOptions } from "../../errors.ts";
 import { isFailure, type RecallTool } from "../../recall/tools.ts";
 import type { McpAnswer, McpCall, McpSdk, McpServer, McpServerInfo } from "./sdk.ts";
 
@@ -21,7 +22,10 @@ const INSTRUCTIONS =
 const INVALID_PARAMS = -32602;
 
 /** Answers MCP over stdio, for clients of the 2025 protocol and of 2026-07-28, until the client leaves. */
-export function serveMcp(options: McpServingOptions): Promise<void> {
+export async function serveMcp(options: McpServingOptions): Promise<void> {
+  requireOptions(options, "options", "Pass { sdk: await loadMcpSdk(), tools }.");
+  requireOptions(options.sdk, "options.sdk", "Pass await loadMcpSdk().");
+  requireFunction(options.sdk.StdioServerTransport, "options.sdk", "Pass await loadMcpSdk().");
   const { sdk, stdin = process.stdin, stdout = process.stdout } = options;
   const transport = new sdk.StdioServerTransport(stdin, stdout);
   const onerror = (error: Error): void => options.onError?.(error);

@@ -1,4 +1,4 @@
-import { createLruMap } from "../../errors.ts";
+import { createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
@@ -21,6 +21,7 @@ const MAX_SESSIONS = 256;
  * history) stays as it was said. Rejects with `InsufficientBudget` when what must stay does not fit.
  */
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const { manager, sessionId, spans } = options;
   const preflight = createHostPreflight(manager, options);
   const warned = createLruMap<true>(MAX_SESSIONS);

@@ -1,5 +1,5 @@
 import type { PreflightRequest } from "../../core/usage.ts";
-import { CompactError, createKeyedMutex } from "../../errors.ts";
+import { CompactError, createKeyedMutex, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import type { SessionLike } from "./sdk.ts";
 
@@ -41,7 +41,9 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
 ): CompactingSession<Store> {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const store = options.underlyingSession;
+  requireOptions(store, "options.underlyingSession", "Pass the session that keeps the items.");
   refuseForeign(store);
   const inTurn = createKeyedMutex();
   const runCompaction = createCompaction(options, (work) => inTurn("store", work));

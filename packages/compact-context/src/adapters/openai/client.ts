@@ -1,3 +1,4 @@
+import { requireOptions } from "../../errors.ts";
 import {
   type ClientMethod,
   type ClientOptions,
@@ -33,6 +34,7 @@ const RESPONSES: ClientMethod = {
  * server (`previous_response_id`, `conversation`) or compact there (`context_management`) pass as they are.
  */
 export function compactOpenAi<Client extends object>(client: Client, options: ClientOptions): Client {
+  requireOptions(client, "client", "Pass the SDK's client.");
   const wrapper = createClientWrapper(options);
   const chat = wrapper(CHAT);
   const responses = wrapper(RESPONSES);

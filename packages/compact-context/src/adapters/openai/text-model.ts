@@ -1,4 +1,5 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
+import { requireOptions, requireText } from "../../errors.ts";
 import type { Json } from "../../providers/json.ts";
 import { CHAT_LIMITS, chatBody, chatParameters, readChat } from "../../providers/openai-chat.ts";
 import { readResponse, responsesBody, responsesParameters } from "../../providers/openai-responses.ts";
@@ -31,6 +32,9 @@ export function textModelFromOpenAi(
   model: string,
   options: OpenAiTextModelOptions = {},
 ): TextModel {
+  requireOptions(client, "client", "Pass the SDK's client.");
+  requireText(model, "model", "Name the model as the provider does.");
+  requireOptions(options);
   const { api = "chat", parameters = {} } = options;
   const call = createTolerantCall(CHAT_LIMITS);
   const limit = takesCompletionTokens(client.baseURL) ? "max_completion_tokens" : "max_tokens";

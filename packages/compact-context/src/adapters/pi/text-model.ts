@@ -1,5 +1,5 @@
 import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
-import { defined } from "../../errors.ts";
+import { defined, requireOptions } from "../../errors.ts";
 import { answerOf } from "../../providers/answer.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
 import { createTolerantCall } from "../../providers/tolerant.ts";
@@ -25,6 +25,8 @@ export interface PiTextModelOptions {
  * with pi's words and the status that these begin with. Only its OpenAI chat interface takes a seed.
  */
 export function textModelFromPi(model: PiModel, options: PiTextModelOptions): TextModel {
+  requireOptions(model, "model", "Pass one of pi's models.");
+  requireOptions(options, "options", "Pass { complete } of pi-ai.");
   const complete = options.complete as (
     model: PiModel,
     context: object,

@@ -1,4 +1,4 @@
-import { CompactError } from "../../errors.ts";
+import { CompactError, requireOptions, requireText } from "../../errors.ts";
 import { getChannelSessionPath } from "../files/names.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 
@@ -12,8 +12,12 @@ const MOST_CONFLICTS = 4;
 export async function rewriteChannelSession(
   channelDir: string,
   content: string,
-  { ifVersion }: { readonly ifVersion?: string } = {},
+  options: { readonly ifVersion?: string } = {},
 ): Promise<void> {
+  requireText(channelDir, "channelDir", "Pass the path of the channel's folder.");
+  requireText(content, "content", "Pass the whole text of SESSION.md.");
+  requireOptions(options);
+  const { ifVersion } = options;
   const writer = createMemoryWriter({ channelDir });
   for (let attempt = 1; ; attempt += 1) {
     const version = ifVersion ?? (await writer.read("SESSION.md")).version;

@@ -1,17 +1,20 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import { lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { requireText } from "../../errors.ts";
 import { CHANNEL_FOLDERS, getChannelSessionPath, WORKSPACE_FOLDERS } from "./names.ts";
 import { CHANNEL_TEMPLATES, WORKSPACE_TEMPLATES } from "./templates.ts";
 import { createFile, createFileSync, readMemoryFile } from "./write-file.ts";
 
 /** Makes what is missing of a workspace; files that are there, even empty ones, stay as they are. */
-export function ensureWorkspace(workspaceDir: string): Promise<readonly string[]> {
+export async function ensureWorkspace(workspaceDir: string): Promise<readonly string[]> {
+  requireText(workspaceDir, "workspaceDir", "Pass the path of the workspace's folder.");
   return ensureAll(workspaceDir, WORKSPACE_TEMPLATES, WORKSPACE_FOLDERS);
 }
 
 /** Makes what is missing of a channel, an old one's files too; gives the paths that were made. */
-export function ensureChannel(channelDir: string): Promise<readonly string[]> {
+export async function ensureChannel(channelDir: string): Promise<readonly string[]> {
+  requireText(channelDir, "channelDir", "Pass the path of the channel's folder.");
   return ensureAll(channelDir, CHANNEL_TEMPLATES, CHANNEL_FOLDERS);
 }
 

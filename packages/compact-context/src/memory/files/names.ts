@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireText } from "../../errors.ts";
 
 /** Files that people keep for a whole workspace. */
 export const WORKSPACE_FILES = { soul: "SOUL.md", agents: "AGENTS.md", memory: "MEMORY.md" } as const;
@@ -16,5 +17,6 @@ export const WORKSPACE_FOLDERS: readonly string[] = ["sub-agents", "skills"];
 export const CHANNEL_FOLDERS: readonly string[] = ["skills", "scratch"];
 
 export function getChannelSessionPath(channelDir: string): string {
+  requireText(channelDir, "channelDir", "Pass the path of the channel's folder.");
   return join(channelDir, CHANNEL_FILES.session);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { link, lstat, mkdir, open, readFile, realpath, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CompactError, createKeyedMutex } from "../../errors.ts";
+import { CompactError, createKeyedMutex, requireText } from "../../errors.ts";
 import { systemCode } from "../../storage/fs/errors.ts";
 import { dropTemp, tempName } from "../../storage/fs/temps.ts";
 
@@ -18,6 +18,7 @@ const inTurn = createKeyedMutex();
 
 /** A file's text; undefined where there is none. */
 export async function readMemoryFile(path: string): Promise<MemoryFile | undefined> {
+  requireText(path, "path", "Pass the path of a memory file.");
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), lstat(path)]);
     return { text, version: versionOf(text), modified: mtimeMs };

@@ -1,3 +1,4 @@
+import { readArgument, requireList, requireOptions } from "../../errors.ts";
 import { createAdjustment } from "./adjust.ts";
 import type { RecallCandidate, RecallHit } from "./candidate.ts";
 import { coverageOf } from "./coverage.ts";
@@ -33,6 +34,14 @@ export function createRecallIndex(
   candidates: readonly RecallCandidate[],
   options: RecallIndexOptions = {},
 ): RecallIndex {
+  requireList(candidates, "candidates", "Pass a list of { id, content }.");
+  requireOptions(options);
+  return readArgument("candidates", "Each candidate needs the texts `id` and `content`.", () =>
+    buildIndex(candidates, options),
+  );
+}
+
+function buildIndex(candidates: readonly RecallCandidate[], options: RecallIndexOptions): RecallIndex {
   const weights: RankingWeights = { ...RANKING_WEIGHTS, ...options.weights };
   const { units, terms } = layOutUnits(candidates);
   const postings = buildPostings(terms, units.lengths, {

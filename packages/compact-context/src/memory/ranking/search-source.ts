@@ -1,8 +1,10 @@
+import { requireFunction, requireList, requireOptions, requireText } from "../../errors.ts";
 import type { CandidateSource, RecallCandidate, RecallHit } from "./candidate.ts";
 import { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./recall-index.ts";
 
 /** A source of candidates that are all in memory. */
 export function memorySource(candidates: readonly RecallCandidate[]): CandidateSource {
+  requireList(candidates, "candidates", "Pass a list of { id, content }.");
   return { candidates: () => candidates };
 }
 
@@ -16,6 +18,10 @@ export async function searchSource(
   query: string,
   options: SourceSearchOptions = {},
 ): Promise<readonly RecallHit[]> {
+  requireOptions(source, "source", "Pass memorySource(candidates), or a source of your own.");
+  requireFunction(source.candidates, "source.candidates", "It gives the candidates for a query.");
+  requireText(query, "query", "Pass the question as text.");
+  requireOptions(options);
   const candidates = await source.candidates(query);
   return indexOf(candidates, options).search(query, { limit: options.limit });
 }

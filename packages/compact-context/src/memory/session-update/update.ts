@@ -1,6 +1,6 @@
 import type { Message } from "../../core/message.ts";
 import type { TextModel } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, requireOptions, requireText } from "../../errors.ts";
 import { readDocument } from "../changes/document.ts";
 import { linesOf } from "../changes/text-lines.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
@@ -26,7 +26,9 @@ export interface SessionMemoryUpdateOptions {
 export async function updateChannelSessionMemory(
   options: SessionMemoryUpdateOptions,
 ): Promise<SessionMemoryState> {
+  requireOptions(options, "options", "Pass { channelDir, messages }.");
   const { channelDir, model, now = Date.now } = options;
+  requireText(channelDir, "options.channelDir", "Pass the path of the channel's folder.");
   const context: TaskContext = {
     writer: createMemoryWriter({ channelDir, now }),
     sidecar: model === undefined ? undefined : createSidecar({ model }),

@@ -9,9 +9,9 @@ import { createBreaker } from "./breaker.ts";
 import { completeSummary, divideRoom, proseOf } from "./complete.ts";
 import { type FactsBlock, factsBlock } from "./facts-block.ts";
 import { type Folded, fold } from "./fold.ts";
-import { attemptDeadlineOf, checkOptions, deadlineOf, type ModelSummarizerOptions } from "./options.ts";
+import { checkOptions, deadlinesOf, type ModelSummarizerOptions } from "./options.ts";
 import { platformTime, type TimePorts } from "./ports.ts";
-import { type RecordUnit, recordUnits } from "./records.ts";
+import { charactersOf, type RecordUnit, recordUnits } from "./records.ts";
 import { removeUnfound } from "./remove.ts";
 import type { KnownModel, Run } from "./run.ts";
 import { findUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
@@ -141,25 +141,31 @@ function prepare(
 
 function runOf(
   { options, time }: Instance,
-  { kept, countText }: Prepared,
+  { kept, units, countText }: Prepared,
   request: SummarizeOptions,
   { room, checker }: { readonly room: number; readonly checker: Checker },
 ): Run {
   const said = (request.live?.messages ?? kept).flatMap((message) =>
     message.role === "assistant" ? [messageText(message)] : [],
   );
+  const deadlines = deadlinesOf(options);
   return {
     options,
     request,
     countText,
     strategy: request.strategy ?? "task_state",
     time,
-    endsAt: time.clock() + deadlineOf(options),
-    attemptMs: attemptDeadlineOf(options),
+    endsAt: time.clock() + deadlines.total(inputTokens(units, request)),
+    attemptMs: deadlines.attempt,
     room,
     stale: said.slice(-REMEMBERED),
     verified: checker.mend,
   };
+}
+
+/** What all requests together read at least; four characters are taken for a token. */
+function inputTokens(units: readonly RecordUnit[], { live }: SummarizeOptions): number {
+  return Math.max(live?.tokens ?? 0, charactersOf(units) / 4);
 }
 
 interface Checker {

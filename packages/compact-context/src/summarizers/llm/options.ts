@@ -22,9 +22,12 @@ export interface ModelSummarizerOptions {
   readonly redact?: (text: string) => string;
   /** False: the model's prose alone, without the sections that a program fills. */
   readonly ledger?: boolean;
-  /** Milliseconds for all attempts together; 60,000 when left out. */
+  /** Milliseconds for all attempts together; when left out, those of six attempts. */
   readonly deadlineMs?: number;
-  /** Milliseconds for one attempt; an equal share for each model when left out. */
+  /**
+   * Milliseconds for one attempt that reads up to 25,000 tokens, and in proportion more for one that reads more. When
+   * left out, each model has an equal share of `deadlineMs`, or 10,000 where that is left out too.
+   */
   readonly attemptDeadlineMs?: number;
   readonly seed?: number;
   /** 0 when left out. */
@@ -38,17 +41,32 @@ export interface ModelSummarizerOptions {
   readonly time?: Partial<TimePorts>;
 }
 
-const DEADLINE_MS = 60_000;
+/** SUM-12: what a fast model needs for a summary of ordinary size, and what is ordinary. */
+const ATTEMPT_MS = 10_000;
+const ORDINARY_TOKENS = 25_000;
+/** Attempts that all together have time for, where nobody says how long they may take. */
+const ATTEMPTS = 6;
 
-/** Milliseconds for all attempts together. */
-export function deadlineOf(options: ModelSummarizerOptions): number {
-  return options.deadlineMs ?? DEADLINE_MS;
+/** How long a summary and its single requests may take. */
+export interface Deadlines {
+  /** Milliseconds for all attempts at a summary of so many tokens. */
+  total(inputTokens: number): number;
+  /** Milliseconds for one request that reads so many tokens. */
+  attempt(inputTokens: number): number;
 }
 
-/** Milliseconds for one attempt. */
-export function attemptDeadlineOf(options: ModelSummarizerOptions): number {
-  const models = 1 + (options.fallbackModels?.length ?? 0);
-  return options.attemptDeadlineMs ?? Math.ceil(deadlineOf(options) / models);
+export function deadlinesOf({
+  attemptDeadlineMs,
+  deadlineMs,
+  fallbackModels,
+}: ModelSummarizerOptions): Deadlines {
+  const attempt = (tokens: number): number => {
+    if (attemptDeadlineMs === undefined && deadlineMs !== undefined) {
+      return Math.ceil(deadlineMs / (1 + (fallbackModels?.length ?? 0)));
+    }
+    return (attemptDeadlineMs ?? ATTEMPT_MS) * Math.max(1, tokens / ORDINARY_TOKENS);
+  };
+  return { attempt, total: (tokens) => deadlineMs ?? ATTEMPTS * attempt(tokens) };
 }
 
 /** Tokens of input and output together; the table's where the model does not say. */

@@ -36,7 +36,8 @@ export interface Run {
   readonly time: TimePorts;
   /** By the clock. */
   readonly endsAt: number;
-  readonly attemptMs: number;
+  /** Milliseconds for one request that reads so many tokens. */
+  readonly attemptMs: (inputTokens: number) => number;
   /** Most tokens of the prose. */
   readonly room: number;
   /** Texts that were said before and are no answer to this. */
@@ -83,8 +84,8 @@ export async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, r
   throwIfAborted(run.request.signal);
   const { clock } = run.time;
   const started = clock();
-  const milliseconds = Math.min(run.attemptMs, run.endsAt - started);
   const base = baseOf(known, part, wanted, run);
+  const milliseconds = Math.min(run.attemptMs(base.inputTokens), run.endsAt - started);
   if (milliseconds <= 0) return failed(base, { outcome: "timeout", detail: "no time is left" });
   if (!known.breaker.allows(started))
     return failed(base, { outcome: "skipped", detail: "failed too often of late" });

@@ -1,3 +1,4 @@
+import { requireNumber, requireText } from "../../errors.ts";
 import { byteKinds, END_BYTE } from "./characters.ts";
 import {
   hashMedium,
@@ -132,6 +133,8 @@ export function createEncoding(name: string, packed: PackedVocabulary, split: Sp
   }
 
   function countUpTo(text: string, limit: number): number {
+    requireText(text, "text", "Pass the text itself; countTokens counts lists of messages.");
+    if (limit !== Number.POSITIVE_INFINITY) requireNumber(limit, "limit", "Pass the most tokens to count.");
     const { buffers: small, countPieces } = prepare();
     let buffers = small;
     let window = WINDOW;
