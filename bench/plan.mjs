@@ -1,9 +1,9 @@
 // Planning a compaction to a quarter, and the whole of it, by the size of the session. No model is asked: ours writes its
 // built-in summary, the scripted model of the others answers at once. Others estimate tokens as they do by themselves.
 
+import { CompactManager } from "../packages/compact-context/dist/create-manager.js";
 import { countTokens, decode, encode, planCompaction } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
-import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { createCurve, curvePicture, curveTable } from "./curve.mjs";
 import { digits, number } from "./markdown.mjs";
 import { processorTimeOf, spread } from "./measure.mjs";
