@@ -108,7 +108,8 @@ export async function shorteners({ tokens = ownCounter } = {}) {
   ];
 }
 
-const ours = (format) => ({
+/** Compact as a shortener of lists of one format. */
+export const ours = (format) => ({
   name: "Compact",
   format,
   configured:
