@@ -99,6 +99,19 @@ export const MUTANTS = [
     test: `${memory}/recall.test.ts`,
     name: "MEM-3 without limits 12 candidates are looked at, and 5 items or 3,500 characters injected",
   })),
+  ...[
+    ["candidates", "maxCandidates: 12,", "maxCandidates: 50,"],
+    ["items", "maxInjected: 5,", "maxInjected: 9,"],
+    ["characters", "maxChars: 3_500,", "maxChars: 9_500,"],
+  ].map(([limit, find, replace]) => ({
+    id: "MEM-3",
+    what: `the setting for the limit of ${limit} has a higher default`,
+    file: "packages/compact-context/src/config/settings.ts",
+    find,
+    replace,
+    test: "packages/compact-context/src/config/memory-defaults.test.ts",
+    name: "MEM-3 MEM-13 recall is on, with 12 candidates, 5 items and 3,500 characters, where nothing is set",
+  })),
   {
     id: "MEM-11",
     what: "a file is renamed before it is on disk",
