@@ -9,7 +9,7 @@ const ignored = ["**/node_modules/**", "**/dist/**"];
 
 /** Tests that measure their own process. */
 const measuring = [
-  "packages/compact-context/src/summarizers/builtin.test.ts",
+  "packages/compact-context/src/summarizers/extractive/builtin.test.ts",
   "packages/compact-context/src/tokens/encodings/encodings.test.ts",
   "test/tracing/hostile.test.ts",
 ];

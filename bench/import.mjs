@@ -20,7 +20,7 @@ const IMPORTS = [
   },
   { name: `${OURS}/config`, from: dist("config/index.js") },
   { name: `${OURS}/memory`, from: dist("memory/index.js") },
-  { name: `${OURS}/agents`, from: dist("agents/index.js") },
+  { name: `${OURS}/agents`, from: dist("agent/index.js") },
   ...[
     "tiktoken",
     "gpt-tokenizer",

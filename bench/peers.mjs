@@ -2,7 +2,7 @@
 // an aim in tokens and gives back a list. `tokens(format)` makes their counter: Compact's own where what is left of a history
 // is compared, so that a miss is none of a count; the library's own where time is.
 import { readFileSync } from "node:fs";
-import { compact, countTokens } from "../packages/compact-context/src/compact.ts";
+import { compact, countTokens } from "../packages/compact-context/dist/index.js";
 
 /** What a scripted model says when it is asked for a summary; about 60 tokens. */
 export const SUMMARY =
@@ -108,7 +108,8 @@ export async function shorteners({ tokens = ownCounter } = {}) {
   ];
 }
 
-const ours = (format) => ({
+/** Compact as a shortener of lists of one format. */
+export const ours = (format) => ({
   name: "Compact",
   format,
   configured:

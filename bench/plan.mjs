@@ -1,13 +1,13 @@
 // Planning a compaction to a quarter, and the whole of it, by the size of the session. No model is asked: ours writes its
 // built-in summary, the scripted model of the others answers at once. Others estimate tokens as they do by themselves.
 
+import { CompactManager } from "../packages/compact-context/dist/create-manager.js";
 import { countTokens, decode, encode, planCompaction } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
-import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { createCurve, curvePicture, curveTable } from "./curve.mjs";
 import { digits, number } from "./markdown.mjs";
 import { processorTimeOf, spread } from "./measure.mjs";
-import { loadPeers, shorteners } from "./peers.mjs";
+import { loadPeers, ours, shorteners } from "./peers.mjs";
 import { session } from "./sessions.mjs";
 
 const SIZES = [10_000, 40_000, 160_000, 640_000];
@@ -38,7 +38,7 @@ async function contestants() {
   const { get_encoding: encodingOf } = await import("tiktoken");
   const tiktoken = encodingOf("o200k_base");
   const all = await shorteners({ tokens: await estimates() });
-  const compact = all.find(({ name }) => name === "Compact");
+  const compact = all.find(({ name }) => name === "Compact") ?? ours("openai-chat");
   const peers = all.filter(({ name }) => PEERS.test(name));
   const short = (name) => name.replace(/, keep half of the aim|, as its guide has it|, all tool calls/, "");
   return {

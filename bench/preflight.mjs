@@ -2,8 +2,8 @@
 // known, and the same session resumed by a new manager from what was stored. Beside it, in the same run, what others do
 // at that place: LangChain's summarization middleware below its trigger, and counting the whole list anew.
 
+import { CompactManager } from "../packages/compact-context/dist/create-manager.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
-import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { createCurve, curvePicture, curveTable, timesWorse } from "./curve.mjs";
 import { digits, number } from "./markdown.mjs";
 import { clockTime, spread } from "./measure.mjs";

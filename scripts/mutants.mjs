@@ -1,4 +1,4 @@
-// Changes one thing at a time in the source and asks the tests whether they notice: `node scripts/mutants.mjs policy,messages 40`.
+// Changes one thing at a time in the source and asks the tests whether they notice: `node scripts/mutants.mjs core,memory 40`.
 // Works on a copy of the checkout, draws by seed, writes what survived. The page docs/mutants.md holds the figures.
 //   --in <folder>     where the copy and the answers are kept; a run that was cut short goes on there
 //   --within <s>      most seconds of tests for one change, the nearest first; all that reach it when left out.
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const within = Number(values.within);
-const [named = "policy", wanted = "40"] = positionals;
+const [named = "core", wanted = "40"] = positionals;
 const areas = named.split(",");
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = values.in ?? mkdtempSync(join(tmpdir(), "compact-mutants-"));

@@ -1,6 +1,7 @@
-// Records demo/session.json anew: `node scripts/record-demo.mjs [commit]`. The assistant's words and choices are
-// written in record-demo/story; every tool call is really made, in a copy of this repository at the commit (HEAD
-// when left out), and what it gives is what is recorded. A step that does not turn out as the story says ends the run.
+// Records demo/session.json anew: `node scripts/record-demo.mjs COMMIT`. The assistant's words and choices are
+// written in record-demo/story; every tool call is really made, in a copy of this repository at the commit, and what
+// it gives is what is recorded. The story reads files and counts tests of the commit that it was written for: a step
+// that does not turn out as it says ends the run, and nothing is written.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createSession } from "./record-demo/session.mjs";
@@ -9,7 +10,12 @@ import { tools } from "./record-demo/tools.mjs";
 import { createWorkspace } from "./record-demo/workspace.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/[\\/]$/, "");
-const workspace = createWorkspace(root, process.argv[2] ?? "HEAD");
+const [commit] = process.argv.slice(2);
+if (commit === undefined) {
+  console.error("Name the commit that record-demo/story was written for.");
+  process.exit(2);
+}
+const workspace = createWorkspace(root, commit);
 process.on("exit", workspace.remove);
 
 const session = createSession(workspace);

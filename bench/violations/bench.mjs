@@ -1,7 +1,8 @@
 // What shortening breaks: Compact and other libraries on the same histories with the same aims. Everything that counts
 // tokens is given Compact's counter, except pi, which only estimates.
+
+import { messageText } from "../../packages/compact-context/dist/core/message.js";
 import { countTokens, decode } from "../../packages/compact-context/dist/index.js";
-import { messageText } from "../../packages/compact-context/src/core/message.ts";
 import { newlyBroken } from "../../test/support/dist/soak-promises.js";
 import { digits, number, table } from "../markdown.mjs";
 import { quantile } from "../measure.mjs";

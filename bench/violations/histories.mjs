@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { messageText } from "../../packages/compact-context/dist/core/message.js";
+import { latestUserMessage } from "../../packages/compact-context/dist/core/units.js";
 import { countTokens, decode, encode } from "../../packages/compact-context/dist/index.js";
-import { messageText } from "../../packages/compact-context/src/core/message.ts";
-import { latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
 import { readTranscript } from "../../packages/compact-context-cli/dist/transcripts/read.js";
 import { drawHistory } from "../../test/support/dist/soak-history.js";
 import { newlyBroken } from "../../test/support/dist/soak-promises.js";

@@ -94,6 +94,15 @@ describe("sub-agent definitions", () => {
     expect(problems.every(({ hint }) => (hint ?? "") !== "")).toBe(true);
   });
 
+  it("AGT-1 a contextual sub-agent that names no memory gets what is relevant", async () => {
+    const folder = folderWith({
+      "helper.md": file(["name: helper", "description: Helps.", "contextMode: contextual"]),
+    });
+    const { found, problems } = await loadSubAgents([folder]);
+    expect(problems).toEqual([]);
+    expect(found).toMatchObject([{ contextMode: "contextual", memory: "relevant" }]);
+  });
+
   it("AGT-1 reads paths with braces, as a text and in broken YAML too", async () => {
     const folder = folderWith({
       "text.md": file(["name: text", "description: x", 'paths: "src/{a,b}/**, docs"']),

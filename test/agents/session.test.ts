@@ -214,11 +214,14 @@ describe("commands as data", () => {
       "remainder",
     ]);
     expect(before.untilTrigger).toBe(before.trigger - before.tokens);
-    expect(before.compactions).toBe(0);
+    expect(before).toMatchObject({ compactions: 0, lastCompaction: undefined });
 
     const report = await agent.compact("look after port numbers");
     expect(report).toMatchObject({ compacted: true, reason: "manual" });
-    expect(agent.context()).toMatchObject({ compactions: 1 });
+    expect(agent.context()).toMatchObject({
+      compactions: 1,
+      lastCompaction: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
     expect(agent.context().tokens).toBeLessThan(before.tokens);
 
     const { sessionId, previous } = await agent.startNew();

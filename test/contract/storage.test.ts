@@ -153,7 +153,7 @@ describe.skipIf(!posix)("files of the fs driver", () => {
 function compileDriver(target: string): string {
   const source = join(import.meta.dirname, "../../packages/compact-context/src");
   const contract = join(import.meta.dirname, "../support/storage-contract.ts");
-  const files = ["argument.ts", "errors.ts", "storage"].flatMap((path) =>
+  const files = ["errors.ts", "core", "storage"].flatMap((path) =>
     path.endsWith(".ts")
       ? [path]
       : readdirSync(join(source, path), { recursive: true, encoding: "utf8" })
@@ -240,7 +240,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     const script = join(code, "worker.js");
     writeFileSync(
       script,
-      `import { createFsDriver } from "./storage/drivers/fs.js";
+      `import { createFsDriver } from "./storage/fs/driver.js";
        import { countUp } from "./support/storage-contract.js";
        const driver = createFsDriver({ root: process.argv[2] });
        const first = await driver.put("first", String(process.pid), { ifVersion: null }).then(() => 1, () => 0);
@@ -261,7 +261,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     writeFileSync(
       script,
       `process.on("SIGXFSZ", () => {});
-       import { createFsDriver } from "./storage/drivers/fs.js";
+       import { createFsDriver } from "./storage/fs/driver.js";
        const driver = createFsDriver({ root: process.argv[2] });
        await driver.append("log", "a".repeat(6000) + "\\n");
        const error = await driver.append("log", "b".repeat(6000) + "\\n").catch((reason) => reason);
@@ -281,7 +281,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     const script = join(code, "worker.js");
     writeFileSync(
       script,
-      `import { createFsDriver } from "./storage/drivers/fs.js";
+      `import { createFsDriver } from "./storage/fs/driver.js";
        const driver = createFsDriver({ root: process.argv[2] });
        for (let n = Number(process.argv[3]); ; n++) {
          await driver.put("transcripts/" + n, JSON.stringify({ n, text: "x".repeat(300_000) }));

@@ -121,4 +121,37 @@ describe.each(FORMATS)("%s", (format) => {
     }
     expect(manager.getState("s").summaryCount).toBeGreaterThan(0);
   });
+
+  it("FIT-6 a newest ask over the budget is refused, or cut where the caller allows it, and never sent whole", async () => {
+    for (const seed of seeds.slice(0, 4)) {
+      const list = generateNativeList(format, seed, OPTIONS);
+      const messages = decode(list, format);
+      const ask = messages[latestUserMessage(messages)];
+      const maxTokens = countTokens([ask?.native], { format }).tokens - 1;
+      const tokensOr = (onOverflow: "error" | "elide"): Promise<number | string> =>
+        compact(list, { format, maxTokens, onOverflow }).then(
+          (result) => countTokens(result.messages, { format }).tokens,
+          (error: { code: string }) => error.code,
+        );
+      expect(await tokensOr("error")).toBe("InsufficientBudget");
+      const cut = await tokensOr("elide");
+      if (typeof cut === "number") expect(cut).toBeLessThanOrEqual(maxTokens);
+      else expect(cut).toBe("InsufficientBudget");
+    }
+  });
+
+  it("FIT-6 the buffer stays free where the trigger alone would use it up", async () => {
+    const policy = { triggerPct: 1, hardCapBuffer: 1200, onOverflow: "elide" } as const;
+    const manager = new CompactManager({ maxContextTokens: 3000, policy, storage: { kind: "memory" } });
+    const list: unknown[] = [];
+    let most = 0;
+    for (let turn = 0; turn < 12; turn += 1) {
+      list.push(...generateNativeList(format, turn * 31 + 5, { turns: 1, system: false }));
+      const { messages } = await manager.preflight("s", structuredClone(list), { format });
+      const { tokens } = countTokens(messages, { format });
+      expect(tokens).toBeLessThanOrEqual(1800);
+      most = Math.max(most, countTokens(list, { format }).tokens);
+    }
+    expect(most).toBeGreaterThan(1800);
+  });
 });

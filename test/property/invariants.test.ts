@@ -24,7 +24,7 @@ import type { SoakFixed } from "../support/soak-history.ts";
  * A4      "The open loop's thinking is all kept or the loop is summarized whole": PRT-4 takes older exchanges of a long
  *         turn from the front, which is legal. What is held: A3, and every exchange that stays keeps its own thinking
  *         (C4), unless the model binds it to what left.
- * G14     What was brought back: packages/compact-context/src/compaction/recall and its tests.
+ * G14     What was brought back: packages/compact-context/src/recall and its tests.
  * G15     Tags in what people and tools say: test/summaries and packages/compact-context/src/recall/quote.ts.
  */
 

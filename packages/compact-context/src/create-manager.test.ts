@@ -291,6 +291,7 @@ describe("CompactManager.preflight", () => {
     stop();
     await manager.manualCompact("s", turns(0, 60));
     expect(heard).toEqual(["s 68"]);
+    expect(manager.getState("s")).toMatchObject({ summaryCount: 2, summaryVersion: 2 });
   });
 
   it("RUN-1 fills summary, summarized ids and the last id", async () => {

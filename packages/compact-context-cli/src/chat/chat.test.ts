@@ -107,7 +107,7 @@ describe("a chat", () => {
     chat.type("/compact look after parcels\n");
     await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: 4 summarized, 12 kept, all archived/);
     chat.type("/context\n");
-    await chat.shows(/summary +[1-9]\d+[\s\S]+1 compaction, the last/);
+    await chat.shows(/summary +[1-9]\d+[\s\S]+1 compaction, the last \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
     chat.type("/summarize\n");
     await chat.shows(/compact {2}[\d,]+ → |nothing to compact/);
     chat.type("/new\n");

@@ -1,4 +1,16 @@
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -94,6 +106,26 @@ it("MEM-11 writers at once leave one whole text and no temporary file", async ()
   await Promise.all(texts.map((text) => writeMemoryFile(path, text)));
   expect(texts).toContain(await readFile(path, "utf8"));
   expect(await readdir(root)).toEqual(["MEMORY.md"]);
+});
+
+it("MEM-11 a text is on disk before it takes the place of the last one, and its folder after that", async () => {
+  const path = join(root, "MEMORY.md");
+  await writeMemoryFile(path, "one");
+  const any = await open(path, "r");
+  const handles = Object.getPrototypeOf(any) as { sync(): Promise<void> };
+  await any.close();
+  const sync = handles.sync;
+  const seen: string[] = [];
+  handles.sync = async function () {
+    seen.push(readFileSync(path, "utf8"));
+    return sync.call(this);
+  };
+  try {
+    await writeMemoryFile(path, "two");
+  } finally {
+    handles.sync = sync;
+  }
+  expect(seen).toEqual(["one", "two"]);
 });
 
 it("MEM-11 a write that fails leaves the last text; one over a text that was changed is refused", async () => {

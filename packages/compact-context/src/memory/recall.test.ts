@@ -80,6 +80,15 @@ describe("candidates", () => {
     expect(priorities).toEqual(priorities.toSorted((one, other) => other - one));
   });
 
+  it("MEM-2 long sections are cut into pieces of at most 600 characters", async () => {
+    const items = Array.from({ length: 30 }, (_, index) => `- item ${index} ${"word ".repeat(20).trim()}`);
+    await write("MEMORY.md", `# Channel memory\n\n## Facts\n\n${items.join("\n")}\n`);
+    const pieces = (await buildMemoryCandidates({ workspaceDir, channelDir })).map(({ content }) => content);
+    expect(pieces.join("\n")).toBe(items.join("\n"));
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(600);
+    expect(Math.min(...pieces.map(({ length }) => length))).toBeGreaterThan(300);
+  });
+
   it("MEM-2 ids are distinct in any script, and stay when other sections come and go", async () => {
     const ids = async (): Promise<string[]> =>
       (await buildMemoryCandidates({ workspaceDir, channelDir })).map(({ id }) => id);
@@ -183,6 +192,22 @@ describe("recall", () => {
     expect(counted.items.length).toBeGreaterThan(0);
     expect(countText(counted.renderedText)).toBeLessThanOrEqual(250);
     expect(await recall("deploy service", { maxChars: 60 })).toMatchObject({ items: [], renderedText: "" });
+  });
+
+  it("MEM-3 without limits 12 candidates are looked at, and 5 items or 3,500 characters injected", async () => {
+    const facts = (words: string): string =>
+      Array.from(
+        { length: 30 },
+        (_, index) => `## Topic ${index}\n\nThe deploy of service ${index} needs ${words}.\n`,
+      ).join("\n");
+    await write("MEMORY.md", facts("care"));
+    const short = await recall("deploy service");
+    expect(short.decisions).toHaveLength(12);
+    expect(short.items).toHaveLength(5);
+    await write("MEMORY.md", facts("care ".repeat(200).trim()));
+    const long = await recall("deploy service", { maxInjected: 9 });
+    expect(long.renderedText.length).toBeLessThanOrEqual(3500);
+    expect(long.renderedText.length).toBeGreaterThan(2500);
   });
 
   it("MEM-3 an item that does not fit is passed over for one that does, and equal ones are folded", () => {

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { CompactManager } from "../create-manager.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
+
+const list = [
+  { role: "system", content: "You help." },
+  ...Array.from({ length: 40 }, (_, index) => ({
+    role: index % 2 === 0 ? "user" : "assistant",
+    content: `message ${index} ${"about tides and ropes ".repeat(20)}`,
+  })),
+];
+
+describe("the summary's role", () => {
+  it.each(["assistant", "user", "system"] as const)(
+    "SUM-1 is %s where the settings say so",
+    async (summaryRole) => {
+      const manager = new CompactManager(
+        { maxContextTokens: 4000, policy: { hardCapBuffer: 200 }, summarizer: { summaryRole } },
+        { storage: createMemoryDriver() },
+      );
+      const { messages } = await manager.preflight("s", list, { format: "openai-chat" });
+      const found = messages.filter(
+        (message) =>
+          typeof message.content === "string" && message.content.startsWith("<COMPACT-SUMMARY v1>"),
+      );
+      expect(found).toMatchObject([{ role: summaryRole }]);
+    },
+  );
+
+  it("SUM-1 is the assistant's by default", async () => {
+    const manager = new CompactManager(
+      { maxContextTokens: 4000, policy: { hardCapBuffer: 200 } },
+      { storage: createMemoryDriver() },
+    );
+    const { messages } = await manager.preflight("s", list, { format: "openai-chat" });
+    expect(messages[1]).toMatchObject({
+      role: "assistant",
+      content: expect.stringMatching(/^<COMPACT-SUMMARY v1>/),
+    });
+  });
+});
