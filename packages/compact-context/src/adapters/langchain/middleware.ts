@@ -5,7 +5,6 @@ import { CompactError } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
-import { asInstances } from "./instances.ts";
 import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
 
 export interface MiddlewareOptions extends HostOptions {
@@ -58,7 +57,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
       messages,
       request: { format: "langchain", ...beside.get(sessionId), signal, usage },
     });
-    return kept === messages ? undefined : asInstances(kept, messages);
+    return kept === messages ? undefined : [...kept];
   };
 
   const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {

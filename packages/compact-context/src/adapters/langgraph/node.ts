@@ -7,7 +7,6 @@ import {
   type SummarizeMessagesOptions,
   summarizeMessages,
 } from "../../running-summary/summarize-messages.ts";
-import { asInstances } from "../langchain/instances.ts";
 import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
 import type { GraphArchive } from "./archive.ts";
 import { type GraphModel, textModelOf } from "./model.ts";
@@ -85,7 +84,7 @@ async function summarizeState(state: object, config: unknown, options: Settings)
   const made = await attempt(messages, running, { config, options });
   const rewrites = inputMessagesKey === outputMessagesKey;
   if (rewrites && made.messages === messages) return {};
-  const list = made.messages === messages ? messages : asInstances(made.messages, messages);
+  const list = made.messages === messages ? messages : made.messages;
   const output = { [outputMessagesKey]: rewrites ? [REMOVE_ALL, ...list] : list };
   return made.running === undefined
     ? output
