@@ -95,12 +95,12 @@ export {
 } from "./lint/index.ts";
 export type { Expanded, ExpandOptions, Recall } from "./recall/recall.ts";
 export type { Difference, Restored } from "./recall/restore.ts";
+export type { FoundMessage, SearchHit } from "./search/archive-search.ts";
 export {
   type SummarizeMessagesOptions,
   type SummarizeMessagesResult,
   summarizeMessages,
-} from "./running-summary/summarize-messages.ts";
-export type { FoundMessage, SearchHit } from "./search/archive-search.ts";
+} from "./summarize-messages.ts";
 export { builtinSummarizer } from "./summarizers/extractive/builtin.ts";
 export { createModelSummarizer } from "./summarizers/llm/create.ts";
 export type { ModelSummarizerOptions } from "./summarizers/llm/options.ts";

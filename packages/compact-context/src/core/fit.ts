@@ -57,7 +57,7 @@ export function keepByCounts(
   { relaxed, costs }: Pick<KeepSet, "relaxed" | "costs">,
 ): KeepSet {
   const latest = latestUserMessage(request.messages);
-  const parts = partition(request.messages, keep, latest);
+  const parts = partition(request.messages, keep, latest, request.held);
   const indexes = [...parts.layers.keys()];
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));

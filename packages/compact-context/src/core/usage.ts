@@ -62,6 +62,8 @@ export interface CompactionRequest {
   readonly archiveId?: (message: Message) => string;
   /** Tool answers that stay whole while there is room: the model has just asked for them. */
   readonly recalled?: ReadonlySet<Message>;
+  /** Messages that always stay, with all that belongs to them. */
+  readonly held?: ReadonlySet<Message>;
   /** What a person asked the compaction to look after. */
   readonly note?: string;
   readonly signal?: AbortSignal;
