@@ -13,7 +13,6 @@ type Count = (text: string) => number;
 
 /** Below this a summary is the model's prose alone. */
 const LEAST_FOR_FACTS = 160;
-/** Below this the introduction is the short one. */
 const ROOMY = 300;
 /** Most of the room that facts and warnings may claim before the prose is written. */
 const FACTS_SHARE = 0.4;
@@ -40,8 +39,13 @@ export function divideRoom(maxTokens: number, facts: FactsBlock | undefined, cou
   return { prose: Math.max(0, Math.floor(maxTokens - reserved)), facts: true };
 }
 
+/** False where a summary is so short that introduction and facts are kept to what matters most. */
+export function isRoomy(maxTokens: number): boolean {
+  return maxTokens >= ROOMY;
+}
+
 function introductionFor(maxTokens: number): string {
-  return maxTokens < ROOMY ? SHORT_WRITTEN_INTRODUCTION : WRITTEN_INTRODUCTION;
+  return isRoomy(maxTokens) ? WRITTEN_INTRODUCTION : SHORT_WRITTEN_INTRODUCTION;
 }
 
 /** Prose, the facts that a program found, and a warning of what was not found; at most `maxTokens` tokens. */
