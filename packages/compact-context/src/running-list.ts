@@ -81,7 +81,7 @@ export async function readRunningList<T>(
     const same = teller !== undefined && text === live?.text;
     return same && messageText(teller) === textFor(text, options) ? teller : undefined;
   });
-  if (teller !== undefined && live !== undefined) natives.set(summaryAs(live), teller);
+  if (teller !== undefined && live !== undefined) natives.set(summaryAs(live), natives.get(teller) ?? teller);
   const own = createTokenCounter({ format: codec.format });
   const { counter, count } = counterOf(own, options, (message) => {
     if (codec.neutral) return (natives.get(message) ?? message) as T;
