@@ -140,8 +140,8 @@ describe("SummarizationNode", () => {
     const { summarized_messages: list = [] } = await node.invoke<State>({ messages });
     expect(list[0]).toBeInstanceOf(ChatMessage);
     expect((list[0] as ChatMessage).getType()).toBe("system");
-    const { constructor } = list[0] as ChatMessage;
-    expect((constructor as typeof ChatMessage).lc_name()).toBe("SystemMessage");
+    const made = list[0] as ChatMessage;
+    expect((made.constructor as typeof ChatMessage).lc_name()).toBe("SystemMessage");
     expect(messages).toEqual(expect.arrayContaining(list.slice(1)));
     expect(counted).toContain("system");
   });
