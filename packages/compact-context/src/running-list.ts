@@ -88,7 +88,7 @@ export async function readRunningList<T>(
     // The summary is built among the others, so that it is of their kind.
     return (message.native ?? encode([...entries, message]).at(-1)) as T;
   });
-  await Promise.all([...entries, ...(live === undefined ? [] : [summaryAs(live)])].map(count));
+  await Promise.all([...entries.map(count), live && count(summaryAs(live))]);
   const kept = entries.map((message) => ({ message, pinned: isPinned(message, POLICY) }));
   const shape = { summaryRole: "system", format: codec.format, summaryAs } as const;
   const list = assemble(kept, live, shape);

@@ -118,10 +118,9 @@ async function summarizeState(state: object, config: unknown, node: Node): Promi
   const { running, write } = readRunning(context.running_summary);
   const made = await summarized(messages, running, { node, config });
   const rewrites = inputMessagesKey === outputMessagesKey;
-  const list = made.messages;
-  const output =
-    rewrites && list === messages ? {} : { [outputMessagesKey]: rewrites ? [REMOVE_ALL, ...list] : list };
-  return made.runningSummary === undefined || (rewrites && list === messages)
+  if (rewrites && made.messages === messages) return {};
+  const output = { [outputMessagesKey]: rewrites ? [REMOVE_ALL, ...made.messages] : made.messages };
+  return made.runningSummary === undefined
     ? output
     : { ...output, context: { ...context, running_summary: write(made.runningSummary) } };
 }
