@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { detectListFormat, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
 import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager, type ManagerPorts } from "../../packages/compact-context/src/create-manager.ts";
-import { summarizeMessages } from "../../packages/compact-context/src/running-summary/summarize-messages.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { summarizeMessages } from "../../packages/compact-context/src/summarize-messages.ts";
 import { LISTS, SECRET } from "./secret-lists.ts";
 
 const NAMES = Object.keys(LISTS);

@@ -41,6 +41,6 @@ export type { Recall } from "./recall/recall.ts";
 export {
   type SummarizeMessagesOptions,
   summarizeMessages,
-} from "./running-summary/summarize-messages.ts";
+} from "./summarize-messages.ts";
 export { builtinSummarizer } from "./summarizers/extractive/builtin.ts";
 export { countText } from "./tokens/count-tokens.ts";

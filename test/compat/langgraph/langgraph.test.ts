@@ -236,6 +236,29 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
       expect(context.running_summary.summarizedMessageIds).toContain("h0");
     });
 
+    it("counts with the user's own counter and gives real messages back, summaries among them", async () => {
+      const counted: Loose[] = [];
+      const node = SummarizationNode({
+        maxTokens: 10,
+        maxSummaryTokens: 1,
+        tokenCounter: async (messages: Loose[]) => {
+          counted.push(...messages);
+          return messages.filter((message) => message.getType() !== "remove").length;
+        },
+      });
+      const { summarized_messages: list, context } = (await node.invoke({ messages: history() })) as Loose;
+      expect(list.length).toBeLessThanOrEqual(10);
+      expect(list.every((message: unknown) => modules.core.isBaseMessage(message))).toBe(true);
+      expect(list[0].getType()).toBe("system");
+      expect(list[0].toJSON().id.at(-1)).toBe("SystemMessage");
+      expect(list[0].content).toContain(context.running_summary.summary);
+      expect(counted.some((message) => message.id === list[0].id)).toBe(true);
+      const [stored] = modules.core.mapChatMessagesToStoredMessages(list);
+      expect(modules.core.mapStoredMessagesToChatMessages([stored])[0]).toBeInstanceOf(
+        modules.core.SystemMessage,
+      );
+    });
+
     it("is the hook before the model of a prebuilt agent", async () => {
       const seen: (readonly unknown[])[] = [];
       const model = chatModel(modules, (messages) => {
@@ -362,9 +385,9 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
 
     it("says what is wrong with a state without messages and with limits that contradict each other", async () => {
       await expect(SummarizationNode(LIMITS).invoke({})).rejects.toMatchObject({ code: "InvalidArgument" });
-      await expect(
-        SummarizationNode({ maxTokens: 200, maxSummaryTokens: 300 }).invoke({ messages: history() }),
-      ).rejects.toMatchObject({ code: "InvalidArgument", place: "options.maxSummaryTokens" });
+      expect(() => SummarizationNode({ maxTokens: 200, maxSummaryTokens: 300 })).toThrow(
+        expect.objectContaining({ code: "InvalidArgument", place: "options.maxSummaryTokens" }),
+      );
     });
   });
 });

@@ -327,6 +327,8 @@ function openCalls(previous: readonly Message[]): OpenCalls {
 export interface BuildContext {
   /** The first native entry of this format in the list: its style is followed where the format has several. */
   readonly sample: unknown;
+  /** All of them. */
+  natives(): readonly unknown[];
   /** The name of the call with this id, from anywhere in the list; empty when there is none. */
   callName(id: string): string;
 }
@@ -467,6 +469,7 @@ function buildContext(format: Format, messages: readonly Message[]): BuildContex
   let names: Map<string, string> | undefined;
   return {
     sample: messages.find((message) => isNative(message, format))?.native,
+    natives: () => messages.filter((message) => isNative(message, format)).map(({ native }) => native),
     callName(id) {
       names ??= callNames(messages);
       return names.get(id) ?? "";

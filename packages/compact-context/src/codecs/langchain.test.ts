@@ -32,6 +32,32 @@ class ToolMessage {
   }
 }
 
+class Base {
+  readonly id: unknown;
+  readonly content: unknown;
+  readonly fields: Record<string, unknown>;
+  constructor(fields: Record<string, unknown>) {
+    this.id = fields.id;
+    this.content = fields.content;
+    this.fields = fields;
+  }
+  _getType(): string {
+    return "";
+  }
+  getType(): string {
+    return this._getType();
+  }
+  toDict(): object {
+    return { type: this.getType() };
+  }
+}
+
+class Human extends Base {
+  override _getType(): string {
+    return "human";
+  }
+}
+
 describe("langchain", () => {
   it("reads instances, serialised and plain messages alike", () => {
     const messages = codec.decode([
@@ -143,6 +169,31 @@ describe("langchain", () => {
       kwargs: { id: "s1", content: "So far" },
     });
     expect(codec.encode([summary])).toEqual([{ role: "assistant", id: "s1", content: "So far" }]);
+  });
+
+  it("builds instances among instances: of a class that is there, else of one that serialises as LangChain's", () => {
+    const marked = { meta: { summaryVersion: 1 }, parts: [{ type: "text", text: "So far" }] } as const;
+    const list = codec.decode([new Human({ id: "h", content: "go" })]);
+    const [system, user] = codec.encode([
+      { id: "s1", role: "system", ...marked },
+      { id: "s2", role: "user", ...marked },
+      ...list,
+    ]) as Base[];
+    expect(system).toBeInstanceOf(Base);
+    expect(system?.getType()).toBe("system");
+    expect((system as { constructor: unknown }).constructor).toHaveProperty("name", "SystemMessage");
+    expect(system?.fields).toEqual({
+      id: "s1",
+      content: "So far",
+      additional_kwargs: { lc_source: "summarization" },
+    });
+    expect(user).toBeInstanceOf(Human);
+    const [again] = codec.encode([{ id: "s3", role: "system", ...marked }, ...list]) as Base[];
+    expect(again?.constructor).toBe(system?.constructor);
+    const bare = codec.decode([new BaseMessage("human", { content: "go", id: "h1" })]);
+    expect(codec.encode([{ id: "s1", role: "system", ...marked }, ...bare])[0]).toMatchObject({
+      role: "system",
+    });
   });
 
   it("PRT-7 refuses a kind of message that does not exist", () => {

@@ -23,6 +23,7 @@ import {
   type Vote,
   voteOnBlocks,
 } from "./create-codec.ts";
+import { buildInstance } from "./langchain-instances.ts";
 import { instanceKind, viewMessage } from "./langchain-view.ts";
 import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
@@ -290,21 +291,28 @@ function writeContent(content: readonly (TextPart | MediaPart)[] | string): unkn
 }
 
 const CLASSES = { system: "System", user: "Human", assistant: "AI", tool: "Tool" } as const;
-const DEVELOPER = { additional_kwargs: { __openai_role__: "developer" } };
+const DEVELOPER = { __openai_role__: "developer" };
+/** How LangChain marks a message that a program put there in the place of others. */
+const SUMMARY = { lc_source: "summarization" };
 
-/** Serialised among serialised messages, plain `{role, content}` otherwise. */
+/** Serialised among serialised messages, an instance among instances, plain `{role, content}` otherwise. */
 function build(run: readonly Message[], context: BuildContext): unknown[] {
   const isSerialised = isObject(context.sample) && context.sample.lc === 1;
+  const beside = isInstance(context.sample) ? context.natives().filter(isInstance) : [];
   const used = new Set<string>();
   return toSteps(run)
     .flatMap((step) => buildStep(step, context))
     .map(({ role, id: wished, ...fields }, index) => {
       const id = used.has(wished) ? `${wished}-${index}` : wished;
       used.add(id);
-      if (!isSerialised) return { role, id, ...fields };
+      if (!isSerialised) return buildInstance(role, { id, ...fields }, beside) ?? { role, id, ...fields };
       const path = ["langchain_core", "messages", `${CLASSES[role]}Message`];
       return { lc: 1, type: "constructor", id: path, kwargs: { id, ...fields } };
     });
+}
+
+function isInstance(native: unknown): native is object {
+  return isObject(native) && instanceKind(native) !== undefined;
 }
 
 interface BuiltMessage extends NativeObject {
@@ -328,12 +336,13 @@ function buildStep(step: Step, context: BuildContext): BuiltMessage[] {
     });
   }
   const content = step.content.length === 0 ? "" : writeContent(step.content);
+  const extra = step.message.meta?.summaryVersion === undefined ? undefined : SUMMARY;
   if (step.type === "assistant") {
-    const calls = step.calls.length === 0 ? {} : { tool_calls: step.calls.map(buildCall) };
-    return [{ role: "assistant", id, content, ...calls }];
+    const calls = step.calls.length === 0 ? undefined : step.calls.map(buildCall);
+    return [defined({ role: "assistant", id, content, tool_calls: calls, additional_kwargs: extra })];
   }
-  const isDeveloper = step.role === "developer";
-  return [{ role: step.role === "user" ? "user" : "system", id, content, ...(isDeveloper ? DEVELOPER : {}) }];
+  const additional_kwargs = step.role === "developer" ? { ...DEVELOPER, ...extra } : extra;
+  return [defined({ role: step.role === "user" ? "user" : "system", id, content, additional_kwargs })];
 }
 
 const KINDS =

@@ -196,7 +196,8 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
   const { plan, covered, version, request, options } = writing;
   const input = covered.filter((message) => message.meta?.summaryVersion === undefined);
   const summarizeOptions = optionsFor(writing, summarizer);
-  const ceiling = Math.min(plan.budget, Math.max(plan.tokensAfter, plan.target));
+  const aimed = Math.max(plan.tokensAfter, plan.target);
+  const ceiling = request.summaryReserve === undefined ? Math.min(plan.budget, aimed) : plan.budget;
   const deterministic = summarizer.deterministic === true;
   let room = plan.summaryTokens;
   for (let attempt = 0; attempt < (deterministic ? MAX_TRIES : 1 + MAX_SHORTER) && room > 0; attempt += 1) {

@@ -36,6 +36,11 @@ export function summaryOverhead(counter: TokenCounter): number {
   return counter.countMessage(EMPTY_SUMMARY) + 2;
 }
 
+/** Tokens of a summary message with so much text, or what is kept free for it. */
+export function summaryCost({ summaryReserve, counter }: CompactionRequest, text: number): number {
+  return summaryReserve ?? text + summaryOverhead(counter);
+}
+
 /** Least room worth a summary, in tokens. */
 export const MIN_SUMMARY_TOKENS = 64;
 /** A summary's tags and framing alone would fill less room than this. */
@@ -52,7 +57,7 @@ export function keepByCounts(
   { relaxed, costs }: Pick<KeepSet, "relaxed" | "costs">,
 ): KeepSet {
   const latest = latestUserMessage(request.messages);
-  const parts = partition(request.messages, keep, latest);
+  const parts = partition(request.messages, keep, latest, request.held);
   const indexes = [...parts.layers.keys()];
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
@@ -79,7 +84,7 @@ export function floorOf(set: KeepSet): number {
   const { request, kept, costs } = set;
   // A few dozen tokens hold the latest user message and nothing else; without one the summary opens the list.
   const messageAlone = isMinimalBudget(set) && opensWithUser(set);
-  const room = messageAlone ? 0 : MIN_SUMMARY_TOKENS + summaryOverhead(request.counter);
+  const room = messageAlone ? 0 : summaryCost(request, MIN_SUMMARY_TOKENS);
   return request.fixedTokens + sumOf(kept, costs) + (needsSummary(set) ? room : 0);
 }
 
@@ -138,7 +143,7 @@ export function releaseReasoning(set: KeepSet): KeepSet {
 
 /** True where what is pinned leaves too little for a summary beside the latest user message. */
 function isMinimalBudget({ request, pinnedTokens }: KeepSet): boolean {
-  return request.budget - pinnedTokens < MINIMAL_ROOM;
+  return request.summaryReserve === undefined && request.budget - pinnedTokens < MINIMAL_ROOM;
 }
 
 /** True where so little of the list can remain that its summary comes before its newest words. */
@@ -303,10 +308,12 @@ function restoreResults(set: KeepSet, limit: number): KeepSet {
   return { ...set, edits, costs };
 }
 
-/** What is free under the limit, less the summary's share of it: half at most. */
+/** What is free under the limit, less what the summary may still take of it: half at most, nothing where it has its own. */
 function roomBesideSummary(set: KeepSet, limit: number): number {
+  const { maxSummaryTokens, summaryReserve } = set.request;
   const free = limit - floorOf(set);
-  return Math.max(free - Math.min(set.request.maxSummaryTokens, free / 2), 0);
+  const share = summaryReserve === undefined ? Math.min(maxSummaryTokens, free / 2) : 0;
+  return Math.max(free - share, 0);
 }
 
 // ---- cutting texts, where nothing else is left

@@ -10,6 +10,7 @@ import {
   MIN_SUMMARY_TOKENS,
   needsSummary,
   releaseReasoning,
+  summaryCost,
   summaryOverhead,
   sumOf,
   withEdits,
@@ -131,17 +132,17 @@ export function extendPlan(
 
 function finish(set: KeepSet, limit: number): CompactionPlan {
   const { request, latest } = set;
-  const { budget, fixedTokens, counter } = request;
+  const { budget, fixedTokens } = request;
   const summaryTokens = summaryRoom(set, Math.min(budget, Math.max(limit, floorOf(set))));
   const entries = request.messages.map((message, index) => plannedMessage(set, message, index));
-  const summaryCost = summaryTokens > 0 ? summaryTokens + summaryOverhead(counter) : 0;
+  const summary = summaryTokens > 0 ? summaryCost(request, summaryTokens) : 0;
   return {
     entries,
     budget,
     target: limit,
     fixedTokens,
     tokensBefore: fixedTokens + entries.reduce((total, entry) => total + entry.tokens, 0),
-    tokensAfter: fixedTokens + sumOf(set.kept, set.costs) + summaryCost,
+    tokensAfter: fixedTokens + sumOf(set.kept, set.costs) + summary,
     summaryTokens,
     keep: set.keep,
     relaxed: set.relaxed,
@@ -150,10 +151,14 @@ function finish(set: KeepSet, limit: number): CompactionPlan {
   };
 }
 
-/** A summary takes at most half of what it replaces: it must be worth the exchange. An earlier summary keeps its room. */
+/**
+ * A summary that has no room of its own takes at most half of what it replaces: it must be worth the exchange. An earlier
+ * summary keeps its room.
+ */
 function summaryRoom(set: KeepSet, limit: number): number {
   if (!needsSummary(set)) return 0;
   const { request, kept, edits, costs } = set;
+  if (request.summaryReserve !== undefined) return request.maxSummaryTokens;
   const replaced = request.messages.reduce((total, message, index) => {
     const before = request.counter.countMessage(message);
     if (!kept.has(index)) return total + before;

@@ -150,21 +150,25 @@ export type KeepCounts = Pick<
   "keepRecentTurns" | "keepToolIoPairs" | "keepRecentMessages" | "rolesNeverPrune"
 >;
 
+const NONE: ReadonlySet<Message> = new Set();
+
 /**
  * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest ask (the message
- * at `ask`; -1 for none), an exchange that is still under way and the newest compaction of the provider's own always stay; an earlier summary
- * of ours never does, because its facts go into the next one.
+ * at `ask`; -1 for none), what is held, an exchange that is still under way and the newest compaction of the provider's
+ * own always stay; an earlier summary of ours never does, because its facts go into the next one.
  */
 export function partition(
   messages: readonly Message[],
   keep: KeepCounts,
   ask: number = latestUserMessage(messages),
+  held: ReadonlySet<Message> = NONE,
 ): Partition {
   const units = groupUnits(messages);
   const starts = turnStarts(messages);
   const recentFrom = recentBoundary(messages, starts, keep);
   const compaction = messages.findLastIndex(carriesCompaction);
   const needed = new Set([ask, compaction]);
+  for (const message of held) needed.add(messages.indexOf(message));
   const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;

@@ -1,4 +1,4 @@
-import type { Format, Message } from "./message.ts";
+import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type { LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
 
@@ -53,7 +53,11 @@ export interface CompactionRequest {
   readonly preferred?: number;
   /** Most tokens of the summary's text. */
   readonly maxSummaryTokens: number;
+  /** Tokens that are kept free for the whole summary message; without it the room for it depends on what it replaces. */
+  readonly summaryReserve?: number;
   readonly summaryRole: "assistant" | "user" | "system";
+  /** The summary as a message, marked with its version; a message with our tag when left out. */
+  readonly summaryAs?: (summary: LiveSummary) => Message;
   /** Version of the newest summary that is not in the list; 0 for none. */
   readonly lastSummaryVersion?: number;
   /** The model takes signed reasoning back only behind an unchanged prefix. */
@@ -62,6 +66,8 @@ export interface CompactionRequest {
   readonly archiveId?: (message: Message) => string;
   /** Tool answers that stay whole while there is room: the model has just asked for them. */
   readonly recalled?: ReadonlySet<Message>;
+  /** Messages that always stay, with all that belongs to them. */
+  readonly held?: ReadonlySet<Message>;
   /** What a person asked the compaction to look after. */
   readonly note?: string;
   readonly signal?: AbortSignal;

@@ -319,6 +319,8 @@ const USER_FIRST: ReadonlySet<Format> = new Set<Format>(["anthropic", "gemini", 
 export interface SummaryShape {
   readonly summaryRole: "assistant" | "user" | "system";
   readonly format: Format | undefined;
+  /** A message of another shape than our own. */
+  readonly summaryAs?: (summary: LiveSummary) => Message;
 }
 
 /** Kept messages in the order of the list. */
@@ -333,7 +335,8 @@ export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: Su
   if (summary === undefined) return messages;
   const split = placeOf(summary, kept);
   const before = messages.slice(0, split);
-  return [...before, summaryMessage(summary, roleFor(before, shape)), ...messages.slice(split)];
+  const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, roleFor(before, shape));
+  return [...before, message, ...messages.slice(split)];
 }
 
 /** How many of the kept messages stand before the summary. */

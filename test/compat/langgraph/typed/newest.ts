@@ -3,6 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { summarizeMessages } from "compact-context";
 import { createGraphArchive, createRecallNode, SummarizationNode } from "compact-context/adapters/langgraph";
 import { createMemoryDriver } from "compact-context/storage/memory";
 
@@ -19,6 +20,18 @@ const graph = new StateGraph(State)
   .addNode("recall", createRecallNode({ source: archive }))
   .addEdge(START, "compact")
   .compile();
+/** Counters of people and of LangChain, sync and not. */
+export const counting = [
+  new SummarizationNode({ maxTokens: 4_000, tokenCounter: (messages) => messages.length }),
+  new SummarizationNode({ maxTokens: 4_000, tokenCounter: (messages: BaseMessage[]) => messages.length }),
+  new SummarizationNode({
+    maxTokens: 4_000,
+    tokenCounter: async (messages: BaseMessage[]) => model.getNumTokens(messages[0]?.text ?? ""),
+  }),
+];
+const read = (messages: BaseMessage[]): Promise<{ messages: BaseMessage[] }> =>
+  summarizeMessages(messages, { maxTokens: 4_000, countTokens: (list: BaseMessage[]) => list.length });
+export const given = read([]);
 export const done: Promise<typeof State.State> = graph.invoke({ messages: [] });
 export const piped: unknown = RunnableLambda.from((state: typeof State.State) => state).pipe(
   SummarizationNode({ maxTokens: 4_000 }),

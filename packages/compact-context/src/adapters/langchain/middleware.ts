@@ -4,7 +4,6 @@ import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactError, createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
-import { asInstances } from "./instances.ts";
 import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
 
 export interface MiddlewareOptions extends HostOptions {
@@ -58,7 +57,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
       messages,
       request: { format: "langchain", ...beside.get(sessionId), signal, usage },
     });
-    return kept === messages ? undefined : asInstances(kept, messages);
+    return kept === messages ? undefined : [...kept];
   };
 
   const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { countTokens } from "../../compact.ts";
 import { createMemoryDriver } from "../../storage/memory/driver.ts";
-import { createGraphArchive, createRecallNode, SummarizationNode } from "./index.ts";
+import {
+  createGraphArchive,
+  createRecallNode,
+  SummarizationNode,
+  type SummarizationNodeOptions,
+} from "./index.ts";
 
 interface State {
   readonly messages: object[];
@@ -18,6 +24,40 @@ const history = (): object[] =>
 const LIMITS = { maxTokens: 5_000, maxSummaryTokens: 600 };
 const IN_THREAD = { configurable: { thread_id: "t" } };
 
+/** As much of LangChain's classes as the adapter relies on. */
+class ChatMessage {
+  readonly id: string | undefined;
+  readonly content: unknown;
+  constructor(fields: { id?: string | undefined; content?: unknown }) {
+    this.id = fields.id;
+    this.content = fields.content;
+  }
+  static lc_name(): string {
+    return "BaseMessage";
+  }
+  _getType(): string {
+    return "";
+  }
+  getType(): string {
+    return this._getType();
+  }
+  toDict(): object {
+    return { type: this.getType() };
+  }
+}
+
+class Question extends ChatMessage {
+  override _getType(): string {
+    return "human";
+  }
+}
+
+class Answer extends ChatMessage {
+  override _getType(): string {
+    return "ai";
+  }
+}
+
 describe("SummarizationNode", () => {
   it("INT-2 writes the output key, keeps the running summary as plain JSON and leaves the messages alone", async () => {
     const state: State = { messages: history(), context: { theme: "dark" } };
@@ -29,6 +69,151 @@ describe("SummarizationNode", () => {
     expect(JSON.parse(JSON.stringify(running))).toEqual(running);
     const again = await SummarizationNode(LIMITS).invoke({ ...state, ...update });
     expect(again.summarized_messages).toEqual(update.summarized_messages);
+  });
+
+  it("INT-2 reads and writes the keys it is told, and the shortened list replaces the state where they are equal", async () => {
+    const keys = { ...LIMITS, inputMessagesKey: "talk", outputMessagesKey: "talk" };
+    const small = { talk: history().slice(0, 4), messages: [] };
+    expect(await SummarizationNode(keys).invoke(small)).toEqual({});
+    const update: Record<string, unknown> = await SummarizationNode(keys).invoke<Record<string, unknown>>({
+      talk: history(),
+      context: { theme: "dark" },
+    });
+    const [removal, summary, ...rest] = update.talk as Record<string, unknown>[];
+    expect(removal).toEqual({ type: "remove", id: "__remove_all__" });
+    expect(summary?.content).toContain("Summary of the conversation so far");
+    expect(rest.at(-1)).toMatchObject({ id: "a9" });
+    const context = update.context as { theme: string; running_summary: { summarizedMessageIds: string[] } };
+    expect(context.theme).toBe("dark");
+    expect(context.running_summary.summarizedMessageIds).toContain("h0");
+    // The reducer takes everything out and puts the rest in; what fits then is left alone.
+    const state = { talk: [summary, ...rest], context };
+    expect(await SummarizationNode(keys).invoke(state)).toEqual({});
+    const other = await SummarizationNode({ ...LIMITS, inputMessagesKey: "talk" }).invoke<object>(small);
+    expect(other).toEqual({ summarized_messages: small.talk });
+  });
+
+  it("INT-2 PRT-1 PRT-2 keeps protected and system messages in mid-list in the state, with equal keys too", async () => {
+    const french = { role: "system", id: "s", content: "Answer in French from here on." };
+    const kept = { role: "user", id: "p", content: "Keep this.", additional_kwargs: { protected: true } };
+    const messages = [...history().slice(0, 6), french, kept, ...history().slice(6)];
+    const node = SummarizationNode({ ...LIMITS, outputMessagesKey: "messages" });
+    const update = await node.invoke<State>({ messages });
+    expect(update.messages).toEqual(expect.arrayContaining([french, kept]));
+    expect(update.messages).toContain(french);
+    expect(update.messages).toContain(kept);
+  });
+
+  it("FIT-6 counts system message and standing summary, and refuses what cannot fit", async () => {
+    const node = SummarizationNode({ maxTokens: 3_000 });
+    const messages: object[] = [{ role: "system", id: "s", content: "careful ".repeat(2_000) }];
+    let context: Record<string, unknown> | undefined;
+    for (let turn = 0; turn < 30; turn += 1) {
+      messages.push({ role: "user", id: `h${turn}`, content: `${turn} ${"tide ".repeat(120)}` });
+      const update = await node.invoke<State>({ messages, context: context ?? {} });
+      context = update.context ?? context;
+      const { tokens } = countTokens(update.summarized_messages ?? [], { format: "langchain" });
+      expect(tokens).toBeLessThanOrEqual(3_000);
+      messages.push({ role: "assistant", id: `a${turn}`, content: "rope ".repeat(120) });
+    }
+    messages.push({ role: "user", id: "huge", content: "lantern ".repeat(2_000) });
+    await expect(node.invoke({ messages, context })).rejects.toMatchObject({
+      code: "InsufficientBudget",
+      hint: expect.stringContaining("maxTokens"),
+    });
+  });
+
+  it("gives messages of the graph's own class back and to its counter", async () => {
+    const counted: unknown[] = [];
+    const node = SummarizationNode({
+      maxTokens: 8,
+      maxSummaryTokens: 1,
+      tokenCounter: async (messages: ChatMessage[]) => {
+        counted.push(...messages.map((message) => message.getType()));
+        return messages.length;
+      },
+    });
+    const messages = history().map(
+      ({ id, content }: { id?: string; content?: string }, index) =>
+        new (index % 2 ? Answer : Question)({ id, content }),
+    );
+    const { summarized_messages: list = [] } = await node.invoke<State>({ messages });
+    expect(list[0]).toBeInstanceOf(ChatMessage);
+    expect((list[0] as ChatMessage).getType()).toBe("system");
+    const made = list[0] as ChatMessage;
+    expect((made.constructor as typeof ChatMessage).lc_name()).toBe("SystemMessage");
+    expect(messages).toEqual(expect.arrayContaining(list.slice(1)));
+    expect(counted).toContain("system");
+  });
+
+  it("reads a running summary in Python's words, and writes it in them", async () => {
+    const first = await SummarizationNode(LIMITS).invoke<State>({ messages: history() });
+    const running = first.context?.running_summary as Record<string, unknown>;
+    const python = {
+      summary: running.summary,
+      summarized_message_ids: running.summarizedMessageIds,
+      last_summarized_message_id: running.lastSummarizedMessageId,
+    };
+    const again = await SummarizationNode(LIMITS).invoke<State>({
+      messages: history(),
+      context: { running_summary: python },
+    });
+    expect(again.summarized_messages).toEqual(first.summarized_messages);
+    expect(again.context?.running_summary).toEqual(python);
+  });
+
+  it("refuses unknown options and limits that contradict each other before anything is invoked", () => {
+    const make = (options: object): unknown => SummarizationNode(options as SummarizationNodeOptions);
+    expect(() => make({ max_tokens: 5_000 })).toThrow("did you mean maxTokens?");
+    expect(() => make({ ...LIMITS, memoryFlushHok: () => {} })).toThrow("did you mean memoryFlushHook?");
+    expect(() => make({ ...LIMITS, fallback: "error" })).toThrow(/not an option/);
+    expect(() => make({ maxTokens: 200 })).toThrow("maxSummaryTokens must be less than maxTokens");
+    expect(() => make({ ...LIMITS, memoryFlushHook: "later" })).toThrow(/must be a function/);
+    expect(() => make({ ...LIMITS, finalPrompt: "In short." })).toThrow(/no place for the summary/);
+  });
+
+  it("RUN-5 hands on what leaves, behind the archive and without waiting", async () => {
+    const flushed: [string, number][] = [];
+    const warnings: string[] = [];
+    const options = {
+      ...LIMITS,
+      memoryFlushHook: (messages: readonly unknown[], { sessionId }: { readonly sessionId: string }) => {
+        flushed.push([sessionId, messages.length]);
+        return new Promise<void>(() => {});
+      },
+      onWarning: (warning: string) => void warnings.push(warning),
+    };
+    const { context } = await SummarizationNode(options).invoke<State>({ messages: history() }, IN_THREAD);
+    const running = context?.running_summary as { summarizedMessageIds: string[] };
+    expect(flushed).toEqual([["t", running.summarizedMessageIds.length]]);
+    const archive = { save: () => Promise.reject(new Error("disk full")) };
+    const loose = { ...options, archive, maxTokens: 20_000, maxTokensBeforeSummary: 4_000 };
+    await SummarizationNode(loose).invoke<State>({ messages: history() }, IN_THREAD);
+    expect(flushed).toHaveLength(1);
+    const memoryFlushHook = (): never => {
+      throw new Error("memory is full");
+    };
+    await SummarizationNode({ ...options, memoryFlushHook }).invoke<State>({ messages: history() });
+    await Promise.resolve();
+    expect(warnings.join()).toMatch(/disk full.*memory is full/);
+  });
+
+  it("goes on with the standing summary while the archive is down and the list fits", async () => {
+    const archive = createGraphArchive(createMemoryDriver());
+    const first = await SummarizationNode({ ...LIMITS, archive }).invoke<State>(
+      { messages: history() },
+      IN_THREAD,
+    );
+    const down = { save: () => Promise.reject(new Error("disk full")) };
+    const node = SummarizationNode({
+      ...LIMITS,
+      maxTokensBeforeSummary: 1,
+      archive: down,
+      onWarning: () => {},
+    });
+    const again = await node.invoke<State>({ messages: history(), context: first.context ?? {} }, IN_THREAD);
+    expect(again.summarized_messages).toEqual(first.summarized_messages);
+    expect(again.context?.running_summary).toEqual(first.context?.running_summary);
   });
 
   it("reads ids that another writer left in a Set", async () => {

@@ -1,5 +1,4 @@
 import type { TextModel } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
 import {
   type LangChainChatModel,
   type LangChainSettings,
@@ -15,17 +14,7 @@ export type GraphModel =
 /** LangGraph's mark for models whose words are not part of the answer: they stay out of `messages` streams. */
 const NO_STREAM = { tags: ["langsmith:nostream"] };
 
-/** Never asked twice: the built-in summarizer takes over at once, and that is no failure. */
-const NO_MODEL: TextModel = {
-  name: "builtin",
-  generate: () =>
-    Promise.reject(
-      new CompactError("SummarizerFailed", "no model was given", { hint: "Pass model to have one asked." }),
-    ),
-};
-
-export function textModelOf(model: GraphModel | undefined): TextModel {
-  if (model === undefined) return NO_MODEL;
+export function textModelOf(model: GraphModel): TextModel {
   if (typeof model === "function" || "invoke" in model)
     return textModelFromLangChain(model, { callOptions: NO_STREAM });
   return model;

@@ -1,41 +1,42 @@
-import { countTokens } from "../../compact.ts";
 import type { RunningSummary } from "../../core/manager.ts";
+import type { Message } from "../../core/message.ts";
 import type { TextModel } from "../../core/ports.ts";
-import { CompactError, errorMessage } from "../../errors.ts";
+import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
+import type { MemoryFlushHook } from "../../flush/delivery.ts";
 import { objectOf } from "../../providers/json.ts";
 import {
-  type SummarizeMessagesOptions,
-  summarizeMessages,
-} from "../../running-summary/summarize-messages.ts";
-import { asInstances } from "../langchain/instances.ts";
+  createRunningCompactor,
+  handOn,
+  RUNNING_OPTIONS,
+  type RunningCompactor,
+  type RunningOptions,
+  type RunningView,
+  refuseUnknown,
+} from "../../summarize-messages.ts";
 import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
 import type { GraphArchive } from "./archive.ts";
 import { type GraphModel, textModelOf } from "./model.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
 
-type Passed = Pick<
-  SummarizeMessagesOptions,
-  | "maxTokens"
-  | "maxTokensBeforeSummary"
-  | "maxSummaryTokens"
-  | "initialSummaryPrompt"
-  | "existingSummaryPrompt"
-  | "finalPrompt"
-  | "deadlineMs"
->;
+type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
 
-export interface SummarizationNodeOptions extends Passed {
+export interface SummarizationNodeOptions extends Running {
   /** A chat model of LangChain or a `TextModel`; the built-in summarizer, which needs none, when left out. */
   readonly model?: GraphModel;
   /** Where the messages are read; `messages` when left out. */
   readonly inputMessagesKey?: string;
   /** Where the shortened list goes; `summarized_messages` when left out. The same as the input: the state shrinks. */
   readonly outputMessagesKey?: string;
-  /** Counts the graph's own messages; our counter when left out. */
-  readonly tokenCounter?: (messages: readonly unknown[]) => number;
+  /** Counts the graph's own messages, one at a time, such as LangChain's `countTokensApproximately`; our counter when left out. */
+  tokenCounter?(messages: unknown[]): number | Promise<number>;
   /** Holds every message before a summary takes its place; needed for recall where the state shrinks. */
   readonly archive?: Pick<GraphArchive, "save">;
-  /** Names the archive's session; `configurable.thread_id` when left out. */
+  /**
+   * Told of the messages that a new summary stands for, without their secrets, before the state gives them up. The
+   * graph does not wait for it; what it throws goes to `onWarning`.
+   */
+  readonly memoryFlushHook?: MemoryFlushHook;
+  /** Names the session to archive and hook; `configurable.thread_id` when left out. */
   readonly sessionId?: string;
   /**
    * What a failure beside the run (the archive, a list that cannot be read) does to it. `continue` (default): the
@@ -48,6 +49,20 @@ export interface SummarizationNodeOptions extends Passed {
   readonly name?: string;
 }
 
+const { countTokens: _, format: __, fallback: ___, ...SHARED } = RUNNING_OPTIONS;
+const OPTIONS: Readonly<Record<keyof SummarizationNodeOptions, true>> = {
+  ...SHARED,
+  inputMessagesKey: true,
+  outputMessagesKey: true,
+  tokenCounter: true,
+  archive: true,
+  memoryFlushHook: true,
+  sessionId: true,
+  onFailure: true,
+  onWarning: true,
+  name: true,
+};
+
 /** Callable with and without `new`. */
 export interface SummarizationNodeConstructor {
   new (options: SummarizationNodeOptions): RunnableNode;
@@ -57,21 +72,40 @@ export interface SummarizationNodeConstructor {
 /**
  * A graph node that keeps a running summary: reads the messages of the state, writes the list for the model, and
  * carries `context.running_summary`, plain JSON, in the state, so that forks and rewinds find their own. Everything
- * it knows is in the state. Throws `InvalidArgument` for limits that contradict each other.
+ * it knows is in the state. Throws `InvalidArgument` for options that are unknown or contradict each other.
  */
 export const SummarizationNode: SummarizationNodeConstructor = function summarizationNode(
   options: SummarizationNodeOptions,
 ): RunnableNode {
-  const settings = { ...options, model: textModelOf(options.model), hasModel: options.model !== undefined };
+  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
+  refuseUnknown(options, OPTIONS);
+  const { tokenCounter, memoryFlushHook, onFailure } = options;
+  for (const [name, value] of Object.entries({ tokenCounter, memoryFlushHook }))
+    if (value !== undefined)
+      requireFunction(value, `options.${name}`, "Pass a function of a list of messages.");
+  const warn = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
+  const model: TextModel | undefined = options.model && textModelOf(options.model);
+  const compactor = createRunningCompactor({
+    ...options,
+    model,
+    countTokens: tokenCounter,
+    format: "langchain",
+  });
+  const node: Node = { options, compactor, warn, strict: onFailure === "throw" };
   return createRunnable(options.name ?? "summarization", (state, config) =>
-    summarizeState(state, config, settings),
+    summarizeState(state, config, node),
   );
 } as SummarizationNodeConstructor;
 
-type Settings = SummarizationNodeOptions & { readonly model: TextModel; readonly hasModel: boolean };
+interface Node {
+  readonly options: SummarizationNodeOptions;
+  readonly compactor: RunningCompactor;
+  readonly strict: boolean;
+  warn(message: string): void;
+}
 
-async function summarizeState(state: object, config: unknown, options: Settings): Promise<object> {
-  const { inputMessagesKey = "messages", outputMessagesKey = "summarized_messages" } = options;
+async function summarizeState(state: object, config: unknown, node: Node): Promise<object> {
+  const { inputMessagesKey = "messages", outputMessagesKey = "summarized_messages" } = node.options;
   const values = objectOf(state);
   const messages = values[inputMessagesKey];
   if (!Array.isArray(messages)) {
@@ -81,86 +115,73 @@ async function summarizeState(state: object, config: unknown, options: Settings)
     });
   }
   const context = objectOf(values.context);
-  const running = readRunning(context.running_summary);
-  const made = await attempt(messages, running, { config, options });
+  const { running, write } = readRunning(context.running_summary);
+  const made = await summarized(messages, running, { node, config });
   const rewrites = inputMessagesKey === outputMessagesKey;
   if (rewrites && made.messages === messages) return {};
-  const list = made.messages === messages ? messages : asInstances(made.messages, messages);
-  const output = { [outputMessagesKey]: rewrites ? [REMOVE_ALL, ...list] : list };
-  return made.running === undefined
+  const output = { [outputMessagesKey]: rewrites ? [REMOVE_ALL, ...made.messages] : made.messages };
+  return made.runningSummary === undefined
     ? output
-    : { ...output, context: { ...context, running_summary: made.running } };
+    : { ...output, context: { ...context, running_summary: write(made.runningSummary) } };
 }
 
-interface Made {
-  readonly messages: readonly unknown[];
-  readonly running: RunningSummary | undefined;
-}
+type Made = Pick<RunningView, "messages" | "runningSummary">;
 
-async function attempt(
+async function summarized(
   messages: readonly unknown[],
   running: RunningSummary | undefined,
-  { config, options }: { readonly config: unknown; readonly options: Settings },
+  { node, config }: { readonly node: Node; readonly config: unknown },
 ): Promise<Made> {
-  const warn = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
+  const { options, compactor, warn, strict } = node;
   const signal = signalOf(config);
+  let view: RunningView | undefined;
   try {
-    const result = await summarizeMessages(messages, {
-      ...options,
-      format: "langchain",
-      runningSummary: running,
-      onFailure: (error) => {
-        if (options.hasModel) warn(`the built-in summarizer stepped in: ${errorMessage(error)}`);
-      },
-      countTokens: options.tokenCounter,
+    view = await compactor.look(messages, running);
+    const made = await compactor.summarize(view, {
       signal,
+      onFailure: (error) => warn(`the built-in summarizer stepped in: ${errorMessage(error)}`),
     });
-    const made = { messages: result.messages, running: result.runningSummary };
-    await save(replacedBy(made, messages, running), config, options);
+    await save(made.summarized, config, options);
+    handOn(made.summarized, {
+      memoryFlushHook: options.memoryFlushHook,
+      sessionId: sessionOf(config, options) ?? "",
+      onFailure: (error) => warn(`the memory flush hook failed: ${errorMessage(error)}`),
+    });
     return made;
   } catch (error) {
-    if (options.onFailure === "throw" || signal?.aborted === true || isTheCallers(error)) throw error;
-    if (tokensOf(messages, options) > options.maxTokens) throw overLimit(error);
+    if (strict || signal?.aborted === true || isTheCallers(error)) throw error;
+    if (view !== undefined && view.tokens > options.maxTokens) throw overLimit(error);
     warn(`the messages were passed on as they are: ${errorMessage(error)}`);
-    return { messages, running };
+    return view ?? { messages: messages as unknown[], runningSummary: running };
   }
 }
 
-/** The messages that a new summary stands for and no earlier one did. */
-function replacedBy(
-  made: Made,
-  messages: readonly unknown[],
-  before: RunningSummary | undefined,
-): readonly unknown[] {
-  if (made.running === before) return [];
-  const earlier = new Set(before?.summarizedMessageIds);
-  const now = new Set(made.running?.summarizedMessageIds.filter((id) => !earlier.has(id)));
-  return messages.filter((message) => now.has(String(objectOf(message).id)));
+function sessionOf(config: unknown, { sessionId }: SummarizationNodeOptions): string | undefined {
+  return sessionId ?? threadOf(config);
 }
 
-async function save(messages: readonly unknown[], config: unknown, options: Settings): Promise<void> {
+async function save(
+  messages: readonly Message[],
+  config: unknown,
+  options: SummarizationNodeOptions,
+): Promise<void> {
   if (options.archive === undefined || messages.length === 0) return;
-  const sessionId = options.sessionId ?? threadOf(config);
+  const sessionId = sessionOf(config, options);
   if (sessionId === undefined) {
     throw new CompactError("InvalidArgument", "the archive needs a name for the conversation", {
       place: "options.sessionId",
       hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
     });
   }
-  await options.archive.save(sessionId, messages);
+  await options.archive.save(
+    sessionId,
+    messages.map(({ native }) => native),
+  );
 }
 
-/** What only the caller can mend: limits that contradict each other, a list that does not fit. */
+/** What only the caller can mend: options that are wrong, a list that does not fit. */
 function isTheCallers(error: unknown): boolean {
   return CompactError.isInstance(error) && /^Invalid(Argument|Config)$|^InsufficientBudget$/.test(error.code);
-}
-
-function tokensOf(messages: readonly unknown[], options: Settings): number {
-  try {
-    return options.tokenCounter?.(messages) ?? countTokens(messages, { format: "langchain" }).tokens;
-  } catch {
-    return 0;
-  }
 }
 
 function overLimit(error: unknown): CompactError {
@@ -175,16 +196,32 @@ function overLimit(error: unknown): CompactError {
   );
 }
 
-/** What the state holds; Sets that another writer put there become lists. */
-function readRunning(value: unknown): RunningSummary | undefined {
-  const { summary, summarizedMessageIds, lastSummarizedMessageId } = objectOf(value);
-  if (typeof summary !== "string") return undefined;
-  const isList = Array.isArray(summarizedMessageIds) || summarizedMessageIds instanceof Set;
-  const ids: unknown[] = isList ? [...(summarizedMessageIds as Iterable<unknown>)] : [];
-  return {
+/** What the state holds, in our words or those of Python's langmem, and how to write it in the same words. */
+function readRunning(value: unknown): {
+  readonly running: RunningSummary | undefined;
+  write(running: RunningSummary): object;
+} {
+  const held = objectOf(value);
+  const { summary } = held;
+  const isPython = "summarized_message_ids" in held && !("summarizedMessageIds" in held);
+  const write = (running: RunningSummary): object => (isPython ? pythonWords(running) : running);
+  if (typeof summary !== "string") return { running: undefined, write };
+  const ids = isPython ? held.summarized_message_ids : held.summarizedMessageIds;
+  const last = isPython ? held.last_summarized_message_id : held.lastSummarizedMessageId;
+  // Another writer may have put a Set there.
+  const list: unknown[] = Array.isArray(ids) || ids instanceof Set ? [...(ids as Iterable<unknown>)] : [];
+  const running = {
     summary,
-    summarizedMessageIds: ids.map(String),
-    lastSummarizedMessageId:
-      typeof lastSummarizedMessageId === "string" ? lastSummarizedMessageId : undefined,
+    summarizedMessageIds: list.map(String),
+    lastSummarizedMessageId: typeof last === "string" ? last : undefined,
+  };
+  return { running, write };
+}
+
+function pythonWords(running: RunningSummary): object {
+  return {
+    summary: running.summary,
+    summarized_message_ids: running.summarizedMessageIds,
+    last_summarized_message_id: running.lastSummarizedMessageId ?? null,
   };
 }

@@ -7,6 +7,7 @@ import {
   NOT_ALL,
   REPEATED,
   SHORT_INTRODUCTION,
+  SHORT_WRITTEN_INTRODUCTION,
   WISH,
   WRITTEN_INTRODUCTION,
 } from "./headings.ts";
@@ -42,7 +43,7 @@ const KEY_OF: ReadonlyMap<string, HeadingKey> = new Map(
     key as HeadingKey,
   ]),
 );
-const INTRODUCTIONS = [INTRODUCTION, SHORT_INTRODUCTION, WRITTEN_INTRODUCTION];
+const INTRODUCTIONS = [INTRODUCTION, SHORT_INTRODUCTION, WRITTEN_INTRODUCTION, SHORT_WRITTEN_INTRODUCTION];
 const ROW_SECTIONS: readonly HeadingKey[] = ["decisionLog", "codeDelta", "steps", "requirements"];
 const RULE_HEADING = /constraint|preference|rule|instruction|guideline|must/i;
 const FOREIGN_HEADING = /^(?:#{1,6}\s+(.+)|\*\*([^*]{2,80})\*\*:?|([A-Z][\w ,/&-]{2,60}):)\s*$/;

@@ -6,7 +6,7 @@ import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { takeOwnSummaries } from "../extractive/own-summaries.ts";
 import { throwIfAborted } from "./ask.ts";
 import { createBreaker } from "./breaker.ts";
-import { completeSummary, divideRoom, proseOf } from "./complete.ts";
+import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
 import { type FactsBlock, factsBlock } from "./facts-block.ts";
 import { type Folded, fold } from "./fold.ts";
 import { checkOptions, deadlinesOf, type ModelSummarizerOptions } from "./options.ts";
@@ -130,11 +130,14 @@ function prepare(
   const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
   const { kept, previous } = takeOwnSummaries(messages, request.previous);
   const strategy = request.strategy ?? "task_state";
+  // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
+  const requests = isRoomy(request.maxTokens) && options.templates === undefined;
   return {
     kept,
     previous: previous === "" ? undefined : previous,
     units: recordUnits(kept, options.redact ?? redact),
-    facts: options.ledger === false ? undefined : factsBlock(kept, previous, { strategy, countText }),
+    facts:
+      options.ledger === false ? undefined : factsBlock(kept, previous, { strategy, requests, countText }),
     countText,
   };
 }

@@ -28,17 +28,23 @@ const SECTIONS: readonly (readonly [HeadingKey, number])[] = [
   ["identifiers", 0.05],
 ];
 const BRIEF: ReadonlySet<HeadingKey> = new Set(["request", "constraints", "inheritedRules"]);
+const REQUESTS: ReadonlySet<HeadingKey> = new Set(["request", "firstRequest"]);
 const MOST_ROUNDS = 3;
 
 /** Reads the facts once; cheap to lay out again for another room. */
 export function factsBlock(
   messages: readonly Message[],
   previous: string | undefined,
-  { strategy, countText }: { readonly strategy: SummaryStrategy; readonly countText: Count },
+  {
+    strategy,
+    requests,
+    countText,
+  }: { readonly strategy: SummaryStrategy; readonly requests: boolean; readonly countText: Count },
 ): FactsBlock {
   const state = readState(readSurroundings(messages, undefined), previous);
   const identifiers = workedWith(state.conversation, [], state.identifiers);
   const sections = SECTIONS.filter(([heading]) => strategy !== "brief" || BRIEF.has(heading))
+    .filter(([heading]) => requests || !REQUESTS.has(heading))
     .map(([heading, share]) => buildSection(heading, share, state, identifiers))
     .filter((section) => section.blocks.length > 0);
   return { lines: (room) => layOut(sections, room, countText) };

@@ -146,6 +146,7 @@ function recordRoom(known: KnownModel, run: Run, previous: string | undefined): 
 function promptTokens(run: Run, records: string | undefined): number {
   const messages = promptMessages({
     strategy: run.strategy,
+    templates: run.options.templates,
     records,
     previous: undefined,
     instruction: run.request.instruction,

@@ -2,6 +2,7 @@ import type { TextModel } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
 import { lookUpModel } from "../../tokens/models.ts";
 import type { TimePorts } from "./ports.ts";
+import type { PromptTemplates } from "./prompts.ts";
 
 export interface ModelSummarizerOptions {
   /** Asked first; may be cheaper than the agent's own. */
@@ -18,6 +19,8 @@ export interface ModelSummarizerOptions {
    * the model can do that and it fits, so that the provider's cache serves it.
    */
   readonly input?: "text" | "prefix";
+  /** The caller's own requests in place of ours. */
+  readonly templates?: PromptTemplates;
   /** Takes secrets out of the messages before they are written out; the built-in patterns when left out. */
   readonly redact?: (text: string) => string;
   /** False: the model's prose alone, without the sections that a program fills. */

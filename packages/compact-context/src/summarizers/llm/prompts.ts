@@ -2,9 +2,19 @@ import type { SummaryStrategy, TextModelMessage } from "../../core/ports.ts";
 import { asData } from "./frame.ts";
 import { SHAPES } from "./shapes.ts";
 
+/** The caller's own requests; `{messages}` and `{existing_summary}` come first where they are left out. */
+export interface PromptTemplates {
+  /** Asks for a first summary. */
+  readonly initial: string;
+  /** Asks for a later one, by the summary so far and what is new. */
+  readonly existing: string;
+}
+
 /** What one request is about. */
 export interface PromptInput {
   readonly strategy: SummaryStrategy;
+  /** Take the place of the strategy's form where the records are written out. */
+  readonly templates: PromptTemplates | undefined;
   /** The records of this part, framed already by `renderRecord`; undefined where the model has the conversation itself. */
   readonly records: string | undefined;
   /** The summary so far; undefined in the first round. */
@@ -41,10 +51,34 @@ export function promptMessages(input: PromptInput): TextModelMessage[] {
   if (input.records === undefined) {
     return [{ role: "user", content: [RULES, form(input.strategy), liveTask(input)].join("\n\n") }];
   }
+  const { templates, records } = input;
+  const rest = templates === undefined ? form(input.strategy) : limit(input.maxTokens);
   return [
-    { role: "system", content: [RULES, form(input.strategy)].join("\n\n") },
-    { role: "user", content: task(input, input.records) },
+    { role: "system", content: [RULES, rest].join("\n\n") },
+    {
+      role: "user",
+      content: templates === undefined ? task(input, records) : filled(templates, input, records),
+    },
   ];
+}
+
+function filled(templates: PromptTemplates, { previous }: PromptInput, records: string): string {
+  const template = previous === undefined ? templates.initial : templates.existing;
+  const values: Record<string, string> = {
+    existing_summary: previous === undefined ? "" : asData(previous),
+    messages: `<records>\n${records}\n</records>`,
+  };
+  const prompt = template.replace(
+    /\{(existing_summary|messages)\}/g,
+    (_, name: string) => values[name] ?? "",
+  );
+  const before = [
+    previous === undefined || template.includes("{existing_summary}")
+      ? ""
+      : `<notes_so_far>\n${values.existing_summary}\n</notes_so_far>`,
+    template.includes("{messages}") ? "" : values.messages,
+  ];
+  return [...before, prompt].filter((text) => text !== "").join("\n\n");
 }
 
 function form(strategy: SummaryStrategy): string {

@@ -167,6 +167,7 @@ function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): 
   return {
     messages: promptMessages({
       strategy: wanted.strategy,
+      templates: options.templates,
       records: part.live === undefined ? (part.records ?? "") : undefined,
       // Sections of an earlier summary quote the messages as they were.
       previous: clean(part.previous),

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RunningSummary } from "../core/manager.ts";
-import type { Message, Part } from "../core/message.ts";
-import type { TextModel, TextModelRequest } from "../core/ports.ts";
-import { CompactError } from "../errors.ts";
+import { countTokens } from "./compact.ts";
+import type { RunningSummary } from "./core/manager.ts";
+import type { Message, Part } from "./core/message.ts";
+import type { TextModel, TextModelRequest } from "./core/ports.ts";
+import { CompactError } from "./errors.ts";
 import { type SummarizeMessagesOptions, summarizeMessages } from "./summarize-messages.ts";
 
 const text = (id: string, role: Message["role"], content: string): Message => ({
@@ -340,14 +341,16 @@ describe("summarizeMessages", () => {
     );
   });
 
-  it("RUN-3 asks again for less while summary and rest are over maxTokens, then lets the built-in one step in", async () => {
-    const long = "Many words about little. ".repeat(40);
-    const list = talk(1, 40);
-    const options = { maxTokens: 200, maxSummaryTokens: 60 };
+  it("RUN-3 asks again for less while the answer is too long, twice at most, then lets the built-in one step in", async () => {
+    const long = "Many words about little. ".repeat(100);
+    const list = talk(1, 160);
+    const options = { maxTokens: 900, maxSummaryTokens: 400 } as const;
     const model = scripted(long, long, "Little was said.");
     const made = await run(list, { ...options, model });
-    expect(model.requests.map((request) => request.maxOutputTokens)).toEqual([60, 30, 15]);
-    expect(made.runningSummary?.summary).toBe("Little was said.");
+    const [first = 0, ...less] = model.requests.map((request) => request.maxOutputTokens);
+    expect(first).toBeLessThan(400);
+    expect(less).toEqual([Math.floor(first / 2), Math.floor(Math.floor(first / 2) / 2)]);
+    expect(made.runningSummary?.summary).toContain("Little was said.");
     const failures: unknown[] = [];
     const stubborn = scripted(long, long, long);
     const safe = await run(list, { ...options, model: stubborn, onFailure: (error) => failures.push(error) });
@@ -424,8 +427,7 @@ describe("summarizeMessages", () => {
 
   it("RUN-2, RUN-3 and RUN-4 hold over any conversation, call after call", async () => {
     const step = fc.oneof(
-      fc.constant("user" as const),
-      fc.constant("assistant" as const),
+      fc.constantFrom("user" as const, "assistant" as const),
       fc.integer({ min: 1, max: 3 }),
     );
     await fc.assert(
@@ -452,7 +454,7 @@ describe("summarizeMessages", () => {
             const now = made.runningSummary?.summarizedMessageIds ?? [];
             expect(now.slice(0, before.length)).toEqual(before);
             expect(new Set(now).size).toBe(now.length);
-            if (now.length > before.length) expect(made.messages.length).toBeLessThanOrEqual(9);
+            expect(made.messages.length).toBeLessThanOrEqual(9);
             const kept = made.messages.filter((message) => !message.id.startsWith("running-summary"));
             expect([...now, ...ids(kept)].toSorted()).toEqual(ids(list).toSorted());
             expectPaired(kept);
@@ -464,6 +466,225 @@ describe("summarizeMessages", () => {
       ),
       { numRuns: 120 },
     );
+  });
+
+  it("RUN-3 FIT-6 no list comes back over maxTokens, whatever is in it, however often it is restarted", async () => {
+    const words = (count: number): string => "tide rope clerk ledger ".repeat(Math.ceil(count / 4));
+    const turn = fc.record({
+      kind: fc.constantFrom("user", "assistant", "call", "system", "protected"),
+      size: fc.oneof({ weight: 5, arbitrary: fc.nat(60) }, { weight: 1, arbitrary: fc.nat(400) }),
+    });
+    const model: TextModel = {
+      name: "any",
+      generate: async ({ messages }) => ({ text: `They spoke for ${messages.length} tides.`, stop: "end" }),
+    };
+    let compactions = 0;
+    let refusals = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(900),
+        fc.array(turn, { minLength: 10, maxLength: 50 }),
+        fc.boolean(),
+        fc.boolean(),
+        async (system, turns, feedsBack, withModel) => {
+          let list: Message[] = [text("s", "system", words(system))];
+          let running: RunningSummary | undefined;
+          const stays: Message[] = [];
+          for (const [index, { kind, size }] of turns.entries()) {
+            const id = `m${index}`;
+            const said = words(size);
+            if (kind === "call") list.push(calls(id, `c-${id}`), result(`r-${id}`, `c-${id}`, said));
+            else if (kind === "protected") {
+              const message = { ...user(id, words(size / 8)), meta: { protected: true } };
+              list.push(message);
+              stays.push(message);
+            } else if (kind === "system") {
+              const message = text(id, "system", words(size / 8));
+              list.push(message);
+              stays.push(message);
+            } else list.push(text(id, kind as "user" | "assistant", said));
+            const options = {
+              model: withModel ? model : undefined,
+              maxTokens: 1000,
+              maxSummaryTokens: 200,
+              runningSummary: running,
+            };
+            const made = await run(list, options).catch((error: unknown) => error);
+            if (CompactError.isInstance(made)) {
+              expect(made.code).toBe("InsufficientBudget");
+              expect(made.hint).not.toBe("");
+              refusals += 1;
+              return;
+            }
+            const { messages, runningSummary } = made as Awaited<ReturnType<typeof run>>;
+            expect(countTokens(messages).tokens).toBeLessThanOrEqual(1000);
+            for (const message of stays) expect(messages).toContain(message);
+            if (runningSummary !== running) compactions += 1;
+            // As it comes back from a checkpoint.
+            running = runningSummary && (JSON.parse(JSON.stringify(runningSummary)) as RunningSummary);
+            if (feedsBack) list = [...messages];
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect(compactions).toBeGreaterThan(20);
+    expect(refusals).toBeLessThan(40);
+  });
+
+  it("PRT-1 PRT-2 what is protected and system messages in mid-list stay and reach no summarizer", async () => {
+    const inFrench = text("f", "system", "Answer in French from here on.");
+    const secret = { ...user("p", "The plan is called Nightfall."), meta: { protected: true } };
+    const list = [...talk(1, 5), inFrench, secret, ...talk(6, 20)];
+    const model = scripted("They talked.", "They talked on.");
+    const options = { model, maxTokens: 8, maxSummaryTokens: 1, ...counted };
+    const first = await run(list, options);
+    expect(first.messages).toEqual(expect.arrayContaining([inFrench, secret]));
+    const more = [...first.messages, ...talk(21, 30)];
+    const second = await run(more, { ...options, runningSummary: first.runningSummary });
+    expect(second.messages).toContain(inFrench);
+    expect(second.messages).toContain(secret);
+    expect(second.runningSummary?.summarizedMessageIds).not.toContain("p");
+    expect(model.requests.map(said).join()).not.toMatch(/French|Nightfall/);
+  });
+
+  it.each([
+    ["openai-chat", { role: "user", content: "Keep this.", meta: { protected: true } }],
+    [
+      "langchain",
+      { type: "human", id: "p", content: "Keep this.", additional_kwargs: { meta: { protected: true } } },
+    ],
+  ] as const)("PRT-1 protected is read from its own place in %s", async (format, kept) => {
+    const make = (index: number): object =>
+      format === "langchain"
+        ? { type: index % 2 ? "ai" : "human", id: `m${index}`, content: `Word ${index}` }
+        : { role: index % 2 ? "assistant" : "user", content: `Word ${index}` };
+    const list: object[] = Array.from({ length: 12 }, (_, index) => (index === 2 ? kept : make(index)));
+    const made = await summarizeMessages(list, {
+      format,
+      maxTokens: 6,
+      maxSummaryTokens: 1,
+      countTokens: (messages) => messages.length,
+    });
+    expect(made.messages).toContain(kept);
+    expect(made.messages.length).toBeLessThanOrEqual(6);
+  });
+
+  it("changes nothing below the threshold, and nothing where all must stay", async () => {
+    const model = scripted();
+    const list = talk(1, 5);
+    const below = await run(list, { model, maxTokens: 50_000, maxSummaryTokens: 256 });
+    expect(below).toEqual({ messages: list, runningSummary: undefined });
+    expect(below.messages).toBe(list);
+    const protectedOnly = list.map((message) => ({ ...message, meta: { protected: true } }));
+    const limits = { ...counted, maxTokens: 6, maxTokensBeforeSummary: 2, maxSummaryTokens: 1 };
+    const held = await run(protectedOnly, { ...limits, model });
+    expect(held.messages).toBe(protectedOnly);
+    const later = { ...limits, maxTokensBeforeSummary: 6 };
+    const fed = await run([...list, ...talk(6, 8)], { ...later, model: scripted("Some.") });
+    const again = await run(fed.messages, { ...later, model, runningSummary: fed.runningSummary });
+    expect(again.messages).toBe(fed.messages);
+    expect(model.requests).toHaveLength(0);
+  });
+
+  it("refuses options that it does not know, with the one that was meant", async () => {
+    const wrong = {
+      maxTokens: 100,
+      maxSummaryTokens: 10,
+      max_tokens: 5,
+    } as SummarizeMessagesOptions<Message>;
+    await expect(run(talk(1, 3), wrong)).rejects.toMatchObject({
+      code: "InvalidArgument",
+      place: "options.max_tokens",
+      message: expect.stringContaining("did you mean maxTokens?"),
+    });
+    const promptless = { maxTokens: 100, maxSummaryTokens: 10, finalPrompt: "In short:" };
+    expect(await codeOf(run(talk(1, 3), promptless))).toBe("InvalidArgument");
+  });
+
+  it("RUN-5 hands on what is discarded, without secrets, without waiting; its errors go to onFailure", async () => {
+    const flushed: string[][] = [];
+    const failures: unknown[] = [];
+    const key = `sk-proj-${"a1B2c3D4".repeat(5)}`;
+    const list = [user("1", `The key is ${key}`), ...talk(2, 9)];
+    const options = { ...counted, maxTokens: 6, maxSummaryTokens: 1, sessionId: "talk" };
+    const made = await run(list, {
+      ...options,
+      memoryFlushHook: (messages, { sessionId }) => {
+        flushed.push([sessionId, ...ids(messages)]);
+        expect(JSON.stringify(messages)).not.toContain(key);
+        return new Promise(() => {});
+      },
+    });
+    expect(flushed).toEqual([["talk", ...(made.runningSummary?.summarizedMessageIds ?? [])]]);
+    await run(list, {
+      ...options,
+      onFailure: (error) => failures.push(error),
+      memoryFlushHook: () => {
+        throw new Error("memory is full");
+      },
+    });
+    await Promise.resolve();
+    expect(String(failures[0])).toContain("memory is full");
+    const nothing: unknown[] = [];
+    await run(talk(1, 2), { ...options, memoryFlushHook: (messages) => void nothing.push(messages) });
+    expect(nothing).toHaveLength(0);
+  });
+
+  it("lists what a model invented below its text, or takes it out, and puts facts back where they fit", async () => {
+    const list = [user("0", "Never touch /srv/prod/db.sqlite, please."), ...talk(1, 100)];
+    const invented = "They talked about ships. See /made/up/path.ts.";
+    const options = { maxTokens: 500, maxSummaryTokens: 256 };
+    const flagged = await run(list, { ...options, model: scripted(invented) });
+    expect(flagged.runningSummary?.summary).toMatch(/Not found in the records\n- \/made\/up\/path\.ts/);
+    expect(flagged.runningSummary?.summary).toContain("/srv/prod/db.sqlite");
+    const removed = await run(list, { ...options, model: scripted(invented), verify: "remove" });
+    expect(removed.runningSummary?.summary).not.toContain("/made/up");
+    expect(countTokens(removed.messages).tokens).toBeLessThanOrEqual(500);
+    const bare = await run(list, {
+      ...options,
+      ...counted,
+      maxTokens: 20,
+      maxSummaryTokens: 1,
+      model: scripted(invented),
+    });
+    expect(bare.runningSummary?.summary).toBe(invented);
+  });
+
+  it("names the caller's own ids, also where one is used twice", async () => {
+    const make = (id: string, index: number): object => ({
+      type: index % 2 ? "ai" : "human",
+      id,
+      content: `Word ${index}`,
+    });
+    const list = ["1", "1", "x-2", "x-2", "5", "6", "7", "8"].map(make);
+    const options = { format: "langchain", maxTokens: 6, maxSummaryTokens: 1 } as const;
+    const made = await summarizeMessages(list, { ...options, countTokens: (messages) => messages.length });
+    expect(made.runningSummary?.summarizedMessageIds).toEqual(["1", "x-2", "5", "6"]);
+    const reused = [...list, make("1", 9), ...["10", "11", "12", "13", "14"].map(make)];
+    const again = summarizeMessages(reused, { ...options, runningSummary: made.runningSummary });
+    await expect(again).rejects.toThrow("message 1 has already been summarized");
+  });
+
+  it("takes a counter that needs time, and says when it fails", async () => {
+    const options = { model: scripted("Six things."), maxTokens: 6, maxSummaryTokens: 1 };
+    const made = await run(talk(1, 9), { ...options, countTokens: async (messages) => messages.length });
+    expect(made.runningSummary?.summarizedMessageIds).toHaveLength(6);
+    const broken = {
+      ...options,
+      countTokens: (): number => {
+        throw new TypeError("no such method");
+      },
+    };
+    await expect(run(talk(1, 9), broken)).rejects.toMatchObject({ code: "InvalidArgument" });
+    await expect(run(talk(1, 9), { ...options, countTokens: () => Number.NaN })).rejects.toThrow(/NaN/);
+  });
+
+  it("keeps the results that no model has seen, where they fit", async () => {
+    const list = [...talk(1, 7), calls("8", "a"), result("9", "a")];
+    const limits = { ...counted, maxTokens: 9, maxTokensBeforeSummary: 9, maxSummaryTokens: 1 };
+    const made = await run(list, { ...limits, model: scripted("Before the look.") });
+    expect(ids(made.messages.slice(1))).toEqual(["7", "8", "9"]);
   });
 });
 

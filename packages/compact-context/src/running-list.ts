@@ -1,0 +1,272 @@
+import { listCodec } from "./codecs/formats.ts";
+import type { RunningSummary } from "./core/manager.ts";
+import {
+  contentHash,
+  type Format,
+  type LiveSummary,
+  type Message,
+  messageText,
+  readSummary,
+  summaryMessage,
+  wrapSummary,
+} from "./core/message.ts";
+import { defaultPolicy, isPinned, type Policy } from "./core/policy.ts";
+import type { ListCodec, TokenCounter } from "./core/ports.ts";
+import { groupUnits } from "./core/units.ts";
+import type { CompactionRequest } from "./core/usage.ts";
+import { assemble } from "./core/view.ts";
+import { CompactError, errorMessage } from "./errors.ts";
+import { createTokenCounter } from "./tokens/token-counter.ts";
+
+// A list as a running summary sees it: what the summary covers is left out, what shows the summary is recognised, and
+// everything is counted, by our counter or the caller's.
+
+/** The newest message stays, with its exchange; how much more, the target decides. What stays is not edited. */
+export const POLICY: Policy = {
+  ...defaultPolicy,
+  keepRecentTurns: 1,
+  keepRecentMessages: 1,
+  keepToolIoPairs: 0,
+  clearToolResults: false,
+  maxRequestBytes: Number.POSITIVE_INFINITY,
+};
+
+export interface ListOptions<T> {
+  readonly format?: Format;
+  countTokens?(messages: T[]): number | Promise<number>;
+  readonly finalPrompt?: string | { readonly role: "system" | "user" | "assistant"; readonly text: string };
+}
+
+export interface RunningList {
+  /** All of a request but its limits. */
+  readonly request: Omit<CompactionRequest, "reason" | "budget" | "target" | "maxSummaryTokens">;
+  /** Tokens of the list as it stands, with the summary so far. */
+  readonly tokens: number;
+  /** Those of what stays whatever happens, and of what may be summarized. */
+  readonly fixed: number;
+  readonly open: number;
+  /** Tokens of the summary's message beside its text, by our own counter. */
+  readonly frame: number;
+  /** The list with the summary so far; the caller's own array where that is the same. */
+  asItStands(): readonly unknown[];
+  /** The caller's own id of a message. */
+  idOf(message: Message): string;
+  /** Must have resolved before a new summary is counted in a plan. */
+  countSummary(text: string): Promise<void>;
+  encode(messages: readonly Message[]): unknown[];
+}
+
+/** The version of the summary so far; a new one has the next. */
+const STANDING = 1;
+
+/** Rejects with `InvalidMessages` for a list whose ids cannot be relied on, `InvalidArgument` for a counter that fails. */
+export async function readRunningList<T>(
+  messages: readonly T[],
+  running: RunningSummary | undefined,
+  options: ListOptions<T>,
+): Promise<RunningList> {
+  const codec = listCodec(messages, options.format);
+  const natives = new Map<Message, Message>();
+  const decoded = codec.decode(messages).map((message) => unmarked(message, natives));
+  const ids = new Map(decoded.map((message, index) => [message, ownId(message, index, codec)]));
+  const live =
+    running === undefined || running.summary === ""
+      ? undefined
+      : { version: STANDING, text: running.summary };
+  const teller = live && tellerOf(decoded, live.text, options);
+  const entries = notSummarized(decoded, ids, { running, teller });
+  const encode = (list: readonly Message[]): unknown[] =>
+    codec.encode(list.map((message) => natives.get(message) ?? message));
+  const summaryAs = createSummaryShape(options, ({ text }) => {
+    const same = teller !== undefined && text === live?.text;
+    return same && messageText(teller) === textFor(text, options) ? teller : undefined;
+  });
+  if (teller !== undefined && live !== undefined) natives.set(summaryAs(live), natives.get(teller) ?? teller);
+  const own = createTokenCounter({ format: codec.format });
+  const { counter, count } = counterOf(own, options, (message) => {
+    if (codec.neutral) return (natives.get(message) ?? message) as T;
+    // The summary is built among the others, so that it is of their kind.
+    return (message.native ?? encode([...entries, message]).at(-1)) as T;
+  });
+  await Promise.all([...entries.map(count), live && count(summaryAs(live))]);
+  const kept = entries.map((message) => ({ message, pinned: isPinned(message, POLICY) }));
+  const shape = { summaryRole: "system", format: codec.format, summaryAs } as const;
+  const list = assemble(kept, live, shape);
+  const sum = (counted: readonly Message[]): number =>
+    counted.reduce((total, message) => total + counter.countMessage(message), 0);
+  const open = sum(kept.filter(({ pinned }) => !pinned).map(({ message }) => message));
+  return {
+    request: {
+      ...shape,
+      messages: live === undefined ? entries : [summaryMessage(live, "assistant"), ...entries],
+      counter,
+      policy: POLICY,
+      fixedTokens: counter.perRequest,
+      lastSummaryVersion: STANDING,
+      reasoningBound: false,
+      held: openCalls(entries),
+    },
+    tokens: counter.perRequest + sum(list),
+    fixed: counter.perRequest + sum(entries) - open,
+    open,
+    frame: own.countMessage(summaryAs({ version: STANDING, text: "" })) + 2,
+    asItStands() {
+      const standing = encode(list);
+      const same =
+        standing.length === messages.length && standing.every((entry, index) => entry === messages[index]);
+      return same ? messages : standing;
+    },
+    idOf: (message) => ids.get(message)?.id ?? message.id,
+    countSummary: (text) =>
+      count(
+        summaryAs({ version: STANDING + 1, text: readSummary(wrapSummary(text, STANDING))?.text ?? text }),
+      ),
+    encode,
+  };
+}
+
+// ---- what the summary covers
+
+/** A summary of another origin is a message like any other here. */
+function unmarked(message: Message, natives: Map<Message, Message>): Message {
+  if (message.meta?.summaryVersion === undefined) return message;
+  const { summaryVersion: _, ...meta } = message.meta;
+  const plain = { ...message, meta };
+  natives.set(plain, message);
+  return plain;
+}
+
+interface OwnId {
+  readonly id: string;
+  /** Made from the content: another message may get the same. */
+  readonly minted: boolean;
+}
+
+/** The id that the caller knows a message by. */
+function ownId(message: Message, index: number, codec: ListCodec): OwnId {
+  if (codec.neutral) return { id: message.id, minted: false };
+  if (message.id.startsWith(contentHash(message))) {
+    if (codec.format !== "langchain") return { id: message.id, minted: true };
+    throw new CompactError("InvalidMessages", "messages need an id to be summarized once only", {
+      place: `messages[${index}]`,
+      hint: "Give every message an id of its own, or let the graph's reducer do it first.",
+    });
+  }
+  // An id that is used twice was made unique: read alone, the message has its own.
+  const [alone] = /-\d+$/.test(message.id) ? codec.decode([message.native]) : [message];
+  return { id: alone?.id ?? message.id, minted: false };
+}
+
+/** A shorter summary may stand in any message by chance; a longer one is recognised whatever was put around it. */
+const UNMISTAKABLE = 40;
+
+/** The message that an earlier call put the summary into: among the first ones that stay, or right behind them. */
+function tellerOf(
+  messages: readonly Message[],
+  summary: string,
+  options: ListOptions<never>,
+): Message | undefined {
+  const shown = textFor(summary, options);
+  for (const message of messages) {
+    const text = messageText(message);
+    const tells = text === shown || (summary.length >= UNMISTAKABLE && text.includes(summary));
+    if (message.role !== "tool" && tells) return message;
+    if (!isPinned(message, POLICY)) return undefined;
+  }
+  return undefined;
+}
+
+/** What no summary stands for. Throws `InvalidMessages` for an id that was summarized before. */
+function notSummarized(
+  messages: readonly Message[],
+  ids: ReadonlyMap<Message, OwnId>,
+  { running, teller }: { readonly running: RunningSummary | undefined; readonly teller: Message | undefined },
+): Message[] {
+  const done = new Set(running?.summarizedMessageIds);
+  const last = running?.lastSummarizedMessageId;
+  // A list that shows the summary is an output of ours: nothing in it was summarized, whatever it looks like.
+  const reached =
+    teller === undefined ? messages.findLastIndex((message) => ids.get(message)?.id === last) : -1;
+  return messages.filter((message, index) => {
+    const { id = "", minted = true } = ids.get(message) ?? {};
+    if (message === teller) return false;
+    if (!done.has(id) || (minted && index > reached)) return true;
+    if (index <= reached) return false;
+    throw new CompactError("InvalidMessages", `message ${id} has already been summarized`, {
+      place: `messages[${index}]`,
+      hint: "Ids are unique in a conversation; give the new message its own.",
+    });
+  });
+}
+
+/** Calls without results, however old: their results may still come. */
+function openCalls(messages: readonly Message[]): Set<Message> {
+  const open = groupUnits(messages).filter((unit) => unit.open > 0);
+  return new Set(open.flatMap(({ indexes }) => indexes.map((index) => messages[index] as Message)));
+}
+
+// ---- the summary as a message
+
+const FINAL_PROMPT = "Summary of the conversation so far: {summary}";
+
+function textFor(summary: string, { finalPrompt }: ListOptions<never>): string {
+  const text = typeof finalPrompt === "object" ? finalPrompt.text : (finalPrompt ?? FINAL_PROMPT);
+  return text.replaceAll("{summary}", () => summary);
+}
+
+/** The same message each time for the same summary: its count is kept with it. */
+function createSummaryShape(
+  options: ListOptions<never>,
+  find: (summary: LiveSummary) => Message | undefined,
+): (summary: LiveSummary) => Message {
+  const made = new Map<string, Message>();
+  const role = typeof options.finalPrompt === "object" ? options.finalPrompt.role : "system";
+  return (summary) => {
+    const key = `${summary.version} ${summary.text}`;
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const parts = [{ type: "text", text: textFor(summary.text, options) }] as const;
+    const base = find(summary) ?? { id: `running-summary-${contentHash({ role, parts })}`, role, parts };
+    const message = { ...base, meta: { ...base.meta, synthetic: true, summaryVersion: summary.version } };
+    made.set(key, message);
+    return message;
+  };
+}
+
+// ---- counting
+
+/** The caller's counter is asked beforehand, message by message: plans are made without waiting. */
+function counterOf<T>(
+  own: TokenCounter,
+  { countTokens }: ListOptions<T>,
+  nativeOf: (message: Message) => T,
+): { readonly counter: TokenCounter; count(message: Message): Promise<void> } {
+  if (countTokens === undefined) return { counter: own, count: async () => {} };
+  const counts = new Map<Message, number>();
+  return {
+    counter: {
+      ...own,
+      perRequest: 0,
+      countMessage: (message) => counts.get(message) ?? own.countMessage(message),
+    },
+    async count(message) {
+      counts.set(message, await tokensBy(async () => countTokens([nativeOf(message)])));
+    },
+  };
+}
+
+async function tokensBy(count: () => Promise<number>): Promise<number> {
+  let cause: unknown;
+  try {
+    const tokens = await count();
+    if (typeof tokens === "number" && tokens >= 0 && tokens < Number.POSITIVE_INFINITY) return tokens;
+    cause = `it returned ${String(tokens)}`;
+  } catch (error) {
+    cause = error;
+  }
+  throw new CompactError("InvalidArgument", `the token counter failed: ${errorMessage(cause)}`, {
+    place: "options.countTokens",
+    hint: "It is given a list of one of your own messages, or the summary in their form, and returns a number.",
+    cause,
+  });
+}
