@@ -24,7 +24,7 @@ export interface ClientMethod {
   readonly field: string;
   /** Fields that leave the history, or its compaction, to the server. */
   readonly serverManaged: readonly string[];
-  beside(body: Json): Pick<PreflightRequest, "system" | "tools">;
+  beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** The usage record in an answer, or in a piece of a stream. */
   usageOf(piece: Json): unknown;
 }

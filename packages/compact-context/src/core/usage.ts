@@ -10,6 +10,8 @@ export interface PreflightRequest {
   readonly tools?: readonly unknown[];
   /** What the user is about to send and is not in the list yet. */
   readonly input?: string;
+  /** Most tokens the answer may have (the request's own limit); taken from the window where input and output share it. */
+  readonly maxOutputTokens?: number;
   /** The provider's usage record of the call before, in its own shape: later estimates are calibrated by it. */
   readonly usage?: unknown;
   /**

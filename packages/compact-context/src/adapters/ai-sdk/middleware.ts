@@ -1,5 +1,5 @@
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
@@ -12,6 +12,7 @@ export interface LanguageModelMiddlewareOptions extends HostOptions {
 export interface CallParams {
   readonly prompt: readonly unknown[];
   readonly tools?: readonly unknown[] | undefined;
+  readonly maxOutputTokens?: number | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly providerOptions?: unknown;
 }
@@ -57,7 +58,13 @@ export function compactLanguageModelMiddleware(
       const prompt = await preflight({
         sessionId,
         messages: params.prompt,
-        request: { format: "ai-sdk", tools: call.tools ?? [], signal: call.abortSignal, usage },
+        request: {
+          format: "ai-sdk",
+          tools: call.tools ?? [],
+          maxOutputTokens: positiveOf(call.maxOutputTokens),
+          signal: call.abortSignal,
+          usage,
+        },
       });
       const sent = prompt === params.prompt ? params : { ...params, prompt: prompt.map(inParts) };
       sessionOf.set(sent, sessionId);

@@ -6,7 +6,16 @@ import { createHostPreflight, type HostManager, type HostOptions } from "../../h
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
 import { asInstances } from "./instances.ts";
-import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
+import {
+  type Handler,
+  type ModelCall,
+  maxOutputOf,
+  REMOVE_ALL,
+  signalOf,
+  systemOf,
+  threadOf,
+  toolsOf,
+} from "./sdk.ts";
 
 export interface MiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -44,7 +53,8 @@ const MAX_SESSIONS = 256;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
   const preflight = createHostPreflight(options.manager, options);
   const usageOf = createUsageReader();
-  const beside = createNewestMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);
+  const beside =
+    createNewestMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
 
   const compacted = async (
     sessionId: string,
@@ -64,7 +74,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
   const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {
     const sessionId = await sessionOf(options, request.messages, request.runtime);
     const system = systemOf(request);
-    beside.set(sessionId, { tools: toolsOf(request), system });
+    beside.set(sessionId, { tools: toolsOf(request), system, maxOutputTokens: maxOutputOf(request) });
     if (options.persist === true) return handler(request);
     const messages = await compacted(sessionId, request.messages, request.runtime);
     return handler(messages === undefined ? request : { ...request, messages });

@@ -1,5 +1,5 @@
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
 import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
 import { DELTA_WARNING, isDelta } from "./server-managed.ts";
@@ -37,7 +37,12 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
     const messages = await preflight({
       sessionId: id,
       messages: input,
-      request: { format: "openai-agents", system: instructions, tools: toolsOf(call.agent) },
+      request: {
+        format: "openai-agents",
+        system: instructions,
+        tools: toolsOf(call.agent),
+        maxOutputTokens: positiveOf(objectOf(objectOf(call.agent).modelSettings).maxTokens),
+      },
     });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
   };
