@@ -33,6 +33,7 @@ function failing(manager: CompactManager, preflight: () => Promise<never>): Host
     maxContextTokens,
     preflight,
     manualCompact: preflight,
+    getState: (sessionId) => manager.getState(sessionId),
     warn: (...words) => manager.warn(...words),
   };
 }

@@ -4,11 +4,12 @@ import { budgetOf } from "./core/policy.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS } from "./errors.ts";
+import { type TooLong, tooLong } from "./providers/client-answer.ts";
 
 /** What an adapter needs of a manager. */
 export type HostManager = Pick<
   CompactManager,
-  "preflight" | "manualCompact" | "warn" | "config" | "maxContextTokens"
+  "preflight" | "manualCompact" | "warn" | "config" | "maxContextTokens" | "getState"
 >;
 
 export interface HostOptions {
@@ -120,6 +121,47 @@ function startDeadline(milliseconds: number, outer: AbortSignal | undefined): De
       outer?.removeEventListener("abort", abort);
     },
   };
+}
+
+/** A call that failed with the list that was sent for it. */
+export interface FailedCall<T> extends HostCall<T> {
+  readonly sent: readonly T[];
+  readonly error: unknown;
+}
+
+/** A request that the provider found too long is sent once more at this share of its tokens, */
+const HARDER = 0.5;
+/** or at this share of what the provider says that it takes. */
+const SHARE_OF_LIMIT = 0.9;
+
+/**
+ * The list, compacted harder, for a request that the provider found too long. Throws the provider's own error where
+ * it is another, or where nothing more can go.
+ */
+export async function fitHarder<T>(
+  manager: HostManager,
+  preflight: HostPreflight,
+  { sessionId, messages, request: { usage: _, ...request } = {}, sent, error }: FailedCall<T>,
+): Promise<readonly T[]> {
+  const said = tooLong(error);
+  if (said === undefined) throw error;
+  const note = "the provider found the request too long";
+  manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
+  const counted = manager.getState(sessionId).totalTokens || (said.input ?? 0);
+  const targetTokens = harderTarget(said, counted, request.maxOutputTokens);
+  const asked = { ...request, targetTokens, note };
+  const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
+  const same = shorter.length === sent.length && shorter.every((entry, index) => entry === sent[index]);
+  if (same) throw error;
+  return shorter;
+}
+
+/** Tokens to aim for, as we count them: under the limit that the provider names where it names one, else half. */
+function harderTarget({ limit = 0, input, answer }: TooLong, counted: number, asked = 0): number {
+  const room = limit - (answer ?? asked);
+  const theirs = input ?? counted;
+  const share = room > 0 && theirs > room ? (room * SHARE_OF_LIMIT) / Math.max(theirs, counted) : HARDER;
+  return Math.floor(counted * share);
 }
 
 function tooSlow(milliseconds: number): CompactError {

@@ -2,7 +2,13 @@ import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactError } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import {
+  createHostPreflight,
+  fitHarder,
+  type HostCall,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
 import { createNewestMap } from "../../tracing/round.ts";
 import { asInstances } from "./instances.ts";
@@ -56,28 +62,30 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
   const beside =
     createNewestMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
 
-  const compacted = async (
-    sessionId: string,
-    messages: readonly unknown[],
-    runtime: unknown,
-  ): Promise<unknown[] | undefined> => {
+  const callOf = (sessionId: string, messages: readonly unknown[], runtime: unknown): HostCall<unknown> => {
     const signal = signalOf(runtime);
     const usage = usageOf(sessionId, messages);
-    const kept = await preflight({
-      sessionId,
-      messages,
-      request: { format: "langchain", ...beside.get(sessionId), signal, usage },
-    });
-    return kept === messages ? undefined : asInstances(kept, messages);
+    return { sessionId, messages, request: { format: "langchain", ...beside.get(sessionId), signal, usage } };
   };
 
-  const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {
+  const wrapModelCall = async <Request extends ModelCall, Answer>(
+    request: Request,
+    handler: Handler<Request, Answer>,
+  ): Promise<Answer> => {
     const sessionId = await sessionOf(options, request.messages, request.runtime);
     const system = systemOf(request);
     beside.set(sessionId, { tools: toolsOf(request), system, maxOutputTokens: maxOutputOf(request) });
-    if (options.persist === true) return handler(request);
-    const messages = await compacted(sessionId, request.messages, request.runtime);
-    return handler(messages === undefined ? request : { ...request, messages });
+    const call = callOf(sessionId, request.messages, request.runtime);
+    const sent = options.persist === true ? call.messages : await preflight(call);
+    const send = async (list: readonly unknown[]): Promise<Answer> => {
+      if (list === call.messages) return handler(request);
+      return handler({ ...request, messages: asInstances(list, call.messages) });
+    };
+    try {
+      return await send(sent);
+    } catch (error) {
+      return send(await fitHarder(options.manager, preflight, { ...call, sent, error }));
+    }
   };
   if (options.persist !== true) return { name: "compact", wrapModelCall };
   return {
@@ -85,8 +93,9 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
     wrapModelCall,
     async beforeModel({ messages }, runtime) {
       const sessionId = await sessionOf(options, messages, runtime);
-      const list = await compacted(sessionId, messages, runtime);
-      return list === undefined ? undefined : { messages: [REMOVE_ALL, ...list] as never[] };
+      const kept = await preflight(callOf(sessionId, messages, runtime));
+      if (kept === messages) return undefined;
+      return { messages: [REMOVE_ALL, ...asInstances(kept, messages)] as never[] };
     },
   };
 }
