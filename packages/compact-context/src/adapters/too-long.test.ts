@@ -76,12 +76,13 @@ it.each<[string, number, Call]>([
   [
     "LangChain with `persist`",
     LIMIT,
-    ({ answer }) =>
-      compactMiddleware({ ...managed(), persist: true }).wrapModelCall(
-        { messages: history },
-        async ({ messages }) =>
-          answer(messages, (input) => `prompt is too long: ${input} tokens > ${LIMIT} maximum`),
-      ),
+    async ({ answer }) => {
+      const { wrapModelCall, beforeModel } = compactMiddleware({ ...managed(), persist: true });
+      await beforeModel?.({ messages: history }, undefined);
+      return wrapModelCall({ messages: history }, async ({ messages }) =>
+        answer(messages, (input) => `prompt is too long: ${input} tokens > ${LIMIT} maximum`),
+      );
+    },
   ],
   [
     "the AI SDK",
