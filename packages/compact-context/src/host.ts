@@ -20,6 +20,8 @@ export interface HostOptions {
   readonly onFailure?: "continue" | "throw";
   /** Milliseconds that one look at a list may take, summary included; 120,000 when left out. */
   readonly deadlineMs?: number;
+  /** Whether lists are mended before anything is done with them; as the manager is set when left out. */
+  readonly repair?: boolean;
 }
 
 /** One list on its way to the model. */
@@ -38,13 +40,13 @@ const DEADLINE_MS = 120_000;
 
 /** `preflight` as adapters call it: it shields the host's run from what goes wrong beside it. */
 export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
-  const { onFailure = "continue", deadlineMs = DEADLINE_MS } = options;
+  const { onFailure = "continue", deadlineMs = DEADLINE_MS, repair } = options;
   const stuck = new Map<string, Promise<unknown>>();
 
   const attempt = async <T>(call: HostCall<T>): Promise<readonly T[]> => {
     if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
     const deadline = startDeadline(deadlineMs, call.request?.signal);
-    const work = look(manager, call, deadline.signal);
+    const work = look(manager, call, { repair, signal: deadline.signal });
     try {
       return (await Promise.race([work, deadline.passed])).messages;
     } catch (error) {
@@ -75,9 +77,9 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
 function look<T>(
   manager: HostManager,
   { sessionId, messages, request = {}, force = false }: HostCall<T>,
-  signal: AbortSignal,
+  own: Pick<ManualRequest, "repair" | "signal">,
 ): Promise<CompactionResult<T>> {
-  const asked = { ...request, signal };
+  const asked = { ...request, ...own };
   return force
     ? manager.manualCompact(sessionId, messages, asked)
     : manager.preflight(sessionId, messages, asked);
