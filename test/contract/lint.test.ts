@@ -230,7 +230,7 @@ describe.skipIf(!present)("lint and repair of recorded lists", () => {
     for (const format of FORMATS) {
       const list = encode(messages, format);
       const found = lint(list, format).filter((one) => !/system/.test(one.rule));
-      const known = new Set(["anthropic/unique-call-ids"]);
+      const known = new Set(["anthropic/unique-call-ids", "generic/arguments-json"]);
       expect(found.filter((one) => !known.has(one.rule))).toEqual([]);
       expect(left(lint(repair(list, format).messages, format))).toEqual([]);
     }

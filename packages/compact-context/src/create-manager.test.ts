@@ -477,3 +477,71 @@ describe("CompactManager.preflight", () => {
     expect(planCompaction(list, { maxTokens: 3000, policy: given })).toEqual(plain);
   });
 });
+
+describe("CompactManager on a list that providers refuse", () => {
+  const call = (id: string): Chat => ({
+    ...say("assistant", ""),
+    tool_calls: [{ id, type: "function", function: { name: "read", arguments: "{}" } }],
+  });
+  const interrupted = [say("user", "read it"), call("c1"), say("user", "stop, go on without")];
+  const result = (id: string): Chat => say("tool", "late", { tool_call_id: id });
+
+  it("warns once for a session, with the first violation and the option", async () => {
+    const warnings: string[] = [];
+    const { manager, named } = setUp({}, { onWarning: (message) => void warnings.push(message) });
+    for (const more of [[], [say("assistant", "well")]]) {
+      const list = [...interrupted, ...more];
+      expect((await manager.preflight("s", list)).messages).toBe(list);
+      await manager.flush();
+    }
+    const own = warnings.filter((message) => message.includes("generic/dead-call"));
+    expect(own).toEqual([expect.stringMatching(/"s".*messages\[1\].*call "c1".*repair: true/)]);
+    expect(named("compact.warning").map(({ properties }) => properties.code)).toEqual(["malformed_list"]);
+  });
+
+  it("warns of nothing while a call is still being answered", async () => {
+    const warnings: string[] = [];
+    const { manager } = setUp({}, { onWarning: (message) => void warnings.push(message) });
+    const list = [say("user", "read it"), call("c1")];
+    for (const more of [[], [result("c1")], [result("c1"), say("assistant", "done"), say("user", "thanks")]])
+      await manager.preflight("s", [...list, ...more]);
+    await manager.flush();
+    expect(warnings).toEqual([]);
+  });
+
+  it("mends it with `repair`, tells each kind once, and keeps the caller's own objects", async () => {
+    const { manager, named } = setUp({}, { repair: true });
+    const answer = expect.objectContaining({ role: "tool", tool_call_id: "c1" });
+    const first = await manager.preflight("s", interrupted);
+    expect(first.messages).toEqual([interrupted[0], interrupted[1], answer, interrupted[2]]);
+    expect(first.messages[3]).toBe(interrupted[2]);
+    const more = [...interrupted, say("assistant", "well"), say("user", "and?")];
+    const second = await manager.preflight("s", more);
+    expect(second.messages).toEqual([more[0], more[1], answer, more[2], more[3], more[4]]);
+    expect(second.messages[2]).toBe(first.messages[2]);
+    const again = await manager.preflight("s", [...more, call("c2"), say("user", "stop")]);
+    expect(again.messages.at(-2)).toMatchObject({ role: "tool", tool_call_id: "c2" });
+    await manager.flush();
+    const told = named("compact.warning").map(({ properties }) => [properties.code, properties.message]);
+    expect(told).toEqual([["list_mended", expect.stringContaining("generic/dead-call")]]);
+  });
+
+  it("takes the real result instead of the made-up one when it comes late", async () => {
+    const { manager } = setUp({}, { repair: true });
+    await manager.preflight("s", interrupted);
+    const { messages } = await manager.preflight("s", [...interrupted, result("c1")]);
+    expect(messages).toEqual([interrupted[0], interrupted[1], result("c1"), interrupted[2]]);
+  });
+
+  it("mends one call where its request asks for it", async () => {
+    const { manager } = setUp();
+    const { messages } = await manager.preflight("s", interrupted, { repair: true });
+    expect(messages).toHaveLength(4);
+  });
+
+  it("leaves a valid list to itself: the caller's own array comes back", async () => {
+    const { manager } = setUp({}, { repair: true });
+    const list = turns(0, 5);
+    expect((await manager.preflight("s", list)).messages).toBe(list);
+  });
+});

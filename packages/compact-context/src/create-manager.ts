@@ -1,9 +1,11 @@
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
+import type { CompactionResult } from "./core/apply.ts";
 import { archiveId } from "./core/archive.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
+import type { Format } from "./core/message.ts";
 import {
   type Environment,
   type Exporter,
@@ -12,11 +14,13 @@ import {
   type Summarizer,
   type TextModel,
 } from "./core/ports.ts";
+import type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
-import { once, requireOptions } from "./errors.ts";
+import { createLruMap, later, once, requireOptions } from "./errors.ts";
 import type { BeforeCompaction } from "./flush/before-compaction.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./flush/flush.ts";
+import { createGrowingList, type GrowingList } from "./lint/growing.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
@@ -59,10 +63,17 @@ export interface ManagerPorts {
   readonly now?: () => Date;
   /** Milliseconds of a steady clock. */
   readonly clock?: () => number;
+  /**
+   * Mends what providers refuse in a list (a call without its result, a result without its call, …) before anything
+   * else is done with it; see `repair`. Left out: the list stays as it is, with one warning for each such session.
+   */
+  readonly repair?: boolean;
   /** Called, once each, with things that work less well than they could. */
   readonly onWarning?: (message: string) => void;
 }
 
+/** Sessions whose list is known so far that only what is new in it is linted; the oldest is forgotten first. */
+const MAX_LISTS = 256;
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
 
@@ -73,6 +84,10 @@ const FLUSH_WAIT_MS = 2000;
 export class CompactManager extends SessionManager {
   readonly config: CompactConfig;
   readonly #wired: Wired;
+  readonly #repairs: boolean;
+  readonly #lists = createLruMap<LintedSession>(MAX_LISTS);
+  /** Lists that are linted when the call has gone on. */
+  readonly #unlinted = new Map<string, { readonly list: readonly unknown[]; readonly format?: Format }>();
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
@@ -83,6 +98,65 @@ export class CompactManager extends SessionManager {
     super(wired.settings, wired.parts);
     this.config = merged;
     this.#wired = wired;
+    this.#repairs = ports.repair === true;
+  }
+
+  override preflight<T = unknown>(
+    sessionId: string,
+    messages: readonly T[],
+    request: PreflightRequest = {},
+  ): Promise<CompactionResult<T>> {
+    return super.preflight(sessionId, this.#linted(sessionId, messages, request), request);
+  }
+
+  override manualCompact<T = unknown>(
+    sessionId: string,
+    messages: readonly T[],
+    request: ManualRequest = {},
+  ): Promise<CompactionResult<T>> {
+    return super.manualCompact(sessionId, this.#linted(sessionId, messages, request), request);
+  }
+
+  override release(sessionId: string): Promise<void> {
+    this.#lists.delete(sessionId);
+    return super.release(sessionId);
+  }
+
+  /** The list, mended where that is asked for. Else it is looked at later: nobody waits for a warning. */
+  #linted<T>(sessionId: string, list: readonly T[], request: PreflightRequest): readonly T[] {
+    if (!Array.isArray(list) || typeof request !== "object" || request === null) return list;
+    const session = this.#lists.get(sessionId) ?? { list: createGrowingList(), told: new Set() };
+    this.#lists.set(sessionId, session);
+    const { format, repair = this.#repairs } = request;
+    if (!repair) {
+      if (session.told.size > 0) return list;
+      if (this.#unlinted.size === 0) later(0, () => this.#lintLater());
+      this.#unlinted.set(sessionId, { list, format });
+      return list;
+    }
+    const { messages, mends } = session.list.mend(list, () => formatOf(list, format));
+    for (const { rule, explanation } of mends) {
+      if (session.told.has(rule)) continue;
+      session.told.add(rule);
+      this.warn(sessionId, "list_mended", `the list broke ${rule} and was mended: ${explanation}`);
+    }
+    return messages;
+  }
+
+  #lintLater(): void {
+    const waiting = [...this.#unlinted];
+    this.#unlinted.clear();
+    for (const [sessionId, { list, format }] of waiting) {
+      const session = this.#lists.get(sessionId);
+      const error = session?.list.check(list, () => formatOf(list, format));
+      if (session === undefined || error === undefined) continue;
+      session.told.add(error.rule);
+      const message =
+        `a provider may refuse the list of session "${sessionId}": ${error.path}: ${error.explanation} (${error.rule}). ` +
+        "`new CompactManager(config, { repair: true })` mends such lists";
+      this.#wired.parts.warn(message);
+      this.warn(sessionId, "malformed_list", message);
+    }
   }
 
   /** Finds what left a session's prompt, and brings it back. Nothing is read before it is asked for. */
@@ -92,6 +166,7 @@ export class CompactManager extends SessionManager {
   }
 
   override async flush(): Promise<void> {
+    this.#lintLater();
     await Promise.all([super.flush(), this.#wired.flushing?.settle(FLUSH_WAIT_MS)]);
   }
 
@@ -101,6 +176,22 @@ export class CompactManager extends SessionManager {
    */
   async recover(): Promise<Recovery> {
     return (await this.#wired.flushing?.recover()) ?? { handedOn: 0, failed: 0 };
+  }
+}
+
+interface LintedSession {
+  readonly list: GrowingList;
+  /** Rules that were told of. */
+  readonly told: Set<string>;
+}
+
+/** Undefined where there is nothing to lint: neutral messages, or a list that could be of several formats. */
+function formatOf(list: readonly unknown[], format: Format | undefined): Format | undefined {
+  try {
+    const codec = listCodecs.forList(list, format);
+    return codec.neutral || !codec.certain ? undefined : codec.format;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,13 +1,14 @@
 import { expect, it } from "vitest";
 import type { PreflightRequest } from "./core/usage.ts";
 import { CompactManager } from "./create-manager.ts";
-import { type ClientManager, createClientWrapper } from "./host-client.ts";
+import type { HostManager } from "./host.ts";
+import { createClientWrapper } from "./host-client.ts";
 import type { Method } from "./providers/overlay.ts";
 
 it("remembers the usage of the newest 256 sessions until their next call", async () => {
   const known = new Map<string, unknown>();
   const real = new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } });
-  const manager: ClientManager = {
+  const manager: HostManager = {
     config: real.config,
     maxContextTokens: real.maxContextTokens,
     warn: () => undefined,

@@ -1,17 +1,19 @@
 import type { Format } from "./core/message.ts";
 import type { PreflightRequest } from "./core/usage.ts";
-import type { CompactManager } from "./create-manager.ts";
 import { CompactError, createLruMap, type LruMap, requireOptions } from "./errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions, type HostPreflight } from "./host.ts";
-import { type ClientAnswer, isTooLong, laterAnswer, watch } from "./providers/client-answer.ts";
+import {
+  createHostPreflight,
+  fitHarder,
+  type HostManager,
+  type HostOptions,
+  type HostPreflight,
+} from "./host.ts";
+import { type ClientAnswer, laterAnswer, watch } from "./providers/client-answer.ts";
 import { type Json, objectOf } from "./providers/json.ts";
 import type { Method } from "./providers/overlay.ts";
 
-/** What the wrapper of a provider's client needs of a manager. */
-export type ClientManager = HostManager & Pick<CompactManager, "getState">;
-
 export interface ClientOptions extends HostOptions {
-  readonly manager: ClientManager;
+  readonly manager: HostManager;
   /** The conversation that a request belongs to; a function of the request where one client serves several. */
   readonly sessionId: string | ((body: Readonly<Record<string, unknown>>) => string | Promise<string>);
 }
@@ -23,13 +25,10 @@ export interface ClientMethod {
   readonly field: string;
   /** Fields that leave the history, or its compaction, to the server. */
   readonly serverManaged: readonly string[];
-  beside(body: Json): Pick<PreflightRequest, "system" | "tools">;
+  beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** The usage record in an answer, or in a piece of a stream. */
   usageOf(piece: Json): unknown;
 }
-
-/** A request that the provider found too long is sent once more at this share of its tokens. */
-const HARDER = 0.5;
 
 /** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
 const MAX_SESSIONS = 256;
@@ -71,8 +70,13 @@ async function run(wrapped: Wrapped, body: Json, rest: unknown): Promise<Made> {
   try {
     return await send(wrapped, asked, sent);
   } catch (error) {
-    const shorter = isTooLong(error) ? await harder(wrapped, asked, request) : undefined;
-    if (shorter === undefined || isSame(shorter, sent)) throw error;
+    const shorter = await fitHarder(options.manager, preflight, {
+      sessionId,
+      messages: list,
+      request,
+      sent,
+      error,
+    });
     return send(wrapped, asked, shorter);
   }
 }
@@ -110,23 +114,6 @@ function requestOf({ method, reported }: Wrapped, { body, rest, sessionId }: Ask
   };
 }
 
-/** Undefined where nothing more can go: the provider's own error then says what is wrong. */
-async function harder(
-  { options: { manager }, preflight }: Wrapped,
-  { sessionId, list }: Asked,
-  { usage: _, ...request }: PreflightRequest,
-): Promise<readonly unknown[] | undefined> {
-  const note = "the provider found the request too long";
-  manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
-  const targetTokens = Math.floor(manager.getState(sessionId).totalTokens * HARDER);
-  try {
-    const asked = { ...request, targetTokens, note };
-    return await preflight({ sessionId, messages: list, request: asked, force: true });
-  } catch {
-    return undefined;
-  }
-}
-
 interface Asked {
   readonly body: Json;
   readonly rest: unknown;
@@ -137,10 +124,6 @@ interface Asked {
 interface Made {
   readonly answer: PromiseLike<unknown>;
   readonly value: unknown;
-}
-
-function isSame(list: readonly unknown[], other: readonly unknown[]): boolean {
-  return list.length === other.length && list.every((entry, index) => entry === other[index]);
 }
 
 /** Stands for a method that would send past the compaction. Throws `InvalidArgument`. */

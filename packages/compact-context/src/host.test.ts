@@ -33,6 +33,7 @@ function failing(manager: CompactManager, preflight: () => Promise<never>): Host
     maxContextTokens,
     preflight,
     manualCompact: preflight,
+    getState: (sessionId) => manager.getState(sessionId),
     warn: (...words) => manager.warn(...words),
   };
 }
@@ -130,5 +131,18 @@ describe("createHostPreflight", () => {
     const error = new CompactError("InsufficientBudget", "too large", { hint: "Shorten it." });
     const preflight = createHostPreflight(failing(manager, () => Promise.reject(error)));
     await expect(preflight({ sessionId: "a", messages: [message("hello")] })).rejects.toBe(error);
+  });
+
+  it("mends lists where the adapter says so", async () => {
+    const { manager, codes } = watched();
+    const call = { id: "c1", type: "function", function: { name: "read", arguments: "{}" } };
+    const messages = [
+      message("read it"),
+      { role: "assistant", content: null, tool_calls: [call] },
+      message("go on"),
+    ];
+    const preflight = createHostPreflight(manager, { repair: true });
+    expect(await preflight({ sessionId: "a", messages })).toHaveLength(4);
+    expect(await codes()).toEqual(["list_mended"]);
   });
 });

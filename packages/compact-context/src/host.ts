@@ -4,11 +4,12 @@ import { budgetOf } from "./core/policy.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
+import { type TooLong, tooLong } from "./providers/client-answer.ts";
 
 /** What an adapter needs of a manager. */
 export type HostManager = Pick<
   CompactManager,
-  "preflight" | "manualCompact" | "warn" | "config" | "maxContextTokens"
+  "preflight" | "manualCompact" | "warn" | "config" | "maxContextTokens" | "getState"
 >;
 
 export interface HostOptions {
@@ -19,6 +20,8 @@ export interface HostOptions {
   readonly onFailure?: "continue" | "throw";
   /** Milliseconds that one look at a list may take, summary included; 120,000 when left out. */
   readonly deadlineMs?: number;
+  /** Whether lists are mended before anything is done with them; as the manager is set when left out. */
+  readonly repair?: boolean;
 }
 
 /** One list on its way to the model. */
@@ -43,13 +46,13 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
     "Pass new CompactManager() as the manager.",
   );
   requireOptions(options);
-  const { onFailure = "continue", deadlineMs = DEADLINE_MS } = options;
+  const { onFailure = "continue", deadlineMs = DEADLINE_MS, repair } = options;
   const stuck = new Map<string, Promise<unknown>>();
 
   const attempt = async <T>(call: HostCall<T>): Promise<readonly T[]> => {
     if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
     const deadline = startDeadline(deadlineMs, call.request?.signal);
-    const work = look(manager, call, deadline.signal);
+    const work = look(manager, call, { repair, signal: deadline.signal });
     try {
       return (await Promise.race([work, deadline.passed])).messages;
     } catch (error) {
@@ -80,9 +83,9 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
 function look<T>(
   manager: HostManager,
   { sessionId, messages, request = {}, force = false }: HostCall<T>,
-  signal: AbortSignal,
+  own: Pick<ManualRequest, "repair" | "signal">,
 ): Promise<CompactionResult<T>> {
-  const asked = { ...request, signal };
+  const asked = { ...request, ...own };
   return force
     ? manager.manualCompact(sessionId, messages, asked)
     : manager.preflight(sessionId, messages, asked);
@@ -128,6 +131,47 @@ function startDeadline(milliseconds: number, outer: AbortSignal | undefined): De
   };
 }
 
+/** A call that failed with the list that was sent for it. */
+export interface FailedCall<T> extends HostCall<T> {
+  readonly sent: readonly T[];
+  readonly error: unknown;
+}
+
+/** A request that the provider found too long is sent once more at this share of its tokens, */
+const HARDER = 0.5;
+/** or at this share of what the provider says that it takes. */
+const SHARE_OF_LIMIT = 0.9;
+
+/**
+ * The list, compacted harder, for a request that the provider found too long. Throws the provider's own error where
+ * it is another, or where nothing more can go.
+ */
+export async function fitHarder<T>(
+  manager: HostManager,
+  preflight: HostPreflight,
+  { sessionId, messages, request: { usage: _, ...request } = {}, sent, error }: FailedCall<T>,
+): Promise<readonly T[]> {
+  const said = tooLong(error);
+  if (said === undefined) throw error;
+  const note = "the provider found the request too long";
+  manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
+  const counted = manager.getState(sessionId).totalTokens || (said.input ?? 0);
+  const targetTokens = harderTarget(said, counted, request.maxOutputTokens);
+  const asked = { ...request, targetTokens, note };
+  const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
+  const same = shorter.length === sent.length && shorter.every((entry, index) => entry === sent[index]);
+  if (same) throw error;
+  return shorter;
+}
+
+/** Tokens to aim for, as we count them: under the limit that the provider names where it names one, else half. */
+function harderTarget({ limit = 0, input, answer }: TooLong, counted: number, asked = 0): number {
+  const room = limit - (answer ?? asked);
+  const theirs = input ?? counted;
+  const share = room > 0 && theirs > room ? (room * SHARE_OF_LIMIT) / Math.max(theirs, counted) : HARDER;
+  return Math.floor(counted * share);
+}
+
 function tooSlow(milliseconds: number): CompactError {
   return new CompactError("Aborted", `compacting took longer than ${milliseconds} ms`, {
     hint: "Raise deadlineMs, or use a faster summarizer or storage.",
@@ -148,7 +192,8 @@ function isOverBudget<T>(manager: HostManager, { messages, request = {} }: HostC
       ...(system === undefined ? {} : { system }),
       ...(tools === undefined ? {} : { tools }),
     });
-    return tokens > budgetOf(manager.maxContextTokens, policy);
+    const answer = format === "gemini" ? 0 : request.maxOutputTokens;
+    return tokens > budgetOf(manager.maxContextTokens, policy, answer);
   } catch {
     return false;
   }

@@ -291,6 +291,7 @@ describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
         config: manager.config,
         maxContextTokens: manager.maxContextTokens,
         warn: manager.warn.bind(manager),
+        getState: manager.getState.bind(manager),
         manualCompact: manager.manualCompact.bind(manager),
         preflight: ((sessionId, messages, request) => {
           learned.push((request?.usage as { inputTokens?: unknown } | undefined)?.inputTokens !== undefined);

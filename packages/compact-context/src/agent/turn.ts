@@ -1,5 +1,5 @@
 import type { HostPreflight } from "../host.ts";
-import { isTooLong } from "../providers/client-answer.ts";
+import { tooLong } from "../providers/client-answer.ts";
 import { type AgentMessage, answerAll } from "./agent-message.ts";
 import type { AgentModel, AgentModelRequest, ThinkingLevel } from "./agent-model.ts";
 import type { AgentSession } from "./agent-session.ts";
@@ -121,7 +121,7 @@ export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] 
 /** What the provider finds too long, whatever was counted, is compacted and sent once more. */
 async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const answer = await ask(ports, signal);
-  if (!("error" in answer) || signal.aborted || !isTooLong(answer.error)) return answer;
+  if (!("error" in answer) || signal.aborted || tooLong(answer.error) === undefined) return answer;
   const shorter = await fitRequest(ports, signal, true).catch(() => false);
   if (!shorter) return answer;
   const reason = "the provider found the request too long; it is compacted";

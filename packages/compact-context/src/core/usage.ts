@@ -21,6 +21,8 @@ export interface PreflightRequest {
   readonly maxOutputTokens?: number;
   /** Recognised from the list when left out. */
   readonly format?: Format;
+  /** Whether the list is mended before it is looked at; as the manager is set when left out. */
+  readonly repair?: boolean;
   readonly signal?: AbortSignal;
 }
 

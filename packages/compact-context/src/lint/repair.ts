@@ -6,7 +6,7 @@ import type { Change, Step, Workbench, Working } from "./edit.ts";
 import { readEntries } from "./entries.ts";
 import { gatherResults } from "./fixes/batches.ts";
 import { dropBound } from "./fixes/bound.ts";
-import { dropEmptyEntries, dropRefusedBlocks, trimBlocks } from "./fixes/contents.ts";
+import { dropEmptyEntries, dropRefusedBlocks, mendInputs, trimBlocks } from "./fixes/contents.ts";
 import { fillIds, partTwins, renameReusedCalls } from "./fixes/identities.ts";
 import { alternate, liftSystem, mergeSystem, openWithUser } from "./fixes/order.ts";
 import { dropPartnerless, placeResultEntries } from "./fixes/results.ts";
@@ -18,6 +18,7 @@ const STEPS: readonly Step[] = [
   dropUnreadable,
   partTwins,
   fillIds,
+  mendInputs,
   dropRefusedBlocks,
   dropPartnerless,
   renameReusedCalls,

@@ -53,6 +53,21 @@ interface Case {
   readonly mended?: readonly unknown[];
 }
 
+const aborted = '{"path":"a';
+const chatCall = (args: string) => ({
+  role: "assistant",
+  content: null,
+  tool_calls: [{ id: "a", type: "function", function: { name: "write", arguments: args } }],
+});
+const given = (input: unknown) => ({
+  role: "assistant",
+  content: [{ type: "tool_use", id: "a", name: "write", input }],
+});
+const geminiCall = (args: unknown) => ({
+  role: "model",
+  parts: [{ functionCall: { name: "read", args }, thoughtSignature: "CsQB" }],
+});
+
 const ANSWER = "[no result was recorded: the call was interrupted]";
 
 const CASES: readonly Case[] = [
@@ -69,6 +84,54 @@ const CASES: readonly Case[] = [
     list: [ask, { role: "assistant", content: [{ type: "text", text: "a" }, { type: "tool_use" }] }],
     at: ["messages[1].content[1].id"],
     mended: [ask, { role: "assistant", content: [{ type: "text", text: "a" }] }],
+  },
+  {
+    rule: "generic/input-object",
+    format: "anthropic",
+    list: [ask, given(aborted), results("a")],
+    at: ["messages[1].content[0]"],
+    mended: [ask, given({ INVALID_JSON: aborted }), results("a")],
+  },
+  {
+    rule: "generic/input-object",
+    format: "anthropic",
+    list: [ask, given('{"path":"a"}'), results("a")],
+    at: ["messages[1].content[0]"],
+    mended: [ask, given({ path: "a" }), results("a")],
+  },
+  {
+    rule: "generic/input-object",
+    format: "gemini",
+    list: [spoken, geminiCall(aborted), responses("read")],
+    at: ["messages[1].parts[0]"],
+    mended: [spoken, geminiCall({ INVALID_JSON: aborted }), responses("read")],
+  },
+  {
+    rule: "generic/arguments-json",
+    format: "openai-chat",
+    list: [ask, chatCall(aborted), chatResult("a"), chatCall(""), chatResult("a")],
+    at: ["messages[1].tool_calls[0]"],
+    mended: [
+      ask,
+      chatCall(JSON.stringify({ INVALID_JSON: aborted })),
+      chatResult("a"),
+      chatCall(""),
+      chatResult("a"),
+    ],
+  },
+  {
+    rule: "generic/arguments-json",
+    format: "openai-responses",
+    list: [ask, { ...item("a"), arguments: aborted }, output("a")],
+    at: ["messages[1]"],
+    mended: [ask, { ...item("a"), arguments: JSON.stringify({ INVALID_JSON: aborted }) }, output("a")],
+  },
+  {
+    rule: "gemini/responses-match",
+    format: "gemini",
+    list: [spoken, model("read", "grep"), responses("read"), responses("grep"), spoken],
+    at: ["messages[3]"],
+    mended: [spoken, model("read", "grep"), responses("read", "grep"), spoken],
   },
   {
     rule: "generic/unknown-role",

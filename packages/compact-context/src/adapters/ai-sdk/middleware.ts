@@ -1,6 +1,13 @@
 import { createLruMap, requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import {
+  createHostPreflight,
+  type FailedCall,
+  fitHarder,
+  type HostCall,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
+import { objectOf, positiveOf } from "../../providers/json.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -12,6 +19,7 @@ export interface LanguageModelMiddlewareOptions extends HostOptions {
 export interface CallParams {
   readonly prompt: readonly unknown[];
   readonly tools?: readonly unknown[] | undefined;
+  readonly maxOutputTokens?: number | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly providerOptions?: unknown;
 }
@@ -21,31 +29,57 @@ export interface CompactLanguageModelMiddleware {
   /** The SDKs name their own version here and read it nowhere; `never` fits both. */
   readonly specificationVersion: never;
   transformParams<Params extends { prompt: unknown[] }>(options: { params: Params }): Promise<Params>;
-  wrapGenerate<Result>(options: { doGenerate(): PromiseLike<Result>; params: object }): Promise<Result>;
+  wrapGenerate<Result>(options: {
+    doGenerate(): PromiseLike<Result>;
+    params: object;
+    model?: object;
+  }): Promise<Result>;
   wrapStream<Result extends object>(options: {
     doStream(): PromiseLike<Result>;
     params: object;
+    model?: object;
   }): Promise<Result>;
 }
+
+/** A call with what was sent for it. */
+type Made = Omit<FailedCall<unknown>, "error">;
 
 /** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
 const MAX_SESSIONS = 256;
 
 /**
  * Language model middleware that compacts the prompt of every call, whoever makes it; what the host keeps stays as
- * it was. `wrapGenerate` and `wrapStream` learn from the provider's usage. Rejects with `InsufficientBudget` when what must stay
- * does not fit.
+ * it was. `wrapGenerate` and `wrapStream` learn from the provider's usage, and compact harder once where the provider
+ * finds a request too long. Rejects with `InsufficientBudget` when what must stay does not fit.
  */
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
-  const sessionOf = new WeakMap<object, string>();
+  const made = new WeakMap<object, Made>();
   const reported = createLruMap<unknown>(MAX_SESSIONS);
   const note = (params: object, usage: unknown): void => {
-    const sessionId = sessionOf.get(params);
-    if (sessionId !== undefined) reported.set(sessionId, usage);
+    const call = made.get(params);
+    if (call !== undefined) reported.set(call.sessionId, usage);
+  };
+  /** What `send` makes of the parameters, or of shorter ones where the provider finds these too long. */
+  const sendFitting = async <Result>(
+    { params, model }: { readonly params: object; readonly model?: object },
+    method: "doGenerate" | "doStream",
+    send: () => PromiseLike<Result>,
+  ): Promise<Result> => {
+    try {
+      return await send();
+    } catch (error) {
+      const call = made.get(params);
+      const again = objectOf(model)[method];
+      if (call === undefined || typeof again !== "function") throw error;
+      const shorter = await fitHarder(options.manager, preflight, { ...call, error });
+      return Reflect.apply(again, model, [
+        { ...params, prompt: shorter.map(inParts) },
+      ]) as PromiseLike<Result>;
+    }
   };
   return {
     specificationVersion: "v4" as never,
@@ -55,22 +89,28 @@ export function compactLanguageModelMiddleware(
         typeof options.sessionId === "string" ? options.sessionId : await options.sessionId(call);
       const usage = reported.get(sessionId);
       reported.delete(sessionId);
-      const prompt = await preflight({
-        sessionId,
-        messages: params.prompt,
-        request: { format: "ai-sdk", tools: call.tools ?? [], signal: call.abortSignal, usage },
-      });
+      const request = {
+        format: "ai-sdk" as const,
+        tools: call.tools ?? [],
+        maxOutputTokens: positiveOf(call.maxOutputTokens),
+        signal: call.abortSignal,
+        usage,
+      };
+      const asked: HostCall<unknown> = { sessionId, messages: params.prompt, request };
+      const prompt = await preflight(asked);
       const sent = prompt === params.prompt ? params : { ...params, prompt: prompt.map(inParts) };
-      sessionOf.set(sent, sessionId);
+      made.set(sent, { ...asked, sent: prompt });
       return sent;
     },
-    async wrapGenerate({ doGenerate, params }) {
-      const result = await doGenerate();
+    async wrapGenerate({ doGenerate, ...call }) {
+      const { params } = call;
+      const result = await sendFitting(call, "doGenerate", doGenerate);
       note(params, objectOf(result).usage);
       return result;
     },
-    async wrapStream({ doStream, params }) {
-      const result = await doStream();
+    async wrapStream({ doStream, ...call }) {
+      const { params } = call;
+      const result = await sendFitting(call, "doStream", doStream);
       const { stream } = result as { readonly stream: ReadableStream<unknown> };
       const heard = new TransformStream<unknown, unknown>({
         transform(part, controller) {

@@ -10,6 +10,8 @@ export interface PrepareStepOptions extends HostOptions {
   readonly system?: string;
   /** The tools of the call, so that their schemas are counted: neither version hands them over. */
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
+  /** The call's own limit, so that the window has room for the answer: neither version hands it over. */
+  readonly maxOutputTokens?: number | undefined;
 }
 
 /** What `prepareStep` is called with, as far as it is used. */
@@ -30,7 +32,7 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
-  const { manager, sessionId } = options;
+  const { manager, sessionId, maxOutputTokens } = options;
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);
   return async (step) => {
@@ -39,7 +41,7 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
     const messages = await preflight({
       sessionId,
       messages: step.messages,
-      request: { format: "ai-sdk", tools, system: system || undefined, usage },
+      request: { format: "ai-sdk", tools, system: system || undefined, maxOutputTokens, usage },
     });
     return messages === step.messages ? undefined : { messages: [...messages] };
   };

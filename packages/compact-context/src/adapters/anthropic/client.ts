@@ -5,21 +5,25 @@ import {
   createClientWrapper,
   refuseMethod,
 } from "../../host-client.ts";
-import { objectOf, objectsIn, textOf } from "../../providers/json.ts";
+import { objectOf, objectsIn, positiveOf, textOf } from "../../providers/json.ts";
 import { overlay } from "../../providers/overlay.ts";
 
 const MESSAGES: ClientMethod = {
   format: "anthropic",
   field: "messages",
   serverManaged: ["context_management", "compaction"],
-  beside: ({ system, tools }) => {
+  beside: ({ system, tools, max_tokens: limit }) => {
     const words =
       typeof system === "string"
         ? system
         : objectsIn(system)
             .map(({ text }) => textOf(text))
             .join("\n");
-    return { tools: Array.isArray(tools) ? tools : [], system: words || undefined };
+    return {
+      tools: Array.isArray(tools) ? tools : [],
+      system: words || undefined,
+      maxOutputTokens: positiveOf(limit),
+    };
   },
   // A stream tells the input's tokens in its first event; later ones count the output alone.
   usageOf: ({ type, usage, message }) => {

@@ -2,9 +2,24 @@ import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactError, createLruMap, requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import {
+  createHostPreflight,
+  fitHarder,
+  type HostCall,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { objectOf } from "../../providers/json.ts";
-import { type Handler, type ModelCall, REMOVE_ALL, signalOf, systemOf, threadOf, toolsOf } from "./sdk.ts";
+import {
+  type Handler,
+  type ModelCall,
+  maxOutputOf,
+  REMOVE_ALL,
+  signalOf,
+  systemOf,
+  threadOf,
+  toolsOf,
+} from "./sdk.ts";
 
 export interface MiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -43,30 +58,32 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const usageOf = createUsageReader();
-  const beside = createLruMap<Pick<PreflightRequest, "system" | "tools">>(MAX_SESSIONS);
+  const beside = createLruMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
 
-  const compacted = async (
-    sessionId: string,
-    messages: readonly unknown[],
-    runtime: unknown,
-  ): Promise<unknown[] | undefined> => {
+  const callOf = (sessionId: string, messages: readonly unknown[], runtime: unknown): HostCall<unknown> => {
     const signal = signalOf(runtime);
     const usage = usageOf(sessionId, messages);
-    const kept = await preflight({
-      sessionId,
-      messages,
-      request: { format: "langchain", ...beside.get(sessionId), signal, usage },
-    });
-    return kept === messages ? undefined : [...kept];
+    return { sessionId, messages, request: { format: "langchain", ...beside.get(sessionId), signal, usage } };
   };
 
-  const wrapModelCall: CompactMiddleware["wrapModelCall"] = async (request, handler) => {
+  const wrapModelCall = async <Request extends ModelCall, Answer>(
+    request: Request,
+    handler: Handler<Request, Answer>,
+  ): Promise<Answer> => {
     const sessionId = await sessionOf(options, request.messages, request.runtime);
     const system = systemOf(request);
-    beside.set(sessionId, { tools: toolsOf(request), system });
-    if (options.persist === true) return handler(request);
-    const messages = await compacted(sessionId, request.messages, request.runtime);
-    return handler(messages === undefined ? request : { ...request, messages });
+    beside.set(sessionId, { tools: toolsOf(request), system, maxOutputTokens: maxOutputOf(request) });
+    const call = callOf(sessionId, request.messages, request.runtime);
+    const sent = options.persist === true ? call.messages : await preflight(call);
+    const send = async (list: readonly unknown[]): Promise<Answer> => {
+      if (list === call.messages) return handler(request);
+      return handler({ ...request, messages: [...list] });
+    };
+    try {
+      return await send(sent);
+    } catch (error) {
+      return send(await fitHarder(options.manager, preflight, { ...call, sent, error }));
+    }
   };
   if (options.persist !== true) return { name: "compact", wrapModelCall };
   return {
@@ -74,8 +91,9 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
     wrapModelCall,
     async beforeModel({ messages }, runtime) {
       const sessionId = await sessionOf(options, messages, runtime);
-      const list = await compacted(sessionId, messages, runtime);
-      return list === undefined ? undefined : { messages: [REMOVE_ALL, ...list] as never[] };
+      const kept = await preflight(callOf(sessionId, messages, runtime));
+      if (kept === messages) return undefined;
+      return { messages: [REMOVE_ALL, ...[...kept]] as never[] };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { objectOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/json.ts";
 
 /** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
 
@@ -8,6 +8,8 @@ export interface ModelCall {
   readonly systemMessage?: unknown;
   readonly systemPrompt?: unknown;
   readonly tools?: unknown;
+  readonly model?: unknown;
+  readonly modelSettings?: unknown;
   readonly runtime?: unknown;
 }
 
@@ -34,6 +36,20 @@ export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | u
   const { text } = objectOf(systemMessage);
   if (typeof text === "string") return text;
   return typeof systemPrompt === "string" ? systemPrompt : undefined;
+}
+
+/** The answer's limit: of the call, else of the model, under the names that LangChain's models have for it. */
+export function maxOutputOf({ model, modelSettings }: ModelCall): number | undefined {
+  const limits = [modelSettings, model]
+    .map(objectOf)
+    .flatMap((settings) => [
+      settings.maxOutputTokens,
+      settings.maxCompletionTokens,
+      settings.maxTokens,
+      settings.max_completion_tokens,
+      settings.max_tokens,
+    ]);
+  return positiveOf(...limits);
 }
 
 /** Tools as providers are told of them: name, description and JSON schema. */

@@ -1,6 +1,6 @@
 import { createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/json.ts";
 import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
 import { DELTA_WARNING, isDelta } from "./server-managed.ts";
 import type { SpanExporter } from "./span-exporter.ts";
@@ -38,7 +38,12 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
     const messages = await preflight({
       sessionId: id,
       messages: input,
-      request: { format: "openai-agents", system: instructions, tools: toolsOf(call.agent) },
+      request: {
+        format: "openai-agents",
+        system: instructions,
+        tools: toolsOf(call.agent),
+        maxOutputTokens: positiveOf(objectOf(objectOf(call.agent).modelSettings).maxTokens),
+      },
     });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
   };

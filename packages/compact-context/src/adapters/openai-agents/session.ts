@@ -10,7 +10,7 @@ export interface CompactSessionOptions<Store extends SessionLike> extends HostOp
   /** The underlying session's own id when left out. */
   readonly sessionId?: string;
   /** What travels beside the items with every call, so that it is counted. */
-  readonly request?: Pick<PreflightRequest, "system" | "tools">;
+  readonly request?: Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
 }
 
 /** The underlying session with all it can do, and what the SDK's runner calls after every stored turn. */

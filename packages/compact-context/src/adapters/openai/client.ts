@@ -5,14 +5,17 @@ import {
   createClientWrapper,
   refuseMethod,
 } from "../../host-client.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/json.ts";
 import { overlay } from "../../providers/overlay.ts";
 
 const CHAT: ClientMethod = {
   format: "openai-chat",
   field: "messages",
   serverManaged: [],
-  beside: ({ tools }) => ({ tools: Array.isArray(tools) ? tools : [] }),
+  beside: ({ tools, max_completion_tokens: limit, max_tokens: old }) => ({
+    tools: Array.isArray(tools) ? tools : [],
+    maxOutputTokens: positiveOf(limit, old),
+  }),
   usageOf: ({ usage }) => usage,
 };
 
@@ -20,9 +23,10 @@ const RESPONSES: ClientMethod = {
   format: "openai-responses",
   field: "input",
   serverManaged: ["previous_response_id", "conversation", "context_management"],
-  beside: ({ tools, instructions }) => ({
+  beside: ({ tools, instructions, max_output_tokens: limit }) => ({
     tools: Array.isArray(tools) ? tools : [],
     system: typeof instructions === "string" ? instructions : undefined,
+    maxOutputTokens: positiveOf(limit),
   }),
   usageOf: ({ usage, response }) => usage ?? objectOf(response).usage,
 };

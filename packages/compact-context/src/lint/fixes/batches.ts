@@ -50,9 +50,9 @@ function problemOf(bench: Workbench, batch: Batch): Problem | undefined {
     };
   if (format === "gemini" && isOutOfOrder(batch))
     return { rule, action: "moved", explanation: "the responses stand in the order of their calls now" };
-  if (format === "anthropic" && isSplit(batch))
+  if (isSplit(batch))
     return {
-      rule: "anthropic/results-split",
+      rule: format === "gemini" ? rule : "anthropic/results-split",
       action: "merged",
       explanation: "the results of one message stand together now",
     };

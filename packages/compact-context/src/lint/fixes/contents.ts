@@ -3,6 +3,7 @@ import { isObject } from "../../errors.ts";
 import type { Cell } from "../cells.ts";
 import { createEditor, type Removal, removeCells, replaceCells, type Step, type Workbench } from "../edit.ts";
 import type { Entry } from "../entries.ts";
+import { lacksInputObject, lacksReadableArguments, withReadableInput } from "../inputs.ts";
 import { isBlankText, typeOf, wordsOf } from "../rule.ts";
 import {
   isEmptyMessage,
@@ -92,6 +93,27 @@ function emptyReason({ list }: Workbench, entry: Entry, dangling: ReadonlySet<En
     ? { rule: "items/compaction-sealed", explanation: "a compaction without content" }
     : undefined;
 }
+
+/** Gives calls of aborted answers an input that can be read. */
+export const mendInputs: Step = (bench) => {
+  const { format, entries } = bench.list;
+  const editor = createEditor(bench);
+  for (const entry of entries) {
+    const swaps = new Map<unknown, unknown>();
+    for (const cell of entry.cells) {
+      const isText = lacksReadableArguments(cell) && OPENAI.test(format);
+      if (!isText && !lacksInputObject(format, cell)) continue;
+      swaps.set(cell.value, withReadableInput(format, cell.value));
+      const rule = isText ? "generic/arguments-json" : "generic/input-object";
+      const index = editor.indexAt(entry.position);
+      editor.mends.push({ rule, index, action: "rewritten", explanation: "an input that can be read" });
+    }
+    if (swaps.size > 0) replaceCells(editor, format, entry, swaps);
+  }
+  return editor.finish();
+};
+
+const OPENAI = /^openai-/;
 
 /** Takes surplus cache marks off, oldest first, and whitespace off the end. */
 export const trimBlocks: Step = (bench) => {

@@ -1,7 +1,7 @@
 import { objectOf } from "../../codecs/native.ts";
 import { isObject } from "../../errors.ts";
 import type { Entry, ReadList } from "../entries.ts";
-import { batchesOf, firstInterloper, isOutOfOrder } from "../placement.ts";
+import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit } from "../placement.ts";
 import { at, atEntry, type Finding, isSystem, type Rule } from "../rule.ts";
 import { startsWrong, trailingSystem } from "./anthropic.ts";
 import { misplacedResults } from "./openai-chat.ts";
@@ -25,7 +25,8 @@ export const GEMINI_RULES: readonly Rule[] = [
       ...batchesOf(list).flatMap((batch): Finding[] => {
         const found = firstInterloper(batch);
         if (found !== undefined) return [at(found.entry, found.path, "stands before function responses")];
-        const [host] = batch.hosts;
+        const [host, split] = isSplit(batch) ? holdersOf(batch) : batch.hosts.slice(0, 1);
+        if (split !== undefined) return [atEntry(split, "the responses are spread over several contents")];
         return host !== undefined && isOutOfOrder(batch)
           ? [atEntry(host, "the responses stand in another order than their calls")]
           : [];

@@ -4,6 +4,7 @@ import type { Format } from "../../core/message.ts";
 import { fieldsOf } from "../cells.ts";
 import type { Entry, ReadList } from "../entries.ts";
 import { lacksCallId, lacksResultId } from "../ids.ts";
+import { lacksInputObject, lacksReadableArguments } from "../inputs.ts";
 import { isDead, pairCalls } from "../pairs.ts";
 import { at, atEntry, badCells, type Rule } from "../rule.ts";
 
@@ -124,6 +125,24 @@ export const GENERIC_RULES: readonly Rule[] = [
     mend: "It gets the id of the first open call; a result without one is dropped.",
     check: (list) =>
       list.entries.filter((entry) => lacksResultId(list.format, entry)).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "generic/input-object",
+    formats: ["anthropic", "gemini", "langchain", "pi"],
+    severity: "error",
+    explanation: "The input of a call is no object: the answer that made it was aborted.",
+    link: 'Claude API reference: "Create a Message", tool_use; Gemini API reference: FunctionCall.args',
+    mend: "It becomes the object that the text holds, or one that holds the text under `INVALID_JSON`.",
+    check: (list) => badCells(list, (cell) => lacksInputObject(list.format, cell)),
+  },
+  {
+    id: "generic/arguments-json",
+    formats: ["openai-chat", "openai-responses", "openai-agents"],
+    severity: "warning",
+    explanation: "The arguments of a call are no JSON: many servers that parse them refuse the whole list.",
+    link: "vLLM and others parse `arguments` for the chat template; OpenAI takes any text",
+    mend: "They become an object that holds the text under `INVALID_JSON`.",
+    check: (list) => badCells(list, lacksReadableArguments),
   },
   {
     id: "generic/duplicate-entry-id",

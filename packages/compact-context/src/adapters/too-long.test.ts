@@ -1,0 +1,121 @@
+import { expect, it } from "vitest";
+import { countTokens } from "../compact.ts";
+import { CompactManager } from "../create-manager.ts";
+import { compactLanguageModelMiddleware } from "./ai-sdk/index.ts";
+import { compactAnthropic } from "./anthropic/index.ts";
+import { compactMiddleware } from "./langchain/index.ts";
+import { compactOpenAi } from "./openai/index.ts";
+
+const history: object[] = Array.from({ length: 60 }, (_, index) => ({
+  role: index % 2 === 0 ? "user" : "assistant",
+  content: `${index} ${"the clerk writes about tides and ropes ".repeat(20)}`,
+})).concat([{ role: "user", content: "and now?" }]);
+
+interface Provider {
+  /** Input tokens of every request, as the provider counts them: a fifth more than we do. */
+  readonly inputs: number[];
+  answer(list: readonly unknown[], words: (input: number) => string): object;
+}
+
+function provider(limit: number): Provider {
+  const inputs: number[] = [];
+  return {
+    inputs,
+    answer(list, words) {
+      const input = Math.round(countTokens(list, { model: "gpt-4o" }).tokens * 1.2);
+      inputs.push(input);
+      if (input > limit) throw Object.assign(new Error(words(input)), { status: 400 });
+      return {};
+    },
+  };
+}
+
+const managed = (): { manager: CompactManager; sessionId: string } => ({
+  manager: new CompactManager(
+    { model: "gpt-4o", storage: { kind: "memory" }, summarizer: { maxSummaryTokens: 400 } },
+    { onWarning: () => undefined },
+  ),
+  sessionId: "s",
+});
+
+const LIMIT = 7_000;
+
+type Call = (provider: Provider) => Promise<unknown>;
+
+it.each<[string, number, Call]>([
+  [
+    "Anthropic with the answer's share",
+    LIMIT - 1_000,
+    ({ answer }) => {
+      const words = (input: number): string =>
+        `input length and \`max_tokens\` exceed context limit: ${input} + 1000 > ${LIMIT}`;
+      const create = async ({ messages }: { messages: object[] }): Promise<object> => answer(messages, words);
+      const client = { messages: { create }, beta: { messages: { create } } };
+      return compactAnthropic(client, managed()).messages.create({ messages: history });
+    },
+  ],
+  [
+    "OpenAI",
+    LIMIT,
+    ({ answer }) => {
+      const words = (input: number): string =>
+        `This model's maximum context length is ${LIMIT} tokens. However, your messages resulted in ${input} tokens.`;
+      const create = async ({ messages }: { messages: object[] }): Promise<object> => answer(messages, words);
+      const client = { chat: { completions: { create } }, responses: { create } };
+      return compactOpenAi(client, managed()).chat.completions.create({ messages: history });
+    },
+  ],
+  [
+    "LangChain",
+    LIMIT,
+    ({ answer }) =>
+      compactMiddleware(managed()).wrapModelCall({ messages: history }, async ({ messages }) =>
+        answer(messages, (input) => `prompt is too long: ${input} tokens > ${LIMIT} maximum`),
+      ),
+  ],
+  [
+    "LangChain with `persist`",
+    LIMIT,
+    async ({ answer }) => {
+      const { wrapModelCall, beforeModel } = compactMiddleware({ ...managed(), persist: true });
+      await beforeModel?.({ messages: history }, undefined);
+      return wrapModelCall({ messages: history }, async ({ messages }) =>
+        answer(messages, (input) => `prompt is too long: ${input} tokens > ${LIMIT} maximum`),
+      );
+    },
+  ],
+  [
+    "the AI SDK",
+    LIMIT,
+    async ({ answer }) => {
+      const words = (input: number): string =>
+        `The input token count (${input}) exceeds the maximum number of tokens allowed (${LIMIT}).`;
+      const { transformParams, wrapGenerate } = compactLanguageModelMiddleware(managed());
+      const params = await transformParams({ params: { prompt: history } });
+      const doGenerate = async ({ prompt }: { prompt: unknown[] }): Promise<object> => answer(prompt, words);
+      const model = { doGenerate };
+      return wrapGenerate({ params, model, doGenerate: () => doGenerate(params) });
+    },
+  ],
+])("%s: aims under the limit that the provider names, and sends once more", async (_name, limit, call) => {
+  const strict = provider(limit);
+  await call(strict);
+  const [first = 0, second = 0] = strict.inputs;
+  expect(strict.inputs).toHaveLength(2);
+  expect(first).toBeGreaterThan(limit);
+  expect(second).toBeLessThanOrEqual(limit);
+  // No more than needed: most of the room is used.
+  expect(second).toBeGreaterThan(limit * 0.6);
+});
+
+it("halves a request where the provider names no limit, and reports its error when that is too long too", async () => {
+  const strict = provider(100);
+  const create = async ({ input }: { input: object[] }): Promise<object> =>
+    strict.answer(input, () => "Your input exceeds the context window of this model.");
+  const client = compactOpenAi({ chat: { completions: { create } }, responses: { create } }, managed());
+  await expect(client.responses.create({ input: history })).rejects.toThrow("exceeds the context window");
+  const [first = 0, second = 0] = strict.inputs;
+  expect(strict.inputs).toHaveLength(2);
+  expect(second / first).toBeLessThan(0.5);
+  expect(second / first).toBeGreaterThan(0.25);
+});

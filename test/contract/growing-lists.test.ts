@@ -1,0 +1,55 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { createGrowingList } from "../../packages/compact-context/src/lint/growing.ts";
+import { describeRules, lint, repair } from "../../packages/compact-context/src/lint/index.ts";
+import { whole } from "../whole.ts";
+import { breakList, validList } from "./broken-lists.ts";
+
+const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefined ? [] : [rule.id])));
+const numRuns = whole ? 60 : 15;
+const seeds = fc.integer({ min: 0, max: 2 ** 31 });
+const steps = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 4, maxLength: 12 });
+
+const hasErrors = (list: readonly unknown[], format: (typeof FORMATS)[number]): boolean =>
+  lint(list, format).some(({ rule, severity }) => severity === "error" && mendable.has(rule));
+
+/** The list as a host hands it over from call to call. */
+function* growing(list: readonly unknown[], sizes: readonly number[]): Generator<unknown[]> {
+  let end = 0;
+  for (const size of sizes) {
+    end += size;
+    yield list.slice(0, end);
+  }
+}
+
+it.each(FORMATS)("a growing %s list is found clean or broken as the whole list is", (format) => {
+  fc.assert(
+    fc.property(seeds, steps, fc.boolean(), (seed, sizes, broken) => {
+      const valid = validList(format, seed, { turns: 4, reasoning: true });
+      const list = broken ? breakList(seed, format) : valid;
+      const known = createGrowingList();
+      for (const given of growing(list, sizes)) {
+        const found = known.check(given, () => format) !== undefined;
+        expect(found).toBe(given.length > 0 && hasErrors(given, format));
+      }
+    }),
+    { numRuns },
+  );
+});
+
+it.each(FORMATS)("a growing %s list is mended to what the whole list is mended to", (format) => {
+  fc.assert(
+    fc.property(seeds, steps, (seed, sizes) => {
+      const list = breakList(seed, format);
+      const known = createGrowingList();
+      for (const given of growing(list, sizes)) {
+        const { messages } = known.mend(given, () => format);
+        const left = hasErrors(repair(given, format).messages, format);
+        expect(hasErrors(messages, format) && !left).toBe(false);
+        if (!hasErrors(given, format)) expect(messages).toBe(given);
+      }
+    }),
+    { numRuns },
+  );
+});
