@@ -153,13 +153,13 @@ describe.skipIf(!posix)("files of the fs driver", () => {
 function compileDriver(target: string): string {
   const source = join(import.meta.dirname, "../../packages/compact-context/src");
   const contract = join(import.meta.dirname, "../support/storage-contract.ts");
-  const files = ["argument.ts", "errors.ts", "storage"].flatMap((path) =>
-    path.endsWith(".ts")
-      ? [path]
-      : readdirSync(join(source, path), { recursive: true, encoding: "utf8" })
-          .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-          .map((name) => join(path, name)),
-  );
+  const files = readdirSync(join(source, "storage"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => join("storage", name));
+  const core = readdirSync(join(source, "core"))
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => join("core", name));
+  files.push("errors.ts", ...core);
   const texts = new Map(files.map((file) => [file, readFileSync(join(source, file), "utf8")]));
   // There the library is not installed.
   const named = /"compact-context\/internal\/([^"]+)"/g;
@@ -197,15 +197,17 @@ describe("the archive on the fs driver", () => {
     const archive = createArchive(createFsDriver({ root }), { redact });
     const saved = await archive.saveTranscript("chat-1", 3, long);
     await archive.saveSummary("chat-1", 3, { text: "so far" });
-    await archive.appendEvent("chat-1", {
-      version: 1,
-      name: "compact.warning",
-      sessionId: "chat-1",
-      status: "ok",
-      properties: {},
-      startedAt: "2026-01-01T00:00:00.000Z",
-      endedAt: "2026-01-01T00:00:00.000Z",
-    });
+    await archive.appendEvents("chat-1", [
+      {
+        version: 1,
+        name: "compact.warning",
+        sessionId: "chat-1",
+        status: "ok",
+        properties: {},
+        startedAt: "2026-01-01T00:00:00.000Z",
+        endedAt: "2026-01-01T00:00:00.000Z",
+      },
+    ]);
     expect(saved.location).toBe(join(root, "chat-1/transcript-pre-compact-003.jsonl"));
     expect(readdirSync(join(root, "chat-1")).sort()).toEqual([
       "events.jsonl",
@@ -240,7 +242,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     const script = join(code, "worker.js");
     writeFileSync(
       script,
-      `import { createFsDriver } from "./storage/drivers/fs.js";
+      `import { createFsDriver } from "./storage/fs/driver.js";
        import { countUp } from "./support/storage-contract.js";
        const driver = createFsDriver({ root: process.argv[2] });
        const first = await driver.put("first", String(process.pid), { ifVersion: null }).then(() => 1, () => 0);
@@ -261,7 +263,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     writeFileSync(
       script,
       `process.on("SIGXFSZ", () => {});
-       import { createFsDriver } from "./storage/drivers/fs.js";
+       import { createFsDriver } from "./storage/fs/driver.js";
        const driver = createFsDriver({ root: process.argv[2] });
        await driver.append("log", "a".repeat(6000) + "\\n");
        const error = await driver.append("log", "b".repeat(6000) + "\\n").catch((reason) => reason);
@@ -281,7 +283,7 @@ describe.skipIf(!posix)("several processes on one fs archive", () => {
     const script = join(code, "worker.js");
     writeFileSync(
       script,
-      `import { createFsDriver } from "./storage/drivers/fs.js";
+      `import { createFsDriver } from "./storage/fs/driver.js";
        const driver = createFsDriver({ root: process.argv[2] });
        for (let n = Number(process.argv[3]); ; n++) {
          await driver.put("transcripts/" + n, JSON.stringify({ n, text: "x".repeat(300_000) }));

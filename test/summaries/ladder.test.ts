@@ -365,17 +365,14 @@ describe("a manager with a model", () => {
     expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "builtin" });
   });
 
-  it.each(["pruning-only"] as const)(
-    "FIT-3 with fallback %s inserts no summary",
-    async (fallback) => {
-      const { manager, named } = setUp(await model(() => serverError), { summarizer: { fallback } });
-      const made = await manager.preflight("s", list);
-      await manager.flush();
-      expect(made.report).toMatchObject({ compacted: true, summarizer: undefined, rungs: ["pruning-only"] });
-      expect(JSON.stringify(made.messages)).not.toContain("COMPACT-SUMMARY");
-      expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "pruning-only" });
-    },
-  );
+  it.each(["pruning-only"] as const)("FIT-3 with fallback %s inserts no summary", async (fallback) => {
+    const { manager, named } = setUp(await model(() => serverError), { summarizer: { fallback } });
+    const made = await manager.preflight("s", list);
+    await manager.flush();
+    expect(made.report).toMatchObject({ compacted: true, summarizer: undefined, rungs: ["pruning-only"] });
+    expect(JSON.stringify(made.messages)).not.toContain("COMPACT-SUMMARY");
+    expect(named("compact.error")[0]?.properties).toMatchObject({ fallback: "pruning-only" });
+  });
 
   it("FIT-4 and FIT-5: every rung is in the trace with its reason and what follows", async () => {
     const { manager, named } = setUp(await model([refusal, overLong(4000), refusal]));

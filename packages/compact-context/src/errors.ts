@@ -164,6 +164,11 @@ export function createKeyedMutex(): KeyedMutex {
   };
 }
 
+/** Throws `Aborted` once the caller's signal is. */
+export function refuseAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw abortError(signal.reason);
+}
+
 /** The result of `work`, awaited no longer than the caller's signal allows. Rejects with `Aborted`. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;

@@ -369,7 +369,8 @@ export interface ArchiveStore {
   /** Whole and durable when it resolves; saving the same messages again changes nothing. */
   saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
-  appendEvent(sessionId: string, event: CompactEvent): Promise<void>;
+  /** In one write, whatever their number. */
+  appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The lines of `events.jsonl` as they were written; a last one that was cut short is left out. */
   streamEvents(sessionId: string): AsyncIterable<string>;
   /** What `saveSummary` was given, secrets removed; undefined where there is none that can be read. */
@@ -413,10 +414,12 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
       await driver.put(key, `${JSON.stringify(redact.redactValue(record), undefined, 2)}\n`);
       return { location: place(key) };
     },
-    async appendEvent(sessionId, event) {
-      const safe = redact.redactValue({ properties: event.properties, payload: event.payload });
-      const line = eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
-      await driver.append(archiveFiles.events(sessionKey(sessionId)), line);
+    async appendEvents(sessionId, events) {
+      const records = events.map((event) => {
+        const safe = redact.redactValue({ properties: event.properties, payload: event.payload });
+        return eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
+      });
+      if (records.length > 0) await driver.append(archiveFiles.events(sessionKey(sessionId)), records);
     },
     async *streamEvents(sessionId) {
       const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
@@ -452,10 +455,10 @@ async function saveTranscript(
   if (session !== sessionId) await saveName(driver, session, sessionId);
   for (let free = step; ; free++) {
     const key = archiveFiles.transcript(session, free);
-    const ifVersion = (await versionOf(driver, key)) ?? null;
+    const ifVersion = (await driver.version(key)) ?? null;
     const stored = readTranscriptPieces(driver.stream(key));
     const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
-    const write = () => putInChunks(driver, key, lines(messages, redact), ifVersion);
+    const write = () => driver.put(key, lines(messages, redact), { ifVersion });
     if (overlap === "extends" && !(await unlessOvertaken(write))) {
       // Another worker saved this step meanwhile: look at what it saved.
       free -= 1;
@@ -549,22 +552,6 @@ export function eventLine(event: CompactEvent): string {
     payload: event.payload,
   };
   return `${JSON.stringify(record)}\n`;
-}
-
-/** The driver's own way of writing pieces, or `put` of all of them joined. */
-export async function putInChunks(
-  driver: StorageDriver,
-  key: string,
-  chunks: Iterable<string>,
-  ifVersion: string | null,
-): Promise<void> {
-  if (driver.putChunks !== undefined) await driver.putChunks(key, chunks, { ifVersion });
-  else await driver.put(key, [...chunks].join(""), { ifVersion });
-}
-
-/** The version of a stored value; nothing where there is none. */
-export async function versionOf(driver: StorageDriver, key: string): Promise<string | undefined> {
-  return driver.version === undefined ? (await driver.get(key))?.version : driver.version(key);
 }
 
 /** The error of a put whose `ifVersion` no longer holds. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compact } from "../compact.ts";
+import { CompactManager } from "../create-manager.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
 import type { CompactionReport } from "./apply.ts";
 import {
   archival,
@@ -9,6 +11,7 @@ import {
   tokenEstimate,
   triggerDecision,
 } from "./events.ts";
+import type { StorageDriver } from "./ports.ts";
 
 const messages = Array.from({ length: 60 }, (_, index) => ({
   role: index % 2 === 0 ? "user" : "assistant",
@@ -92,5 +95,28 @@ describe("event properties", () => {
       status: "error",
       properties: { error_type: "SummarizerFailed", message: "m", fallback: "pruning-only" },
     });
+  });
+});
+
+describe("events on their way to the archive", () => {
+  it("go in one append for each session and write, in order", async () => {
+    const storage = createMemoryDriver();
+    const appended: [key: string, records: number][] = [];
+    const counting: StorageDriver = {
+      ...storage,
+      append: (key, records, options) => {
+        appended.push([key, typeof records === "string" ? 1 : records.length]);
+        return storage.append(key, records, options);
+      },
+    };
+    const manager = new CompactManager({ maxContextTokens: 2500 }, { storage: counting });
+    for (const session of ["one", "two"]) await manager.preflight(session, messages);
+    await manager.flush();
+    expect(appended.map(([key]) => key)).toEqual(["one/events.jsonl", "two/events.jsonl"]);
+    const stored = (await storage.get("one/events.jsonl"))?.value.trimEnd().split("\n") ?? [];
+    expect(stored.length).toBe(appended[0]?.[1]);
+    expect(stored.length).toBeGreaterThan(4);
+    const names = stored.map((line) => (JSON.parse(line) as { name: string }).name);
+    expect(names.indexOf("compact.token_estimate")).toBeLessThan(names.indexOf("compact.pruned_messages"));
   });
 });

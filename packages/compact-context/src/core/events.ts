@@ -276,16 +276,21 @@ export function createEventRecorder(options: {
   let { first } = options;
   let waiting: { readonly draft: EventDraft; readonly at: Date }[] = [];
   const write = async (): Promise<void> => {
-    const batch = waiting;
+    const sessions = new Map<string, CompactEvent[]>();
+    for (const { draft, at } of waiting) {
+      const event = eventAt(draft, at.toISOString());
+      const events = sessions.get(draft.sessionId);
+      if (events === undefined) sessions.set(draft.sessionId, [event]);
+      else events.push(event);
+    }
     waiting = [];
-    if (batch.length === 0) return;
-    try {
-      const target = await archive();
-      // The archive removes secrets itself.
-      for (const { draft, at } of batch)
-        await target.appendEvent(draft.sessionId, eventAt(draft, at.toISOString()));
-    } catch (error) {
-      warn(`events could not be stored beside the archive: ${errorMessage(error)}`);
+    for (const [sessionId, events] of sessions) {
+      try {
+        // The archive removes secrets itself.
+        await (await archive()).appendEvents(sessionId, events);
+      } catch (error) {
+        warn(`events could not be stored beside the archive: ${errorMessage(error)}`);
+      }
     }
   };
   return {

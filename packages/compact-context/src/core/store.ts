@@ -1,5 +1,5 @@
 import { abortError, CompactError, errorMessage, hasCode, later } from "../errors.ts";
-import { type ArchiveStore, archiveFiles, conflict, sessionKey, versionOf } from "./archive.ts";
+import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
 import type { Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
 import { readState, type SessionState } from "./view.ts";
@@ -89,7 +89,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
   const isStale = async ({ id, storedVersion }: Session): Promise<boolean> => {
     const { stateDriver } = await open();
-    return ((await versionOf(stateDriver, stateKey(id))) ?? null) !== storedVersion;
+    return ((await stateDriver.version(stateKey(id))) ?? null) !== storedVersion;
   };
   const save: Sessions["save"] = async (session, state, fence) => {
     const { stateDriver } = await open();
