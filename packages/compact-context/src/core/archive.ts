@@ -1,4 +1,5 @@
 import { CompactError, hasCode } from "../errors.ts";
+import { crc32Hex, openRecord, sealRecord, sha256Hex } from "./checksum.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
 import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 
@@ -373,7 +374,10 @@ export interface ArchiveStore {
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The lines of `events.jsonl` as they were written; a last one that was cut short is left out. */
   streamEvents(sessionId: string): AsyncIterable<string>;
-  /** What `saveSummary` was given, secrets removed; undefined where there is none that can be read. */
+  /**
+   * What `saveSummary` was given, secrets removed; undefined where there is none, or it is damaged. Rejects with
+   * `StorageFailed` for one of a newer release.
+   */
   readSummary(sessionId: string, step: number): Promise<object | undefined>;
   /** The ids of all sessions with a transcript, sorted. */
   sessions(): Promise<string[]>;
@@ -411,7 +415,7 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
       saveTranscript(driver, redact, { sessionId, step, messages }),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
-      await driver.put(key, `${JSON.stringify(redact.redactValue(record), undefined, 2)}\n`);
+      await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
       return { location: place(key) };
     },
     async appendEvents(sessionId, events) {
@@ -429,12 +433,16 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
   };
 }
 
+/** Version of the layout of summary files; the first had neither schema nor checksum. */
+const SUMMARY_SCHEMA = 2;
+
 async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
   const stored = await driver.get(key);
+  if (stored === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(stored?.value ?? "null");
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
+    return openRecord(stored.value, SUMMARY_SCHEMA, `${driver.location}/${key}`).record;
+  } catch (error) {
+    if (CompactError.isInstance(error)) throw error;
     return undefined;
   }
 }
@@ -571,87 +579,4 @@ export async function unlessOvertaken(write: () => Promise<unknown>): Promise<bo
     if (hasCode(error, "Conflict")) return false;
     throw error;
   }
-}
-
-// ---- checksums
-
-const POLYNOMIAL = 0xedb88320;
-const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
-  return value;
-});
-
-/** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text, eight hex digits: finds damage, proves no origin. */
-export function crc32Hex(text: string): string {
-  let value = 0xffffffff;
-  for (const byte of new TextEncoder().encode(text)) {
-    value = (value >>> 8) ^ (TABLE[(value ^ byte) & 0xff] ?? 0);
-  }
-  return ((value ^ 0xffffffff) >>> 0).toString(16).padStart(8, "0");
-}
-
-const CONSTANTS = fractions(64, 1 / 3);
-const START = fractions(8, 1 / 2);
-
-/** SHA-256 (FIPS 180-4) of UTF-8 text in lower-case hex; for short text, where no Node builtin may be used. */
-export function sha256Hex(text: string): string {
-  const state = Uint32Array.from(START);
-  const bytes = padded(new TextEncoder().encode(text));
-  const view = new DataView(bytes.buffer);
-  for (let offset = 0; offset < bytes.length; offset += 64) mixBlock(state, view, offset);
-  return Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
-}
-
-/** The first 32 bits of the fractional parts of roots of the first primes: where the standard takes its constants from. */
-function fractions(count: number, power: number): Uint32Array {
-  const words: number[] = [];
-  for (let candidate = 2; words.length < count; candidate++) {
-    let divisor = 2;
-    while (divisor * divisor <= candidate && candidate % divisor !== 0) divisor++;
-    if (divisor * divisor > candidate) words.push(((candidate ** power % 1) * 2 ** 32) | 0);
-  }
-  return Uint32Array.from(words);
-}
-
-function padded(bytes: Uint8Array): Uint8Array {
-  const result = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
-  result.set(bytes);
-  result[bytes.length] = 0x80;
-  new DataView(result.buffer).setUint32(result.length - 4, bytes.length * 8);
-  return result;
-}
-
-function mixBlock(state: Uint32Array, view: DataView, offset: number): void {
-  const schedule = new Uint32Array(64);
-  const word = (index: number): number => schedule[index] ?? 0;
-  for (let t = 0; t < 64; t++) {
-    schedule[t] =
-      t < 16
-        ? view.getUint32(offset + t * 4)
-        : word(t - 16) + small(word(t - 15), 7, 18, 3) + word(t - 7) + small(word(t - 2), 17, 19, 10);
-  }
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
-  for (let t = 0; t < 64; t++) {
-    const choice = (e & f) ^ (~e & g);
-    const first = (h + big(e, 6, 11, 25) + choice + (CONSTANTS[t] ?? 0) + word(t)) | 0;
-    const majority = (a & b) ^ (a & c) ^ (b & c);
-    const second = (big(a, 2, 13, 22) + majority) | 0;
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
-  }
-  [a, b, c, d, e, f, g, h].forEach((value, index) => {
-    state[index] = (state[index] ?? 0) + value;
-  });
-}
-
-function rotated(value: number, bits: number): number {
-  return (value >>> bits) | (value << (32 - bits));
-}
-
-function small(value: number, one: number, two: number, shift: number): number {
-  return rotated(value, one) ^ rotated(value, two) ^ (value >>> shift);
-}
-
-function big(value: number, one: number, two: number, three: number): number {
-  return rotated(value, one) ^ rotated(value, two) ^ rotated(value, three);
 }

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkKey } from "../storage/keys.ts";
-import { sessionKey, sha256Hex } from "./archive.ts";
+import { sessionKey } from "./archive.ts";
+import { sha256Hex } from "./checksum.ts";
 
 const odd = [
   "../../x",

@@ -1,4 +1,5 @@
-import { archiveId, archiveLine, readTranscriptText, sessionKey, sha256Hex } from "../core/archive.ts";
+import { archiveId, archiveLine, readTranscriptText, sessionKey } from "../core/archive.ts";
+import { sha256Hex } from "../core/checksum.ts";
 import type { Message } from "../core/message.ts";
 import { actionsFor, type CompactionPlan } from "../core/plan.ts";
 import type { OutboxItem } from "../core/ports.ts";

@@ -44,10 +44,8 @@ describe("saveTranscript", () => {
       step: 7,
       ids: three.map(archiveId),
     });
-    expect(JSON.parse((await driver.get("chat-1/summary-007.json"))?.value ?? "")).toEqual({
-      version: 1,
-      text: "so far",
-    });
+    const summary: unknown = JSON.parse((await driver.get("chat-1/summary-007.json"))?.value ?? "");
+    expect(summary).toEqual({ schema: 2, version: 1, text: "so far", checksum: expect.any(String) });
     const text = (await driver.get("chat-1/events.jsonl"))?.value ?? "";
     expect(JSON.parse(text)).toMatchObject({ name: "compact.error", session_id: "chat-1" });
   });

@@ -1,3 +1,4 @@
+import { crc32 } from "../../core/checksum.ts";
 import { ALPHABETS } from "./alphabets.ts";
 
 const DIGITS = ALPHABETS.base62;
@@ -17,13 +18,4 @@ export function checksumOf(entropy: string): string {
 /** True when the last six characters of a token's body are the checksum of the others. */
 export function hasChecksum(body: string): boolean {
   return checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
-}
-
-function crc32(text: string): number {
-  let crc = 0xffffffff;
-  for (let index = 0; index < text.length; index++) {
-    crc ^= text.charCodeAt(index);
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  return (crc ^ 0xffffffff) >>> 0;
 }
