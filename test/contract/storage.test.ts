@@ -24,6 +24,7 @@ import { createRedactor } from "../../packages/compact-context/src/redaction/red
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { expectSessionsDeleted } from "../support/deletion-contract.ts";
 import { countUp, storageContract } from "../support/storage-contract.ts";
 
 const run = promisify(execFile);
@@ -42,6 +43,7 @@ const drivers = { memory: createMemoryDriver, fs: () => createFsDriver({ root })
 for (const [name, create] of Object.entries(drivers)) {
   describe(`ARC-3 the storage contract holds for the ${name} driver`, () => {
     it.each(storageContract())("$name", (contractCase) => contractCase.run(create()));
+    it("deletes everything of a session and nothing else", () => expectSessionsDeleted(create()));
   });
 }
 
@@ -137,6 +139,34 @@ describe.skipIf(!posix)("files of the fs driver", () => {
     await driver.append("log", '{"n":4}\n');
     expect(warnings).toEqual([expect.stringContaining("was cut off by a crash")]);
     expect(readFileSync(join(root, "log"), "utf8")).toBe('{"n":1}\n{"n":2\n{"n":3}\n{"n":4}\n');
+  });
+
+  it("leave no folder behind when a session is deleted, nor what a dead writer left in it", async () => {
+    await expectSessionsDeleted(createFsDriver({ root }));
+    expect(readdirSync(root)).toEqual([]);
+    const driver = createFsDriver({ root });
+    await driver.put("s/deep/a", "x");
+    writeFileSync(join(root, "s/.temp-00000000-0000-0000-0000-000000000000"), "half a transcript");
+    utimesSync(join(root, "s/.temp-00000000-0000-0000-0000-000000000000"), new Date(0), new Date(0));
+    await driver.put("s/b", "x");
+    await driver.delete("s/deep/a");
+    expect(readdirSync(join(root, "s"))).toEqual(["b"]);
+    await driver.delete("s/b");
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it("are written whole into a folder that goes at the same time", async () => {
+    const [one, other] = [createFsDriver({ root }), createFsDriver({ root })];
+    const work = Array.from({ length: 150 }, async (_, n) => {
+      await one.put(`s/deep/a${n % 5}`, `${n}`);
+      await other.append(`s/deep/log${n % 5}`, `${n}\n`);
+      await other.list("s/");
+      await other.get(`s/deep/a${n % 5}`);
+      await other.delete(`s/deep/a${n % 5}`);
+      await one.delete(`s/deep/log${n % 5}`);
+    });
+    await Promise.all(work);
+    expect(readdirSync(root)).toEqual([]);
   });
 
   it("report a folder that cannot be made, with a hint", async () => {

@@ -76,7 +76,7 @@ describe("session ids", () => {
   ])("%s: ARC-1 each has a folder of its own below the root", async (_, ids) => {
     expect(await kept(ids)).toEqual([...ids].sort());
     expect(readdirSync(folder)).toEqual(["archive"]);
-    const names = ids.map(sessionKey);
+    const names = ids.map((id) => sessionKey(id));
     expect(readdirSync(root).sort()).toEqual([...names].sort());
     // Different also where the file system ignores case or the form of accents.
     expect(new Set(names.map((name) => name.normalize("NFC").toLowerCase())).size).toBe(ids.length);

@@ -1,7 +1,7 @@
 import { CompactError, hasCode } from "../errors.ts";
 import { crc32Hex, openRecord, sealRecord, sha256Hex } from "./checksum.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
-import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
+import { type CompactEvent, platform, type Redaction, type StorageDriver } from "./ports.ts";
 
 // What the archive holds of a session, and how: one folder per session, a transcript and a summary per compaction,
 // events, one line per message with a checksum. Everything written has its secrets removed first.
@@ -11,22 +11,37 @@ import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 const READABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$/;
 const WINDOWS_RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
+/** Whose a session is; its id is then one of theirs and may be another's too. */
+interface SessionOwner {
+  readonly tenant?: string;
+  readonly user?: string;
+}
+
 /**
- * The folder name of a session: one safe storage key segment, different for different ids also where the file
- * system ignores case or folds Unicode. A plain lower-case id is its own name; an id with capitals gets `~` and
- * which of its characters are capitals in base 36; any other a shortened form, `~` and 160 bits of its SHA-256.
- * Throws `InvalidArgument` for what is no string or empty.
+ * The folder of a session: `chat-1`; of a tenant's `~t/acme/chat-1`, of a user's `~u/max/chat-1`, of a tenant's user's
+ * `~t/acme/~u/max/chat-1`. Throws `InvalidArgument` for what is no string or empty.
  */
-export function sessionKey(sessionId: string): string {
-  if (typeof sessionId !== "string" || sessionId === "") {
-    throw new CompactError("InvalidArgument", "the session id must be a string that is not empty", {
-      hint: "Pass one id for each conversation, such as a UUID.",
+export function sessionKey(sessionId: string, { tenant, user }: SessionOwner = {}): string {
+  const name = safeName(sessionId, "session");
+  const ofUser = user === undefined ? name : `~u/${safeName(user, "user")}/${name}`;
+  return tenant === undefined ? ofUser : `~t/${safeName(tenant, "tenant")}/${ofUser}`;
+}
+
+/**
+ * An id as one safe segment of storage keys, different for different ids also where the file system ignores case or
+ * folds Unicode. A plain lower-case id is its own name; an id with capitals gets `~` and which of its characters are
+ * capitals in base 36; any other a shortened form, `~` and 160 bits of its SHA-256. None begins with `~`.
+ */
+function safeName(id: string, kind: "session" | "tenant" | "user"): string {
+  if (typeof id !== "string" || id === "") {
+    throw new CompactError("InvalidArgument", `the ${kind} id must be a string that is not empty`, {
+      hint: kind === "session" ? "Pass one id for each conversation, such as a UUID." : "Leave it out.",
     });
   }
-  const readable = READABLE.test(sessionId) && !sessionId.endsWith(".") && !WINDOWS_RESERVED.test(sessionId);
-  if (!readable) return hashedName(sessionId);
-  const capitals = capitalsOf(sessionId);
-  return capitals === 0n ? sessionId : `${sessionId}~${capitals.toString(36)}`;
+  const readable = READABLE.test(id) && !id.endsWith(".") && !WINDOWS_RESERVED.test(id);
+  if (!readable) return hashedName(id, kind);
+  const capitals = capitalsOf(id);
+  return capitals === 0n ? id : `${id}~${capitals.toString(36)}`;
 }
 
 function capitalsOf(text: string): bigint {
@@ -37,14 +52,14 @@ function capitalsOf(text: string): bigint {
   return bits;
 }
 
-function hashedName(sessionId: string): string {
-  const shown = sessionId
+function hashedName(id: string, kind: string): string {
+  const shown = id
     .slice(0, 40)
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, "-")
     .replace(/^-+|-+$/g, "");
   // JSON escapes lone surrogates, which UTF-8 would make equal to one another.
-  return `${shown || "session"}~${sha256Hex(JSON.stringify(sessionId)).slice(0, 40)}`;
+  return `${shown || kind}~${sha256Hex(JSON.stringify(id)).slice(0, 40)}`;
 }
 
 const TRANSCRIPT = /^transcript-pre-compact-(\d{3,})\.jsonl$/;
@@ -56,14 +71,19 @@ export const archiveFiles: {
   events(session: string): string;
   /** Holds the id of a session whose folder has another name. */
   name(session: string): string;
+  state(session: string): string;
+  /** Where its queued work lies, with a slash behind it. */
+  queue(session: string): string;
 } = {
   transcript: (session, step) => `${session}/transcript-pre-compact-${stepName(step)}.jsonl`,
   summary: (session, step) => `${session}/summary-${stepName(step)}.json`,
   events: (session) => `${session}/events.jsonl`,
   name: (session) => `${session}/session.json`,
+  state: (session) => `${session}/state.json`,
+  queue: (session) => `~outbox/${session}/`,
 };
 
-/** The session folder and step of a transcript's key; nothing for other keys. */
+/** The session folder and step of a transcript's key; nothing for other keys, nor for sessions that belong to somebody. */
 export function readTranscriptKey(key: string): { session: string; step: number } | undefined {
   const [session = "", name = "", ...rest] = key.split("/");
   const step = TRANSCRIPT.exec(name)?.[1];
@@ -525,12 +545,46 @@ async function saveName(driver: StorageDriver, session: string, sessionId: strin
 }
 
 async function sessions(driver: StorageDriver): Promise<string[]> {
-  const keys = await driver.list("");
-  const folders = new Set(
-    keys.map((key) => readTranscriptKey(key)?.session).filter((name) => name !== undefined),
-  );
+  const folders = new Set<string>();
+  for await (const key of keysOf(driver, "")) {
+    const place = readTranscriptKey(key);
+    if (place !== undefined) folders.add(place.session);
+  }
   const ids = await Promise.all([...folders].map((folder) => readSessionId(driver, folder)));
   return ids.sort();
+}
+
+const PAGE = 1000;
+
+/** The keys that start with `prefix`, a page at a time. */
+export async function* keysOf(driver: StorageDriver, prefix: string): AsyncGenerator<string> {
+  for (let after = ""; ; ) {
+    const page = await driver.list(prefix, { after, limit: PAGE });
+    yield* page;
+    after = page.at(-1) ?? "";
+    if (page.length < PAGE) return;
+  }
+}
+
+/**
+ * Removes all that a driver holds of a session, given by its folder. Rejects with `Conflict` while another worker
+ * compacts it; whatever it rejects with, it may be called again and goes on.
+ */
+export async function deleteSession(driver: StorageDriver, session: string): Promise<void> {
+  const { leases, outbox } = driver;
+  const fence = await leases?.take(session, platform.id());
+  if (leases !== undefined && fence === undefined) throw conflict(session);
+  try {
+    for (const id of (await outbox?.pending(session)) ?? []) await outbox?.remove({ session, id });
+    const name = archiveFiles.name(session);
+    for (const prefix of [archiveFiles.queue(session), `${session}/`]) {
+      for await (const key of keysOf(driver, prefix)) if (key !== name) await driver.delete(key);
+    }
+    // Last: until everything else is gone the session can be found by its id.
+    await driver.delete(name);
+  } finally {
+    if (fence !== undefined) await leases?.release(fence);
+  }
 }
 
 /** The id behind a folder name: the name itself, unless a file in it says otherwise and is right. */

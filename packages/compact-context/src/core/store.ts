@@ -40,7 +40,7 @@ export async function loadState(driver: StorageDriver, sessionId: string): Promi
 }
 
 function stateKey(sessionId: string): string {
-  return `${sessionKey(sessionId)}/state.json`;
+  return archiveFiles.state(sessionKey(sessionId));
 }
 
 export interface SessionsOptions {

@@ -6,12 +6,12 @@ import {
   endsWithCompaction,
   type Format,
   hashesOf,
+  hashOfAll,
   type LiveSummary,
   type Message,
   type Role,
   summaryMessage,
   summaryOf,
-  textHash,
 } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { ListCodec, TokenCounter } from "./ports.ts";
@@ -71,7 +71,7 @@ export interface SessionState {
   readonly prefix?: LogPrefix;
 }
 
-/** The first messages of a log, and a rolling hash of their content hashes. */
+/** The first messages of a log, and one hash of their content hashes: `hashOfAll`. */
 export interface LogPrefix {
   readonly length: number;
   readonly hash: string;
@@ -114,13 +114,8 @@ export function readState(text: string, place: string): SessionState {
 /** What the newest compaction covered, as far as it can be told; undefined before the first. */
 function prefixOf({ log, epochStart = 0 }: SessionState): LogPrefix | undefined {
   if (epochStart === 0) return undefined;
-  const covered = log.slice(0, epochStart);
-  return { length: covered.length, hash: covered.reduce((hash, [next]) => rollHash(hash, next), "") };
-}
-
-/** The hash of a sequence of content hashes, from that of all but the last; it begins with an empty text. */
-export function rollHash(hash: string, next: string): string {
-  return textHash(`${hash} ${next}`).toString(36);
+  const covered = log.slice(0, epochStart).map(([hash]) => hash);
+  return { length: covered.length, hash: hashOfAll(covered) };
 }
 
 /** Recognises a summary by its text. */

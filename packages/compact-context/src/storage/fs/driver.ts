@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, readdir, rm } from "node:fs/promises";
+import { type FileHandle, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, ListOptions, StorageDriver } from "../../core/ports.ts";
@@ -15,8 +15,8 @@ import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../key
 import { appendDurably } from "./append.ts";
 import { storageFailed } from "./errors.ts";
 import { openPlain, type PlacedFile, type TempFile, textPieces, writeTemp } from "./files.ts";
-import { createFolders, type Folders, type Place, syncFolder } from "./folders.ts";
-import { dropTemp } from "./temps.ts";
+import { createFolders, entriesOf, type Folders, type Place, syncFolder } from "./folders.ts";
+import { dropTemp, sweepTemps } from "./temps.ts";
 import {
   commitFirst,
   commitNext,
@@ -148,7 +148,8 @@ async function append(folders: Folders, { key, records, warn }: Append): Promise
   const text = recordsText(records, key);
   await folders.make(key, async (place) => {
     const newest = (await versionNumbers(place)).at(-1);
-    const isNew = newest === undefined && !(await readdir(place.folder)).includes(place.name);
+    const isNew =
+      newest === undefined && !(await entriesOf(place.folder)).some(({ name }) => name === place.name);
     // A put value has a second name, the one for people: it is written anew instead of in place.
     if (newest !== undefined) return rewriteWith(place, key, text);
     await appendDurably(versionFile(place, 0), text, warn);
@@ -169,12 +170,16 @@ async function rewriteWith(place: Place, key: string, text: string): Promise<voi
 async function remove(folders: Folders, key: string): Promise<void> {
   checkKey(key);
   await folders.find(key, async (place) => {
+    if ((await entriesOf(place.folder)).length === 0) return;
     // Oldest first: after a crash half-way the newest value is still the one that is read.
     for (const number of [0, ...(await versionNumbers(place))]) {
       await rm(versionPath(place, number), { force: true });
     }
+    // What a writer left behind that died half-way may hold the same.
+    await sweepTemps(place.folder, Date.now());
     await syncFolder(place.folder);
   });
+  await folders.prune(key);
 }
 
 /** As far as a page goes: what stands before and behind it is not looked at. */
@@ -210,7 +215,7 @@ async function* keysBelow(
 
 /** Keys in a folder, and folders in it with a slash behind them, sorted. */
 async function pathsIn(folders: Folders, parent: string): Promise<string[]> {
-  const entries = await folders.find(`${parent}x`, ({ folder }) => readdir(folder, { withFileTypes: true }));
+  const entries = await folders.find(`${parent}x`, ({ folder }) => entriesOf(folder));
   const paths = new Set<string>();
   for (const entry of entries ?? []) {
     const name = nameOfVersion(entry.name) ?? entry.name;
