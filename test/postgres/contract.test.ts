@@ -6,7 +6,7 @@ import {
   createPostgresDriver,
   type PostgresDriver,
 } from "../../packages/compact-context/src/storage/postgres/driver.ts";
-import { expectSessionsDeleted } from "../support/deletion-contract.ts";
+import { expectSessionsDeleted } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { outboxCases } from "../workers/outbox-contract.ts";
 import { newSchema, runSql, startServer } from "./server.ts";

@@ -8,7 +8,7 @@ import {
   createS3Driver,
   type S3DriverOptions,
 } from "../../packages/compact-context/src/storage/s3/driver.ts";
-import { expectSessionsDeleted } from "../support/deletion-contract.ts";
+import { expectSessionsDeleted } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { whole } from "../whole.ts";
 import { type Asked, type Fault, type StubServer, startStub } from "./stub-server.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CreateBucketCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createS3Driver } from "../../packages/compact-context/src/storage/s3/driver.ts";
-import { expectSessionsDeleted } from "../support/deletion-contract.ts";
+import { expectSessionsDeleted } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { clientFor, s3Server } from "./server.ts";
 

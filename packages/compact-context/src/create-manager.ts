@@ -14,9 +14,13 @@ import {
 } from "./core/ports.ts";
 import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
 import { once, requireOptions } from "./errors.ts";
-import type { BeforeCompaction } from "./flush/before-compaction.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
-import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./flush/flush.ts";
+import {
+  type BeforeCompaction,
+  createManagerFlushing,
+  type MemoryFlushing,
+  type Recovery,
+} from "./flush/flush.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";

@@ -79,9 +79,8 @@ export type { Unit } from "./core/units.ts";
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode, type CompactErrorOptions } from "./errors.ts";
-export type { BeforeCompaction, CompactionMoment } from "./flush/before-compaction.ts";
 export type { MemoryFlush, MemoryFlushHook } from "./flush/delivery.ts";
-export type { Recovery } from "./flush/flush.ts";
+export type { BeforeCompaction, CompactionMoment, Recovery } from "./flush/flush.ts";
 export {
   describeRules,
   type LintOptions,
