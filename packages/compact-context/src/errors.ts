@@ -61,10 +61,10 @@ export function hasCode(error: unknown, code: CompactErrorCode): boolean {
   return CompactError.isInstance(error) && error.code === code;
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown; its name where it says nothing. */
 export function errorMessage(error: unknown): string {
   try {
-    return error instanceof Error ? error.message : String(error);
+    return error instanceof Error ? error.message || error.name : String(error);
   } catch {
     return "an error that cannot be printed";
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import type { TextEncoding } from "./encoding.ts";
 import { createTextMemo } from "./memo.ts";
 
@@ -26,8 +27,9 @@ export function createTextCounter(encoding: TextEncoding, warn: (message: string
     } catch (error) {
       failed = true;
       memo.clear();
-      const reason = error instanceof Error ? error.message : String(error);
-      warn(`compact-context: ${encoding.name} cannot be loaded, counting characters/4 instead (${reason})`);
+      warn(
+        `compact-context: ${encoding.name} cannot be loaded, counting characters/4 instead (${errorMessage(error)})`,
+      );
       return memo.get(text, compute);
     }
   }
