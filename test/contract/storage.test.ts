@@ -24,8 +24,8 @@ import { createRedactor } from "../../packages/compact-context/src/redaction/red
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
-import { expectSessionsDeleted } from "./deletion.ts";
 import { countUp, storageContract } from "../support/storage-contract.ts";
+import { expectSessionsDeleted } from "./deletion.ts";
 
 const run = promisify(execFile);
 const posix = process.platform !== "win32";

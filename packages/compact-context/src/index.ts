@@ -43,6 +43,7 @@ export type { AskFate, CompactionPlan, PlannedAction, PlannedMessage } from "./c
 export type { KeepCounts, Layer, Partition, Policy, TriggerReason } from "./core/policy.ts";
 export type {
   AttemptFailure,
+  CallOptions,
   Claim,
   ClaimedItem,
   ClaimKind,
@@ -53,10 +54,12 @@ export type {
   Fence,
   ItemName,
   Leases,
+  ListOptions,
   LiveConversation,
   LivePrefix,
   Outbox,
   OutboxItem,
+  PutOptions,
   RequestCount,
   StorageDriver,
   StoredValue,

@@ -138,9 +138,13 @@ const HINTS: Readonly<Record<string, string>> = {
 export function postgresFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const code = codeOf(error);
-  return new CompactError("StorageFailed", `Postgres refused (${[code, errorMessage(error)].filter(Boolean).join(": ")})`, {
-    place,
-    hint: HINTS[code] ?? "Check that the database is up and that the URL of the environment leads to it.",
-    cause: error,
-  });
+  return new CompactError(
+    "StorageFailed",
+    `Postgres refused (${[code, errorMessage(error)].filter(Boolean).join(": ")})`,
+    {
+      place,
+      hint: HINTS[code] ?? "Check that the database is up and that the URL of the environment leads to it.",
+      cause: error,
+    },
+  );
 }
