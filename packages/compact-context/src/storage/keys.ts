@@ -22,7 +22,7 @@ export function checkPrefix(prefix: string): void {
 }
 
 /** Throws `InvalidArgument` where UTF-8 would change the text: it holds half of a surrogate pair. */
-export function checkText(text: string, key: string): void {
+function checkText(text: string, key: string): void {
   if (typeof text === "string" && !/\p{Surrogate}/u.test(text)) return;
   throw new CompactError("InvalidArgument", "a stored value is not well-formed text", {
     place: key,
