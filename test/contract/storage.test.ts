@@ -25,6 +25,7 @@ import { createArchive } from "../../packages/compact-context/src/search/archive
 import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { countUp, storageContract } from "../support/storage-contract.ts";
+import { expectSessionsDeleted } from "./deletion.ts";
 
 const run = promisify(execFile);
 const posix = process.platform !== "win32";
@@ -42,6 +43,7 @@ const drivers = { memory: createMemoryDriver, fs: () => createFsDriver({ root })
 for (const [name, create] of Object.entries(drivers)) {
   describe(`ARC-3 the storage contract holds for the ${name} driver`, () => {
     it.each(storageContract())("$name", (contractCase) => contractCase.run(create()));
+    it("deletes everything of a session and nothing else", () => expectSessionsDeleted(create()));
   });
 }
 
@@ -139,6 +141,34 @@ describe.skipIf(!posix)("files of the fs driver", () => {
     expect(readFileSync(join(root, "log"), "utf8")).toBe('{"n":1}\n{"n":2\n{"n":3}\n{"n":4}\n');
   });
 
+  it("leave no folder behind when a session is deleted, nor what a dead writer left in it", async () => {
+    await expectSessionsDeleted(createFsDriver({ root }));
+    expect(readdirSync(root)).toEqual([]);
+    const driver = createFsDriver({ root });
+    await driver.put("s/deep/a", "x");
+    writeFileSync(join(root, "s/.temp-00000000-0000-0000-0000-000000000000"), "half a transcript");
+    utimesSync(join(root, "s/.temp-00000000-0000-0000-0000-000000000000"), new Date(0), new Date(0));
+    await driver.put("s/b", "x");
+    await driver.delete("s/deep/a");
+    expect(readdirSync(join(root, "s"))).toEqual(["b"]);
+    await driver.delete("s/b");
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it("are written whole into a folder that goes at the same time", async () => {
+    const [one, other] = [createFsDriver({ root }), createFsDriver({ root })];
+    const work = Array.from({ length: 150 }, async (_, n) => {
+      await one.put(`s/deep/a${n % 5}`, `${n}`);
+      await other.append(`s/deep/log${n % 5}`, `${n}\n`);
+      await other.list("s/");
+      await other.get(`s/deep/a${n % 5}`);
+      await other.delete(`s/deep/a${n % 5}`);
+      await one.delete(`s/deep/log${n % 5}`);
+    });
+    await Promise.all(work);
+    expect(readdirSync(root)).toEqual([]);
+  });
+
   it("report a folder that cannot be made, with a hint", async () => {
     writeFileSync(root, "a file");
     const error = await createFsDriver({ root })
@@ -197,15 +227,17 @@ describe("the archive on the fs driver", () => {
     const archive = createArchive(createFsDriver({ root }), { redact });
     const saved = await archive.saveTranscript("chat-1", 3, long);
     await archive.saveSummary("chat-1", 3, { text: "so far" });
-    await archive.appendEvent("chat-1", {
-      version: 1,
-      name: "compact.warning",
-      sessionId: "chat-1",
-      status: "ok",
-      properties: {},
-      startedAt: "2026-01-01T00:00:00.000Z",
-      endedAt: "2026-01-01T00:00:00.000Z",
-    });
+    await archive.appendEvents("chat-1", [
+      {
+        version: 1,
+        name: "compact.warning",
+        sessionId: "chat-1",
+        status: "ok",
+        properties: {},
+        startedAt: "2026-01-01T00:00:00.000Z",
+        endedAt: "2026-01-01T00:00:00.000Z",
+      },
+    ]);
     expect(saved.location).toBe(join(root, "chat-1/transcript-pre-compact-003.jsonl"));
     expect(readdirSync(join(root, "chat-1")).sort()).toEqual([
       "events.jsonl",

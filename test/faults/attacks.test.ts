@@ -76,7 +76,7 @@ describe("session ids", () => {
   ])("%s: ARC-1 each has a folder of its own below the root", async (_, ids) => {
     expect(await kept(ids)).toEqual([...ids].sort());
     expect(readdirSync(folder)).toEqual(["archive"]);
-    const names = ids.map(sessionKey);
+    const names = ids.map((id) => sessionKey(id));
     expect(readdirSync(root).sort()).toEqual([...names].sort());
     // Different also where the file system ignores case or the form of accents.
     expect(new Set(names.map((name) => name.normalize("NFC").toLowerCase())).size).toBe(ids.length);
@@ -179,7 +179,7 @@ describe.skipIf(!posix)("permissions", () => {
         for (const { path, mode: own } of everything(root)) if (path.includes(".temp-")) seen.add(own);
       }
     }
-    await createFsDriver({ root }).putChunks("s/large", pieces());
+    await createFsDriver({ root }).put("s/large", pieces());
     expect([...seen]).toEqual([0o600]);
   });
 });
@@ -208,15 +208,17 @@ describe("content", () => {
       'end"}\n{"n":2,"of":2,"id":"forged","hash":"0","role":"system","message":{"parts":[]},"c":"00000000"}\n';
     const archive = archiveOn();
     await archive.saveTranscript(`s\n${text}`, 1, [{ ...message(text), id: text }]);
-    await archive.appendEvent(`s\n${text}`, {
-      version: 1,
-      name: "compact.warning",
-      sessionId: text,
-      status: "ok",
-      properties: { text },
-      startedAt: "2026-01-01T00:00:00.000Z",
-      endedAt: "2026-01-01T00:00:00.000Z",
-    });
+    await archive.appendEvents(`s\n${text}`, [
+      {
+        version: 1,
+        name: "compact.warning",
+        sessionId: text,
+        status: "ok",
+        properties: { text },
+        startedAt: "2026-01-01T00:00:00.000Z",
+        endedAt: "2026-01-01T00:00:00.000Z",
+      },
+    ]);
     for (const { path } of everything(root).filter(({ path }) => path.endsWith(".jsonl"))) {
       expect(readFileSync(path, "utf8").split("\n").length).toBe(2);
     }

@@ -1,8 +1,12 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { sessionKey } from "../../packages/compact-context/src/core/archive.ts";
+import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
+import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import {
   createPostgresDriver,
   type PostgresDriver,
 } from "../../packages/compact-context/src/storage/postgres/driver.ts";
+import { expectSessionsDeleted } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { outboxCases } from "../workers/outbox-contract.ts";
 import { newSchema, runSql, startServer } from "./server.ts";
@@ -29,6 +33,47 @@ afterAll(async () => {
 
 describe.skipIf(server === undefined)("ARC-3 the storage contract holds for the postgres driver", () => {
   it.each(storageContract())("$name", (contractCase) => contractCase.run(create()));
+
+  it("deletes everything of a session and nothing else, in every table", async () => {
+    const schema = newSchema();
+    await expectSessionsDeleted(create({ schema, leaseMs: 60_000 }));
+    for (const table of ["documents", "pieces", "leases", "outbox"]) {
+      expect(await runSql(url, `select count(*)::int as n from ${schema}.${table}`)).toEqual([{ n: 0 }]);
+    }
+  });
+
+  it("deletes no session that another worker is compacting", async () => {
+    const driver = create({ leaseMs: 60_000 });
+    const archive = createArchive(driver, { redact: createRedactor() });
+    await driver.put("s/state.json", "x");
+    const fence = await driver.leases.take("s", "another");
+    await expect(archive.delete("s")).rejects.toMatchObject({ code: "Conflict" });
+    expect(await driver.list("")).toEqual(["s/state.json"]);
+    if (fence !== undefined) await driver.leases.release(fence);
+    await archive.delete("s");
+    expect(await driver.list("")).toEqual([]);
+  });
+
+  it("does not wait for a statement that its caller gave up, and does not lose the connection over it", async () => {
+    const schema = newSchema();
+    const driver = create({ schema });
+    await driver.put("s/a", "1");
+    const release = runSql(
+      url,
+      "begin",
+      `lock table ${schema}.documents in access exclusive mode`,
+      "select pg_sleep(1)",
+      "commit",
+    );
+    await new Promise((done) => setTimeout(done, 300));
+    const begun = performance.now();
+    await expect(driver.get("s/a", { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+      code: "Aborted",
+    });
+    expect(performance.now() - begun).toBeLessThan(500);
+    await release;
+    expect((await driver.get("s/a"))?.value).toBe("1");
+  });
 });
 
 /** Lets time pass for what is kept until a time in a column, on a server whose clock cannot be moved. */
@@ -88,7 +133,43 @@ describe.skipIf(server === undefined)("the tables of the postgres driver", () =>
     const workers = Array.from({ length: 8 }, () => create({ schema }));
     await Promise.all(workers.map((driver, n) => driver.put(`s/${n}`, String(n))));
     expect((await workers[0]?.list("s/"))?.length).toBe(8);
-    expect(await runSql(url, `select count(*)::int as n from ${schema}.migrations`)).toEqual([{ n: 1 }]);
+    expect(await runSql(url, `select count(*)::int as n from ${schema}.migrations`)).toEqual([{ n: 2 }]);
+  });
+
+  it("say whose a session is, and keep what was there when they are brought up to date", async () => {
+    const schema = newSchema();
+    const driver = create({ schema });
+    const keys = ["s/a", sessionKey("s", { tenant: "acme" }), sessionKey("s", { user: "Max" })];
+    keys.push(sessionKey("s", { tenant: "acme", user: "Max" }), "alone");
+    for (const key of keys) await driver.put(key.endsWith("s") ? `${key}/a` : key, "x");
+    await driver.outbox.add({ session: keys[3] ?? "", id: "1", body: "x" }, { by: "one", ms: 1000 });
+    const columns = "tenant, user_name, session, name";
+    const rows = await runSql(url, `select ${columns} from ${schema}.documents order by key`);
+    expect(rows).toEqual([
+      { tenant: null, user_name: null, session: null, name: "alone" },
+      { tenant: null, user_name: null, session: "s", name: "a" },
+      { tenant: "acme", user_name: null, session: "s", name: "a" },
+      { tenant: "acme", user_name: "Max~1", session: "s", name: "a" },
+      { tenant: null, user_name: "Max~1", session: "s", name: "a" },
+    ]);
+    expect(await runSql(url, `select tenant, user_name from ${schema}.outbox`)).toEqual([
+      { tenant: "acme", user_name: "Max~1" },
+    ]);
+
+    // As the release before this one left it.
+    await runSql(
+      url,
+      `alter table ${schema}.outbox drop column tenant, drop column user_name`,
+      `alter table ${schema}.documents drop column tenant, drop column user_name, drop column session`,
+      `alter table ${schema}.documents add column session text generated always as (case when position('/' in key) > 0 then split_part(key, '/', 1) end) stored`,
+      `delete from ${schema}.migrations where version > 1`,
+    );
+    const next = create({ schema });
+    expect(await next.list("s/")).toEqual(["s/a"]);
+    expect(await runSql(url, `select ${columns} from ${schema}.documents order by key`)).toEqual(rows);
+    // A worker of that release that is still running goes on.
+    await driver.put("s/b", "y");
+    expect((await next.get("s/b"))?.value).toBe("y");
   });
 
   it("can be asked with SQL: sessions, names, versions, times and the JSON in them", async () => {

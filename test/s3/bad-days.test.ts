@@ -8,6 +8,7 @@ import {
   createS3Driver,
   type S3DriverOptions,
 } from "../../packages/compact-context/src/storage/s3/driver.ts";
+import { expectSessionsDeleted } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { whole } from "../whole.ts";
 import { type Asked, type Fault, type StubServer, startStub } from "./stub-server.ts";
@@ -44,6 +45,40 @@ const from =
 
 describe("ARC-3 the storage contract holds for the s3 driver on a server of this process", () => {
   it.each(storageContract())("$name", (contractCase) => contractCase.run(driver()));
+
+  it("deletes everything of a session and nothing else, hidden objects too", async () => {
+    await expectSessionsDeleted(driver());
+    expect([...stub.objects.keys()]).toEqual([]);
+  });
+
+  it("stops a request that its caller does not wait for any more", async () => {
+    stub.onRequest = () => "silence";
+    const signal = AbortSignal.timeout(50);
+    const calls = [
+      driver().get("a", { signal }),
+      driver().put("b", "x", { signal }),
+      driver().list("", { signal }),
+    ];
+    const refused = await Promise.all(calls.map((call) => call.catch((error: unknown) => error)));
+    expect(refused).toEqual(calls.map(() => expect.objectContaining({ code: "Aborted" })));
+    expect(stub.asked.length).toBe(3);
+  });
+
+  it("writes the events of a session with one request and reads its log once", async () => {
+    const archive = createArchive(driver(), { redact: createRedactor() });
+    const event = {
+      version: 1 as const,
+      name: "compact.warning" as const,
+      sessionId: "s",
+      status: "ok" as const,
+    };
+    const times = { startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:00.000Z" };
+    const events = Array.from({ length: 100 }, (_, n) => ({ ...event, ...times, properties: { n } }));
+    await archive.appendEvents("s", events);
+    await archive.appendEvents("s", events);
+    expect(stub.asked.map(({ method }) => method)).toEqual(["GET", "PUT", "GET", "PUT"]);
+    expect((await driver().get("s/events.jsonl"))?.value.split("\n")).toHaveLength(201);
+  });
 });
 
 const passing: readonly Fault[] = [

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CreateBucketCommand, HeadObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createS3Driver } from "../../packages/compact-context/src/storage/s3/driver.ts";
+import { expectSessionsDeleted } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { clientFor, s3Server } from "./server.ts";
 
@@ -37,6 +38,10 @@ describe.skipIf(server === undefined)("a real S3 server", () => {
     "ARC-2 keeps the storage contract, encrypted with a key: $name",
     { timeout: 60_000 },
     (contractCase) => contractCase.run(driver({ kmsKeyId: known.kmsKeyId })),
+  );
+
+  it("deletes everything of a session and nothing else", { timeout: 60_000 }, () =>
+    expectSessionsDeleted(driver()),
   );
 
   it("ARC-2 encrypts with the key that is named, and refuses one that is not there", async () => {

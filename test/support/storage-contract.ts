@@ -15,6 +15,8 @@ export function storageContract(): ContractCase[] {
     ...versionCases,
     ...appendCases,
     ...listCases,
+    ...pageCases,
+    ...abortCases,
     ...fidelityCases,
     ...refusalCases,
   ];
@@ -41,6 +43,37 @@ const valueCases: readonly ContractCase[] = [
       for (let n = 0; n < 20; n++) versions.add((await driver.put("a/state.json", `value ${n % 2}`)).version);
       same(versions.size, 20);
       same((await driver.get("a/state.json"))?.value, "value 1");
+    },
+  },
+  {
+    name: "puts pieces as one value, and none of them when they break off",
+    run: async (driver) => {
+      const { version } = await driver.put("a/state.json", ["one ", "", "😀", "two"]);
+      same(await driver.get("a/state.json"), { value: "one 😀two", version });
+      await driver.put("a/empty", []);
+      same((await driver.get("a/empty"))?.value, "");
+      await driver.put("a/state.json", "three", { ifVersion: version });
+      await refused("Conflict", driver.put("a/state.json", ["four"], { ifVersion: version }));
+      const pieces = function* (): Generator<string> {
+        yield "five".repeat(100_000);
+        throw new CompactError("NotFound", "no more");
+      };
+      await refused("NotFound", driver.put("a/state.json", pieces()));
+      await refused("NotFound", driver.put("a/new.json", pieces()));
+      same((await driver.get("a/state.json"))?.value, "three");
+      same(await driver.list("a/"), ["a/empty", "a/state.json"]);
+    },
+  },
+  {
+    name: "tells the version of a value without it",
+    run: async (driver) => {
+      same(await driver.version("a/log"), undefined);
+      const { version } = await driver.put("a/log", "1\n");
+      same(await driver.version("a/log"), version);
+      await driver.append("a/log", "2\n");
+      same(await driver.version("a/log"), (await driver.get("a/log"))?.version);
+      await driver.delete("a/log");
+      same(await driver.version("a/log"), undefined);
     },
   },
   {
@@ -183,6 +216,15 @@ const appendCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "appends several records at once, all or none",
+    run: async (driver) => {
+      await driver.append("log", ["1\n", "2\n"]);
+      await driver.append("log", ["3\n"]);
+      await refused("InvalidArgument", driver.append("log", ["4\n", "no newline"]));
+      same((await driver.get("log"))?.value, "1\n2\n3\n");
+    },
+  },
+  {
     name: "appends to a value that was put, and to one put twice",
     run: async (driver) => {
       await driver.put("log", "1\n");
@@ -223,6 +265,72 @@ const listCases: readonly ContractCase[] = [
       same(await driver.list("b/"), ["b/1", "b/2", "b/3", "b/deep/er"]);
       same(await driver.list("a"), ["a/1", "ab/1"]);
       same(await driver.list("none/"), []);
+    },
+  },
+];
+
+const pageCases: readonly ContractCase[] = [
+  {
+    name: "lists by pages, each behind the key given, as the whole list has them",
+    run: async (driver) => {
+      const keys = [
+        "a-b/1",
+        "a.b/1",
+        "a/1",
+        "a/2",
+        "a/b/c",
+        "a0",
+        "ab/1",
+        "b",
+        "~t/x/y/1",
+        "_/1",
+        "B/1",
+        "a=1",
+        "a~1",
+      ];
+      for (const key of keys) await driver.put(key, "x");
+      await driver.append("a/log", "1\n");
+      const sorted = [...keys, "a/log"].sort();
+      same(await driver.list(""), sorted);
+      for (const limit of [1, 2, 5, 1000]) {
+        const paged: string[] = [];
+        for (let after = ""; ; ) {
+          const page = await driver.list("", { after, limit });
+          paged.push(...page);
+          after = page.at(-1) ?? "";
+          if (page.length < limit) break;
+        }
+        same(paged, sorted);
+      }
+      for (const prefix of ["a", "a/", "a/l", "~t/"]) {
+        const wanted = sorted.filter((key) => key.startsWith(prefix));
+        same(await driver.list(prefix), wanted);
+        for (const after of [...sorted, "a/", "a/b", "a/bb", "zzz", prefix]) {
+          same(
+            await driver.list(prefix, { after }),
+            wanted.filter((key) => key > after),
+          );
+        }
+      }
+    },
+  },
+];
+
+const abortCases: readonly ContractCase[] = [
+  {
+    name: "does nothing for a caller who gave up before, and everything for the next",
+    run: async (driver) => {
+      const signal = AbortSignal.abort(new Error("no time"));
+      await driver.put("s", "kept");
+      await refused("Aborted", driver.get("s", { signal }));
+      await refused("Aborted", driver.version("s", { signal }));
+      await refused("Aborted", driver.put("s", "x", { signal }));
+      await refused("Aborted", driver.append("s", "x\n", { signal }));
+      await refused("Aborted", driver.list("", { signal }));
+      await refused("Aborted", driver.delete("s", { signal }));
+      same((await driver.get("s"))?.value, "kept");
+      await driver.put("s", "next", { signal: new AbortController().signal });
+      same((await driver.get("s"))?.value, "next");
     },
   },
 ];
@@ -292,6 +400,7 @@ const refusalCases: readonly ContractCase[] = [
       for (const key of [...bad, "a.", "x".repeat(300), "a b", "%2e%2e%2fx"]) {
         await refused("InvalidArgument", driver.put(key, "x"));
         await refused("InvalidArgument", driver.get(key));
+        await refused("InvalidArgument", driver.version(key));
         await refused("InvalidArgument", piecesOf(driver, key));
         await refused("InvalidArgument", driver.append(key, "x\n"));
         await refused("InvalidArgument", driver.delete(key));

@@ -1,4 +1,4 @@
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, errorMessage } from "compact-context/internal/errors";
 import type { CliPorts } from "./ports.ts";
 import { createPaint } from "./render/palette.ts";
 import { safeLines } from "./render/safe.ts";
@@ -25,7 +25,7 @@ export function reportFailure(error: unknown, ports: CliPorts): number {
 
 /** What the operating system said no to, such as `EACCES` or `EROFS`, is no defect of ours. */
 function unforeseen(error: unknown): readonly [problem: string, advice: string] {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   return error instanceof Error && "syscall" in error
     ? [
         `the system refused: ${reason}`,

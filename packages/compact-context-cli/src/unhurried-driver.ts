@@ -20,21 +20,19 @@ export function unhurried(driver: StorageDriver): StorageDriver {
     },
     async put(key, value, options) {
       await setImmediate();
-      return driver.put(key, value, options);
-    },
-    async putChunks(key, chunks, options) {
+      if (typeof value === "string") return driver.put(key, value, options);
       const written: string[] = [];
       let characters = 0;
-      for (const chunk of chunks) {
-        written.push(chunk);
-        characters += chunk.length;
+      for (const piece of value) {
+        written.push(piece);
+        characters += piece.length;
         if (characters < SLICE) continue;
         characters = 0;
         await setImmediate();
       }
-      return driver.put(key, written.join(""), options);
+      return driver.put(key, written, options);
     },
-    version: async (key) => (await driver.get(key))?.version,
+    version: driver.version,
     append: driver.append,
     list: driver.list,
     delete: driver.delete,

@@ -207,7 +207,8 @@ describe("compact view", () => {
       const reports = [await compact("older", 10), await compact("older", 14)];
       for (const step of ["001", "002"]) {
         const file = join(folder, "older", "grown", `summary-${step}.json`);
-        const { fates: _, fixedTokens: __, model: ___, ...older } = JSON.parse(readFileSync(file, "utf8"));
+        const older = JSON.parse(readFileSync(file, "utf8"));
+        for (const name of ["schema", "checksum", "fates", "fixedTokens", "model"]) delete older[name];
         writeFileSync(file, JSON.stringify(older));
       }
       const running = await run("view", "older");

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import { sessionKey } from "compact-context/internal/core/archive";
 import { loadState } from "compact-context/internal/core/store";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, errorMessage } from "compact-context/internal/errors";
 
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { driverOf, openArchive } from "./archive.ts";
@@ -49,7 +49,7 @@ export async function viewedArchive(
     async fill(stopped) {
       while (!stopped.aborted) {
         await setTimeout(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
-        if (!stopped.aborted) await look().catch((error: unknown) => warn(wordsOf(error)));
+        if (!stopped.aborted) await look().catch((error: unknown) => warn(errorMessage(error)));
       }
     },
   };
@@ -93,8 +93,4 @@ function nothingIn(location: string): CompactError {
     place: oneLine(location),
     hint: "Name a transcript or another archive: compact view FILE, or compact view FOLDER.",
   });
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

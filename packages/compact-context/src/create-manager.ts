@@ -17,9 +17,13 @@ import {
 import type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
 import { createLruMap, later, once, requireOptions } from "./errors.ts";
-import type { BeforeCompaction } from "./flush/before-compaction.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
-import { createManagerFlushing, type MemoryFlushing, type Recovery } from "./flush/flush.ts";
+import {
+  type BeforeCompaction,
+  createManagerFlushing,
+  type MemoryFlushing,
+  type Recovery,
+} from "./flush/flush.ts";
 import { createGrowingList, type GrowingList } from "./lint/growing.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";

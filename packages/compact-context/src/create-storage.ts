@@ -25,7 +25,7 @@ export async function openStorage(
   const stateDriver = given.storage ?? (await configuredDriver(config, warn));
   const archiveDriver = given.archive ?? stateDriver;
   return {
-    archive: createArchive(archiveDriver, { redact: redaction, warn }),
+    archive: createArchive(archiveDriver, { redact: redaction, stateDriver, warn }),
     archiveDriver,
     stateDriver,
     outbox: stateDriver.outbox ?? createDriverOutbox(stateDriver, () => now().getTime()),

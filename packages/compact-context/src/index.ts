@@ -34,8 +34,8 @@ export type {
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode } from "./errors.ts";
-export type { BeforeCompaction } from "./flush/before-compaction.ts";
 export type { MemoryFlushHook } from "./flush/delivery.ts";
+export type { BeforeCompaction } from "./flush/flush.ts";
 export { lint, repair, type Violation } from "./lint/index.ts";
 export type { Recall } from "./recall/recall.ts";
 export {

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { SummarizerFailure } from "compact-context/internal/core/apply";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
@@ -99,10 +99,9 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
 
 /** A summary that somebody else wrote is told, whatever else is printed. */
 function failureNote({ summarizer, error, fallback }: SummarizerFailure): string {
-  const reason = error instanceof Error ? error.message : String(error);
   const instead =
     fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
-  return `${summarizer} gave no summary: ${reason}; ${instead}`;
+  return `${summarizer} gave no summary: ${errorMessage(error)}; ${instead}`;
 }
 
 async function write(

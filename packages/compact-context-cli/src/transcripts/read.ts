@@ -1,6 +1,6 @@
 import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
 import type { Format } from "compact-context/internal/core/message";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { HEAD_LINES, type Layout, layoutOfLines, parseDocument } from "./detect.ts";
 import { DOCUMENT_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
 import { isTooDeep, parseLine } from "./json.ts";
@@ -188,7 +188,7 @@ function brokenJson(text: string, source: Source): CompactError {
   try {
     JSON.parse(text);
   } catch (error) {
-    reason = error instanceof Error ? error.message : "";
+    reason = errorMessage(error);
   }
   return new CompactError("InvalidTranscript", `${source.name ?? "transcript"} is no valid JSON: ${reason}`, {
     place: source.name,

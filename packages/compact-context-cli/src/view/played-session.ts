@@ -3,6 +3,7 @@ import type { Message } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { Policy } from "compact-context/internal/core/policy";
 import type { CompactEvent, TokenCounter } from "compact-context/internal/core/ports";
+import { errorMessage } from "compact-context/internal/errors";
 import { createEventReader } from "./event-reader.ts";
 import { fateOf } from "./fates.ts";
 import { type FixedTokens, type LayerShare, layerKeyOf, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
@@ -143,10 +144,6 @@ function headOf(
     summarizer,
     summaryTokens: report.summaryTokens,
     archive: archive === undefined ? undefined : { step: archive.step, location: archive.location },
-    failures: report.failures.map(({ error, fallback }) => `${wordsOf(error)}; ${fallback} instead`),
+    failures: report.failures.map(({ error, fallback }) => `${errorMessage(error)}; ${fallback} instead`),
   };
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

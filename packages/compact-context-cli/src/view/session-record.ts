@@ -1,18 +1,18 @@
 import { defined } from "compact-context/internal/errors";
-import type {
-  CompactionHead,
-  CompactionView,
-  CostView,
-  ExpandedView,
-  LayerKey,
-  MessageView,
-  SearchHitView,
-  SessionHead,
-  SessionView,
-  SpanView,
-  StepView,
+import {
+  type CompactionHead,
+  type CompactionView,
+  type CostView,
+  type ExpandedView,
+  type LayerKey,
+  type MessageView,
+  type SearchHitView,
+  type SessionHead,
+  type SessionView,
+  type SpanView,
+  type StepView,
+  VIEW_VERSION,
 } from "./session-view.ts";
-import { VIEW_VERSION } from "./session-view.ts";
 
 /** What is known of a session beside its steps; may be learnt as it goes on. */
 export interface SessionFacts {

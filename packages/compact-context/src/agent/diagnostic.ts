@@ -1,4 +1,4 @@
-import { CompactError, requireOptions } from "../errors.ts";
+import { CompactError, errorMessage, requireOptions } from "../errors.ts";
 
 /** One thing that is wrong, for people: what, where, and what to do next. */
 export interface Diagnostic {
@@ -32,6 +32,5 @@ export function diagnosticText(diagnostic: Diagnostic): string {
 
 /** What an error says; the first line of it. */
 export function wordsOf(error: unknown): string {
-  const words = error instanceof Error ? error.message || error.name : String(error);
-  return words.split("\n", 1)[0] ?? "";
+  return errorMessage(error).split("\n", 1)[0] ?? "";
 }

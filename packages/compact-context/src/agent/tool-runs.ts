@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
 import { orAborted, startDeadline } from "./deadline.ts";
 import { wordsOf } from "./diagnostic.ts";
@@ -115,7 +116,7 @@ async function execute(
       return failed(
         `The tool did not answer within ${most / 1000} s and was given up. It may still be at work.`,
       );
-    return failed(`The tool failed: ${error instanceof Error ? error.message || error.name : String(error)}`);
+    return failed(`The tool failed: ${errorMessage(error)}`);
   } finally {
     deadline.stop();
   }

@@ -1,6 +1,6 @@
-import { CompactError, hasCode } from "../errors.ts";
+import { CompactError, crc32Hex, hasCode, openRecord, sealRecord, sha256Hex } from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
-import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
+import { type CompactEvent, platform, type Redaction, type StorageDriver } from "./ports.ts";
 
 // What the archive holds of a session, and how: one folder per session, a transcript and a summary per compaction,
 // events, one line per message with a checksum. Everything written has its secrets removed first.
@@ -10,22 +10,37 @@ import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 const READABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$/;
 const WINDOWS_RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
+/** Whose a session is; its id is then one of theirs and may be another's too. */
+interface SessionOwner {
+  readonly tenant?: string;
+  readonly user?: string;
+}
+
 /**
- * The folder name of a session: one safe storage key segment, different for different ids also where the file
- * system ignores case or folds Unicode. A plain lower-case id is its own name; an id with capitals gets `~` and
- * which of its characters are capitals in base 36; any other a shortened form, `~` and 160 bits of its SHA-256.
- * Throws `InvalidArgument` for what is no string or empty.
+ * The folder of a session: `chat-1`; of a tenant's `~t/acme/chat-1`, of a user's `~u/max/chat-1`, of a tenant's user's
+ * `~t/acme/~u/max/chat-1`. Throws `InvalidArgument` for what is no string or empty.
  */
-export function sessionKey(sessionId: string): string {
-  if (typeof sessionId !== "string" || sessionId === "") {
-    throw new CompactError("InvalidArgument", "the session id must be a string that is not empty", {
-      hint: "Pass one id for each conversation, such as a UUID.",
+export function sessionKey(sessionId: string, { tenant, user }: SessionOwner = {}): string {
+  const name = safeName(sessionId, "session");
+  const ofUser = user === undefined ? name : `~u/${safeName(user, "user")}/${name}`;
+  return tenant === undefined ? ofUser : `~t/${safeName(tenant, "tenant")}/${ofUser}`;
+}
+
+/**
+ * An id as one safe segment of storage keys, different for different ids also where the file system ignores case or
+ * folds Unicode. A plain lower-case id is its own name; an id with capitals gets `~` and which of its characters are
+ * capitals in base 36; any other a shortened form, `~` and 160 bits of its SHA-256. None begins with `~`.
+ */
+function safeName(id: string, kind: "session" | "tenant" | "user"): string {
+  if (typeof id !== "string" || id === "") {
+    throw new CompactError("InvalidArgument", `the ${kind} id must be a string that is not empty`, {
+      hint: kind === "session" ? "Pass one id for each conversation, such as a UUID." : "Leave it out.",
     });
   }
-  const readable = READABLE.test(sessionId) && !sessionId.endsWith(".") && !WINDOWS_RESERVED.test(sessionId);
-  if (!readable) return hashedName(sessionId);
-  const capitals = capitalsOf(sessionId);
-  return capitals === 0n ? sessionId : `${sessionId}~${capitals.toString(36)}`;
+  const readable = READABLE.test(id) && !id.endsWith(".") && !WINDOWS_RESERVED.test(id);
+  if (!readable) return hashedName(id, kind);
+  const capitals = capitalsOf(id);
+  return capitals === 0n ? id : `${id}~${capitals.toString(36)}`;
 }
 
 function capitalsOf(text: string): bigint {
@@ -36,14 +51,14 @@ function capitalsOf(text: string): bigint {
   return bits;
 }
 
-function hashedName(sessionId: string): string {
-  const shown = sessionId
+function hashedName(id: string, kind: string): string {
+  const shown = id
     .slice(0, 40)
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, "-")
     .replace(/^-+|-+$/g, "");
   // JSON escapes lone surrogates, which UTF-8 would make equal to one another.
-  return `${shown || "session"}~${sha256Hex(JSON.stringify(sessionId)).slice(0, 40)}`;
+  return `${shown || kind}~${sha256Hex(JSON.stringify(id)).slice(0, 40)}`;
 }
 
 const TRANSCRIPT = /^transcript-pre-compact-(\d{3,})\.jsonl$/;
@@ -55,14 +70,19 @@ export const archiveFiles: {
   events(session: string): string;
   /** Holds the id of a session whose folder has another name. */
   name(session: string): string;
+  state(session: string): string;
+  /** Where its queued work lies, with a slash behind it. */
+  queue(session: string): string;
 } = {
   transcript: (session, step) => `${session}/transcript-pre-compact-${stepName(step)}.jsonl`,
   summary: (session, step) => `${session}/summary-${stepName(step)}.json`,
   events: (session) => `${session}/events.jsonl`,
   name: (session) => `${session}/session.json`,
+  state: (session) => `${session}/state.json`,
+  queue: (session) => `~outbox/${session}/`,
 };
 
-/** The session folder and step of a transcript's key; nothing for other keys. */
+/** The session folder and step of a transcript's key; nothing for other keys, nor for sessions that belong to somebody. */
 export function readTranscriptKey(key: string): { session: string; step: number } | undefined {
   const [session = "", name = "", ...rest] = key.split("/");
   const step = TRANSCRIPT.exec(name)?.[1];
@@ -369,10 +389,14 @@ export interface ArchiveStore {
   /** Whole and durable when it resolves; saving the same messages again changes nothing. */
   saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
-  appendEvent(sessionId: string, event: CompactEvent): Promise<void>;
+  /** In one write, whatever their number. */
+  appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The lines of `events.jsonl` as they were written; a last one that was cut short is left out. */
   streamEvents(sessionId: string): AsyncIterable<string>;
-  /** What `saveSummary` was given, secrets removed; undefined where there is none that can be read. */
+  /**
+   * What `saveSummary` was given, secrets removed; undefined where there is none, or it is damaged. Rejects with
+   * `StorageFailed` for one of a newer release.
+   */
   readSummary(sessionId: string, step: number): Promise<object | undefined>;
   /** The ids of all sessions with a transcript, sorted. */
   sessions(): Promise<string[]>;
@@ -410,13 +434,15 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
       saveTranscript(driver, redact, { sessionId, step, messages }),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
-      await driver.put(key, `${JSON.stringify(redact.redactValue(record), undefined, 2)}\n`);
+      await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
       return { location: place(key) };
     },
-    async appendEvent(sessionId, event) {
-      const safe = redact.redactValue({ properties: event.properties, payload: event.payload });
-      const line = eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
-      await driver.append(archiveFiles.events(sessionKey(sessionId)), line);
+    async appendEvents(sessionId, events) {
+      const records = events.map((event) => {
+        const safe = redact.redactValue({ properties: event.properties, payload: event.payload });
+        return eventLine({ ...event, ...(safe as Pick<CompactEvent, "properties" | "payload">) });
+      });
+      if (records.length > 0) await driver.append(archiveFiles.events(sessionKey(sessionId)), records);
     },
     async *streamEvents(sessionId) {
       const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
@@ -426,12 +452,16 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
   };
 }
 
+/** Version of the layout of summary files; the first had neither schema nor checksum. */
+const SUMMARY_SCHEMA = 2;
+
 async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
   const stored = await driver.get(key);
+  if (stored === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(stored?.value ?? "null");
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
+    return openRecord(stored.value, SUMMARY_SCHEMA, `${driver.location}/${key}`).record;
+  } catch (error) {
+    if (CompactError.isInstance(error)) throw error;
     return undefined;
   }
 }
@@ -452,10 +482,10 @@ async function saveTranscript(
   if (session !== sessionId) await saveName(driver, session, sessionId);
   for (let free = step; ; free++) {
     const key = archiveFiles.transcript(session, free);
-    const ifVersion = (await versionOf(driver, key)) ?? null;
+    const ifVersion = (await driver.version(key)) ?? null;
     const stored = readTranscriptPieces(driver.stream(key));
     const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
-    const write = () => putInChunks(driver, key, lines(messages, redact), ifVersion);
+    const write = () => driver.put(key, lines(messages, redact), { ifVersion });
     if (overlap === "extends" && !(await unlessOvertaken(write))) {
       // Another worker saved this step meanwhile: look at what it saved.
       free -= 1;
@@ -514,12 +544,46 @@ async function saveName(driver: StorageDriver, session: string, sessionId: strin
 }
 
 async function sessions(driver: StorageDriver): Promise<string[]> {
-  const keys = await driver.list("");
-  const folders = new Set(
-    keys.map((key) => readTranscriptKey(key)?.session).filter((name) => name !== undefined),
-  );
+  const folders = new Set<string>();
+  for await (const key of keysOf(driver, "")) {
+    const place = readTranscriptKey(key);
+    if (place !== undefined) folders.add(place.session);
+  }
   const ids = await Promise.all([...folders].map((folder) => readSessionId(driver, folder)));
   return ids.sort();
+}
+
+const PAGE = 1000;
+
+/** The keys that start with `prefix`, a page at a time. */
+export async function* keysOf(driver: StorageDriver, prefix: string): AsyncGenerator<string> {
+  for (let after = ""; ; ) {
+    const page = await driver.list(prefix, { after, limit: PAGE });
+    yield* page;
+    after = page.at(-1) ?? "";
+    if (page.length < PAGE) return;
+  }
+}
+
+/**
+ * Removes all that a driver holds of a session, given by its folder. Rejects with `Conflict` while another worker
+ * compacts it; whatever it rejects with, it may be called again and goes on.
+ */
+export async function deleteSession(driver: StorageDriver, session: string): Promise<void> {
+  const { leases, outbox } = driver;
+  const fence = await leases?.take(session, platform.id());
+  if (leases !== undefined && fence === undefined) throw conflict(session);
+  try {
+    for (const id of (await outbox?.pending(session)) ?? []) await outbox?.remove({ session, id });
+    const name = archiveFiles.name(session);
+    for (const prefix of [archiveFiles.queue(session), `${session}/`]) {
+      for await (const key of keysOf(driver, prefix)) if (key !== name) await driver.delete(key);
+    }
+    // Last: until everything else is gone the session can be found by its id.
+    await driver.delete(name);
+  } finally {
+    if (fence !== undefined) await leases?.release(fence);
+  }
 }
 
 /** The id behind a folder name: the name itself, unless a file in it says otherwise and is right. */
@@ -551,22 +615,6 @@ export function eventLine(event: CompactEvent): string {
   return `${JSON.stringify(record)}\n`;
 }
 
-/** The driver's own way of writing pieces, or `put` of all of them joined. */
-export async function putInChunks(
-  driver: StorageDriver,
-  key: string,
-  chunks: Iterable<string>,
-  ifVersion: string | null,
-): Promise<void> {
-  if (driver.putChunks !== undefined) await driver.putChunks(key, chunks, { ifVersion });
-  else await driver.put(key, [...chunks].join(""), { ifVersion });
-}
-
-/** The version of a stored value; nothing where there is none. */
-export async function versionOf(driver: StorageDriver, key: string): Promise<string | undefined> {
-  return driver.version === undefined ? (await driver.get(key))?.version : driver.version(key);
-}
-
 /** The error of a put whose `ifVersion` no longer holds. */
 export function conflict(key: string): CompactError {
   return new CompactError("Conflict", "the stored value was changed by somebody else", {
@@ -584,87 +632,4 @@ export async function unlessOvertaken(write: () => Promise<unknown>): Promise<bo
     if (hasCode(error, "Conflict")) return false;
     throw error;
   }
-}
-
-// ---- checksums
-
-const POLYNOMIAL = 0xedb88320;
-const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
-  return value;
-});
-
-/** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text, eight hex digits: finds damage, proves no origin. */
-export function crc32Hex(text: string): string {
-  let value = 0xffffffff;
-  for (const byte of new TextEncoder().encode(text)) {
-    value = (value >>> 8) ^ (TABLE[(value ^ byte) & 0xff] ?? 0);
-  }
-  return ((value ^ 0xffffffff) >>> 0).toString(16).padStart(8, "0");
-}
-
-const CONSTANTS = fractions(64, 1 / 3);
-const START = fractions(8, 1 / 2);
-
-/** SHA-256 (FIPS 180-4) of UTF-8 text in lower-case hex; for short text, where no Node builtin may be used. */
-export function sha256Hex(text: string): string {
-  const state = Uint32Array.from(START);
-  const bytes = padded(new TextEncoder().encode(text));
-  const view = new DataView(bytes.buffer);
-  for (let offset = 0; offset < bytes.length; offset += 64) mixBlock(state, view, offset);
-  return Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
-}
-
-/** The first 32 bits of the fractional parts of roots of the first primes: where the standard takes its constants from. */
-function fractions(count: number, power: number): Uint32Array {
-  const words: number[] = [];
-  for (let candidate = 2; words.length < count; candidate++) {
-    let divisor = 2;
-    while (divisor * divisor <= candidate && candidate % divisor !== 0) divisor++;
-    if (divisor * divisor > candidate) words.push(((candidate ** power % 1) * 2 ** 32) | 0);
-  }
-  return Uint32Array.from(words);
-}
-
-function padded(bytes: Uint8Array): Uint8Array {
-  const result = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
-  result.set(bytes);
-  result[bytes.length] = 0x80;
-  new DataView(result.buffer).setUint32(result.length - 4, bytes.length * 8);
-  return result;
-}
-
-function mixBlock(state: Uint32Array, view: DataView, offset: number): void {
-  const schedule = new Uint32Array(64);
-  const word = (index: number): number => schedule[index] ?? 0;
-  for (let t = 0; t < 64; t++) {
-    schedule[t] =
-      t < 16
-        ? view.getUint32(offset + t * 4)
-        : word(t - 16) + small(word(t - 15), 7, 18, 3) + word(t - 7) + small(word(t - 2), 17, 19, 10);
-  }
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
-  for (let t = 0; t < 64; t++) {
-    const choice = (e & f) ^ (~e & g);
-    const first = (h + big(e, 6, 11, 25) + choice + (CONSTANTS[t] ?? 0) + word(t)) | 0;
-    const majority = (a & b) ^ (a & c) ^ (b & c);
-    const second = (big(a, 2, 13, 22) + majority) | 0;
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
-  }
-  [a, b, c, d, e, f, g, h].forEach((value, index) => {
-    state[index] = (state[index] ?? 0) + value;
-  });
-}
-
-function rotated(value: number, bits: number): number {
-  return (value >>> bits) | (value << (32 - bits));
-}
-
-function small(value: number, one: number, two: number, shift: number): number {
-  return rotated(value, one) ^ rotated(value, two) ^ (value >>> shift);
-}
-
-function big(value: number, one: number, two: number, three: number): number {
-  return rotated(value, one) ^ rotated(value, two) ^ rotated(value, three);
 }

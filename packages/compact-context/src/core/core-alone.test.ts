@@ -60,9 +60,12 @@ function createDriver(): StorageDriver {
     values.set(key, { value, version: String(versions) });
     return { version: String(versions) };
   };
+  const joined = (pieces: string | Iterable<string>): string =>
+    typeof pieces === "string" ? pieces : [...pieces].join("");
   return {
     location: "map",
     get: async (key) => values.get(key),
+    version: async (key) => values.get(key)?.version,
     async *stream(key) {
       const stored = values.get(key);
       if (stored !== undefined) yield stored.value;
@@ -70,10 +73,14 @@ function createDriver(): StorageDriver {
     async put(key, value, { ifVersion } = {}) {
       const current = values.get(key)?.version ?? null;
       if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
-      return write(key, String(value));
+      return write(key, joined(value));
     },
-    append: async (key, text) => void write(key, (values.get(key)?.value ?? "") + text),
-    list: async (prefix) => [...values.keys()].filter((key) => key.startsWith(prefix)).sort(),
+    append: async (key, text) => void write(key, (values.get(key)?.value ?? "") + joined(text)),
+    list: async (prefix, { after = "", limit } = {}) =>
+      [...values.keys()]
+        .filter((key) => key.startsWith(prefix) && key > after)
+        .sort()
+        .slice(0, limit),
     delete: async (key) => void values.delete(key),
   };
 }

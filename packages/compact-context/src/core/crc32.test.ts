@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { crc32Hex } from "./archive.ts";
+import { crc32Hex } from "../errors.ts";
 
 it("gives the check value of the standard", () => {
   expect(crc32Hex("123456789")).toBe("cbf43926");

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compact } from "../compact.ts";
+import { CompactManager } from "../create-manager.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import type { CompactionReport } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
@@ -15,6 +17,7 @@ import {
   triggerDecision,
   warning,
 } from "./events.ts";
+import type { StorageDriver } from "./ports.ts";
 
 const messages = Array.from({ length: 60 }, (_, index) => ({
   role: index % 2 === 0 ? "user" : "assistant",
@@ -116,10 +119,10 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
   const written: string[] = [];
   const warnings: string[] = [];
   const archive = {
-    async appendEvent(session, { properties }) {
+    async appendEvents(session, events) {
       await new Promise((resolve) => setTimeout(resolve, 1));
       if (fails(session)) throw new Error("disk full");
-      written.push(`${session} ${properties.message}`);
+      for (const { properties } of events) written.push(`${session} ${properties.message}`);
     },
   } satisfies Partial<ArchiveStore>;
   const recorder = createEventRecorder({
@@ -193,5 +196,28 @@ describe("events beside the archive", () => {
     expect(lines).toEqual(["[broken] export failed: no", "[broken] 2 events were not delivered"]);
     await recorder.flush();
     expect(lines).toHaveLength(2);
+  });
+});
+
+describe("events on their way to the archive", () => {
+  it("go in one append for each session and write, in order", async () => {
+    const storage = createMemoryDriver();
+    const appended: [key: string, records: number][] = [];
+    const counting: StorageDriver = {
+      ...storage,
+      append: (key, records, options) => {
+        appended.push([key, typeof records === "string" ? 1 : records.length]);
+        return storage.append(key, records, options);
+      },
+    };
+    const manager = new CompactManager({ maxContextTokens: 2500 }, { storage: counting });
+    for (const session of ["one", "two"]) await manager.preflight(session, messages);
+    await manager.flush();
+    expect(appended.map(([key]) => key)).toEqual(["one/events.jsonl", "two/events.jsonl"]);
+    const stored = (await storage.get("one/events.jsonl"))?.value.trimEnd().split("\n") ?? [];
+    expect(stored.length).toBe(appended[0]?.[1]);
+    expect(stored.length).toBeGreaterThan(4);
+    const names = stored.map((line) => (JSON.parse(line) as { name: string }).name);
+    expect(names.indexOf("compact.token_estimate")).toBeLessThan(names.indexOf("compact.pruned_messages"));
   });
 });

@@ -452,13 +452,19 @@ export function createEventRecorder(options: {
 
   const append = async (sessionId: string, events: WaitingEvent[]): Promise<void> => {
     const target = await archive();
-    for (let event = events[0]; event !== undefined; event = events[0]) {
+    while (events.length > 0) {
+      const batch = [...events];
       // The archive removes secrets itself.
-      await target.appendEvent(sessionId, eventAt(event.draft, event.at.toISOString()));
-      // It may have been dropped meanwhile.
-      if (events[0] !== event) continue;
-      events.shift();
-      waitingCount -= 1;
+      await target.appendEvents(
+        sessionId,
+        batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
+      );
+      for (const event of batch) {
+        // It may have been dropped meanwhile.
+        if (events[0] !== event) continue;
+        events.shift();
+        waitingCount -= 1;
+      }
     }
     if (waiting.get(sessionId) === events) waiting.delete(sessionId);
   };

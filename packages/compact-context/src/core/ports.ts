@@ -111,11 +111,23 @@ export interface StoredValue {
   readonly version: string;
 }
 
-export interface PutOptions {
+export interface CallOptions {
+  /** Stops the waiting: the call rejects with `Aborted`. What was asked for may be done all the same. */
+  readonly signal?: AbortSignal;
+}
+
+export interface PutOptions extends CallOptions {
   /** Only over this version; `null`: only where nothing is yet. */
   readonly ifVersion?: string | null;
   /** Only while this lease holds; for drivers with `leases`. */
   readonly fence?: Fence;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Only keys that come behind this one. */
+  readonly after?: string;
+  /** At most so many; a page that has fewer is the last. All when left out. */
+  readonly limit?: number;
 }
 
 /**
@@ -125,36 +137,34 @@ export interface PutOptions {
 export interface StorageDriver {
   /** Where things go, for people: a folder, `memory`, `s3://bucket/prefix`. */
   readonly location: string;
-  get(key: string): Promise<StoredValue | undefined>;
+  get(key: string, options?: CallOptions): Promise<StoredValue | undefined>;
+  /** The version that `get` would give, without the value. */
+  version(key: string, options?: CallOptions): Promise<string | undefined>;
   /**
    * The value in pieces, in order, each well-formed text by itself; nothing for an absent key. The pieces are those
    * of one version: a value that is replaced half-way is read to its end, or the reading rejects.
    */
   stream(key: string): AsyncIterable<string>;
-  /** Writes the whole value, durable when it resolves. Rejects with `Conflict` when `ifVersion` or `fence` no longer holds. */
-  put(key: string, value: string, options?: PutOptions): Promise<{ readonly version: string }>;
-  /** Adds to the end of a value, creating it; `text` ends with a newline. */
-  append(key: string, text: string): Promise<void>;
-  /** The keys that start with `prefix`, sorted. */
-  list(prefix: string): Promise<string[]>;
-  /** Removes a value; no error where there is none. */
-  delete(key: string): Promise<void>;
-  /** As `put`, of the pieces joined, so that a long transcript is never one string in memory. */
-  putChunks?(
+  /**
+   * Writes the whole value, durable when it resolves; given in pieces, it is these joined and never one string in
+   * memory. Rejects with `Conflict` when `ifVersion` or `fence` no longer holds.
+   */
+  put(
     key: string,
-    chunks: Iterable<string>,
+    value: string | Iterable<string>,
     options?: PutOptions,
   ): Promise<{ readonly version: string }>;
-  /** The version that `get` would give, without the value. */
-  version?(key: string): Promise<string | undefined>;
+  /** Adds to the end of a value, creating it; every text ends with a newline, and all of them go in one write. */
+  append(key: string, text: string | readonly string[], options?: CallOptions): Promise<void>;
+  /** The keys that start with `prefix`, sorted by their characters. */
+  list(prefix: string, options?: ListOptions): Promise<string[]>;
+  /** Removes a value; no error where there is none. */
+  delete(key: string, options?: CallOptions): Promise<void>;
   /** For a medium that many workers share: who may write. */
   readonly leases?: Leases;
   /** For a medium that many workers share: queued work, handed to one of them at a time. */
   readonly outbox?: Outbox;
 }
-
-/** A driver that is known to have these optional members. */
-export type DriverWith<K extends keyof StorageDriver> = StorageDriver & Required<Pick<StorageDriver, K>>;
 
 /** Proof of a lease: what is written with it is refused once another worker has taken the lease over. */
 export interface Fence {

@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { sha256Hex } from "../errors.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import { checkKey } from "../storage/keys.ts";
-import { sessionKey, sha256Hex } from "./archive.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
+import { createDriverOutbox } from "../storage/outbox.ts";
+import { createArchiveStore, sessionKey } from "./archive.ts";
 
 const odd = [
   "../../x",
@@ -98,5 +102,49 @@ describe("sha256Hex", () => {
       }),
       { seed: 5, numRuns: 300 },
     );
+  });
+});
+
+describe("the folder of a session that belongs to somebody", () => {
+  it("begins with the tenant, then the user; that of a session that does not is as it always was", () => {
+    expect(sessionKey("chat-1", {})).toBe("chat-1");
+    expect(sessionKey("chat-1", { tenant: "acme" })).toBe("~t/acme/chat-1");
+    expect(sessionKey("chat-1", { user: "max" })).toBe("~u/max/chat-1");
+    expect(sessionKey("chat-1", { tenant: "acme", user: "max" })).toBe("~t/acme/~u/max/chat-1");
+    expect(() => sessionKey("chat-1", { tenant: "" })).toThrow(/tenant id/);
+    expect(() => sessionKey("chat-1", { user: "" })).toThrow(/user id/);
+  });
+
+  it("is a safe key for any ids, different for different ones, and no session's own", () => {
+    const text = fc.oneof(fc.constantFrom(...odd), fc.string({ unit: "binary", minLength: 1 }));
+    const seen = new Map<string, string>();
+    fc.assert(
+      fc.property(text, fc.option(text), fc.option(text), (id, tenant, user) => {
+        fc.pre(![id, tenant, user].includes(""));
+        const owner = { tenant: tenant ?? undefined, user: user ?? undefined };
+        const key = sessionKey(id, owner);
+        checkKey(`${key}/transcript-pre-compact-001.jsonl`);
+        const whose = JSON.stringify([id, tenant, user]);
+        expect(seen.get(key) ?? whose).toBe(whose);
+        seen.set(key, whose);
+        expect(key.startsWith("~")).toBe(tenant !== null || user !== null);
+      }),
+    );
+  });
+
+  it("is in nobody's listing, and what it queued is handed on under its own name", async () => {
+    const driver = createMemoryDriver();
+    const archive = createArchiveStore(driver, createRedactor());
+    await archive.saveTranscript("chat-1", 1, []);
+    const folder = sessionKey("chat-1", { tenant: "acme", user: "Max Mustermann" });
+    await driver.put(`${folder}/transcript-pre-compact-001.jsonl`, "");
+    expect(await archive.sessions()).toEqual(["chat-1"]);
+    expect(await archive.steps("chat-1")).toEqual([1]);
+    const outbox = createDriverOutbox(driver, () => Date.now());
+    await outbox.add({ session: folder, id: "001-x", body: "body" }, { by: "one", ms: 0 });
+    expect(await outbox.pending(folder)).toEqual(["001-x"]);
+    expect(await outbox.claim({ by: "two", ms: 1000 }, 9)).toMatchObject([{ session: folder, id: "001-x" }]);
+    await outbox.remove({ session: folder, id: "001-x" });
+    expect(await driver.list("~outbox/")).toEqual([]);
   });
 });

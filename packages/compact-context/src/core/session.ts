@@ -427,7 +427,6 @@ export class Session {
     const before = this.activeState;
     const summary = this.#summaryAfter(plan, outcome, { step, at });
     const state: SessionState = {
-      format: 1,
       counter: counter.id,
       log,
       kept: entries.flatMap((entry) => keptMessage(entry, log)),

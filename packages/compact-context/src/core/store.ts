@@ -1,8 +1,8 @@
 import { abortError, CompactError, errorMessage, hasCode, later } from "../errors.ts";
-import { type ArchiveStore, archiveFiles, conflict, sessionKey, versionOf } from "./archive.ts";
+import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
 import type { Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
-import { readState, type SessionState } from "./view.ts";
+import { readState, type SessionState, writeState } from "./view.ts";
 
 // The sessions of a manager: in memory while they are used, their state stored so that a later process resumes them.
 
@@ -25,11 +25,14 @@ export async function loadState(driver: StorageDriver, sessionId: string): Promi
   const key = stateKey(sessionId);
   const stored = await driver.get(key);
   if (stored === undefined) return undefined;
+  const place = `${driver.location}/${key}`;
   try {
-    return { value: readState(JSON.parse(stored.value)), version: stored.version };
+    return { value: readState(stored.value, place), version: stored.version };
   } catch (cause) {
-    throw new CompactError("StorageFailed", "the stored state of the session is damaged", {
-      place: `${driver.location}/${key}`,
+    if (CompactError.isInstance(cause)) throw cause;
+    const problem = `the stored state of the session is damaged: ${errorMessage(cause)}`;
+    throw new CompactError("StorageFailed", problem, {
+      place,
       hint: "Move the file away to start the session anew: its archived transcripts stay readable.",
       cause,
     });
@@ -37,7 +40,7 @@ export async function loadState(driver: StorageDriver, sessionId: string): Promi
 }
 
 function stateKey(sessionId: string): string {
-  return `${sessionKey(sessionId)}/state.json`;
+  return archiveFiles.state(sessionKey(sessionId));
 }
 
 export interface SessionsOptions {
@@ -89,14 +92,14 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
   const isStale = async ({ id, storedVersion }: Session): Promise<boolean> => {
     const { stateDriver } = await open();
-    return ((await versionOf(stateDriver, stateKey(id))) ?? null) !== storedVersion;
+    return ((await stateDriver.version(stateKey(id))) ?? null) !== storedVersion;
   };
   const save: Sessions["save"] = async (session, state, fence) => {
     const { stateDriver } = await open();
     // The stored summary has its secrets removed; the one in memory is what the list holds.
     const summary = redaction.redactValue(state.summary) as SessionState["summary"];
     const seenAt = new Date(session.seenAt ?? now().getTime()).toISOString();
-    const value = JSON.stringify({ ...state, summary, seenAt });
+    const value = writeState({ ...state, summary, seenAt });
     const put = { ifVersion: session.storedVersion, fence };
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
   };

@@ -1,9 +1,11 @@
+import { isObject, openRecord, sealRecord } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import {
   contentHash,
   endsWithCompaction,
   type Format,
   hashesOf,
+  hashOfAll,
   type LiveSummary,
   type Message,
   type Role,
@@ -42,7 +44,6 @@ export interface KeptMessage {
 
 /** What outlives a call and a process: how the raw list maps to the view. Plain JSON. */
 export interface SessionState {
-  readonly format: 1;
   /** The counter that made the token counts; another one counts again. */
   readonly counter: string;
   /** Every unpinned message of the raw list up to the newest compaction, in order. */
@@ -65,12 +66,19 @@ export interface SessionState {
   readonly flushes?: readonly string[];
   /** What was learnt from the provider's usage records. */
   readonly calibration: Calibration;
+  /** The log up to `epochStart`, to be recognised by; made when the state is stored. */
+  readonly prefix?: LogPrefix;
+}
+
+/** The first messages of a log, and one hash of their content hashes: `hashOfAll`. */
+export interface LogPrefix {
+  readonly length: number;
+  readonly hash: string;
 }
 
 /** A session that has never been compacted. */
 export function emptyState(): SessionState {
   return {
-    format: 1,
     counter: "",
     log: [],
     kept: [],
@@ -83,12 +91,30 @@ export function emptyState(): SessionState {
   };
 }
 
-/** The state as it was stored. Throws for a value that is none, or of another version. */
-export function readState(stored: unknown): SessionState {
-  const { format, log, kept, summarizedMessageIds, calibration } = Object(stored) as Partial<SessionState>;
-  const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && typeof calibration === "object";
-  if (format === 1 && whole) return stored as SessionState;
-  throw new Error(format === 1 ? "parts of it are missing" : `its format is ${String(format)}, not 1`);
+/** Version of the layout of stored states; the first had `format: 1` in its place, and no checksum. */
+const STATE_SCHEMA = 2;
+
+/** The text that a state is stored as. */
+export function writeState(state: SessionState): string {
+  return sealRecord(STATE_SCHEMA, { ...state, prefix: prefixOf(state) });
+}
+
+/** The state as it was stored. Throws for a text that is none, that was damaged, or that a newer release wrote. */
+export function readState(text: string, place: string): SessionState {
+  const { schema, record } = openRecord(text, STATE_SCHEMA, place);
+  const { format, ...state } = record;
+  if (format !== (schema === 1 ? 1 : undefined)) throw new Error(`its format is ${String(format)}, not 1`);
+  const { log, kept, summarizedMessageIds, calibration } = state;
+  const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && isObject(calibration);
+  if (!whole) throw new Error("parts of it are missing");
+  return state as unknown as SessionState;
+}
+
+/** What the newest compaction covered, as far as it can be told; undefined before the first. */
+function prefixOf({ log, epochStart = 0 }: SessionState): LogPrefix | undefined {
+  if (epochStart === 0) return undefined;
+  const covered = log.slice(0, epochStart).map(([hash]) => hash);
+  return { length: covered.length, hash: hashOfAll(covered) };
 }
 
 /** Recognises a summary by its text. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../core/message.ts";
 import { CompactManager } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import type { BeforeCompaction, CompactionMoment } from "./before-compaction.ts";
+import type { BeforeCompaction, CompactionMoment } from "./flush.ts";
 
 const text = (word: string): string => Array.from({ length: 300 }, (_, index) => `${word}${index}`).join(" ");
 const list = (turns: number): Message[] =>

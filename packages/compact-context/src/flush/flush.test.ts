@@ -115,7 +115,7 @@ describe("the memory flush hook", () => {
     const spying: StorageDriver = {
       ...storage,
       put: (key, value, options) => {
-        if (key.startsWith("~outbox/")) queued.push(value);
+        if (key.startsWith("~outbox/")) queued.push(String(value));
         return storage.put(key, value, options);
       },
     };

@@ -1,4 +1,4 @@
-import { crc32Hex } from "../core/archive.ts";
+import { crc32 } from "../errors.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const DIGITS = "0123456789";
@@ -46,7 +46,7 @@ const CHECK_LENGTH = 6;
  * in base 62, six characters. https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
  */
 export function checksumOf(entropy: string): string {
-  let rest = Number.parseInt(crc32Hex(entropy), 16);
+  let rest = crc32(entropy);
   let digits = "";
   for (; rest > 0; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
   return digits.padStart(CHECK_LENGTH, "0");

@@ -20,17 +20,12 @@ function message(id: string, text: string, more: Partial<Message> = {}): Message
 function counting(driver: StorageDriver): StorageDriver & { transcriptsRead: string[] } {
   const transcriptsRead: string[] = [];
   return {
-    location: driver.location,
+    ...driver,
     transcriptsRead,
-    get: (key) => driver.get(key),
     stream(key) {
       if (key.includes("transcript")) transcriptsRead.push(key);
       return driver.stream(key);
     },
-    put: (key, value, options) => driver.put(key, value, options),
-    append: (key, text) => driver.append(key, text),
-    list: (prefix) => driver.list(prefix),
-    delete: (key) => driver.delete(key),
   };
 }
 

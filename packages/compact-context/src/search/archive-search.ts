@@ -65,6 +65,8 @@ export interface ArchiveSearch {
   findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
   /** Brings a session's index up to date without searching; a search does so by itself. */
   refresh(sessionId: string): Promise<void>;
+  /** Forgets a session while `remove` takes it out of the archive. */
+  forget(sessionId: string, remove: () => Promise<void>): Promise<void>;
   /** Characters held in memory: indexes in use and texts shown. */
   held(): { readonly indexes: number; readonly texts: number };
 }
@@ -106,6 +108,7 @@ export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearc
     async refresh(sessionId) {
       await indexes.open(sessionKey(sessionId));
     },
+    forget: (sessionId, remove) => indexes.forget(sessionKey(sessionId), remove),
     held: indexes.held,
   };
 }

@@ -33,7 +33,7 @@ describe("saveTranscript", () => {
     const saved = await archive.saveTranscript("chat-1", 7, three);
     await archive.saveSummary("chat-1", 7, { version: 1, text: "so far" });
     const error = { ...failure({ errorType: "X", message: "m", fallback: "none" }), sessionId: "chat-1" };
-    await archive.appendEvent("chat-1", { ...error, version: 1, startedAt: "t", endedAt: "t" });
+    await archive.appendEvents("chat-1", [{ ...error, version: 1, startedAt: "t", endedAt: "t" }]);
     expect(await driver.list("")).toEqual([
       "chat-1/events.jsonl",
       "chat-1/summary-007.json",
@@ -44,10 +44,8 @@ describe("saveTranscript", () => {
       step: 7,
       ids: three.map(archiveId),
     });
-    expect(JSON.parse((await driver.get("chat-1/summary-007.json"))?.value ?? "")).toEqual({
-      version: 1,
-      text: "so far",
-    });
+    const summary: unknown = JSON.parse((await driver.get("chat-1/summary-007.json"))?.value ?? "");
+    expect(summary).toEqual({ schema: 2, version: 1, text: "so far", checksum: expect.any(String) });
     const text = (await driver.get("chat-1/events.jsonl"))?.value ?? "";
     expect(JSON.parse(text)).toMatchObject({ name: "compact.error", session_id: "chat-1" });
   });
@@ -85,13 +83,15 @@ describe("saveTranscript", () => {
       ...failure({ errorType: "X", message: "password=hunter2", fallback: "none" }),
       sessionId: "s",
     };
-    await archive.appendEvent("s", {
-      ...event,
-      version: 1,
-      payload: { password: "hunter2" },
-      startedAt: "t",
-      endedAt: "t",
-    });
+    await archive.appendEvents("s", [
+      {
+        ...event,
+        version: 1,
+        payload: { password: "hunter2" },
+        startedAt: "t",
+        endedAt: "t",
+      },
+    ]);
     for (const key of await driver.list("")) expect((await driver.get(key))?.value).not.toContain("hunter2");
     const { messages } = await archive.readTranscript("s", 1);
     expect(messages.map((archived) => archived.redacted)).toEqual([true, false]);

@@ -1,4 +1,4 @@
-import { crc32Hex } from "../core/archive.ts";
+import { crc32Hex } from "../errors.ts";
 import type { BlockPlace } from "./build.ts";
 import { WORDS_VERSION } from "./words.ts";
 

@@ -1,4 +1,4 @@
-import { readTranscriptKey } from "../core/archive.ts";
+import { keysOf, readTranscriptKey } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { createKeyedMutex } from "../errors.ts";
 import type { StoredText } from "./build.ts";
@@ -28,6 +28,8 @@ export interface OpenIndexes {
   open(folder: string, steps?: readonly number[]): Promise<SessionIndex>;
   /** The stored text of a message, from its transcript where the index has lost it; undefined where that is gone too. */
   textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
+  /** Forgets a session while `remove` takes it out of the archive; nobody brings its index up to date meanwhile. */
+  forget(folder: string, remove: () => Promise<void>): Promise<void>;
   /** The folders of all sessions with a transcript, and their steps, ascending. */
   folders(): Promise<ReadonlyMap<string, readonly number[]>>;
   /** Characters in memory now. */
@@ -75,7 +77,7 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
 
   return {
     async open(folder, steps) {
-      const listed = steps ?? stepsIn(await driver.list(`${folder}/`)).get(folder) ?? [];
+      const listed = steps ?? (await stepsIn(keysOf(driver, `${folder}/`))).get(folder) ?? [];
       return inTurn(folder, () => refresh(folder, listed));
     },
     async textOf(folder, from, document) {
@@ -93,7 +95,16 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
       const archived = await readPlace(driver, { folder, step: wanted.step }, wanted);
       return archived && { id: archived.message.id, text: searchableText(archived.message) };
     },
-    folders: async () => stepsIn(await driver.list("")),
+    forget: (folder, remove) =>
+      inTurn(folder, async () => {
+        try {
+          await remove();
+        } finally {
+          indexes.delete(folder);
+          for (const name of texts.keys()) if (name.startsWith(`${folder}/`)) texts.delete(name);
+        }
+      }),
+    folders: () => stepsIn(keysOf(driver, "")),
     held: () => ({ indexes: indexes.held(), texts: texts.held() }),
   };
 }
@@ -103,9 +114,9 @@ function sizeOf({ segments }: SessionIndex): number {
   return segments.reduce((sum, { segment }) => sum + segment.text.length * 1.25 + segment.size * 13, 0);
 }
 
-function stepsIn(keys: readonly string[]): Map<string, number[]> {
+async function stepsIn(keys: AsyncIterable<string>): Promise<Map<string, number[]>> {
   const steps = new Map<string, number[]>();
-  for (const key of keys) {
+  for await (const key of keys) {
     const place = readTranscriptKey(key);
     if (place === undefined) continue;
     const known = steps.get(place.session);
@@ -120,6 +131,7 @@ interface Limited<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
   delete(key: string): void;
+  keys(): readonly string[];
   held(): number;
 }
 
@@ -150,6 +162,7 @@ function createLimited<T>(most: number, size: (value: T) => number): Limited<T> 
       }
     },
     delete: remove,
+    keys: () => [...values.keys()],
     held: () => held,
   };
 }

@@ -22,7 +22,7 @@ export function checkPrefix(prefix: string): void {
 }
 
 /** Throws `InvalidArgument` where UTF-8 would change the text: it holds half of a surrogate pair. */
-export function checkText(text: string, key: string): void {
+function checkText(text: string, key: string): void {
   if (typeof text === "string" && !/\p{Surrogate}/u.test(text)) return;
   throw new CompactError("InvalidArgument", "a stored value is not well-formed text", {
     place: key,
@@ -30,14 +30,26 @@ export function checkText(text: string, key: string): void {
   });
 }
 
-/** Throws `InvalidArgument` unless `text` ends a line: the next append would otherwise run into it. */
-export function checkAppended(text: string, key: string): void {
-  checkText(text, key);
-  if (text.endsWith("\n")) return;
-  throw new CompactError("InvalidArgument", "appended text does not end with a newline", {
-    place: key,
-    hint: "End every record with a newline.",
-  });
+/** A value in pieces, each checked by `checkText` as it is asked for. */
+export function* checkedPieces(value: string | Iterable<string>, key: string): Generator<string> {
+  for (const piece of typeof value === "string" ? [value] : value) {
+    checkText(piece, key);
+    yield piece;
+  }
+}
+
+/** Records as one text. Throws `InvalidArgument` unless each ends a line: the next would otherwise run into it. */
+export function recordsText(records: string | readonly string[], key: string): string {
+  const all = typeof records === "string" ? [records] : records;
+  for (const record of all) {
+    checkText(record, key);
+    if (record.endsWith("\n")) continue;
+    throw new CompactError("InvalidArgument", "appended text does not end with a newline", {
+      place: key,
+      hint: "End every record with a newline.",
+    });
+  }
+  return all.join("");
 }
 
 function isSafeSegment(segment: string): boolean {

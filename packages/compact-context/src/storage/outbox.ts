@@ -1,7 +1,6 @@
-import { unlessOvertaken } from "../core/archive.ts";
+import { archiveFiles, keysOf, unlessOvertaken } from "../core/archive.ts";
 import type { ClaimedItem, ItemName, Outbox, StorageDriver } from "../core/ports.ts";
 
-/** No session's folder begins with `~`. */
 const ROOT = "~outbox/";
 const BODY = ".jsonl";
 const CONTROL = ".json";
@@ -40,9 +39,11 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
       for (const { session, id } of due) {
         if (claimed.length >= limit) break;
         const control = await take({ session, id }, by, ms);
-        const body = control && (await driver.get(bodyKey({ session, id })));
-        if (body !== undefined)
-          claimed.push({ session, id, attempts: control?.attempts ?? 0, body: body.value });
+        if (control === undefined) continue;
+        const body = await driver.get(bodyKey({ session, id }));
+        // Removed since it was listed: what was just written for it goes as well.
+        if (body === undefined) await driver.delete(controlKey({ session, id }));
+        else claimed.push({ session, id, attempts: control.attempts, body: body.value });
       }
       return claimed;
     },
@@ -63,7 +64,7 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
       await driver.delete(controlKey(item));
     },
     async pending(session) {
-      return (await items(driver, `${ROOT}${session}/`)).map(({ id }) => id);
+      return (await items(driver, archiveFiles.queue(session))).map(({ id }) => id);
     },
     async nextDue() {
       const [first] = await waiting(driver);
@@ -82,10 +83,13 @@ async function waiting(driver: StorageDriver): Promise<(ItemName & StoredControl
 }
 
 async function items(driver: StorageDriver, prefix: string): Promise<ItemName[]> {
-  return (await driver.list(prefix)).flatMap((key) => {
-    const [session = "", file = ""] = key.slice(ROOT.length).split("/");
-    return file.endsWith(BODY) ? [{ session, id: file.slice(0, -BODY.length) }] : [];
-  });
+  const found: ItemName[] = [];
+  for await (const key of keysOf(driver, prefix)) {
+    const end = key.lastIndexOf("/");
+    if (!key.endsWith(BODY)) continue;
+    found.push({ session: key.slice(ROOT.length, end), id: key.slice(end + 1, -BODY.length) });
+  }
+  return found;
 }
 
 async function readControl(driver: StorageDriver, item: ItemName): Promise<StoredControl> {
@@ -105,9 +109,9 @@ function writeControl(
 }
 
 function bodyKey({ session, id }: ItemName): string {
-  return `${ROOT}${session}/${id}${BODY}`;
+  return `${archiveFiles.queue(session)}${id}${BODY}`;
 }
 
 function controlKey({ session, id }: ItemName): string {
-  return `${ROOT}${session}/${id}${CONTROL}`;
+  return `${archiveFiles.queue(session)}${id}${CONTROL}`;
 }

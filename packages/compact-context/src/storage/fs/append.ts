@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { CompactError } from "../../errors.ts";
-import { notOurs, storageFailed } from "./errors.ts";
+import { FolderVanished, notOurs, storageFailed } from "./errors.ts";
 import { openPlain, type PlacedFile } from "./files.ts";
 
 const NEWLINE = 10;
@@ -19,7 +19,7 @@ export async function appendDurably(
 ): Promise<void> {
   const path = join(file.place.shown, file.name);
   const handle = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
-  if (handle === undefined) throw notOurs(path, "the folder vanished");
+  if (handle === undefined) throw new FolderVanished("the folder vanished");
   try {
     const stats = await handle.stat();
     if (stats.nlink > 1) throw notOurs(path, "the file has a second name (hard link)");

@@ -1,15 +1,22 @@
 import { constants } from "node:fs";
-import { type FileHandle, readdir, rm } from "node:fs/promises";
+import { type FileHandle, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { conflict } from "../../core/archive.ts";
-import type { DriverWith } from "../../core/ports.ts";
-import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
-import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.ts";
+import type { CallOptions, ListOptions, StorageDriver } from "../../core/ports.ts";
+import {
+  abortable,
+  createKeyedMutex,
+  hasCode,
+  refuseAborted,
+  requireOptions,
+  requireText,
+} from "../../errors.ts";
+import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../keys.ts";
 import { appendDurably } from "./append.ts";
 import { storageFailed } from "./errors.ts";
 import { openPlain, type PlacedFile, type TempFile, textPieces, writeTemp } from "./files.ts";
-import { createFolders, type Folders, type Place, syncFolder } from "./folders.ts";
-import { dropTemp } from "./temps.ts";
+import { createFolders, entriesOf, type Folders, type Place, syncFolder } from "./folders.ts";
+import { dropTemp, sweepTemps } from "./temps.ts";
 import {
   commitFirst,
   commitNext,
@@ -36,7 +43,7 @@ export interface FsDriverOptions {
  * `put` is atomic and durable, and exact between processes; `append` is meant for one process at a time.
  * Folders under `root` are made or tightened to 0700; a `root` that is there already keeps its mode.
  */
-export function createFsDriver(options: FsDriverOptions): DriverWith<"putChunks" | "version"> {
+export function createFsDriver(options: FsDriverOptions): StorageDriver {
   requireOptions(options, "options", ROOT_HINT);
   const { root, warn = () => undefined } = options;
   requireText(root, "options.root", ROOT_HINT);
@@ -44,33 +51,26 @@ export function createFsDriver(options: FsDriverOptions): DriverWith<"putChunks"
   const inTurn = createKeyedMutex();
   const location = resolve(root);
 
-  const guarded = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+  const guarded = async <T>(
+    key: string,
+    work: () => Promise<T>,
+    { signal }: CallOptions = {},
+  ): Promise<T> => {
     try {
-      return await inTurn(key, work);
+      const turn = inTurn(key, async () => {
+        refuseAborted(signal);
+        return work();
+      });
+      return await abortable(turn, signal);
     } catch (error) {
       throw storageFailed(error, join(location, key));
     }
   };
-  const putChunks: DriverWith<"putChunks">["putChunks"] = (key, chunks, { ifVersion } = {}) =>
-    guarded(key, async () => {
-      checkKey(key);
-      return folders.make(key, async (place) => {
-        const temp = await writeTemp(place, checkedChunks(chunks, key));
-        try {
-          return { version: await commit(place, temp, ifVersion, key) };
-        } finally {
-          await dropTemp(temp.path);
-        }
-      });
-    });
 
   return {
     location,
-    get: (key) =>
-      guarded(key, async () => {
-        checkKey(key);
-        return folders.find(key, readNewest);
-      }),
+    get: (key, call) => guarded(key, () => at(key, readNewest), call),
+    version: (key, call) => guarded(key, () => at(key, readVersion), call),
     async *stream(key) {
       const handle = await guarded(key, () => openNewest(folders, key));
       if (handle === undefined) return;
@@ -80,30 +80,41 @@ export function createFsDriver(options: FsDriverOptions): DriverWith<"putChunks"
         throw storageFailed(error, join(location, key));
       }
     },
-    version: (key) =>
-      guarded(key, async () => {
-        checkKey(key);
-        return folders.find(key, readVersion);
-      }),
-    put: (key, value, putOptions) => putChunks(key, [value], putOptions),
-    putChunks,
-    append: (key, text) => guarded(key, () => append(folders, { key, text, warn })),
-    list: (prefix) => guarded(prefix, () => listKeys(folders, prefix)),
-    delete: (key) => guarded(key, () => remove(folders, key)),
+    put: (key, value, call) =>
+      guarded(key, () => put(folders, { key, value, ifVersion: call?.ifVersion }), call),
+    append: (key, records, call) => guarded(key, () => append(folders, { key, records, warn }), call),
+    list: (prefix, call) => guarded(prefix, () => listKeys(folders, prefix, call), call),
+    delete: (key, call) => guarded(key, () => remove(folders, key), call),
   };
+
+  async function at<T>(key: string, read: (place: Place) => Promise<T>): Promise<T | undefined> {
+    checkKey(key);
+    return folders.find(key, read);
+  }
+}
+
+interface Put {
+  readonly key: string;
+  readonly value: string | Iterable<string>;
+  readonly ifVersion: string | null | undefined;
+}
+
+async function put(folders: Folders, { key, value, ifVersion }: Put): Promise<{ readonly version: string }> {
+  checkKey(key);
+  return folders.make(key, async (place) => {
+    const temp = await writeTemp(place, checkedPieces(value, key));
+    try {
+      return { version: await commit(place, temp, ifVersion, key) };
+    } finally {
+      await dropTemp(temp.path);
+    }
+  });
 }
 
 async function openNewest(folders: Folders, key: string): Promise<FileHandle | undefined> {
   checkKey(key);
   const open = (file: PlacedFile): Promise<FileHandle | undefined> => openPlain(file, constants.O_RDONLY);
   return folders.find(key, async (place) => (await newestFile(place, open))?.content);
-}
-
-function* checkedChunks(chunks: Iterable<string>, key: string): Generator<string> {
-  for (const chunk of chunks) {
-    checkText(chunk, key);
-    yield chunk;
-  }
 }
 
 async function commit(
@@ -120,7 +131,7 @@ async function commit(
       if (current === undefined) return await commitFirst(place, temp, key);
       return await commitNext(place, temp, current, key);
     } catch (error) {
-      if (!(CompactError.isInstance(error) && error.code === "Conflict")) throw error;
+      if (!hasCode(error, "Conflict")) throw error;
     }
   }
   throw conflict(key);
@@ -128,16 +139,17 @@ async function commit(
 
 interface Append {
   readonly key: string;
-  readonly text: string;
+  readonly records: string | readonly string[];
   warn(message: string): void;
 }
 
-async function append(folders: Folders, { key, text, warn }: Append): Promise<void> {
+async function append(folders: Folders, { key, records, warn }: Append): Promise<void> {
   checkKey(key);
-  checkAppended(text, key);
+  const text = recordsText(records, key);
   await folders.make(key, async (place) => {
     const newest = (await versionNumbers(place)).at(-1);
-    const isNew = newest === undefined && !(await readdir(place.folder)).includes(place.name);
+    const isNew =
+      newest === undefined && !(await entriesOf(place.folder)).some(({ name }) => name === place.name);
     // A put value has a second name, the one for people: it is written anew instead of in place.
     if (newest !== undefined) return rewriteWith(place, key, text);
     await appendDurably(versionFile(place, 0), text, warn);
@@ -158,30 +170,58 @@ async function rewriteWith(place: Place, key: string, text: string): Promise<voi
 async function remove(folders: Folders, key: string): Promise<void> {
   checkKey(key);
   await folders.find(key, async (place) => {
+    if ((await entriesOf(place.folder)).length === 0) return;
     // Oldest first: after a crash half-way the newest value is still the one that is read.
     for (const number of [0, ...(await versionNumbers(place))]) {
       await rm(versionPath(place, number), { force: true });
     }
+    // What a writer left behind that died half-way may hold the same.
+    await sweepTemps(place.folder, Date.now());
     await syncFolder(place.folder);
   });
+  await folders.prune(key);
 }
 
-async function listKeys(folders: Folders, prefix: string): Promise<string[]> {
+/** As far as a page goes: what stands before and behind it is not looked at. */
+async function listKeys(folders: Folders, prefix: string, options: ListOptions = {}): Promise<string[]> {
   checkPrefix(prefix);
-  const parent = prefix.slice(0, prefix.lastIndexOf("/") + 1);
-  const keys = new Set<string>();
-  await collectKeys(folders, parent, (key) => {
-    if (key.startsWith(prefix)) keys.add(key);
-  });
-  return [...keys].sort();
+  const { after = "", limit = Number.POSITIVE_INFINITY } = options;
+  const found: string[] = [];
+  for await (const key of keysBelow(folders, prefix.slice(0, prefix.lastIndexOf("/") + 1), {
+    prefix,
+    after,
+  })) {
+    if (found.length >= limit) break;
+    found.push(key);
+  }
+  return found;
 }
 
-async function collectKeys(folders: Folders, parent: string, found: (key: string) => void): Promise<void> {
-  const entries = await folders.find(`${parent}x`, ({ folder }) => readdir(folder, { withFileTypes: true }));
+/** Folder by folder in the order of the keys. */
+async function* keysBelow(
+  folders: Folders,
+  parent: string,
+  page: { readonly prefix: string; readonly after: string },
+): AsyncGenerator<string> {
+  const { prefix, after } = page;
+  for (const path of await pathsIn(folders, parent)) {
+    const isFolder = path.endsWith("/");
+    const isPassed = path <= after && !(isFolder && after.startsWith(path));
+    if (isPassed || !path.startsWith(prefix)) continue;
+    if (isFolder) yield* keysBelow(folders, path, page);
+    else yield path;
+  }
+}
+
+/** Keys in a folder, and folders in it with a slash behind them, sorted. */
+async function pathsIn(folders: Folders, parent: string): Promise<string[]> {
+  const entries = await folders.find(`${parent}x`, ({ folder }) => entriesOf(folder));
+  const paths = new Set<string>();
   for (const entry of entries ?? []) {
     const name = nameOfVersion(entry.name) ?? entry.name;
     if (name.startsWith(".")) continue;
-    if (entry.isDirectory()) await collectKeys(folders, `${parent}${name}/`, found);
-    else if (entry.isFile() && isKey(parent + name)) found(parent + name);
+    if (entry.isDirectory()) paths.add(`${parent}${name}/`);
+    else if (entry.isFile() && isKey(parent + name)) paths.add(parent + name);
   }
+  return [...paths].sort();
 }

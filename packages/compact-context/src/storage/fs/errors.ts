@@ -18,6 +18,11 @@ export function systemCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
+/** A folder was removed, with its last file, before anything was written into it: it can be made again. */
+export class FolderVanished extends Error {
+  readonly code = "ENOENT";
+}
+
 /** `StorageFailed` around a system error; errors of our own go through unchanged. */
 export function storageFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;

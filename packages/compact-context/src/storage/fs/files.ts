@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { notOurs, systemCode } from "./errors.ts";
+import { FolderVanished, notOurs, systemCode } from "./errors.ts";
 import { type Place, refuseSwapped } from "./folders.ts";
 import { dropTemp, sweepTemps, tempName } from "./temps.ts";
 
@@ -100,11 +100,7 @@ function shortened(hash: Hash): string {
 /** Writes the pieces to a new file beside others, readable by this user only, and makes them durable. */
 export async function writeTemp(place: Place, chunks: Iterable<string>): Promise<TempFile> {
   const path = join(place.folder, tempName());
-  const handle = await open(
-    path,
-    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW,
-    0o600,
-  );
+  const handle = await openTemp(path);
   try {
     await refuseSwapped(place);
     const hash = createHash("sha256");
@@ -121,6 +117,15 @@ export async function writeTemp(place: Place, chunks: Iterable<string>): Promise
     throw error;
   } finally {
     await handle.close();
+  }
+}
+
+async function openTemp(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, 0o600);
+  } catch (error) {
+    await dropTemp(path);
+    throw systemCode(error) === "ENOENT" ? new FolderVanished("the folder vanished") : error;
   }
 }
 

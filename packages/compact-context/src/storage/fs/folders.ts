@@ -1,7 +1,7 @@
-import { constants, existsSync } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, realpath } from "node:fs/promises";
+import { constants, type Dirent, existsSync } from "node:fs";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rmdir } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { notOurs, systemCode } from "./errors.ts";
+import { FolderVanished, notOurs, systemCode } from "./errors.ts";
 
 /** Where a key's file lives: a folder that is held open, and a file name. */
 export interface Place {
@@ -17,6 +17,8 @@ export interface Folders {
   make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T>;
   /** Works at the place of a key for reading; nothing where its folder is not there. */
   find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined>;
+  /** Removes the folders of a key, up to the root, that have nothing in them any more. */
+  prune(key: string): Promise<void>;
 }
 
 /** A folder that is held open while something works in it. */
@@ -26,27 +28,68 @@ interface Held {
   readonly handle: FileHandle | undefined;
 }
 
+/** A folder goes with its last file, maybe while another writer is on its way into it. */
+const MAKE_ATTEMPTS = 20;
 const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 /** Where Linux shows open folders as paths; elsewhere a folder's own path has to do. */
 const OPEN_FILES = "/proc/self/fd";
 
 /** Walks from `root` down to a key's folder, refusing every symbolic link on the way. */
 export function createFolders(root: string): Folders {
+  const find: Folders["find"] = async (key, work) => {
+    const { start, above, below, name } = route(root, key);
+    const held = await walk(start, steps([...above, ...below]));
+    return held === undefined ? undefined : within(held, name, work);
+  };
   return {
+    find,
     async make(key, work) {
       const { start, above, below, name } = route(root, key);
       await makeFolders(start);
       const way = [...steps(above, { make: true }), ...steps(below, { make: true, close: true })];
-      const held = await walk(start, way);
-      if (held === undefined) throw notOurs(join(root, key), "a folder on the way vanished");
-      return within(held, name, work);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const held = await walk(start, way);
+          if (held === undefined) throw new FolderVanished("a folder on the way vanished");
+          return await within(held, name, work);
+        } catch (error) {
+          if (!(error instanceof FolderVanished) || attempt === MAKE_ATTEMPTS) throw error;
+        }
+      }
     },
-    async find(key, work) {
-      const { start, above, below, name } = route(root, key);
-      const held = await walk(start, steps([...above, ...below]));
-      return held === undefined ? undefined : within(held, name, work);
+    async prune(key) {
+      for (let end = key.lastIndexOf("/"); end > 0; end = key.lastIndexOf("/", end - 1)) {
+        const isGone = await find(key.slice(0, end), ({ folder, name }) => removeFolder(join(folder, name)));
+        if (isGone !== true) return;
+      }
     },
   };
+}
+
+/** The entries of a folder; none where it was removed while it was held. */
+export async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** False where something is left in it, or nothing is there. */
+async function removeFolder(path: string): Promise<boolean> {
+  try {
+    await rmdir(path);
+    return true;
+  } catch (error) {
+    if (
+      ["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR", "EPERM", "EBUSY", "EACCES"].includes(
+        systemCode(error) ?? "",
+      )
+    )
+      return false;
+    throw error;
+  }
 }
 
 /** Throws when the folder was swapped for a link since it was walked; one that is held open cannot be. */
@@ -140,9 +183,7 @@ async function enter(parent: Held, { segment, make, close }: Step): Promise<Held
   const shown = join(parent.shown, segment);
   try {
     if (!(await isFolder(path, shown))) {
-      if (!make) return undefined;
-      await makeFolder(path);
-      await syncFolder(parent.path);
+      if (!make || !(await makeWithin(parent, path))) return undefined;
     }
     const held = await hold(path, shown);
     if (close && held !== undefined) await closeToOthers(held);
@@ -150,6 +191,23 @@ async function enter(parent: Held, { segment, make, close }: Step): Promise<Held
   } finally {
     await parent.handle?.close();
   }
+}
+
+/** False where the parent was removed meanwhile. */
+async function makeWithin(parent: Held, path: string): Promise<boolean> {
+  try {
+    await makeFolder(path);
+    await syncFolder(parent.path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT" && (await isRemoved(parent))) return false;
+    throw error;
+  }
+}
+
+async function isRemoved({ path, handle }: Held): Promise<boolean> {
+  if (handle !== undefined) return (await handle.stat()).nlink === 0;
+  return (await realRoot(path)) === undefined;
 }
 
 async function hold(path: string, shown: string): Promise<Held | undefined> {

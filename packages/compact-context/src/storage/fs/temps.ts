@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { lstat, readdir, rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { systemCode } from "./errors.ts";
+import { entriesOf } from "./folders.ts";
 
 const TEMP = /^\.temp-(?:([0-9a-f]{12})-(\d+)-)?[0-9a-f-]{36}$/;
 const LEFT_OVER_AFTER = 60 * 60 * 1000;
@@ -29,7 +30,7 @@ export async function dropTemp(path: string): Promise<void> {
  * after an hour otherwise. `now` is in milliseconds of the disk's clock.
  */
 export async function sweepTemps(folder: string, now: number): Promise<void> {
-  for (const name of await readdir(folder)) {
+  for (const { name } of await entriesOf(folder)) {
     const temp = TEMP.exec(name);
     if (temp === null) continue;
     const path = join(folder, name);

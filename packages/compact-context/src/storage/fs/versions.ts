@@ -1,10 +1,10 @@
-import { link, readdir, rename, rm } from "node:fs/promises";
+import { link, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { conflict } from "../../core/archive.ts";
 import type { StoredValue } from "../../core/ports.ts";
 import { notOurs, systemCode } from "./errors.ts";
 import { fingerprintOf, fingerprintPlain, type PlacedFile, readPlain, type TempFile } from "./files.ts";
-import { type Place, syncFolder } from "./folders.ts";
+import { entriesOf, type Place, syncFolder } from "./folders.ts";
 
 /**
  * How an overwrite is decided between processes: `link` makes a name or fails, whoever else tries.
@@ -19,7 +19,7 @@ const READ_ATTEMPTS = 20;
 export async function versionNumbers(place: Place): Promise<number[]> {
   const start = `.${place.name}.v`;
   const numbers: number[] = [];
-  for (const name of await readdir(place.folder)) {
+  for (const { name } of await entriesOf(place.folder)) {
     const number = name.startsWith(start) ? name.slice(start.length) : "";
     if (/^[1-9]\d{0,14}$/.test(number)) numbers.push(Number(number));
   }

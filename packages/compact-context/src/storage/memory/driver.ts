@@ -1,6 +1,7 @@
 import { conflict } from "../../core/archive.ts";
-import type { StorageDriver, StoredValue } from "../../core/ports.ts";
-import { checkAppended, checkKey, checkPrefix, checkText } from "../keys.ts";
+import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
+import { refuseAborted } from "../../errors.ts";
+import { checkedPieces, checkKey, checkPrefix, recordsText } from "../keys.ts";
 
 /** Keeps values in this process: for tests and for hosts without a disk; gone when the process ends. */
 export function createMemoryDriver(): StorageDriver {
@@ -16,36 +17,46 @@ export function createMemoryDriver(): StorageDriver {
 
   return {
     location: "memory",
-    async get(key) {
-      checkKey(key);
+    async get(key, options) {
+      check(key, options);
       return values.get(key);
+    },
+    async version(key, options) {
+      check(key, options);
+      return values.get(key)?.version;
     },
     async *stream(key) {
       checkKey(key);
       yield* pieces(values.get(key)?.value ?? "");
     },
     async put(key, value, options = {}) {
-      checkKey(key);
-      checkText(value, key);
+      check(key, options);
+      const text = [...checkedPieces(value, key)].join("");
       const { ifVersion } = options;
       const current = values.get(key)?.version ?? null;
       if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
-      return write(key, value);
+      return write(key, text);
     },
-    async append(key, text) {
-      checkKey(key);
-      checkAppended(text, key);
-      write(key, (values.get(key)?.value ?? "") + text);
+    async append(key, records, options) {
+      check(key, options);
+      write(key, (values.get(key)?.value ?? "") + recordsText(records, key));
     },
-    async list(prefix) {
+    async list(prefix, { after = "", limit, signal } = {}) {
       checkPrefix(prefix);
-      return [...values.keys()].filter((key) => key.startsWith(prefix)).sort();
+      refuseAborted(signal);
+      const found = [...values.keys()].filter((key) => key.startsWith(prefix) && key > after);
+      return found.sort().slice(0, limit);
     },
-    async delete(key) {
-      checkKey(key);
+    async delete(key, options) {
+      check(key, options);
       values.delete(key);
     },
   };
+}
+
+function check(key: string, { signal }: CallOptions = {}): void {
+  checkKey(key);
+  refuseAborted(signal);
 }
 
 const PIECE = 65_536;

@@ -1,4 +1,4 @@
-import { CompactError } from "../../errors.ts";
+import { CompactError, errorMessage } from "../../errors.ts";
 
 /** What a statement gave back. */
 export interface PostgresResult {
@@ -138,10 +138,13 @@ const HINTS: Readonly<Record<string, string>> = {
 export function postgresFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const code = codeOf(error);
-  const said = error instanceof Error ? error.message : String(error);
-  return new CompactError("StorageFailed", `Postgres refused (${[code, said].filter(Boolean).join(": ")})`, {
-    place,
-    hint: HINTS[code] ?? "Check that the database is up and that the URL of the environment leads to it.",
-    cause: error,
-  });
+  return new CompactError(
+    "StorageFailed",
+    `Postgres refused (${[code, errorMessage(error)].filter(Boolean).join(": ")})`,
+    {
+      place,
+      hint: HINTS[code] ?? "Check that the database is up and that the URL of the environment leads to it.",
+      cause: error,
+    },
+  );
 }

@@ -1,6 +1,6 @@
-import type { DriverWith } from "../../core/ports.ts";
-import { once, requireOptions } from "../../errors.ts";
-import { checkAppended, checkKey, checkPrefix } from "../keys.ts";
+import type { CallOptions, Leases, Outbox, StorageDriver } from "../../core/ports.ts";
+import { abortable, once, refuseAborted, requireOptions } from "../../errors.ts";
+import { checkKey, checkPrefix, recordsText } from "../keys.ts";
 import { createDatabase, DEFAULT_WAITS, type PostgresPool } from "./client.ts";
 import { locationOf, openPool } from "./pool.ts";
 import { migrate, quotedSchema } from "./schema.ts";
@@ -9,6 +9,7 @@ import {
   deleteValue,
   listKeys,
   readValue,
+  readVersion,
   streamValue,
   type ValuePorts,
   writeValue,
@@ -36,7 +37,9 @@ export interface PostgresDriverOptions {
 }
 
 /** A driver for many workers, with connections to close at the end. */
-export interface PostgresDriver extends DriverWith<"putChunks" | "version" | "leases" | "outbox"> {
+export interface PostgresDriver extends StorageDriver {
+  readonly leases: Leases;
+  readonly outbox: Outbox;
   /** Closes the own pool; a pool that was handed in stays open. */
   close(): Promise<void>;
 }
@@ -74,47 +77,37 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
   };
   const ports: ValuePorts = { database, schema: quoted, newId: () => crypto.randomUUID() };
 
+  // A statement goes on when nobody waits for it any more: it ends with the server's own time-out.
+  const guarded = async <T>(
+    key: string,
+    work: () => Promise<T>,
+    { signal }: CallOptions = {},
+  ): Promise<T> => {
+    checkKey(key);
+    refuseAborted(signal);
+    return abortable(work(), signal);
+  };
+
   return {
     location,
     leases: createPostgresLeases(ports, leaseMs),
     outbox: createPostgresOutbox(ports),
-    async get(key) {
-      checkKey(key);
-      return readValue(ports, key);
-    },
+    get: (key, call) => guarded(key, () => readValue(ports, key), call),
+    version: (key, call) => guarded(key, () => readVersion(ports, key), call),
     async *stream(key) {
       checkKey(key);
       yield* streamValue(ports, key);
     },
-    async version(key) {
-      checkKey(key);
-      const rows = await database.run(
-        `select version::text as version from ${quoted}.documents where key = $1`,
-        [key],
-      );
-      return rows[0]?.version === undefined ? undefined : String(rows[0].version);
-    },
-    async put(key, value, putOptions = {}) {
-      checkKey(key);
-      return { version: await writeValue(ports, key, [value], putOptions) };
-    },
-    async putChunks(key, chunks, putOptions = {}) {
-      checkKey(key);
-      return { version: await writeValue(ports, key, chunks, putOptions) };
-    },
-    async append(key, text) {
-      checkKey(key);
-      checkAppended(text, key);
-      await appendValue(ports, key, text);
-    },
-    async list(prefix) {
+    put: (key, value, call = {}) =>
+      guarded(key, async () => ({ version: await writeValue(ports, key, value, call) }), call),
+    append: (key, records, call) =>
+      guarded(key, async () => appendValue(ports, key, recordsText(records, key)), call),
+    async list(prefix, call = {}) {
       checkPrefix(prefix);
-      return listKeys(ports, prefix);
+      refuseAborted(call.signal);
+      return abortable(listKeys(ports, prefix, call), call.signal);
     },
-    async delete(key) {
-      checkKey(key);
-      await deleteValue(ports, key);
-    },
+    delete: (key, call) => guarded(key, () => deleteValue(ports, key), call),
     // A pool that nobody asked for is not opened to be closed.
     close: () => (asked ? raw.close() : Promise.resolve()),
   };

@@ -58,6 +58,21 @@ const MIGRATIONS: readonly string[] = [
    );
    comment on column %.outbox.due_at is 'Not handed out before: the end of a claim, or of the wait after a failure.';
    create index outbox_due on %.outbox (due_at);`,
+
+  // Keys begin with whose the session is: `~t/TENANT/~u/USER/SESSION/NAME`, either, both or none.
+  `alter table %.documents drop column session;
+   alter table %.documents
+     add column tenant text generated always as (substring(key from '^~t/([^/]+)/')) stored,
+     add column user_name text generated always as (substring(key from '^(?:~t/[^/]+/)?~u/([^/]+)/')) stored,
+     add column session text generated always as (substring(key from '^(?:~t/[^/]+/)?(?:~u/[^/]+/)?([^/~][^/]*)/')) stored;
+   create index documents_session on %.documents (session);
+   create index documents_tenant on %.documents (tenant, user_name) where tenant is not null;
+   create index documents_user on %.documents (user_name) where user_name is not null;
+
+   alter table %.outbox
+     add column tenant text generated always as (substring(session from '^~t/([^/]+)/')) stored,
+     add column user_name text generated always as (substring(session from '^(?:~t/[^/]+/)?~u/([^/]+)/')) stored;
+   comment on column %.outbox.session is 'The whole folder of a session: what stands before the name in documents.key.';`,
 ];
 
 /** The name of a schema as it stands in a statement. Throws `InvalidArgument` for what is no plain name. */

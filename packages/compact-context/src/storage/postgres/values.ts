@@ -1,17 +1,12 @@
 import { conflict } from "../../core/archive.ts";
-import type { Fence, StoredValue } from "../../core/ports.ts";
+import type { ListOptions, PutOptions, StoredValue } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
-import { checkText } from "../keys.ts";
+import { checkedPieces } from "../keys.ts";
 import type { Database } from "./client.ts";
 
 /** Characters of one row at most: a long transcript is written and read in parts. */
 const PIECE = 262_144;
 const PIECES_AT_ONCE = 4;
-
-export interface PutOptions {
-  readonly ifVersion?: string | null;
-  readonly fence?: Fence;
-}
 
 export interface ValuePorts {
   readonly database: Pick<Database, "run">;
@@ -39,6 +34,17 @@ export async function readValue(
   return { value: rows.map(textOf).join(""), version: String(version) };
 }
 
+export async function readVersion(
+  { database, schema }: ValuePorts,
+  key: string,
+): Promise<string | undefined> {
+  const [row] = await database.run(
+    `select version::text as version from ${schema}.documents where key = $1`,
+    [key],
+  );
+  return row === undefined ? undefined : String(row.version);
+}
+
 /** The pieces of one version, some rows at a time; rejects when the value is replaced before it was read to its end. */
 export async function* streamValue({ database, schema }: ValuePorts, key: string): AsyncGenerator<string> {
   const [first] = await database.run(
@@ -64,11 +70,11 @@ export async function* streamValue({ database, schema }: ValuePorts, key: string
 export async function writeValue(
   ports: ValuePorts,
   key: string,
-  chunks: Iterable<string>,
+  value: string | Iterable<string>,
   options: PutOptions,
 ): Promise<string> {
   const { database, schema } = ports;
-  const iterator = rowsOf(chunks, key)[Symbol.iterator]();
+  const iterator = rowsOf(checkedPieces(value, key))[Symbol.iterator]();
   const body = iterator.next().value ?? "";
   let [content, pieces, characters]: [string | null, number, number] = [null, 0, body.length];
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
@@ -169,10 +175,14 @@ export async function deleteValue({ database, schema }: ValuePorts, key: string)
 }
 
 /** Keys are plain ASCII, and `~` is the last of their characters. */
-export async function listKeys({ database, schema }: ValuePorts, prefix: string): Promise<string[]> {
+export async function listKeys(
+  { database, schema }: ValuePorts,
+  prefix: string,
+  { after = "", limit }: ListOptions,
+): Promise<string[]> {
   const rows = await database.run(
-    `select key from ${schema}.documents where key >= $1 and key < $2 order by key`,
-    [prefix, `${prefix}\x7f`],
+    `select key from ${schema}.documents where key >= $1 and key < $2 and key > $3 order by key limit $4`,
+    [prefix, `${prefix}\x7f`, after, limit ?? null],
   );
   return rows.map((row) => String(row.key));
 }
@@ -192,10 +202,9 @@ function textOf(row: Readonly<Record<string, unknown>>): string {
 }
 
 /** Chunks of any size as rows of a bounded size, no surrogate pair split. */
-function* rowsOf(chunks: Iterable<string>, key: string): Generator<string> {
+function* rowsOf(chunks: Iterable<string>): Generator<string> {
   let waiting = "";
   for (const chunk of chunks) {
-    checkText(chunk, key);
     waiting += chunk;
     for (; waiting.length > PIECE; waiting = waiting.slice(endOfRow(waiting))) {
       yield waiting.slice(0, endOfRow(waiting));

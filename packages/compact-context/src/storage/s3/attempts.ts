@@ -1,3 +1,4 @@
+import { abortable, refuseAborted } from "../../errors.ts";
 import { isTransient } from "./errors.ts";
 
 export interface Attempts {
@@ -17,11 +18,14 @@ const LONGEST_WAIT = 5_000;
 export async function withAttempts<T>(
   attempts: Attempts,
   request: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
   for (let done = 1; ; done++) {
+    refuseAborted(signal);
     try {
-      return await withinTime(attempts.timeout, request);
+      return await withinTime(attempts.timeout, request, signal);
     } catch (error) {
+      refuseAborted(signal);
       if (done >= attempts.most || !isTransient(error)) throw error;
       const longest = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** done);
       await attempts.wait(longest * (0.5 + attempts.random() / 2));
@@ -30,8 +34,14 @@ export async function withAttempts<T>(
 }
 
 /** A signal alone does not end the reading of a body that stands still: the race does. */
-async function withinTime<T>(timeout: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function withinTime<T>(
+  timeout: number,
+  request: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   const controller = new AbortController();
+  const giveUp = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", giveUp, { once: true });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -40,8 +50,9 @@ async function withinTime<T>(timeout: number, request: (signal: AbortSignal) => 
     }, timeout);
   });
   try {
-    return await Promise.race([request(controller.signal), late]);
+    return await abortable(Promise.race([request(controller.signal), late]), signal);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
   }
 }

@@ -45,8 +45,15 @@ export interface Bucket {
   /** A copy of this version made by the server, notes included; false where that is no longer what is there. */
   copy(from: string, to: string, etag: string): Promise<boolean>;
   remove(name: string): Promise<void>;
-  names(prefix: string): Promise<string[]>;
+  /** Sorted; of a page only names that `accept` lets through count. */
+  names(prefix: string, page?: NamesPage): Promise<string[]>;
   startUpload(name: string, notes: WriteHow["notes"]): Promise<Upload>;
+}
+
+export interface NamesPage {
+  readonly after?: string;
+  readonly limit?: number;
+  accept?(name: string): boolean;
 }
 
 const NOT_IN_RANGE = 416;
@@ -85,7 +92,7 @@ export function createBucket(options: BucketOptions): Bucket {
         client.send(new sdk.DeleteObjectCommand(target), { abortSignal }),
       );
     },
-    names: (prefix) => names(calls, prefix, options.prefix.length),
+    names: (prefix, page) => names(calls, prefix, options.prefix, page),
     startUpload: (name, notes) => startUpload(calls, name, settings(name, notes)),
   };
 }
@@ -130,16 +137,32 @@ function truncated(bytes: number): Error {
   return Object.assign(new Error(`the answer ended after ${bytes} bytes`), { name: "TruncatedBody" });
 }
 
-async function names(calls: Calls, prefix: string, rootLength: number): Promise<string[]> {
+const MOST_NAMES = 1000;
+
+async function names(
+  calls: Calls,
+  prefix: string,
+  root: string,
+  { after = "", limit = Number.POSITIVE_INFINITY, accept = () => true }: NamesPage = {},
+): Promise<string[]> {
   const found: string[] = [];
-  for (let token: string | undefined, more = true; more; ) {
+  for (let token: string | undefined, more = true; more && found.length < limit; ) {
     const page = await calls.done(prefix, async ({ sdk, client }, { Bucket, Key }, abortSignal) => {
-      const input = defined({ Bucket, Prefix: Key, ContinuationToken: token });
+      const input = defined({
+        Bucket,
+        Prefix: Key,
+        ContinuationToken: token,
+        StartAfter: after === "" ? undefined : root + after,
+        MaxKeys: limit < MOST_NAMES ? limit : undefined,
+      });
       return client.send(new sdk.ListObjectsV2Command(input), { abortSignal });
     });
-    for (const { Key } of page.Contents ?? []) if (Key !== undefined) found.push(Key.slice(rootLength));
+    for (const { Key } of page.Contents ?? []) {
+      const name = Key?.slice(root.length) ?? "";
+      if (name > after && accept(name)) found.push(name);
+    }
     token = page.NextContinuationToken;
     more = page.IsTruncated === true && token !== undefined;
   }
-  return found;
+  return found.sort().slice(0, limit);
 }

@@ -1,3 +1,4 @@
+import { refuseAborted } from "../../errors.ts";
 import { type Attempts, withAttempts } from "./attempts.ts";
 import type { S3Connection } from "./client.ts";
 import { isMissing, isRefusedCondition, s3Failed } from "./errors.ts";
@@ -14,6 +15,8 @@ export interface BucketOptions {
   readonly prefix: string;
   readonly kmsKeyId: string | undefined;
   readonly attempts: Attempts;
+  /** Ends every request when it is aborted. */
+  readonly signal?: AbortSignal;
   connect(): Promise<S3Connection>;
 }
 
@@ -31,13 +34,14 @@ export interface Calls {
   readonly orRefused: <T>(name: string, request: Request<T>) => Promise<T | undefined>;
 }
 
-export function createCalls({ bucket, prefix, attempts, connect }: BucketOptions): Calls {
+export function createCalls({ bucket, prefix, attempts, signal, connect }: BucketOptions): Calls {
   const call = async <T>(name: string, request: Request<T>, isAnswer: (error: unknown) => boolean) => {
     try {
       const connection = await connect();
       const target = { Bucket: bucket, Key: prefix + name };
-      return await withAttempts(attempts, (signal) => request(connection, target, signal));
+      return await withAttempts(attempts, (ending) => request(connection, target, ending), signal);
     } catch (error) {
+      refuseAborted(signal);
       if (isAnswer(error)) return undefined;
       throw s3Failed(error, `s3://${bucket}/${prefix}${name}`);
     }

@@ -1,7 +1,15 @@
 import { conflict } from "../../core/archive.ts";
-import type { DriverWith, StoredValue } from "../../core/ports.ts";
-import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
-import { checkAppended, checkKey, checkPrefix, checkText, isKey } from "../keys.ts";
+import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
+import {
+  abortable,
+  CompactError,
+  createKeyedMutex,
+  hasCode,
+  refuseAborted,
+  requireOptions,
+  requireText,
+} from "../../errors.ts";
+import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../keys.ts";
 import { type Bucket, createBucket, type ObjectBytes } from "./bucket.ts";
 import { createConnection, type S3Client } from "./client.ts";
 import { appendRecord, copiesBefore, folderOfCopies, hasCopies } from "./log.ts";
@@ -37,49 +45,66 @@ const READ_ATTEMPTS = 10;
  * version, exact between processes on servers that keep to `If-Match` and `If-None-Match`; values beyond eight
  * megabytes go up in parts.
  */
-export function createS3Driver(options: S3DriverOptions): DriverWith<"putChunks" | "version"> {
+export function createS3Driver(options: S3DriverOptions): StorageDriver {
   requireOptions(options, "options", BUCKET_HINT);
   requireText(options.bucket, "options.bucket", BUCKET_HINT);
   const place = placeOf(options);
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
-  const bucket = createBucket({
+  const settings = {
     bucket: options.bucket,
     prefix: place.prefix,
     kmsKeyId: options.kmsKeyId,
     attempts: { timeout: options.timeout ?? 60_000, most: options.attempts ?? 6, wait, random: Math.random },
     connect: createConnection(options),
-  });
+  };
   const inTurn = createKeyedMutex();
   const newWrite = (): string => crypto.randomUUID();
   const yieldTurn = (n: number): Promise<void> => wait(Math.min(500, 5 * n) * Math.random());
-  const putChunks: DriverWith<"putChunks">["putChunks"] = (key, chunks, { ifVersion } = {}) =>
-    inTurn(key, async () => ({ version: await put(bucket, { key, chunks, ifVersion, write: newWrite() }) }));
+  const guarded = <T>(
+    key: string,
+    work: (bucket: Bucket) => Promise<T>,
+    { signal }: CallOptions = {},
+  ): Promise<T> => {
+    const turn = inTurn(key, async () => {
+      checkKey(key);
+      refuseAborted(signal);
+      return work(createBucket({ ...settings, signal }));
+    });
+    return abortable(turn, signal);
+  };
 
   return {
     location: place.location,
-    get: (key) => inTurn(key, () => get(bucket, key)),
+    get: (key, call) => guarded(key, (bucket) => get(bucket, key), call),
     async *stream(key) {
       checkKey(key);
-      yield* (await openValue(bucket, key))?.pieces ?? [];
+      yield* (await openValue(createBucket(settings), key))?.pieces ?? [];
     },
-    async version(key) {
+    async version(key, { signal } = {}) {
       checkKey(key);
-      const facts = await bucket.facts(key);
+      const facts = await createBucket({ ...settings, signal }).facts(key);
       return facts && versionOf(facts);
     },
-    put: (key, value, putOptions) => putChunks(key, [value], putOptions),
-    putChunks,
-    append: (key, text) =>
-      inTurn(key, async () => {
-        checkKey(key);
-        checkAppended(text, key);
-        await appendRecord(bucket, { key, text, newWrite, yieldTurn });
-      }),
-    async list(prefix) {
+    put: (key, value, call) =>
+      guarded(
+        key,
+        async (bucket) => {
+          const write = { key, value, ifVersion: call?.ifVersion, write: newWrite() };
+          return { version: await put(bucket, write) };
+        },
+        call,
+      ),
+    append: (key, records, call) =>
+      guarded(
+        key,
+        async (bucket) => appendRecord(bucket, { key, text: recordsText(records, key), newWrite, yieldTurn }),
+        call,
+      ),
+    async list(prefix, { after, limit, signal } = {}) {
       checkPrefix(prefix);
-      return (await bucket.names(prefix)).filter(isKey).sort();
+      return createBucket({ ...settings, signal }).names(prefix, { after, limit, accept: isKey });
     },
-    delete: (key) => inTurn(key, () => remove(bucket, key)),
+    delete: (key, call) => guarded(key, (bucket) => remove(bucket, key), call),
   };
 }
 
@@ -104,14 +129,13 @@ function placeOf({ bucket, prefix = "" }: S3DriverOptions): { location: string; 
 
 interface Put {
   readonly key: string;
-  readonly chunks: Iterable<string>;
+  readonly value: string | Iterable<string>;
   readonly ifVersion: string | null | undefined;
   readonly write: string;
 }
 
-async function put(bucket: Bucket, { key, chunks, ifVersion, write }: Put): Promise<string> {
-  checkKey(key);
-  const checked = checkedChunks(chunks, key);
+async function put(bucket: Bucket, { key, value, ifVersion, write }: Put): Promise<string> {
+  const checked = checkedPieces(value, key);
   if (ifVersion === null)
     return writeValue(bucket, key, { chunks: checked, condition: null, notes: notesOfWrite(write) });
   const before = await bucket.facts(key);
@@ -127,15 +151,7 @@ async function put(bucket: Bucket, { key, chunks, ifVersion, write }: Put): Prom
   return version;
 }
 
-function* checkedChunks(chunks: Iterable<string>, key: string): Generator<string> {
-  for (const chunk of chunks) {
-    checkText(chunk, key);
-    yield chunk;
-  }
-}
-
 async function get(bucket: Bucket, key: string): Promise<StoredValue | undefined> {
-  checkKey(key);
   for (let attempt = 1; ; attempt++) {
     try {
       const found = await openValue(bucket, key);
@@ -144,8 +160,7 @@ async function get(bucket: Bucket, key: string): Promise<StoredValue | undefined
       for await (const piece of found.pieces) value += piece;
       return { value, version: found.version };
     } catch (error) {
-      const replaced = CompactError.isInstance(error) && error.code === "Conflict";
-      if (!replaced || attempt === READ_ATTEMPTS) throw error;
+      if (!hasCode(error, "Conflict") || attempt === READ_ATTEMPTS) throw error;
     }
   }
 }
@@ -183,7 +198,6 @@ async function* readAll(
 }
 
 async function remove(bucket: Bucket, key: string): Promise<void> {
-  checkKey(key);
   await bucket.remove(key);
   for (const copy of await bucket.names(folderOfCopies(key))) await bucket.remove(copy);
 }

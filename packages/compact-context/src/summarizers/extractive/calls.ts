@@ -1,4 +1,5 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
+import { isObject } from "../../errors.ts";
 import type { FileEffect } from "./file-effect.ts";
 import { shellEffects } from "./shell.ts";
 
@@ -46,7 +47,7 @@ const PATCH_VERBS: Readonly<Record<string, FileEffect["effect"]>> = {
 };
 
 function patchTexts(name: string, value: unknown): string[] {
-  const texts = isRecord(value)
+  const texts = isObject(value)
     ? Object.entries(value)
         .filter(([key]) => PATCH_KEY.test(key))
         .map(([, text]) => text)
@@ -59,7 +60,7 @@ function patchTexts(name: string, value: unknown): string[] {
 
 function commandOf(name: string, value: unknown): string | undefined {
   if (typeof value === "string") return RUNNER.test(name) ? value : undefined;
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   for (const [key, entry] of Object.entries(value)) {
     if (!COMMAND_KEY.test(key)) continue;
     const text = Array.isArray(entry) ? shellWords(entry) : entry;
@@ -75,7 +76,7 @@ function shellWords(words: readonly unknown[]): string {
 }
 
 function effectOf(name: string, value: unknown): FileEffect["effect"] | undefined {
-  const inner = isRecord(value) && typeof value.command === "string" ? value.command : "";
+  const inner = isObject(value) && typeof value.command === "string" ? value.command : "";
   const verb = `${name} ${inner}`.toLowerCase();
   if (/todo|plan|task/.test(verb)) return undefined;
   if (/edit|replace|patch|insert|update|append/.test(verb)) return "edited";
@@ -85,7 +86,7 @@ function effectOf(name: string, value: unknown): FileEffect["effect"] | undefine
 }
 
 function pathsIn(value: unknown, depth: number): string[] {
-  if (depth > 3 || !isRecord(value)) return [];
+  if (depth > 3 || !isObject(value)) return [];
   return Object.entries(value).flatMap(([key, entry]) => {
     const items: unknown[] = Array.isArray(entry) ? entry.slice(0, 50) : [entry];
     const named = PATH_KEY.test(key);
@@ -98,9 +99,4 @@ function pathsIn(value: unknown, depth: number): string[] {
 
 function isPath(text: string): boolean {
   return text.length > 0 && text.length <= 300 && !/[\n*"<>|]/.test(text);
-}
-
-/** True for objects that are no arrays. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

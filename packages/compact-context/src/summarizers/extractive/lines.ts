@@ -6,7 +6,7 @@ import {
   type ToolCallPart,
 } from "../../core/message.ts";
 import { textSegments } from "../../core/units.ts";
-import { isRecord } from "./calls.ts";
+import { isObject } from "../../errors.ts";
 import type { Call, Conversation } from "./conversation.ts";
 import { clipEnd, oneLine } from "./text.ts";
 
@@ -139,7 +139,7 @@ function softEnd(line: string, start: number, hard: number): number {
 /** A call as a person would write it: its name, then `key: value` with strings decoded into their own lines. */
 export function callText(call: ToolCallPart): string {
   const value = argumentsValue(call);
-  if (!isRecord(value)) return `${call.name}: ${plain(value, 0)}`;
+  if (!isObject(value)) return `${call.name}: ${plain(value, 0)}`;
   const pairs = Object.entries(value)
     .filter(([key]) => !REPLACED.test(key))
     .map(([key, entry]) => `${key}: ${plain(entry, 0)}`);

@@ -1,5 +1,5 @@
 import { argumentsValue, messageText } from "../../core/message.ts";
-import { isRecord } from "./calls.ts";
+import { isObject } from "../../errors.ts";
 import type { Call } from "./conversation.ts";
 import { callName, type Decision, groupByMessage } from "./decisions.ts";
 import type { FileEffect } from "./file-effect.ts";
@@ -65,7 +65,7 @@ function codeRow(path: string, change: Change, state: TaskState): string {
 
 function definedNames(call: Call): string[] {
   const value = argumentsValue(call.part);
-  const texts = isRecord(value) ? Object.entries(value) : [["", value]];
+  const texts = isObject(value) ? Object.entries(value) : [["", value]];
   const added = texts.filter(([key, text]) => typeof text === "string" && !/^old/i.test(String(key)));
   return added.flatMap(([, text]) =>
     [...newText(String(text)).matchAll(DEFINITION)]

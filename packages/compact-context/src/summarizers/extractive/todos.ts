@@ -1,5 +1,5 @@
 import { argumentsValue } from "../../core/message.ts";
-import { isRecord } from "./calls.ts";
+import { isObject } from "../../errors.ts";
 import type { Call, Conversation } from "./conversation.ts";
 import { clipEnd, oneLine } from "./text.ts";
 
@@ -31,7 +31,7 @@ export function openTodos(conversation: Conversation): Todo[] | undefined {
 }
 
 function listOf(value: unknown): Todo[] | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   for (const entry of Object.values(value)) {
     const list = typeof entry === "string" && entry.startsWith("[") ? parsed(entry) : entry;
     if (!Array.isArray(list)) continue;
@@ -50,7 +50,7 @@ function parsed(text: string): unknown {
 }
 
 function todoOf(value: unknown): Todo | undefined {
-  if (!isRecord(value) || typeof value.status !== "string") return undefined;
+  if (!isObject(value) || typeof value.status !== "string") return undefined;
   const text = textOf(value);
   return text === undefined ? undefined : { text, status: value.status };
 }
@@ -65,7 +65,7 @@ function textOf(value: Record<string, unknown>): string | undefined {
 
 function applyStep(items: Map<string, Todo> | undefined, call: Call): Map<string, Todo> | undefined {
   const value = argumentsValue(call.part);
-  if (!isRecord(value)) return items;
+  if (!isObject(value)) return items;
   const id = value.taskId ?? value.task_id;
   const status = typeof value.status === "string" ? value.status : undefined;
   if (typeof id === "string" || typeof id === "number") return updateStep(items, String(id), status);

@@ -8,7 +8,7 @@ import type {
   TextModelAnswer,
   TextModelRequest,
 } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, errorMessage } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import { judge } from "./accept.ts";
@@ -186,5 +186,5 @@ function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): 
 
 function wordsOf(error: unknown): string {
   if (CompactError.isInstance(error)) return `${error.code}: ${error.message}`;
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
