@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Folders that are looked into when none is named, newest layout first. */
 const DISTS = ["packages/compact-context/dist", "dist"];
@@ -14,7 +14,7 @@ const SUBPATHS = { fs: "./storage/fs", memory: "./storage/memory", langgraph: ".
 
 export const PATHS = {
   sessions: resolve(ROOT, "../shared"),
-  demo: join(ROOT, "demo/session.json"),
+  demo: join(ROOT, "packages/compact-context-cli/demo/session.json"),
   fixtures: join(ROOT, "test/fixtures/soak"),
   allowed: join(ROOT, "test/recorded/differences.json"),
 };

@@ -372,7 +372,12 @@ describe("with a manager", () => {
     await memory.settled();
     expect(read("MEMORY.md").match(/Never touch the file src\/legacy\.ts/g)).toHaveLength(1);
     expect(read("HISTORY.md").match(/^## /gm)).toHaveLength(1);
-    list.user("Step 99 of the importer please").reply("Step 99 is done.");
+    for (const turn of [97, 98, 99]) {
+      list
+        .user(`Step ${turn} of the importer please`)
+        .call("read_file", { path: `src/${turn}.ts` }, long("w"))
+        .reply(`Step ${turn} is done.`);
+    }
     await manager.manualCompact("one", list.messages);
     await manager.flush();
     await memory.settled();

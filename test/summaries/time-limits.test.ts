@@ -2,6 +2,8 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { defaultConfig } from "../../packages/compact-context/src/config/settings.ts";
 import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+// Loaded before time stands still: else the first summary would load it.
+import "../../packages/compact-context/src/summarizers/llm/create.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 
 const WINDOW = 20_000;

@@ -16,7 +16,7 @@ import {
 } from "./core/ports.ts";
 import type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
-import { createLruMap, later, once, requireOptions } from "./errors.ts";
+import { once, requireList, requireOptions } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
@@ -24,7 +24,7 @@ import {
   type MemoryFlushing,
   type Recovery,
 } from "./flush/flush.ts";
-import { createGrowingList, type GrowingList } from "./lint/growing.ts";
+import { LiveLists } from "./lint/live-lists.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
@@ -76,8 +76,6 @@ export interface ManagerPorts {
   readonly onWarning?: (message: string) => void;
 }
 
-/** Sessions whose list is known so far that only what is new in it is linted; the oldest is forgotten first. */
-const MAX_LISTS = 256;
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
 
@@ -88,10 +86,7 @@ const FLUSH_WAIT_MS = 2000;
 export class CompactManager extends SessionManager {
   readonly config: CompactConfig;
   readonly #wired: Wired;
-  readonly #repairs: boolean;
-  readonly #lists = createLruMap<LintedSession>(MAX_LISTS);
-  /** Lists that are linted when the call has gone on. */
-  readonly #unlinted = new Map<string, { readonly list: readonly unknown[]; readonly format?: Format }>();
+  readonly #lists: LiveLists;
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
@@ -102,65 +97,41 @@ export class CompactManager extends SessionManager {
     super(wired.settings, wired.parts);
     this.config = merged;
     this.#wired = wired;
-    this.#repairs = ports.repair === true;
+    this.#lists = new LiveLists({
+      repair: ports.repair === true,
+      formatOf,
+      report: (sessionId, code, message) => {
+        if (code === "malformed_list") wired.parts.warn(message);
+        this.warn(sessionId, code, message);
+      },
+    });
   }
 
-  override preflight<T = unknown>(
+  override async preflight<T = unknown>(
     sessionId: string,
     messages: readonly T[],
     request: PreflightRequest = {},
   ): Promise<CompactionResult<T>> {
-    return super.preflight(sessionId, this.#linted(sessionId, messages, request), request);
+    return super.preflight(sessionId, this.#prepare(sessionId, messages, request), request);
   }
 
-  override manualCompact<T = unknown>(
+  override async manualCompact<T = unknown>(
     sessionId: string,
     messages: readonly T[],
     request: ManualRequest = {},
   ): Promise<CompactionResult<T>> {
-    return super.manualCompact(sessionId, this.#linted(sessionId, messages, request), request);
+    return super.manualCompact(sessionId, this.#prepare(sessionId, messages, request), request);
   }
 
   override release(sessionId: string): Promise<void> {
-    this.#lists.delete(sessionId);
+    this.#lists.forget(sessionId);
     return super.release(sessionId);
   }
 
-  /** The list, mended where that is asked for. Else it is looked at later: nobody waits for a warning. */
-  #linted<T>(sessionId: string, list: readonly T[], request: PreflightRequest): readonly T[] {
-    if (!Array.isArray(list) || typeof request !== "object" || request === null) return list;
-    const session = this.#lists.get(sessionId) ?? { list: createGrowingList(), told: new Set() };
-    this.#lists.set(sessionId, session);
-    const { format, repair = this.#repairs } = request;
-    if (!repair) {
-      if (session.told.size > 0) return list;
-      if (this.#unlinted.size === 0) later(0, () => this.#lintLater());
-      this.#unlinted.set(sessionId, { list, format });
-      return list;
-    }
-    const { messages, mends } = session.list.mend(list, () => formatOf(list, format));
-    for (const { rule, explanation } of mends) {
-      if (session.told.has(rule)) continue;
-      session.told.add(rule);
-      this.warn(sessionId, "list_mended", `the list broke ${rule} and was mended: ${explanation}`);
-    }
-    return messages;
-  }
-
-  #lintLater(): void {
-    const waiting = [...this.#unlinted];
-    this.#unlinted.clear();
-    for (const [sessionId, { list, format }] of waiting) {
-      const session = this.#lists.get(sessionId);
-      const error = session?.list.check(list, () => formatOf(list, format));
-      if (session === undefined || error === undefined) continue;
-      session.told.add(error.rule);
-      const message =
-        `a provider may refuse the list of session "${sessionId}": ${error.path}: ${error.explanation} (${error.rule}). ` +
-        "`new CompactManager(config, { repair: true })` mends such lists";
-      this.#wired.parts.warn(message);
-      this.warn(sessionId, "malformed_list", message);
-    }
+  #prepare<T>(sessionId: string, messages: readonly T[], request: PreflightRequest): readonly T[] {
+    requireList(messages);
+    requireOptions(request, "request");
+    return this.#lists.prepare(sessionId, messages, request);
   }
 
   /** Finds what left a session's prompt, and brings it back. Nothing is read before it is asked for. */
@@ -170,7 +141,7 @@ export class CompactManager extends SessionManager {
   }
 
   override async flush(): Promise<void> {
-    this.#lintLater();
+    this.#lists.lintWaiting();
     await Promise.all([super.flush(), this.#wired.flushing?.settle(FLUSH_WAIT_MS)]);
   }
 
@@ -181,12 +152,6 @@ export class CompactManager extends SessionManager {
   async recover(): Promise<Recovery> {
     return (await this.#wired.flushing?.recover()) ?? { handedOn: 0, failed: 0 };
   }
-}
-
-interface LintedSession {
-  readonly list: GrowingList;
-  /** Rules that were told of. */
-  readonly told: Set<string>;
 }
 
 /** Undefined where there is nothing to lint: neutral messages, or a list that could be of several formats. */
@@ -233,7 +198,10 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     queueMicrotask(() => flushing?.start());
     return opened;
   });
-  const flushing = createManagerFlushing(ports, { worker, redact: redaction, open, now, warn });
+  const wantsFlush = ports.memoryFlushHook !== undefined || ports.beforeCompaction !== undefined;
+  const flushing = wantsFlush
+    ? createManagerFlushing(ports, { worker, redact: redaction, open, now, warn })
+    : undefined;
   const settings: ManagerSettings = {
     policy,
     summaryRole: summarizer.summaryRole,

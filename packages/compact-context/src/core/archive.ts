@@ -296,21 +296,21 @@ export function readTranscriptText(text: string): ArchivedTranscript {
 }
 
 /** The same of a file that comes in pieces, a line at a time. */
-export async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry> {
+async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry> {
   const reading = createReading();
   for await (const { text, torn } of linesOf(pieces)) yield* reading.take(text, torn);
   yield* reading.end();
 }
 
 /** Everything that a reader meets, messages and problems apart. */
-export async function collectTranscript(entries: AsyncIterable<ArchiveEntry>): Promise<ArchivedTranscript> {
+async function collectTranscript(entries: AsyncIterable<ArchiveEntry>): Promise<ArchivedTranscript> {
   const all: ArchiveEntry[] = [];
   for await (const entry of entries) all.push(entry);
   return sorted(all);
 }
 
 /** `NotFound` for a transcript that is not there, naming those that are. */
-export function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
+function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
   return new CompactError(
     "NotFound",
     `session ${JSON.stringify(sessionId)} has no transcript of step ${step}`,

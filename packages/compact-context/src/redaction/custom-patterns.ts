@@ -1,9 +1,8 @@
 import { CompactError, kindOf, requireList } from "../errors.ts";
-import type { Finding } from "./finding.ts";
 import { parsePattern, readsCodePoints } from "./patterns/parse.ts";
 import { compileProgram } from "./patterns/program.ts";
 import { createMachine, findMatch, type Machine } from "./patterns/search.ts";
-import { REDACTED } from "./secrets.ts";
+import { type Finding, REDACTED } from "./secrets.ts";
 
 /** A match that needs more text than this in one piece is cut into two findings. */
 const PIECE = 32_768;

@@ -1,12 +1,5 @@
 import { continuedKey, endsInsideKey } from "./private-keys.ts";
-import { REDACTED } from "./secrets.ts";
-
-/** A secret in a text: characters `start` to `end`, and what it was taken for, such as `private-key` or `token:GitHub`. */
-export interface Finding {
-  readonly start: number;
-  readonly end: number;
-  readonly kind: string;
-}
+import { type Finding, REDACTED } from "./secrets.ts";
 
 /** Characters `start` to `end` of a text. */
 export interface Span {

@@ -1,5 +1,6 @@
-import type { Finding, Span } from "./finding.ts";
+import type { Span } from "./finding.ts";
 import {
+  type Finding,
   HINT,
   isBareSecret,
   isHintingName,

@@ -1,5 +1,4 @@
-import type { Finding } from "./finding.ts";
-import { isQuotedSecret, looksGenerated, SECRET_NAME } from "./secrets.ts";
+import { type Finding, isQuotedSecret, looksGenerated, SECRET_NAME } from "./secrets.ts";
 
 interface Place {
   readonly kind: string;

@@ -1,5 +1,4 @@
-import type { Finding } from "./finding.ts";
-import { REDACTED } from "./secrets.ts";
+import { type Finding, REDACTED } from "./secrets.ts";
 
 const LABEL = "(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)";
 const BEGIN = new RegExp(`-----BEGIN ${LABEL}-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`, "g");

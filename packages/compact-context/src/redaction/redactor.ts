@@ -3,7 +3,6 @@ import { requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
   type Finder,
-  type Finding,
   findAround,
   joinFindings,
   replaceFindings,
@@ -15,6 +14,7 @@ import { findAnchoredTokens, findKeyValues, findKubernetesSecrets } from "./key-
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
+import type { Finding } from "./secrets.ts";
 import { findTokens } from "./token-scanner.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */

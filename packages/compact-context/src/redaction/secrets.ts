@@ -1,3 +1,10 @@
+/** A secret in a text: characters `start` to `end`, and what it was taken for, such as `private-key` or `token:GitHub`. */
+export interface Finding {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: string;
+}
+
 /** What stands in place of a secret. */
 export const REDACTED = "<REDACTED>";
 

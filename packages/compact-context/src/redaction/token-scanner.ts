@@ -1,4 +1,3 @@
-import type { Finding } from "./finding.ts";
 import {
   ALPHABETS,
   type Alphabet,
@@ -8,6 +7,7 @@ import {
   TOKEN_FORMATS,
   type TokenFormat,
 } from "./formats.ts";
+import type { Finding } from "./secrets.ts";
 
 interface Compiled {
   readonly format: TokenFormat;

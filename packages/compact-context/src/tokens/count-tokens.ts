@@ -1,7 +1,8 @@
 import type { Message } from "../core/message.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "../core/ports.ts";
 import { CompactError, requireNumber, requireOptions, requireText } from "../errors.ts";
-import { createTokenCounter, type EncodingName, type TokenCounterOptions } from "./token-counter.ts";
+import type { EncodingName } from "./models.ts";
+import { createTokenCounter, type TokenCounterOptions } from "./token-counter.ts";
 
 export interface CountTokensOptions extends TokenCounterOptions {
   /** The system prompt where it is given beside the messages. */

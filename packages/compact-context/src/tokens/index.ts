@@ -3,6 +3,7 @@ export { availableTokens, estimateResponseTokens } from "./count-tokens.ts";
 export type {
   CacheRules,
   CountingStyle,
+  EncodingName,
   ImageFormula,
   ModelFacts,
   ModelTraits,
@@ -10,5 +11,4 @@ export type {
   WireLimits,
 } from "./models.ts";
 export { lookUpModel, type ModelLookup, type ModelMatch, type ModelOverrides } from "./models.ts";
-export type { EncodingName } from "./token-counter.ts";
 export { contextTokens, normalizeUsage, type Usage, type UsageSource } from "./usage.ts";

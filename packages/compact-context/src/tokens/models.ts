@@ -1,7 +1,8 @@
 import { requireOptions, requireText } from "../errors.ts";
 import { MODEL_TABLE } from "./models-table.ts";
-import type { EncodingName } from "./token-counter.ts";
 
+/** Encodings whose vocabulary is public and comes with the package. */
+export type EncodingName = "cl100k_base" | "o200k_base";
 /** USD per million tokens; null where no price is known. `write1h` is the price of a cache entry that lives an hour. */
 export interface Prices {
   readonly in: number | null;

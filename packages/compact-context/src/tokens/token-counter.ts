@@ -14,15 +14,13 @@ import { mediaTokens } from "./media.ts";
 import {
   type CountingStyle,
   DEFAULT_MODEL,
+  type EncodingName,
   type ImageFormula,
   lookUpModel,
   type ModelFacts,
   type ModelOverrides,
 } from "./models.ts";
 import { toolJsonTokens, toolLinesTokens } from "./tool-schema.ts";
-
-/** Encodings whose vocabulary is public and comes with the package. */
-export type EncodingName = "cl100k_base" | "o200k_base";
 
 /** What a counter needs of an encoding, so that callers can bring their own. `count` throws when it cannot be loaded. */
 export interface TextEncoding {

@@ -54,7 +54,7 @@ export const reasons: Readonly<Record<string, string>> = {
 };
 
 /** What was done instead of what failed; the name of another summarizer or model as well. */
-export const fallbacks: Readonly<Record<string, string>> = {
+const fallbacks: Readonly<Record<string, string>> = {
   builtin: "the built-in summarizer",
   "pruning-only": "no summary",
   shorter: "the model was asked for a shorter text",
@@ -70,7 +70,7 @@ export const fallbacks: Readonly<Record<string, string>> = {
   "the summary is in the list and the state, not in the archive": "only the summary's file is missing",
 };
 
-export const warningCodes: Readonly<Record<string, string>> = {
+const warningCodes: Readonly<Record<string, string>> = {
   redaction_off: "secrets are stored and exported as they are",
   history_changed: "messages that were already summarized have changed",
   fixed_over_trigger: "what is never pruned is over the trigger by itself",
@@ -120,7 +120,7 @@ const action: Properties = {
 };
 
 /** One request to a model for a summary. */
-export const attempt: Properties = {
+const attempt: Properties = {
   model: property("string", "The model that was asked"),
   provider: optional("string", "The provider of the model, where it is known"),
   prompt: property("string", "Id and version of the prompt"),
