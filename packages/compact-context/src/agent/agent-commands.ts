@@ -57,7 +57,7 @@ export async function startNewSession(state: AgentState): Promise<NewSession> {
   const related = [...state.related, session.id];
   enterSession(state, { id: state.newId(), messages: [], related });
   await beginInJournal(state);
-  state.managers.release(session.id);
+  await state.managers.release(session.id);
   await options.memory?.settled();
   return { sessionId: state.session.id, previous: session.id, memory: boundary };
 }

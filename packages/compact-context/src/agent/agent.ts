@@ -191,7 +191,7 @@ async function close({ managers, options, session, journal }: AgentState): Promi
     await journal?.settled();
     await options.memory?.close(decode(session.messages, "ai-sdk"), { sessionId: session.id });
     await managers.close();
-    managers.release(session.id);
+    await managers.release(session.id);
   } finally {
     await journal?.release();
   }

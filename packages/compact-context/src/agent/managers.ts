@@ -16,7 +16,7 @@ export interface AgentManagers {
   preflightFor(model: AgentModel): HostPreflight;
   flush(): Promise<void>;
   /** Lets go of a session that nothing asks for any more, once no call of it is under way. */
-  release(sessionId: string): void;
+  release(sessionId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ export function createManagers(
   const flush = async (): Promise<void> => {
     await Promise.all([...preflights.keys()].map((manager) => manager.flush()));
   };
-  const release = (sessionId: string): void => {
-    for (const manager of preflights.keys()) void manager.release(sessionId);
+  const release = async (sessionId: string): Promise<void> => {
+    await Promise.all([...preflights.keys()].map((manager) => manager.release(sessionId)));
   };
   return {
     managerFor,

@@ -383,7 +383,7 @@ export interface CompactionReport {
 
 /** The new list and what happened to it. */
 export interface CompactionResult<T = unknown> {
-  /** Kept messages are the caller's own objects; the very same array when nothing was done. */
+  /** Kept messages are the caller's own objects; the very array that was given when nothing was done to it. */
   readonly messages: T[];
   /** Text of the summary in the list, without its tag. */
   readonly summary: string | undefined;

@@ -256,7 +256,7 @@ function keepRecalled(set: KeepSet, limit: number): KeepSet {
   return { ...set, kept };
 }
 
-/** With an aim, up to half of the free room goes to the newest eligible units, their tool results cleared. */
+/** With an aim, half of the free room or more goes to the newest eligible units, their tool results cleared. */
 function extend(set: KeepSet, limit: number): KeepSet {
   const { request } = set;
   const { messages, counter, policy } = request;

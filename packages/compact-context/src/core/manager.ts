@@ -105,7 +105,7 @@ export interface CompactionNotice {
 const MAX_CONFLICTS = 20;
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
-/** An automatic compaction ends below this share of its trigger where it can: else the next one would follow at once. */
+/** Recalled results are put back up to this share of the trigger only: else the next compaction would follow at once. */
 const ROOM_TO_GROW = 0.75;
 
 /** One call of `preflight` or `manualCompact`. */

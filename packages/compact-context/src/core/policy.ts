@@ -212,9 +212,10 @@ function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext
     : "remainder";
 }
 
-/** True for a message that must stay unchanged and may never reach a summarizer. */
-export function isPinned(message: Message, keep: Pick<Policy, "rolesNeverPrune">): boolean {
-  return message.meta?.protected === true || keep.rolesNeverPrune.includes(message.role);
+/** True for a message that must stay unchanged. Our own summary is none, whatever its role: the next one replaces it. */
+export function isPinned({ meta, role }: Message, keep: Pick<Policy, "rolesNeverPrune">): boolean {
+  if (meta?.protected === true) return true;
+  return meta?.summaryVersion === undefined && keep.rolesNeverPrune.includes(role);
 }
 
 /** The index from which plain messages are recent. */

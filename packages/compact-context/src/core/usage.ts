@@ -51,7 +51,7 @@ export interface CompactionRequest {
   readonly answerTokens?: number;
   /** Aim; may be missed when what must stay is larger. Without it everything eligible is summarized. */
   readonly target?: number;
-  /** Below this the next compaction is far enough away: keep counts are lowered until it is reached, or to their floor. */
+  /** Below this the next compaction is far enough away: what may be put back, or left out as a last resort, is weighed against it. */
   readonly preferred?: number;
   /** Most tokens of the summary's text. */
   readonly maxSummaryTokens: number;

@@ -46,7 +46,7 @@ export interface KeptMessage {
 export interface SessionState {
   /** The counter that made the token counts; another one counts again. */
   readonly counter: string;
-  /** Every unpinned message of the raw list up to the newest compaction, in order. */
+  /** Every unpinned message of the raw list that was stored, in order: up to the newest compaction, or `flush`. */
   readonly log: readonly LoggedMessage[];
   /** Those of the log that are still in the view, ascending. */
   readonly kept: readonly KeptMessage[];

@@ -3,7 +3,8 @@ import { describe, expect, it, vi } from "vitest";
 import type { Message, Part, Role } from "../core/message.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
-import { createTokenCounter, fallbackTokens, type TextEncoding } from "./token-counter.ts";
+import { createTokenCounter, type TextEncoding } from "./token-counter.ts";
+import { fallbackTokens } from "./usage.ts";
 
 const message = (role: Role, ...parts: Part[]): Message => ({ id: "m", role, parts });
 const text = (value: string): Part => ({ type: "text", text: value });

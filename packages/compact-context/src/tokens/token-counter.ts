@@ -21,6 +21,7 @@ import {
   type ModelOverrides,
 } from "./models.ts";
 import { toolJsonTokens, toolLinesTokens } from "./tool-schema.ts";
+import { fallbackTokens } from "./usage.ts";
 
 /** What a counter needs of an encoding, so that callers can bring their own. `count` throws when it cannot be loaded. */
 export interface TextEncoding {
@@ -240,11 +241,6 @@ export function createTextMemo(limit = 4_096): TextMemo {
       older = new Map();
     },
   };
-}
-
-/** floor(length / 4), at least 1 for any text: what is counted when no encoding can be loaded. */
-export function fallbackTokens(text: string): number {
-  return text === "" ? 0 : Math.max(1, Math.floor(text.length / 4));
 }
 
 /** Counts text in one encoding, each text once; from the encoding's first failure on by length. Never throws. */

@@ -302,3 +302,8 @@ export function contextTokens(usage: Pick<Usage, "input" | "output">): number {
   requireNumber(usage.output, "usage.output", "Pass what normalizeUsage gave back.");
   return usage.input + usage.output;
 }
+
+/** floor(length / 4), at least 1 for any text: what is counted when no encoding can be loaded. */
+export function fallbackTokens(text: string): number {
+  return text === "" ? 0 : Math.max(1, Math.floor(text.length / 4));
+}

@@ -30,7 +30,7 @@ export interface SubAgentHost {
   /** Told when it is done, for hooks and for whoever keeps its session's id. */
   ended(subAgent: SubAgent, sessionId: string, text: string, signal: AbortSignal): Promise<void>;
   /** Told when nothing asks for its session any more. */
-  release(sessionId: string): void;
+  release(sessionId: string): Promise<void>;
 }
 
 /** The tool with which an agent hands a task to a sub-agent; the answer is bounded like any tool's output. */
@@ -84,7 +84,7 @@ async function run(
     await host.ended(subAgent, session.id, result.text, signal);
     return answerText(name, result.text, end);
   } finally {
-    host.release(session.id);
+    await host.release(session.id);
     const elapsedMs = host.clock() - started;
     host.emit({ type: "subAgentEnded", name, sessionId: session.id, end, spent: spent(), elapsedMs });
   }

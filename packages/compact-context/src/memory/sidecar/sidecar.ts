@@ -4,8 +4,7 @@ import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
 import { ask } from "../../summarizers/llm/ask.ts";
 import { type Breaker, createBreaker } from "../../summarizers/llm/breaker.ts";
 import { platformTime, type TimePorts } from "../../summarizers/llm/ports.ts";
-import { fallbackTokens } from "../../tokens/token-counter.ts";
-import { normalizeUsage } from "../../tokens/usage.ts";
+import { fallbackTokens, normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson } from "./answer-json.ts";
 import type { Sidecar, SidecarOutcome, SidecarPorts, SidecarRecord, SidecarTask } from "./task.ts";
 
