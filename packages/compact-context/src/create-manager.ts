@@ -142,7 +142,8 @@ export class CompactManager extends SessionManager {
 
   override async flush(): Promise<void> {
     this.#lists.lintWaiting();
-    await Promise.all([super.flush(), this.#wired.flushing?.settle(FLUSH_WAIT_MS)]);
+    await super.flush();
+    await this.#wired.flushing?.settle(FLUSH_WAIT_MS);
   }
 
   /**

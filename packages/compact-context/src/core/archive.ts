@@ -533,8 +533,12 @@ async function begun(
 
   async function* all(): AsyncGenerator<string> {
     if (first.done === true) return;
-    yield first.value;
-    yield* { [Symbol.asyncIterator]: () => rest };
+    try {
+      yield first.value;
+      yield* { [Symbol.asyncIterator]: () => rest };
+    } finally {
+      await rest.return?.();
+    }
   }
 }
 

@@ -26,7 +26,7 @@ import {
 } from "./events.ts";
 import { unsentResults } from "./plan.ts";
 import { budgetOf, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
-import type { Environment, LiveConversation, Redaction, Summarizer, SummaryAttempt } from "./ports.ts";
+import type { Environment, Fence, LiveConversation, Redaction, Summarizer, SummaryAttempt } from "./ports.ts";
 import {
   BackgroundCompactions,
   type BeforeCommit,
@@ -41,7 +41,7 @@ import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
 
-/** Settings of a manager; plain values, already checked. */
+/** Settings of a manager, already checked. */
 export interface ManagerSettings extends SessionSettings {
   /** The model's name, for events. */
   readonly model: string | undefined;
@@ -267,7 +267,7 @@ export class SessionManager {
     this.#announceEstimate(session, announce);
     const truncated = await this.#truncateUnsent(call, session, announce);
     if (truncated !== undefined) {
-      const { usage: _, ...again } = call.request;
+      const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
       session.observe(call.messages, again, this.#settings);
     }
     const { model, policy } = this.#settings;
@@ -284,8 +284,8 @@ export class SessionManager {
     if (decision.triggered && outcome !== "in_background") session.fail(reason);
     if (reason === "below_trigger") this.#startBackground(call, session, announce);
     if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
-    if (truncated !== undefined) return this.#compacted(session, truncated);
     if (session.isOver(this.#settings)) throw this.#refused(session, decision, announce);
+    if (truncated !== undefined) return this.#compacted(session, truncated);
     // A failed attempt was announced where it failed.
     const announced = decision.triggered && outcome === "attempts_failed";
     if (!announced) announce(triggerDecision({ triggered: false, reason }, policy, { model }));
@@ -315,7 +315,9 @@ export class SessionManager {
     announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
     try {
-      return await this.#runAlone(call, session, decision, announce);
+      const report = await this.#runAlone(call, session, decision, announce);
+      if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
+      return report;
     } catch (error) {
       const refused = this.#canSendUncompacted(call, session) ? recoverableRefusal(error) : undefined;
       // A conflict is tried again, and nothing to gain is a decision of its own.
@@ -328,6 +330,14 @@ export class SessionManager {
       throw error;
     } finally {
       await this.#recorder.write(session.id);
+    }
+  }
+
+  #notify(notice: CompactionNotice): void {
+    for (const listener of this.#listeners) {
+      (async () => listener(notice))().catch((error: unknown) =>
+        this.#parts.warn(`a compaction listener failed: ${errorMessage(error)}`),
+      );
     }
   }
 
@@ -345,11 +355,11 @@ export class SessionManager {
     return this.#sessions.runAlone(
       session,
       async (fence) => {
-        const context = await this.#runContext(announce);
-        const save: RunContext["save"] = (one, state) => this.#sessions.save(one, state, fence);
-        const fenced = { ...context, save };
-        const prepared = mayUsePrepared ? await this.#background.commit(session, request, fenced) : undefined;
-        return prepared ?? compactSession(session, request, fenced);
+        const context = await this.#runContext(announce, fence);
+        const prepared = mayUsePrepared
+          ? await this.#background.commit(session, request, context)
+          : undefined;
+        return prepared ?? compactSession(session, request, context);
       },
       call.request.signal,
     );
@@ -384,7 +394,7 @@ export class SessionManager {
     };
   }
 
-  async #runContext(announce: Announce): Promise<RunContext> {
+  async #runContext(announce: Announce, fence?: Fence): Promise<RunContext> {
     const { open, environment, summarizers, beforeCommit, withCost } = this.#parts;
     const { archive } = await open();
     return {
@@ -397,7 +407,7 @@ export class SessionManager {
       beforeCommit,
       now: () => environment.now().toISOString(),
       clock: () => environment.clock(),
-      save: (session, state) => this.#sessions.save(session, state),
+      save: (session, state) => this.#sessions.save(session, state, fence),
       withCost,
     };
   }
@@ -437,11 +447,6 @@ export class SessionManager {
 
   #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
     session.setTokens(report.tokensAfter);
-    for (const listener of this.#listeners) {
-      (async () => listener({ sessionId: session.id, report }))().catch((error: unknown) =>
-        this.#parts.warn(`a compaction listener failed: ${errorMessage(error)}`),
-      );
-    }
     const messages = session.current.codec.encode(session.view) as T[];
     return { messages, summary: session.state.summary?.text, report };
   }

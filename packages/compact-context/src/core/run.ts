@@ -107,6 +107,10 @@ export async function prepareCompaction(
     onAttempt: (attempt) => announce(attemptFailure(context.withCost(attempt), step)),
     onFailure: ({ error, fallback, attempt }) =>
       announce(failureOf(error, fallback, { attempt: attempt && context.withCost(attempt), step })),
+  }).catch((error: unknown) => {
+    // The last event of a step that was archived: who follows its events would wait for one.
+    if (request.signal?.aborted) announce(failureOf(error, "nothing is pruned", { step }));
+    throw error;
   });
   const times = { startedAt, endedAt: context.now() };
   return { plan, outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
@@ -355,27 +359,36 @@ export class BackgroundCompactions {
     const compaction = this.#compactions.get(session.id);
     if (compaction === undefined) return undefined;
     if (request.reason !== "manual") await abortable(compaction.done, request.signal);
-    const prepared = carryOver(compaction, session);
     this.forget(session.id);
+    const prepared = request.reason === "manual" ? undefined : carryOver(compaction, session, request);
     if (prepared === undefined || prepared.outcome.tokensAfter > request.budget) return undefined;
-    return request.reason === "manual" ? undefined : commitCompaction(session, request, prepared, context);
+    return commitCompaction(session, request, prepared, context);
   }
 }
 
 /**
- * The prepared compaction for the session as it is now: what came meanwhile stays behind it. Undefined when the
- * session no longer begins with what it was prepared for, message by message.
+ * The prepared compaction for the session as it is now: what came meanwhile stays behind it, and what travels beside
+ * the messages counts as of this call. Undefined when the session no longer begins with what it was prepared for,
+ * message by message.
  */
 function carryOver(
   { snapshot, prepared }: BackgroundCompaction,
   session: Session,
+  { fixedTokens }: CompactionRequest,
 ): PreparedCompaction | undefined {
   const { length } = snapshot.view;
   if (prepared === undefined || session.view.length < length) return undefined;
   if (!snapshot.view.every((message, index) => isSame(message, session.view[index]))) return undefined;
   const added = session.view.slice(length);
   const { counter } = session.current;
-  const plan = extendPlan(prepared.plan, added, (message) => counter.countMessage(message));
+  const extended = extendPlan(prepared.plan, added, (message) => counter.countMessage(message));
+  const moved = fixedTokens - extended.fixedTokens;
+  const plan = {
+    ...extended,
+    fixedTokens,
+    tokensBefore: extended.tokensBefore + moved,
+    tokensAfter: extended.tokensAfter + moved,
+  };
   const { outcome } = prepared;
   return {
     ...prepared,

@@ -96,6 +96,8 @@ const NOTHING_COUNTED: RequestCount = {
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
+  /** The state as it is stored; what a session learnt since makes the difference. */
+  stored: SessionState = this.state;
   /** Version of the stored state; null while nothing is stored. */
   storedVersion: string | null = null;
 
@@ -194,7 +196,6 @@ export class Session {
   }
 
   #measure(request: PreflightRequest, settings: SessionSettings): void {
-    this.#callsSince += 1;
     const { counter } = this.current;
     const breakdown = requestBreakdown(this.totals, request, counter);
     const tokens = totalOf(breakdown);
@@ -299,12 +300,13 @@ export class Session {
   decide(manual: boolean, { policy, maxContextTokens }: SessionSettings): TriggerDecision {
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
+    this.#callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
     const { bytes, cacheCold, answerTokens } = this;
     const messageTokens = breakdown.messages;
     const measured = { tokens, messageTokens, maxContextTokens, bytes, cacheCold, answerTokens };
     const decision = decideTrigger(measured, policy);
-    const mustAct = this.isOver({ policy, maxContextTokens }) || decision.reason === "max_bytes";
+    const mustAct = this.isOver({ policy, maxContextTokens }) || bytes > policy.maxRequestBytes;
     if (!decision.triggered || mustAct) return decision;
     const held = this.#heldBack(decision, policy, maxContextTokens);
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
@@ -387,7 +389,7 @@ export class Session {
     const { codec, counter } = this.current;
     const natives = codec.encode(messages);
     const view = withNatives(messages, natives, codec);
-    this.state = state;
+    this.keep(state);
     this.log = [...state.log];
     this.#setView(view, entries, counter);
     this.asGiven = false;
@@ -402,6 +404,18 @@ export class Session {
   setTokens(tokens: number): void {
     this.requestTokens = tokens;
     this.estimate = tokens;
+  }
+
+  /** Takes over a state that is stored now. */
+  keep(state: SessionState): void {
+    this.state = state;
+    this.stored = state;
+  }
+
+  /** True where a later process would not resume from what this one knows. */
+  hasLearnt(): boolean {
+    const { log, calibration } = this.stored;
+    return this.log.length !== log.length || this.state.calibration !== calibration;
   }
 
   /** The state with its newest messages logged: what a later process resumes from. */

@@ -130,12 +130,11 @@ export function createSessions(options: SessionsOptions): Sessions {
     async keep(sessionId) {
       const session = live.get(sessionId);
       // The state of a history that was left behind still holds for it: the list may come back to it.
-      if (session === undefined || session.leftBehind) return;
-      if (session.log.length === session.state.log.length) return;
+      if (session?.context === undefined || session.leftBehind || !session.hasLearnt()) return;
       const state = session.resumableState();
       try {
         session.storedVersion = await save(session, state);
-        session.state = state;
+        session.keep(state);
       } catch (error) {
         // Another worker went on with the session: what it stored counts.
         if (hasCode(error, "Conflict")) forget(sessionId);
@@ -164,7 +163,7 @@ async function restore(sessionId: string, store: Store, warn: (message: string) 
   const session = new Session(sessionId);
   const stored = await loadState(store.stateDriver, sessionId);
   if (stored === undefined) return session;
-  session.state = stored.value;
+  session.keep(stored.value);
   session.storedVersion = stored.version;
   const seenAt = Date.parse(stored.value.seenAt ?? "");
   session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;

@@ -73,7 +73,8 @@ export function createGrowingList(): GrowingList {
 
   return {
     check(list, format) {
-      if (goesOn(list)) return undefined;
+      // A list that was mended has the errors that it had.
+      if (known?.clean === known?.given && goesOn(list)) return undefined;
       const found = formatOf(list, format);
       if (found === undefined) return undefined;
       const error = firstError(readEntries(list, found));

@@ -79,6 +79,9 @@ const warningCodes: Readonly<Record<string, string>> = {
   server_managed_history: "the provider keeps the history, so there is nothing to compact here",
   too_long: "the provider refused the request as too long; it is compacted further and sent once more",
   session_not_compacted: "a stored session is left as it is",
+  compacts_often: "compactions follow each other after few calls",
+  list_mended: "the list broke a rule of its provider and was mended",
+  malformed_list: "the list breaks a rule of its provider",
   events_dropped: "events did not reach an exporter or the file beside the archive",
 };
 
