@@ -8,7 +8,7 @@ import {
   type HostOptions,
   type HostPreflight,
 } from "./host.ts";
-import { type ClientAnswer, laterAnswer, watch } from "./providers/client-answer.ts";
+import { type ClientAnswer, laterAnswer, type Made, watch } from "./providers/client-answer.ts";
 import { type Json, objectOf } from "./providers/json.ts";
 import type { Method } from "./providers/overlay.ts";
 
@@ -59,7 +59,7 @@ interface Wrapped {
   readonly reported: LruMap<unknown>;
 }
 
-async function run(wrapped: Wrapped, body: Json, rest: unknown): Promise<Made> {
+async function run(wrapped: Wrapped, body: Json, rest: unknown): Promise<Made<unknown>> {
   const { options, method, preflight } = wrapped;
   const list = body[method.field];
   const sessionId = typeof options.sessionId === "string" ? options.sessionId : await options.sessionId(body);
@@ -93,13 +93,15 @@ async function send(
   { call, method, reported }: Wrapped,
   { body, rest, sessionId, list: given }: Asked,
   list: readonly unknown[],
-): Promise<Made> {
+): Promise<Made<unknown>> {
   const answer = call(list === given ? body : { ...body, [method.field]: list }, rest);
-  const value = watch(await answer, (piece) => {
+  // Rejects as the answer does, and leaves the body to whoever reads it.
+  await ((answer as Partial<ClientAnswer<unknown>>).asResponse?.() ?? answer);
+  const see = (piece: unknown): void => {
     const usage = method.usageOf(objectOf(piece));
     if (typeof usage === "object" && usage !== null) reported.set(sessionId, usage);
-  });
-  return { answer, value };
+  };
+  return { answer, read: async () => watch(await answer, see) };
 }
 
 function requestOf({ method, reported }: Wrapped, { body, rest, sessionId }: Asked): PreflightRequest {
@@ -119,11 +121,6 @@ interface Asked {
   readonly rest: unknown;
   readonly sessionId: string;
   readonly list: readonly unknown[];
-}
-
-interface Made {
-  readonly answer: PromiseLike<unknown>;
-  readonly value: unknown;
 }
 
 /** Stands for a method that would send past the compaction. Throws `InvalidArgument`. */

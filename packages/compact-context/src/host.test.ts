@@ -67,6 +67,31 @@ describe("createHostPreflight", () => {
     });
   });
 
+  it("counts the input that is not in the list yet", async () => {
+    const { manager } = watched();
+    const preflight = createHostPreflight(failing(manager, broken));
+    const request = { input: LONG.repeat(3) };
+    const asked = preflight({ sessionId: "a", messages: [message("hello")], request });
+    await expect(asked).rejects.toMatchObject({ code: "InsufficientBudget" });
+  });
+
+  it("mends lists where the call says so", async () => {
+    const { manager } = watched();
+    const seen: unknown[] = [];
+    const host: HostManager = {
+      ...failing(manager, broken),
+      preflight: (sessionId, messages, request) => {
+        seen.push(request?.repair);
+        return manager.preflight(sessionId, messages, request);
+      },
+    };
+    const call = { sessionId: "a", messages: [message("hello")] };
+    await createHostPreflight(host)({ ...call, request: { repair: true } });
+    await createHostPreflight(host, { repair: true })({ ...call, request: { repair: false } });
+    await createHostPreflight(host, { repair: true })(call);
+    expect(seen).toEqual([true, false, true]);
+  });
+
   it("throws what failed where that is asked for", async () => {
     const { manager, codes } = watched();
     const preflight = createHostPreflight(failing(manager, broken), { onFailure: "throw" });

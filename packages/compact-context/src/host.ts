@@ -85,7 +85,7 @@ function look<T>(
   { sessionId, messages, request = {}, force = false }: HostCall<T>,
   own: Pick<ManualRequest, "repair" | "signal">,
 ): Promise<CompactionResult<T>> {
-  const asked = { ...request, ...own };
+  const asked = { ...request, signal: own.signal, repair: request.repair ?? own.repair };
   return force
     ? manager.manualCompact(sessionId, messages, asked)
     : manager.preflight(sessionId, messages, asked);
@@ -184,13 +184,14 @@ function isTooLarge(error: unknown): boolean {
 
 function isOverBudget<T>(manager: HostManager, { messages, request = {} }: HostCall<T>): boolean {
   const { model, policy } = manager.config;
-  const { format, system, tools } = request;
+  const { format, system, tools, input } = request;
   try {
     const { tokens } = countTokens(messages, {
       ...(model === undefined ? {} : { model }),
       ...(format === undefined ? {} : { format }),
       ...(system === undefined ? {} : { system }),
       ...(tools === undefined ? {} : { tools }),
+      ...(input === undefined ? {} : { input }),
     });
     const answer = format === "gemini" ? 0 : request.maxOutputTokens;
     return tokens > budgetOf(manager.maxContextTokens, policy, answer);

@@ -1,11 +1,17 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { countTokens } from "./compact.ts";
 import type { RunningSummary } from "./core/manager.ts";
 import type { Message, Part } from "./core/message.ts";
+import { planRequest } from "./core/plan.ts";
 import type { TextModel, TextModelRequest } from "./core/ports.ts";
 import { CompactError } from "./errors.ts";
 import { type SummarizeMessagesOptions, summarizeMessages } from "./summarize-messages.ts";
+
+vi.mock(import("./core/plan.ts"), async (load) => {
+  const actual = await load();
+  return { ...actual, planRequest: vi.fn(actual.planRequest) };
+});
 
 const text = (id: string, role: Message["role"], content: string): Message => ({
   id,
@@ -629,6 +635,37 @@ describe("summarizeMessages", () => {
     const nothing: unknown[] = [];
     await run(talk(1, 2), { ...options, memoryFlushHook: (messages) => void nothing.push(messages) });
     expect(nothing).toHaveLength(0);
+  });
+
+  it("goes on whatever onFailure throws or rejects with", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    const thrower = (): never => {
+      throw new Error("no log");
+    };
+    try {
+      for (const onFailure of [thrower, async () => thrower()]) {
+        const limits = { ...counted, maxTokens: 6, maxSummaryTokens: 1 };
+        const made = await run(talk(1, 9), {
+          ...{ ...limits, model: scripted(), memoryFlushHook: thrower, onFailure },
+        });
+        expect(made.runningSummary?.summarizedMessageIds).toHaveLength(6);
+      }
+      await new Promise((done) => setTimeout(done, 10));
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
+  it("throws what is no lack of room as it is", async () => {
+    const bug = new TypeError("not a function");
+    const options = { ...counted, model: scripted(), maxTokens: 6, maxSummaryTokens: 1 };
+    vi.mocked(planRequest).mockImplementationOnce(() => {
+      throw bug;
+    });
+    await expect(run(talk(1, 9), options)).rejects.toBe(bug);
   });
 
   it("lists what a model invented below its text, or takes it out, and puts facts back where they fit", async () => {

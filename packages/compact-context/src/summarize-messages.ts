@@ -9,6 +9,7 @@ import {
   CompactError,
   defined,
   errorMessage,
+  hasCode,
   requireFunction,
   requireList,
   requireOptions,
@@ -142,20 +143,26 @@ export function handOn(
 ): void {
   const { memoryFlushHook: hook, sessionId, onFailure } = options;
   if (hook === undefined || messages.length === 0) return;
-  const { redactValue } = createRedactor();
-  const clean = messages.map(
-    ({ id, role, parts, meta }) => redactValue(defined({ id, role, parts, meta })) as Message,
-  );
-  const key = contentHash({ role: "user", parts: messages.flatMap(({ parts }) => parts) });
-  const flush = {
-    sessionId,
-    step: 0,
-    idempotencyKey: `${sessionId}/${key}`,
-    attempt: 1,
-    signal: new AbortController().signal,
+  const call = async (): Promise<void> => {
+    const { redactValue } = createRedactor();
+    const clean = messages.map(
+      ({ id, role, parts, meta }) => redactValue(defined({ id, role, parts, meta })) as Message,
+    );
+    const key = contentHash({ role: "user", parts: messages.flatMap(({ parts }) => parts) });
+    await hook(clean, {
+      sessionId,
+      step: 0,
+      idempotencyKey: `${sessionId}/${key}`,
+      attempt: 1,
+      signal: new AbortController().signal,
+    });
   };
-  const call = async (): Promise<void> => hook(clean, flush);
-  call().catch((error: unknown) => onFailure?.(error));
+  call().catch((error: unknown) => tell(onFailure, error));
+}
+
+/** What the caller's hook throws, or rejects with, changes nothing. */
+function tell(onFailure: SummarizeMessagesOptions["onFailure"], error: unknown): void {
+  (async () => onFailure?.(error))().catch(() => undefined);
 }
 
 // ---- the compactor
@@ -299,7 +306,7 @@ async function summarize<T>(
   if (summarized.length === 0 && fits) return asItIs;
   const outcome = await applyPlan(request, plan, {
     summarizers: summarizers.map((summarizer) => counted(summarizer, list)),
-    onFailure: ({ error }) => onFailure?.(error),
+    onFailure: ({ error }) => tell(onFailure, error),
   });
   const { summary } = outcome;
   if (summary === undefined || outcome.summarizer === undefined) throw unwritten(outcome);
@@ -319,13 +326,15 @@ async function summarize<T>(
 function planWithin(request: CompactionRequest, fits: boolean): CompactionPlan | undefined {
   try {
     return planRequest(request);
-  } catch {
+  } catch (error) {
+    if (!hasCode(error, "InsufficientBudget")) throw error;
     // The newest exchange may be too large to stay: then its calls and results go into the summary too.
   }
   try {
     const { keepRecentMessages: _, ...policy } = POLICY;
     return planRequest({ ...request, policy });
   } catch (error) {
+    if (!hasCode(error, "InsufficientBudget")) throw error;
     if (fits) return undefined;
     throw new CompactError("InsufficientBudget", errorMessage(error), {
       hint: "Raise maxTokens, lower maxSummaryTokens, or shorten the system message, what is protected or the newest request.",

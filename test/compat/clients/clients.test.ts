@@ -254,6 +254,8 @@ describe.each(apis)("a client that compacts: $title", (api) => {
       sessionId: "usage",
     });
     const list: unknown[] = [...history(2), now];
+    const unread = await api.create(client, list).asResponse();
+    expect(await unread.json()).toHaveProperty("usage");
     const raw = api.create(client, list, api.field === "messages" ? {} : undefined);
     const { response } = await raw.withResponse();
     expect(response.status).toBe(200);

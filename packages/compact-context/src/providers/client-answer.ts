@@ -8,18 +8,48 @@ export interface ClientAnswer<T> extends Promise<T> {
   withResponse(): Promise<unknown>;
 }
 
+/** An SDK's own answer to a call that succeeded; its body is not read before `read` is called. */
+export interface Made<T> {
+  readonly answer: PromiseLike<T>;
+  read(): Promise<T>;
+}
+
 /** A promise as the SDKs' clients give it, for a call that is made a little later. */
-export function laterAnswer<T>(
-  made: Promise<{ readonly answer: PromiseLike<T>; readonly value: T }>,
-): ClientAnswer<T> {
-  const raw = async (name: "asResponse" | "withResponse"): Promise<unknown> => {
-    const answer = (await made).answer as unknown as Record<typeof name, () => Promise<unknown>>;
-    return answer[name]();
-  };
-  return Object.assign(
-    made.then(({ value }) => value),
-    { asResponse: () => raw("asResponse"), withResponse: () => raw("withResponse") },
-  );
+export function laterAnswer<T>(made: Promise<Made<T>>): ClientAnswer<T> {
+  return new LaterAnswer(made);
+}
+
+/** A class of its own: only then `await` calls its `then`, and the body is read for those who ask for the value. */
+class LaterAnswer<T> extends Promise<T> implements ClientAnswer<T> {
+  readonly #made: Promise<Made<T>>;
+  #value: Promise<T> | undefined;
+
+  constructor(made: Promise<Made<T>>) {
+    super(() => undefined);
+    this.#made = made;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a promise that starts reading when it is asked
+  override then<A = T, B = never>(
+    done?: ((value: T) => A | PromiseLike<A>) | null,
+    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#value ??= this.#made.then((made) => made.read());
+    return this.#value.then(done, failed);
+  }
+
+  override finally(done?: (() => void) | null): Promise<T> {
+    return this.then().finally(done);
+  }
+
+  asResponse(): Promise<unknown> {
+    return this.#made.then(({ answer }) => (answer as ClientAnswer<T>).asResponse());
+  }
+
+  async withResponse(): Promise<unknown> {
+    await this;
+    return ((await this.#made).answer as ClientAnswer<T>).withResponse();
+  }
 }
 
 /** What a provider says of a request that is too long, in its own tokens; a field is there where it says so. */

@@ -216,6 +216,19 @@ describe("SummarizationNode", () => {
     expect(again.context?.running_summary).toEqual(first.context?.running_summary);
   });
 
+  it("goes on where onWarning throws", async () => {
+    const node = SummarizationNode({
+      ...{ ...LIMITS, maxTokens: 20_000, maxTokensBeforeSummary: 4_000 },
+      archive: { save: () => Promise.reject(new Error("disk full")) },
+      onWarning: () => {
+        throw new Error("no log");
+      },
+    });
+    const messages = history();
+    const made = await node.invoke<State>({ messages }, IN_THREAD);
+    expect(made.summarized_messages).toEqual(messages);
+  });
+
   it("reads ids that another writer left in a Set", async () => {
     const first = await SummarizationNode(LIMITS).invoke<State>({ messages: history() });
     const running = first.context?.running_summary as { summarizedMessageIds: string[] };

@@ -83,7 +83,10 @@ export const SummarizationNode: SummarizationNodeConstructor = function summariz
   for (const [name, value] of Object.entries({ tokenCounter, memoryFlushHook }))
     if (value !== undefined)
       requireFunction(value, `options.${name}`, "Pass a function of a list of messages.");
-  const warn = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
+  const say = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
+  const warn = (message: string): void => {
+    (async () => say(message))().catch(() => undefined);
+  };
   const model: TextModel | undefined = options.model && textModelOf(options.model);
   const compactor = createRunningCompactor({
     ...options,
