@@ -60,15 +60,15 @@ describe("flush", () => {
   });
 
   it("FIT-9 waits for the hooks of calls that are under way", async () => {
-    let taken = 0;
+    const taken: unknown[] = [];
     const { manager } = managerWith(
       { maxContextTokens: 4000, policy: { hardCapBuffer: 200 } },
-      { memoryFlushHook: async () => void (taken += 1) },
+      { memoryFlushHook: async (messages) => void taken.push(messages) },
     );
     await manager.preflight("s", turns(0, 2));
     const call = manager.preflight("s", turns(0, 24));
     await manager.flush();
-    expect(taken).toBeGreaterThan(0);
+    expect(taken).toHaveLength(1);
     await call;
   });
 
