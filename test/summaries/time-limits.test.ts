@@ -2,8 +2,6 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { defaultConfig } from "../../packages/compact-context/src/config/settings.ts";
 import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
-// Loaded before time stands still: else the first summary would load it.
-import "../../packages/compact-context/src/summarizers/llm/create.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 
 const WINDOW = 20_000;
@@ -16,18 +14,26 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 it("SUM-12 a model that never answers is given up within a minute, and the built-in summarizer writes", async () => {
-  const model: TextModel = { name: "hanging", generate: () => new Promise(() => undefined) };
+  let ask = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const hang = (): Promise<never> => {
+    ask();
+    return new Promise(() => undefined);
+  };
+  const model: TextModel = { name: "hanging", generate: hang };
   const manager = new CompactManager(
     { maxContextTokens: WINDOW, policy: { hardCapBuffer: 1000 } },
     { summarizer: model, storage: createMemoryDriver(), clock: () => Date.now() },
   );
-  let made: Awaited<ReturnType<typeof manager.preflight>> | undefined;
-  const work = manager.preflight("s", list).then((result) => {
-    made = result;
-  });
+  const work = manager.preflight("s", list);
+  await asked;
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(made?.report).toMatchObject({ compacted: true, summarizer: "builtin" });
-  await work;
+  // Nothing waits for time any more.
+  expect(vi.getTimerCount()).toBe(0);
+  const { report } = await work;
+  expect(report).toMatchObject({ compacted: true, summarizer: "builtin" });
   expect(defaultConfig.summarizer.deadlineSeconds).toBeLessThanOrEqual(60);
 });
 

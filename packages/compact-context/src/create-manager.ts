@@ -47,7 +47,7 @@ export interface ManagerPorts {
   readonly archive?: StorageDriver;
   /**
    * Takes in what leaves the list, for a memory: queued durably before it leaves, then handed on in the background,
-   * at least once. Nobody waits for it.
+   * at least once. The compaction does not wait for it.
    */
   readonly memoryFlushHook?: MemoryFlushHook;
   /** How long the hook may take before it is given up and called again later; 60,000 when left out. */

@@ -204,7 +204,7 @@ function overBudget(error: unknown): CompactError {
   if (CompactError.isInstance(error) && error.code !== "Aborted" && error.hint !== "") return error;
   const message = `the list is over the budget and could not be compacted: ${errorMessage(error)}`;
   return new CompactError("InsufficientBudget", message, {
-    hint: "Mend what failed (see cause) and send the list again: nothing of it was dropped.",
+    hint: "Fix what failed (see cause) and send the list again: nothing of it was dropped.",
     cause: error,
   });
 }

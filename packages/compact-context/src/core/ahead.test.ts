@@ -17,6 +17,7 @@ const turns = (from: number, to: number, size = 60): Chat[] =>
 function heldSummarizer() {
   const waiting: (() => void)[] = [];
   let asked = 0;
+  let answered = 0;
   let aborted = 0;
   const summarizer: Summarizer = {
     name: "held",
@@ -26,11 +27,16 @@ function heldSummarizer() {
         aborted += 1;
       });
       await new Promise<void>((resolve) => waiting.push(resolve));
-      return { ...(await builtinSummarizer.summarize(messages, options)), summarizer: "held" };
+      try {
+        return { ...(await builtinSummarizer.summarize(messages, options)), summarizer: "held" };
+      } finally {
+        answered += 1;
+      }
     },
   };
-  const settle = async (): Promise<void> => {
-    for (let tick = 0; tick < 50; tick += 1) {
+  /** Lets it answer until it has answered so often, and what waits for that go on. */
+  const settle = async (answers: number): Promise<void> => {
+    for (let after = 0; after < 50; after += answered < answers ? 0 : 1) {
       await new Promise((resolve) => setImmediate(resolve));
       for (const release of waiting.splice(0)) release();
     }
@@ -61,7 +67,7 @@ describe("a compaction ahead of time", () => {
     const first = await manager.preflight("s", below);
     expect(first.report.reason).toBe("below_trigger");
     expect(first.messages).toBe(below);
-    await held.settle();
+    await held.settle(1);
     expect(held.asked()).toBe(1);
     expect(manager.getState("s")).toMatchObject({ summaryCount: 0, summaryVersion: undefined });
     expect((await manager.preflight("s", below)).messages).toBe(below);
@@ -83,7 +89,7 @@ describe("a compaction ahead of time", () => {
     expect(meanwhile.messages).toBe(over);
     const full = [...over, ...turns(60, 65, 45)];
     const waiting = manager.preflight("s", full);
-    await held.settle();
+    await held.settle(1);
     const { report } = await waiting;
     expect(report).toMatchObject({ compacted: true, summarizer: "held" });
     expect(report.tokensAfter).toBeLessThanOrEqual(7500);
@@ -93,10 +99,10 @@ describe("a compaction ahead of time", () => {
   it("is thrown away when the history no longer begins with what it was made for", async () => {
     const { manager, held } = setUp();
     await manager.preflight("s", below);
-    await held.settle();
+    await held.settle(1);
     const edited = [{ role: "user", content: "something else altogether" }, ...over.slice(1)];
     const pending = manager.preflight("s", edited);
-    await held.settle();
+    await held.settle(2);
     const { report, messages } = await pending;
     expect(held.asked()).toBe(2);
     expect(report.compacted).toBe(true);
@@ -108,7 +114,7 @@ describe("a compaction ahead of time", () => {
     await manager.preflight("s", below);
     await new Promise((resolve) => setImmediate(resolve));
     const manual = manager.manualCompact("s", below, { note: "now" });
-    await held.settle();
+    await held.settle(2);
     expect((await manual).report).toMatchObject({ compacted: true, reason: "manual" });
     expect(held.aborted()).toBe(1);
   });
@@ -116,7 +122,7 @@ describe("a compaction ahead of time", () => {
   it("works for hosts that rebuild their messages each time", async () => {
     const { manager, held } = setUp();
     await manager.preflight("s", structuredClone(below));
-    await held.settle();
+    await held.settle(1);
     const { report } = await manager.preflight("s", structuredClone(over));
     expect(report).toMatchObject({ compacted: true, summarizer: "held" });
     expect(held.asked()).toBe(1);

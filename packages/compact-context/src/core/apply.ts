@@ -224,7 +224,7 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
     strategy: request.policy.strategy,
     countText: (text) => request.counter.countText(text),
     previous: covered.map(summaryOf).findLast((summary) => summary !== undefined)?.text,
-    // A program cannot follow an instruction; a note is for whoever reads the event, or for a model.
+    // A program cannot follow an instruction; a note is for the readers of events, or for a model.
     instruction: summarizer.deterministic === true ? undefined : request.note,
     signal: request.signal,
     live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,

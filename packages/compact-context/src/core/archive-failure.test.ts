@@ -16,7 +16,7 @@ it.each([
   ],
   [
     new Error("full"),
-    'Mend the storage. Or set storage.onFailure to "continue" to prune without an archive.',
+    'Fix the storage. Or set storage.onFailure to "continue" to prune without an archive.',
     undefined,
   ],
 ])("an archive that fails says itself what to do about it, and where: %s", async (error, hint, place) => {

@@ -82,7 +82,7 @@ export const archiveFiles: {
   queue: (session) => `~outbox/${session}/`,
 };
 
-/** The session folder and step of a transcript's key; nothing for other keys, nor for sessions that belong to somebody. */
+/** The session folder and step of a transcript's key; nothing for other keys, nor for sessions of a tenant or user. */
 export function readTranscriptKey(key: string): { session: string; step: number } | undefined {
   const [session = "", name = "", ...rest] = key.split("/");
   const step = TRANSCRIPT.exec(name)?.[1];
@@ -323,7 +323,7 @@ function noTranscript(sessionId: string, step: number, steps: readonly number[])
   );
 }
 
-/** Reads a transcript line by line: whoever has the lines hands them over. */
+/** Reads a transcript line by line, as its lines are handed over. */
 export interface Reading {
   /** What the next line holds; `torn` when the file ends without a newline behind it. */
   take(text: string, torn: boolean): ArchiveEntry[];

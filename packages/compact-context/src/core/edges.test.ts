@@ -59,7 +59,7 @@ describe("flush", () => {
     expect(summary).toBeDefined();
   });
 
-  it("FIT-9 waits for the hooks of calls that are under way", async () => {
+  it("waits for the hooks of calls that are under way", async () => {
     const taken: unknown[] = [];
     const { manager } = managerWith(
       { maxContextTokens: 4000, policy: { hardCapBuffer: 200 } },

@@ -433,7 +433,7 @@ export class SessionManager {
     );
   }
 
-  /** The list fits as it is, and nobody asked for a compaction. */
+  /** The list fits as it is, and no compaction was asked for. */
   #canSendUncompacted<T>(call: Call<T>, session: Session): boolean {
     const fits = !session.isOver(this.#settings) && session.bytes <= this.#settings.policy.maxRequestBytes;
     return fits && !call.manual;

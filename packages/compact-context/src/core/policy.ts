@@ -31,7 +31,7 @@ export interface Policy {
   readonly coldTriggerPct?: number;
   /** Share of the window at which a compaction is prepared beside the run, to be ready at the trigger; never when left out. */
   readonly backgroundTriggerPct?: number;
-  /** Seconds after which the provider has forgotten a prefix that nobody sent. */
+  /** Seconds after which the provider has forgotten a prefix that was not sent. */
   readonly cacheTtlSeconds: number;
   /** What summaries are shaped for. */
   readonly strategy: SummaryStrategy;
@@ -87,7 +87,7 @@ export interface TriggerInput {
   readonly maxContextTokens: number;
   /** Bytes of the request on the wire; 0 when left out. */
   readonly bytes?: number;
-  /** Nobody has sent the prefix for longer than the provider keeps it. */
+  /** The prefix was last sent longer ago than the provider keeps it. */
   readonly cacheCold?: boolean;
   /** Tokens of the window that the answer may take. */
   readonly answerTokens?: number;

@@ -253,7 +253,7 @@ async function saveSummary(
 /** The driver's own error says best what to do about it, and where. */
 function storageFailed(what: string, error: unknown, lacking: string): CompactError {
   const { hint = "", place } = CompactError.isInstance(error) ? error : {};
-  const first = hint === "" ? "Mend the storage." : hint;
+  const first = hint === "" ? "Fix the storage." : hint;
   return new CompactError("StorageFailed", `${what}: ${errorMessage(error)}`, {
     hint: `${first} Or set storage.onFailure to "continue" to prune without ${lacking}.`,
     place,

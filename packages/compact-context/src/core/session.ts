@@ -129,14 +129,14 @@ export class Session {
   requestTokens = 0;
   /** The provider has forgotten the session's prefix, as far as can be told. */
   cacheCold = false;
-  /** Milliseconds since 1970 of the newest list; undefined when nobody knows. */
+  /** Milliseconds since 1970 of the newest list; undefined when unknown. */
   seenAt: number | undefined;
 
   /** Attempts in a row that came to nothing; the next waits until the list has grown. */
   stall: { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason } | undefined;
   /** Whether the warning was given that what is never pruned is over the trigger by itself. */
   fixedPartTold = false;
-  /** The newest list has a history that the state does not belong to, and nobody was told yet. */
+  /** The newest list has a history that the state does not belong to, and no warning said so yet. */
   reset = false;
   /** The view is of a history that the state does not belong to: nothing was compacted in it so far. */
   leftBehind = false;

@@ -16,7 +16,7 @@ import {
   within,
 } from "./delivery.ts";
 
-// What happens to the messages that a compaction discards: they are shown to whoever looks at the list first, and
+// What happens to the messages that a compaction discards: they are shown to the hook that looks at the list first, and
 // queued durably for a memory's hook, which gets them once the compaction is committed, at least once.
 
 /** What is told of a compaction that is about to be committed. */
@@ -69,7 +69,7 @@ interface FlushContext {
   warn(message: string): void;
 }
 
-/** How long a compaction waits for whoever looks at the list first. */
+/** How long a compaction waits for the hook that looks at the list first. */
 const WAIT_MS = 500;
 const HOOK_TIMEOUT_MS = 60_000;
 

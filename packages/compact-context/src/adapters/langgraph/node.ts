@@ -193,7 +193,7 @@ function overLimit(error: unknown): CompactError {
     "InsufficientBudget",
     `the messages could not be summarized: ${errorMessage(error)}`,
     {
-      hint: "Mend what failed (see cause) and invoke the graph again: nothing was dropped.",
+      hint: "Fix what failed (see cause) and invoke the graph again: nothing was dropped.",
       cause: error,
     },
   );
