@@ -122,10 +122,12 @@ describe.each(lines)("OpenTelemetry $line, OTLP over HTTP in $encoding", ({ enco
       }
       for (const event of events) {
         const at = [Date.parse(event.startedAt), Date.parse(event.endedAt)];
-        const span = named(event.name).find(({ end }) => Math.abs(end - (at[1] ?? 0)) < 0.01);
+        // Two events of a name may end in the same millisecond, in two traces.
+        const span = named(event.name).find(
+          ({ end, traceId }) => traceId === event.host?.traceId && Math.abs(end - (at[1] ?? 0)) < 0.01,
+        );
         expect(span).toBeDefined();
         expect(span?.start).toBeCloseTo(at[0] ?? 0, 2);
-        expect(event.host?.traceId).toBe(span?.traceId);
       }
       const [summary] = named("compact.summary_created");
       expect((summary?.end ?? 0) - (summary?.start ?? 0)).toBeGreaterThanOrEqual(20);
