@@ -27,6 +27,25 @@ describe("the summary's role", () => {
     },
   );
 
+  it.each(["assistant", "user", "system"] as const)(
+    "as %s leaves one summary in the list, which the next one replaces",
+    async (summaryRole) => {
+      const manager = new CompactManager(
+        { maxContextTokens: 4000, policy: { hardCapBuffer: 200 }, summarizer: { summaryRole } },
+        { storage: createMemoryDriver() },
+      );
+      const first = await manager.preflight("s", list, { format: "openai-chat" });
+      const more = [...first.messages, ...list.slice(1)];
+      const second = await manager.preflight("s", more, { format: "openai-chat" });
+      expect([first, second].map(({ report }) => report.compacted)).toEqual([true, true]);
+      const raw = await manager.preflight("s", [...list, ...list.slice(1)], { format: "openai-chat" });
+      for (const { messages } of [second, raw]) {
+        const summaries = messages.filter(({ content }) => content.startsWith("<COMPACT-SUMMARY"));
+        expect(summaries.map(({ content }) => content.slice(0, 19))).toEqual(["<COMPACT-SUMMARY v2"]);
+      }
+    },
+  );
+
   it("SUM-1 is the assistant's by default", async () => {
     const manager = new CompactManager(
       { maxContextTokens: 4000, policy: { hardCapBuffer: 200 } },
