@@ -10,7 +10,7 @@ import {
 } from "./core/apply.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
-import type { Policy, TriggerReason } from "./core/policy.ts";
+import type { Policy } from "./core/policy.ts";
 import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } from "./core/ports.ts";
 import type { CompactionRequest } from "./core/usage.ts";
 import { CompactError, requireList, requireOptions } from "./errors.ts";
@@ -102,7 +102,7 @@ export async function compact<T = unknown>(
   requireOptions(options, "options", OPTIONS_HINT);
   const clock = options.clock ?? (() => performance.now());
   const started = clock();
-  const { request, codec } = requestFor(messages, options, "manual");
+  const { request, codec } = requestFor(messages, options);
   const { counter, fixedTokens, policy } = request;
   const tokens = request.messages.reduce(
     (total, message) => total + counter.countMessage(message),
@@ -123,9 +123,12 @@ export async function compact<T = unknown>(
   return { messages: codec.encode(outcome.messages) as T[], summary: outcome.summary?.text, report };
 }
 
-/** What `compact` would do, message by message, without doing it. Errors as `compact`. */
+/**
+ * What a compaction would do, message by message, without doing it; `compact` leaves a list that fits as it is. Errors
+ * as `compact`.
+ */
 export function planCompaction(messages: readonly unknown[], options: PlanOptions): CompactionPlan {
-  return planRequest(requestFor(messages, options, "manual").request);
+  return planRequest(requestFor(messages, options).request);
 }
 
 const OPTIONS_HINT = "Pass options such as { maxTokens: 100_000 }.";
@@ -133,7 +136,6 @@ const OPTIONS_HINT = "Pass options such as { maxTokens: 100_000 }.";
 function requestFor(
   messages: readonly unknown[],
   options: PlanOptions & Pick<CompactOptions, "strategy" | "instruction" | "signal">,
-  reason: TriggerReason,
 ): { readonly request: CompactionRequest; readonly codec: ListCodec } {
   requireList(messages);
   requireOptions(options, "options", OPTIONS_HINT);
@@ -153,7 +155,7 @@ function requestFor(
     format: codec.format,
     counter,
     policy,
-    reason,
+    reason: "manual",
     fixedTokens: counter.perRequest + counter.countSystem(options.system) + counter.countTools(options.tools),
     budget: options.maxTokens,
     target: options.targetTokens ?? policy.targetContextTokens ?? options.maxTokens,

@@ -186,13 +186,7 @@ function isOverBudget<T>(manager: HostManager, { messages, request = {} }: HostC
   const { model, policy } = manager.config;
   const { format, system, tools, input } = request;
   try {
-    const { tokens } = countTokens(messages, {
-      ...(model === undefined ? {} : { model }),
-      ...(format === undefined ? {} : { format }),
-      ...(system === undefined ? {} : { system }),
-      ...(tools === undefined ? {} : { tools }),
-      ...(input === undefined ? {} : { input }),
-    });
+    const { tokens } = countTokens(messages, { model, format, system, tools, input });
     const answer = format === "gemini" ? 0 : request.maxOutputTokens;
     return tokens > budgetOf(manager.maxContextTokens, policy, answer);
   } catch {
