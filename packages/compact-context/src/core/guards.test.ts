@@ -3,7 +3,7 @@ import { compact } from "../compact.ts";
 import type { CompactConfigInput } from "../config/settings.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { wireBytes } from "./message.ts";
+import { type Message, wireBytes } from "./message.ts";
 import type { CompactEvent, StorageDriver } from "./ports.ts";
 
 type Chat = Record<string, unknown> & { role: string; content: unknown };
@@ -110,6 +110,23 @@ describe("tool results over their limit", () => {
       const again = await manager.preflight("s", messages);
       expect(again.messages).toBe(messages);
     }
+  });
+
+  it("are never changed where they are pinned, alone or by what they stand with", async () => {
+    const roles = setUp({ policy: { ...limit.policy, rolesNeverPrune: ["system", "tool"] } });
+    expect((await roles.manager.preflight("s", list)).messages).toBe(list);
+    const { manager } = setUp(limit);
+    const neutral: Message[] = [
+      { id: "u", role: "user", parts: [{ type: "text", text: "read it" }] },
+      {
+        id: "a",
+        role: "assistant",
+        parts: [{ type: "toolCall", id: "c", name: "read", arguments: {} }],
+        meta: { protected: true },
+      },
+      { id: "t", role: "tool", parts: [{ type: "toolResult", id: "c", content: long }] },
+    ];
+    expect((await manager.preflight("s", neutral)).messages).toBe(neutral);
   });
 
   it("keep a summary that was there, and are followed by a compaction where that is due", async () => {

@@ -298,9 +298,9 @@ export class SessionManager {
     session: Session,
     announce: Announce,
   ): Promise<CompactionReport | undefined> {
-    const limit = this.#settings.policy.maxToolResultTokens;
-    if (limit === undefined || call.manual) return undefined;
-    if (unsentResults(session.view, limit, session.current.edit.countText).length === 0) return undefined;
+    const { countText } = session.current.edit;
+    if (call.manual || unsentResults(session.view, this.#settings.policy, countText).length === 0)
+      return undefined;
     const usagePct = session.usage.tokens / this.maxContextTokens;
     const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
     const outcome = await this.#compact(call, session, decision, announce);

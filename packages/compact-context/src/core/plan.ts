@@ -20,11 +20,19 @@ import {
   mediaBytes,
   type Role,
   resultText,
+  type ToolResultPart,
   toolCalls,
   toolResults,
   wireBytes,
 } from "./message.ts";
-import { type KeepCounts, type Layer, type Partition, relaxations } from "./policy.ts";
+import {
+  type KeepCounts,
+  type Layer,
+  type Partition,
+  type Policy,
+  partition,
+  relaxations,
+} from "./policy.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // What a compaction would do, as data. The dry run, the tests and the real thing look at the same plan.
@@ -76,11 +84,9 @@ export interface CompactionPlan {
 
 /** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function planRequest(request: CompactionRequest): CompactionPlan {
-  const { reason, policy, budget } = request;
+  const { reason, budget } = request;
   if (reason === "max_bytes") return finish(releaseReasoning(fitBytes(keepAll(request))), budget);
-  if (reason === "tool_output" && policy.maxToolResultTokens !== undefined) {
-    return finish(truncateUnsent(keepAll(request), policy.maxToolResultTokens), budget);
-  }
+  if (reason === "tool_output") return finish(truncateUnsent(keepAll(request)), budget);
   const limit = Math.min(budget, request.target ?? budget);
   return finish(releaseReasoning(fitBytes(fitToLimit(request, limit))), limit);
 }
@@ -284,33 +290,34 @@ export function isRecallAnswer(messages: readonly Message[]): (id: string) => bo
   return (id) => ids.has(id);
 }
 
-/** Tool results that no model has seen yet and that have more than `limit` tokens keep head and tail; recalled ones stay whole. */
-function truncateUnsent(set: KeepSet, limit: number): KeepSet {
-  const { messages, counter } = set.request;
-  const unsent = unsentResults(messages, limit, (text) => counter.countText(text));
-  return withEdits(set, new Map(unsent.map((index) => [index, { resultsTo: limit }])));
+/** Tool results over `maxToolResultTokens` that no model has seen yet keep head and tail. */
+function truncateUnsent(set: KeepSet): KeepSet {
+  const { messages, counter, policy } = set.request;
+  const unsent = unsentResults(messages, policy, (text) => counter.countText(text));
+  return withEdits(set, new Map(unsent.map((index) => [index, { resultsTo: policy.maxToolResultTokens }])));
 }
 
 /**
- * Where the results of more than `limit` tokens are that stand behind everything the model said: they have never
- * been part of a request.
+ * Indexes of the messages after the assistant's last one with tool results over `maxToolResultTokens`: no request has
+ * held them yet. Pinned messages and recalled results are left out: they stay whole.
  */
 export function unsentResults(
   messages: readonly Message[],
-  limit: number,
+  policy: Policy,
   countText: (text: string) => number,
 ): number[] {
-  const found: number[] = [];
-  for (let index = messages.length - 1; index >= 0; index -= 1) {
-    const message = messages[index];
-    if (message === undefined || message.role === "assistant") break;
-    const long = toolResults(message).filter((part) => {
+  const { maxToolResultTokens: limit = Number.POSITIVE_INFINITY } = policy;
+  const longResults = (index: number): ToolResultPart[] =>
+    toolResults(messages[index] as Message).filter((part) => {
       const text = resultText(part);
       return text.length > limit && countText(text) > limit;
     });
-    if (long.length === 0 || message.meta?.protected === true) continue;
-    const recalled = isRecallAnswer(messages);
-    if (!long.every(({ id }) => recalled(id))) found.push(index);
-  }
-  return found.reverse();
+  const answered = messages.findLastIndex(({ role }) => role === "assistant");
+  const found = [...messages.keys()].slice(answered + 1).filter((index) => longResults(index).length > 0);
+  if (found.length === 0) return found;
+  const recalled = isRecallAnswer(messages);
+  const { layers } = partition(messages, policy);
+  return found.filter(
+    (index) => layers[index] !== "pinned" && longResults(index).some(({ id }) => !recalled(id)),
+  );
 }
