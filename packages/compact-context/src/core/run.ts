@@ -126,7 +126,8 @@ async function commitCompaction(
   const started = context.clock();
   const startedAt = context.now();
   const { plan, outcome, receipt } = prepared;
-  const step = Math.max(receipt?.step ?? 0, session.state.step);
+  // One that was prepared without an archive may have been overtaken by another with its number.
+  const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
   const next = session.next(plan, outcome, { step, at: context.now(), rewrote });
   const queued = await queueBeforeCommit(session, plan, step, context);
