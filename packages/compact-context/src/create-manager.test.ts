@@ -427,6 +427,37 @@ describe("CompactManager.preflight", () => {
     expect(pruned.report.rungs).toEqual(["pruning-only"]);
   });
 
+  it("a summary covers only what a summarizer read, also where all of them fail", async () => {
+    let fails = false;
+    const summarizer = {
+      name: "sometimes",
+      summarize: async () => {
+        if (fails) throw new Error("503");
+        return { text: "what was said", tokens: 3, summarizer: "sometimes", messagesRead: 1 };
+      },
+    };
+    const config = { summarizer: { fallback: "pruning-only" } } as const;
+    const { manager } = setUp(config, { summarizer });
+    await manager.preflight("s", turns(0, 40));
+    const read = manager.getRunningSummary("s");
+    expect(read?.summarizedMessageIds.length).toBeGreaterThan(0);
+    fails = true;
+    const { report } = await manager.preflight("s", turns(0, 80));
+    expect(report).toMatchObject({ compacted: true, rungs: ["pruning-only"], summaryVersion: 1 });
+    expect(manager.getRunningSummary("s")).toEqual(read);
+    expect(manager.getState("s").summaryCount).toBe(1);
+    const opening = setUp(config, { summarizer });
+    const exchange = [
+      { role: "assistant", content: [{ type: "tool_use", id: "t", name: "read", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "found" }] },
+    ];
+    const list = [...turns(0, 1).slice(0, 1), ...exchange, ...turns(1, 40)];
+    const pruned = await opening.manager.preflight("s", list, { format: "anthropic" });
+    expect(pruned.summary).toBe("Earlier messages were removed without a summary.");
+    expect(opening.manager.getRunningSummary("s")?.summarizedMessageIds).toEqual([]);
+    expect(opening.manager.getState("s").summaryCount).toBe(0);
+  });
+
   it("leaves the session as it was when the caller aborts", async () => {
     const { manager, storage } = setUp();
     const list = turns(0, 40);

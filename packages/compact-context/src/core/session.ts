@@ -440,13 +440,16 @@ export class Session {
     }
     const before = this.activeState;
     const summary = this.#summaryAfter(plan, outcome, { step, at });
+    // Where no summarizer wrote, what left now is in no summary.
+    const wrote = outcome.summarizer !== undefined;
+    const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
     const state: SessionState = {
       counter: counter.id,
       log,
       kept: entries.flatMap((entry) => keptMessage(entry, log)),
       summary,
-      summaryCount: before.summaryCount + (outcome.summary === undefined ? 0 : 1),
-      summarizedMessageIds: summary === undefined ? [] : [...before.summarizedMessageIds, ...summarized],
+      summaryCount: before.summaryCount + (wrote ? 1 : 0),
+      summarizedMessageIds: wrote ? [...read, ...summarized] : read,
       step,
       epochStart: rewrote ? log.length : (before.epochStart ?? 0),
       tokensAfter: rewrote ? outcome.tokensAfter : before.tokensAfter,
@@ -461,8 +464,10 @@ export class Session {
     outcome: Outcome,
     { step, at }: Pick<Commit, "step" | "at">,
   ): StoredSummary | undefined {
-    if (outcome.summary !== undefined) return { ...stored(outcome.summary, outcome.summaryTokens, at), step };
     const { summary } = this.activeState;
+    const made = outcome.summary;
+    if (summary !== undefined && made?.version === summary.version) return { ...summary, after: made.after };
+    if (made !== undefined) return { ...stored(made, outcome.summaryTokens, at), step };
     const carried = this.view.some(
       (message, index) =>
         message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
