@@ -2,7 +2,6 @@ import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import type { CompactionResult } from "./core/apply.ts";
-import { archiveId } from "./core/archive.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
@@ -211,8 +210,6 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     counterFor: createCounters({ model, models, onWarning: warn }),
     limitsInputOnly: (format) => format === "gemini" || facts.provider === "google",
     readUsage: (usage) => (usage === undefined ? undefined : normalizeUsage(usage)?.input),
-    archiveId,
-    now: () => now().getTime(),
     model,
     maxSummaryTokens: summarizer.maxSummaryTokens,
     reasoningBound: facts.thinking === "bound",

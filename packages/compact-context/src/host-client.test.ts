@@ -55,8 +55,7 @@ it("remembers the usage of the newest 256 sessions until their next call", async
   const known = new Map<string, unknown>();
   const real = new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } });
   const manager: HostManager = {
-    config: real.config,
-    maxContextTokens: real.maxContextTokens,
+    isOverBudget: () => false,
     warn: () => undefined,
     getState: (sessionId) => real.getState(sessionId),
     manualCompact: () => Promise.reject(new Error("nothing is compacted here")),

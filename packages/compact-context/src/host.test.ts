@@ -27,10 +27,8 @@ function watched(): Watched {
 
 /** The manager with another `preflight`. */
 function failing(manager: CompactManager, preflight: () => Promise<never>): HostManager {
-  const { config, maxContextTokens } = manager;
   return {
-    config,
-    maxContextTokens,
+    isOverBudget: (...call) => manager.isOverBudget(...call),
     preflight,
     manualCompact: preflight,
     getState: (sessionId) => manager.getState(sessionId),
@@ -72,6 +70,16 @@ describe("createHostPreflight", () => {
     const preflight = createHostPreflight(failing(manager, broken));
     const request = { input: LONG.repeat(3) };
     const asked = preflight({ sessionId: "a", messages: [message("hello")], request });
+    await expect(asked).rejects.toMatchObject({ code: "InsufficientBudget" });
+  });
+
+  it("takes nothing for the answer where the model's provider limits input alone, whatever the format", async () => {
+    const request = { maxOutputTokens: 3_900, format: "langchain" } as const;
+    const messages = [{ type: "human", content: "word ".repeat(500), id: "1" }];
+    const host = (model: string) =>
+      createHostPreflight(failing(new CompactManager({ model, maxContextTokens: 4_000 }), broken));
+    expect(await host("gemini-2.5-flash")({ sessionId: "a", messages, request })).toBe(messages);
+    const asked = host("gpt-4o")({ sessionId: "a", messages, request });
     await expect(asked).rejects.toMatchObject({ code: "InsufficientBudget" });
   });
 

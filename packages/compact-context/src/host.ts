@@ -1,6 +1,4 @@
-import { countTokens } from "./compact.ts";
 import type { CompactionResult } from "./core/apply.ts";
-import { budgetOf } from "./core/policy.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
@@ -9,7 +7,7 @@ import { type TooLong, tooLong } from "./providers/client-answer.ts";
 /** What an adapter needs of a manager. */
 export type HostManager = Pick<
   CompactManager,
-  "preflight" | "manualCompact" | "warn" | "config" | "maxContextTokens" | "getState"
+  "preflight" | "manualCompact" | "isOverBudget" | "warn" | "getState"
 >;
 
 export interface HostOptions {
@@ -182,13 +180,9 @@ function isTooLarge(error: unknown): boolean {
   return CompactError.isInstance(error) && error.code === "InsufficientBudget";
 }
 
-function isOverBudget<T>(manager: HostManager, { messages, request = {} }: HostCall<T>): boolean {
-  const { model, policy } = manager.config;
-  const { format, system, tools, input } = request;
+function isOverBudget<T>(manager: HostManager, { messages, request }: HostCall<T>): boolean {
   try {
-    const { tokens } = countTokens(messages, { model, format, system, tools, input });
-    const answer = format === "gemini" ? 0 : request.maxOutputTokens;
-    return tokens > budgetOf(manager.maxContextTokens, policy, answer);
+    return manager.isOverBudget(messages, request);
   } catch {
     return false;
   }

@@ -288,8 +288,7 @@ describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
       const { model, manager } = scene();
       const learned: unknown[] = [];
       const listening = {
-        config: manager.config,
-        maxContextTokens: manager.maxContextTokens,
+        isOverBudget: manager.isOverBudget.bind(manager),
         warn: manager.warn.bind(manager),
         getState: manager.getState.bind(manager),
         manualCompact: manager.manualCompact.bind(manager),

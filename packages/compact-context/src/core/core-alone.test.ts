@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { archiveId, conflict, createArchiveStore } from "./archive.ts";
+import { conflict, createArchiveStore } from "./archive.ts";
 import type { EventDraft } from "./events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./manager.ts";
 import { argumentsText, type Message, messageText, resultText } from "./message.ts";
@@ -104,8 +104,6 @@ function createManager(driver: StorageDriver, events: EventDraft[] = []): Sessio
     counterFor: () => counter,
     readUsage: () => undefined,
     limitsInputOnly: () => false,
-    archiveId,
-    now: () => now().getTime(),
     model: undefined,
     maxSummaryTokens: undefined,
     reasoningBound: false,

@@ -34,7 +34,7 @@ import {
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
-import type { Session, SessionSettings } from "./session.ts";
+import { Session, type SessionSettings } from "./session.ts";
 import { createSessions, type Sessions, type Store } from "./store.ts";
 import { groupUnits } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
@@ -181,6 +181,13 @@ export class SessionManager {
     return this.#run({ sessionId, messages, request, manual: true, started: this.#clock() });
   }
 
+  /** True for a request that is over its budget as it stands; errors for a list that cannot be read as `preflight`. */
+  isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
+    const session = new Session("");
+    session.observe(messages, request, this.#settings, this.#parts.environment.now());
+    return session.isOver(this.#settings);
+  }
+
   /** What is known of a session now; zeros for one that was never seen. */
   getState(sessionId: string): ManagerState {
     const session = this.#sessions.peek(sessionId);
@@ -260,7 +267,7 @@ export class SessionManager {
 
   async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
     const announce = this.#recorder.announcer(call.sessionId);
-    session.observe(call.messages, call.request, this.#settings);
+    session.observe(call.messages, call.request, this.#settings, this.#parts.environment.now());
     // A list that goes on from what another worker stored is unknown only to this one.
     if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
       throw conflict(session.id);
@@ -268,7 +275,7 @@ export class SessionManager {
     const truncated = await this.#truncateUnsent(call, session, announce);
     if (truncated !== undefined) {
       const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
-      session.observe(call.messages, again, this.#settings);
+      session.observe(call.messages, again, this.#settings, this.#parts.environment.now());
     }
     const { model, policy } = this.#settings;
     const decision = session.decide(call.manual, this.#settings);

@@ -1,4 +1,5 @@
 import type { Outcome } from "./apply.ts";
+import { archiveId } from "./archive.ts";
 import { applyEdit, type Edit } from "./edit.ts";
 import {
   contentHash,
@@ -62,9 +63,6 @@ export interface SessionSettings {
   readUsage(usage: unknown): number | undefined;
   /** True where a request in this format has a window of its own, which the answer takes nothing from. */
   limitsInputOnly(format: ListCodec["format"]): boolean;
-  archiveId(message: Message): string;
-  /** Milliseconds since 1970. */
-  now(): number;
 }
 
 /** A native list that stands for the session's view, with its decoded messages. */
@@ -171,7 +169,7 @@ export class Session {
   // ---- a list comes in
 
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
-  observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): void {
+  observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings, now: Date): void {
     const before = this.context?.codec;
     const known = before === undefined ? undefined : this.#sourceOf(list);
     const codec = codecFor(
@@ -186,13 +184,14 @@ export class Session {
       counter,
       policy: settings.policy,
       summaryRole: settings.summaryRole,
-      edit: { countText: (text) => counter.countText(text), archiveId: settings.archiveId },
+      edit: { countText: (text) => counter.countText(text), archiveId },
     };
     // A list that was first read as another format is read anew: the first words of a conversation look the same in several.
     this.#show(list, codec.format === before?.format ? known : undefined, context);
     // Not before: a list that cannot be read leaves the session as it was.
     this.context = context;
     this.#measure(request, settings);
+    this.#see(request, settings, now.getTime());
   }
 
   #measure(request: PreflightRequest, settings: SessionSettings): void {
@@ -208,9 +207,11 @@ export class Session {
     const limitsInputOnly = settings.limitsInputOnly(this.current.codec.format);
     this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
     this.fixedTokens = tokens - this.totals.tokens;
-    const now = settings.now();
+  }
+
+  #see({ cacheCold }: PreflightRequest, { policy }: SessionSettings, now: number): void {
     const idle = this.seenAt === undefined ? 0 : now - this.seenAt;
-    this.cacheCold = request.cacheCold ?? idle > settings.policy.cacheTtlSeconds * 1000;
+    this.cacheCold = cacheCold ?? idle > policy.cacheTtlSeconds * 1000;
     this.seenAt = now;
   }
 
