@@ -312,13 +312,6 @@ export function textHash(text: string): number {
   return (second >>> 11) * 2 ** 32 + (first >>> 0);
 }
 
-/** One hash of many in order; rolling: a reader of the list may compare after each. */
-export function hashOfAll(hashes: Iterable<string>): string {
-  const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
-  for (const hash of hashes) mix(state, hash);
-  return finish(state);
-}
-
 /** Hashes by list and not by message: thousands of entries in a WeakMap take longer than the hashing. */
 const hashesByList = new WeakMap<readonly Message[], readonly (string | undefined)[]>();
 

@@ -6,7 +6,7 @@ import { createRedactor } from "../redaction/redactor.ts";
 import { checkKey } from "../storage/keys.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createDriverOutbox } from "../storage/outbox.ts";
-import { createArchiveStore, sessionKey } from "./archive.ts";
+import { archiveFiles, createArchiveStore, deleteSession, sessionKey } from "./archive.ts";
 
 const odd = [
   "../../x",
@@ -130,6 +130,17 @@ describe("the folder of a session that belongs to somebody", () => {
         expect(key.startsWith("~")).toBe(tenant !== null || user !== null);
       }),
     );
+  });
+
+  it("lies under one prefix for each tenant, so that all of a tenant can be deleted and nothing else is", async () => {
+    const driver = createMemoryDriver();
+    const acme = [{ tenant: "acme" }, { tenant: "acme", user: "max" }];
+    const others = [{}, { tenant: "acme-2" }, { user: "max" }];
+    const keys = [...acme, ...others].map((owner) => archiveFiles.state(sessionKey("chat-1", owner)));
+    for (const key of keys) await driver.put(key, "{}");
+    for (const owner of acme) await deleteSession(driver, sessionKey("chat-1", owner));
+    expect(await driver.list("~t/acme/")).toEqual([]);
+    expect(await driver.list("")).toEqual(keys.slice(acme.length).sort());
   });
 
   it("is in nobody's listing, and what it queued is handed on under its own name", async () => {

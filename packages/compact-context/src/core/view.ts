@@ -5,7 +5,6 @@ import {
   endsWithCompaction,
   type Format,
   hashesOf,
-  hashOfAll,
   type LiveSummary,
   type Message,
   type Role,
@@ -66,14 +65,6 @@ export interface SessionState {
   readonly flushes?: readonly string[];
   /** What was learnt from the provider's usage records. */
   readonly calibration: Calibration;
-  /** The log up to `epochStart`, to be recognised by; made when the state is stored. */
-  readonly prefix?: LogPrefix;
-}
-
-/** The first messages of a log, and one hash of their content hashes: `hashOfAll`. */
-export interface LogPrefix {
-  readonly length: number;
-  readonly hash: string;
 }
 
 /** A session that has never been compacted. */
@@ -96,25 +87,19 @@ const STATE_SCHEMA = 2;
 
 /** The text that a state is stored as. */
 export function writeState(state: SessionState): string {
-  return sealRecord(STATE_SCHEMA, { ...state, prefix: prefixOf(state) });
+  return sealRecord(STATE_SCHEMA, state);
 }
 
 /** The state as it was stored. Throws for a text that is none, that was damaged, or that a newer release wrote. */
 export function readState(text: string, place: string): SessionState {
   const { schema, record } = openRecord(text, STATE_SCHEMA, place);
-  const { format, ...state } = record;
+  // Development versions stored a `prefix` that was never read.
+  const { format, prefix: _, ...state } = record;
   if (format !== (schema === 1 ? 1 : undefined)) throw new Error(`its format is ${String(format)}, not 1`);
   const { log, kept, summarizedMessageIds, calibration } = state;
   const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && isObject(calibration);
   if (!whole) throw new Error("parts of it are missing");
   return state as unknown as SessionState;
-}
-
-/** What the newest compaction covered, as far as it can be told; undefined before the first. */
-function prefixOf({ log, epochStart = 0 }: SessionState): LogPrefix | undefined {
-  if (epochStart === 0) return undefined;
-  const covered = log.slice(0, epochStart).map(([hash]) => hash);
-  return { length: covered.length, hash: hashOfAll(covered) };
 }
 
 /** Recognises a summary by its text. */
