@@ -1,7 +1,6 @@
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
-import type { CompactionResult } from "./core/apply.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
@@ -13,9 +12,8 @@ import {
   type Summarizer,
   type TextModel,
 } from "./core/ports.ts";
-import type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
-import { once, requireList, requireOptions } from "./errors.ts";
+import { once, requireOptions } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
@@ -75,9 +73,6 @@ export interface ManagerPorts {
   readonly onWarning?: (message: string) => void;
 }
 
-/** How long `flush` waits for hooks that take in memories. */
-const FLUSH_WAIT_MS = 2000;
-
 /**
  * Keeps sessions inside the window: `preflight` before every model call gives back the list to send.
  * One manager serves any number of sessions; calls for one session run one after the other.
@@ -85,7 +80,6 @@ const FLUSH_WAIT_MS = 2000;
 export class CompactManager extends SessionManager {
   readonly config: CompactConfig;
   readonly #wired: Wired;
-  readonly #lists: LiveLists;
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
@@ -96,53 +90,12 @@ export class CompactManager extends SessionManager {
     super(wired.settings, wired.parts);
     this.config = merged;
     this.#wired = wired;
-    this.#lists = new LiveLists({
-      repair: ports.repair === true,
-      formatOf,
-      report: (sessionId, code, message) => {
-        if (code === "malformed_list") wired.parts.warn(message);
-        this.warn(sessionId, code, message);
-      },
-    });
-  }
-
-  override async preflight<T = unknown>(
-    sessionId: string,
-    messages: readonly T[],
-    request: PreflightRequest = {},
-  ): Promise<CompactionResult<T>> {
-    return super.preflight(sessionId, this.#prepare(sessionId, messages, request), request);
-  }
-
-  override async manualCompact<T = unknown>(
-    sessionId: string,
-    messages: readonly T[],
-    request: ManualRequest = {},
-  ): Promise<CompactionResult<T>> {
-    return super.manualCompact(sessionId, this.#prepare(sessionId, messages, request), request);
-  }
-
-  override release(sessionId: string): Promise<void> {
-    this.#lists.forget(sessionId);
-    return super.release(sessionId);
-  }
-
-  #prepare<T>(sessionId: string, messages: readonly T[], request: PreflightRequest): readonly T[] {
-    requireList(messages);
-    requireOptions(request, "request");
-    return this.#lists.prepare(sessionId, messages, request);
   }
 
   /** Finds what left a session's prompt, and brings it back. Nothing is read before it is asked for. */
   recall(sessionId: string): Recall {
     const { countText } = this.#wired.settings.counterFor(undefined);
     return createRecall({ sessionId, countText, archive: async () => (await this.#wired.open()).archive });
-  }
-
-  override async flush(): Promise<void> {
-    this.#lists.lintWaiting();
-    await super.flush();
-    await this.#wired.flushing?.settle(FLUSH_WAIT_MS);
   }
 
   /**
@@ -235,6 +188,15 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
       ? undefined
       : warning({ severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING }),
     beforeCommit: flushing,
+    lists: (report) =>
+      new LiveLists({
+        repair: ports.repair === true,
+        formatOf,
+        report(sessionId, code, message) {
+          if (code === "malformed_list") warn(message);
+          report(sessionId, code, message);
+        },
+      }),
     withCost: (attempt) => withCost(attempt, models),
     warn,
   };

@@ -85,7 +85,11 @@ function createDriver(): StorageDriver {
   };
 }
 
-function createManager(driver: StorageDriver, events: EventDraft[] = []): SessionManager {
+function createManager(
+  driver: StorageDriver,
+  events: EventDraft[] = [],
+  lists?: ManagerParts["lists"],
+): SessionManager {
   const redaction = {
     enabled: true,
     redactText: (text: string) => text,
@@ -128,6 +132,7 @@ function createManager(driver: StorageDriver, events: EventDraft[] = []): Sessio
       flush: async () => undefined,
       takeLosses: () => [],
     },
+    lists,
     withCost: (attempt) => attempt,
     warn: (message) => {
       throw new Error(message);
@@ -193,6 +198,27 @@ describe("the core alone", () => {
     const ids = resumed.getRunningSummary("s")?.summarizedMessageIds ?? [];
     expect(new Set(ids).size).toBe(ids.length);
     expect(cost(later.messages as Message[])).toBeLessThanOrEqual(1_900);
+  });
+
+  it("reads a list as its check gives it back, once for each call", async () => {
+    const calls: string[] = [];
+    const events: EventDraft[] = [];
+    const manager = createManager(createDriver(), events, (report) => ({
+      prepare(sessionId, list) {
+        calls.push(`${sessionId} ${list.length}`);
+        report(sessionId, "list_mended", "the first message went");
+        return list.slice(1);
+      },
+      lintWaiting: () => void calls.push("waiting"),
+      forget: (sessionId) => void calls.push(`forget ${sessionId}`),
+    }));
+    const list = conversation(2);
+    const { messages } = await manager.preflight("s", list);
+    expect(messages).toEqual(list.slice(1));
+    await manager.flush();
+    await manager.release("s");
+    expect(calls).toEqual(["s 4", "waiting", "forget s"]);
+    expect(events.map(({ properties }) => properties.code)).toContain("list_mended");
   });
 
   it("imports nothing but itself and errors.ts", () => {

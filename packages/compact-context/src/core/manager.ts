@@ -69,9 +69,24 @@ export interface ManagerParts {
   /** Announced before the first event, such as that redaction is off. */
   readonly firstEvent?: EventDescription;
   readonly beforeCommit?: BeforeCommit;
+  /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
+  lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
   /** Adds provider and cost to an attempt, where they are known. */
   withCost(attempt: SummaryAttempt): SummaryAttempt;
   warn(message: string): void;
+}
+
+/** Checks the lists of sessions before they are read. */
+export interface ListCheck {
+  /** The list to read: repaired where that is asked for, else the same list. */
+  prepare<T>(
+    sessionId: string,
+    list: readonly T[],
+    request: Pick<PreflightRequest, "format" | "repair">,
+  ): readonly T[];
+  /** Finishes the checks that are pending. */
+  lintWaiting(): void;
+  forget(sessionId: string): void;
 }
 
 /** What is known of a session at any time. */
@@ -105,6 +120,8 @@ export interface CompactionNotice {
 const MAX_CONFLICTS = 20;
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
+/** How long `flush` waits for hooks that take in memories. */
+const FLUSH_WAIT_MS = 2000;
 /** Recalled results are put back up to this share of the trigger only: else the next compaction would follow at once. */
 const ROOM_TO_GROW = 0.75;
 
@@ -124,6 +141,7 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #recorder: EventRecorder;
+  readonly #lists: ListCheck | undefined;
   readonly #background = new BackgroundCompactions();
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
@@ -148,6 +166,7 @@ export class SessionManager {
       now,
       warn,
     });
+    this.#lists = parts.lists?.((...found) => this.warn(...found));
   }
 
   /** The model's window in tokens. */
@@ -230,22 +249,27 @@ export class SessionManager {
   /**
    * Resolves when every session's state and all events so far are stored, and every exporter has taken them or was
    * given up: one that delivers nothing for two seconds, which is reported with the number of events that it missed.
-   * A later process then resumes without counting or summarizing anything again.
+   * A later process then resumes without counting or summarizing anything again. Waits up to two seconds for memory
+   * flush hooks that are running.
    */
   async flush(): Promise<void> {
+    this.#lists?.lintWaiting();
     for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
     await this.#recorder.flush();
+    await this.#parts.beforeCommit?.settle(FLUSH_WAIT_MS);
   }
 
   /** Releases a session that has ended, after its calls under way: archive and stored state stay. */
   release(sessionId: string): Promise<void> {
+    this.#lists?.forget(sessionId);
     return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
   }
 
   async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
     requireList(call.messages);
     requireOptions(call.request, "request");
-    return this.#inTurn(call.sessionId, () => this.#retryConflicts(call));
+    const messages = this.#lists?.prepare(call.sessionId, call.messages, call.request) ?? call.messages;
+    return this.#inTurn(call.sessionId, () => this.#retryConflicts({ ...call, messages }));
   }
 
   /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */

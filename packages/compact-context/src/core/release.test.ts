@@ -44,3 +44,17 @@ it("of more sessions than are kept in memory, the one longest unused leaves firs
   const isLive = (id: string) => manager.getState(id).totalTokens > 0;
   expect(["s0", "s1", "s2", "one more"].map(isLive)).toEqual([true, false, true, true]);
 });
+
+it("a session that made room for others comes back with all that it had learned", async () => {
+  const [first, second, third] = [turns(1), turns(2), turns(3)];
+  const usage = { prompt_tokens: 700, completion_tokens: 10 };
+  const tokensOf = async (others: number): Promise<number> => {
+    const manager = setUp();
+    await manager.preflight("s", first);
+    await manager.preflight("s", second, { usage });
+    for (let index = 0; index < others; index += 1) await manager.preflight(`other ${index}`, first);
+    await expect.poll(() => manager.getState("s").totalTokens === 0).toBe(others > 0);
+    return (await manager.preflight("s", third)).report.tokensBefore;
+  };
+  expect(await tokensOf(300)).toBe(await tokensOf(0));
+});

@@ -29,6 +29,8 @@ import type { SessionState } from "./view.ts";
 export interface BeforeCommit {
   /** Undefined where there is nothing to do. */
   queue(session: Session, plan: CompactionPlan, step: number): Promise<QueuedWork | undefined>;
+  /** Resolves when nothing that was handed on is running any more, or after `ms`. */
+  settle(ms: number): Promise<void>;
 }
 
 export interface QueuedWork {
