@@ -35,7 +35,7 @@ import {
   type RunContext,
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
-import { createSessions, type Sessions, type Store } from "./store.ts";
+import { Sessions, type Store } from "./store.ts";
 import { groupUnits } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
 
@@ -151,12 +151,13 @@ export class SessionManager {
     this.#parts = parts;
     const { open, redaction, worker, environment, warn, sink, firstEvent } = parts;
     const now = (): Date => environment.now();
-    this.#sessions = createSessions({
+    this.#sessions = new Sessions({
       open,
       redaction,
       worker,
       now,
       warn,
+      inTurn: this.#inTurn,
       onForget: (sessionId) => this.#background.forget(sessionId),
     });
     this.#recorder = createEventRecorder({

@@ -1,4 +1,4 @@
-import { abortError, CompactError, errorMessage, hasCode, later } from "../errors.ts";
+import { abortError, CompactError, errorMessage, hasCode, type KeyedMutex, later } from "../errors.ts";
 import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
 import type { Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
@@ -50,51 +50,66 @@ export interface SessionsOptions {
   readonly worker: string;
   now(): Date;
   warn(message: string): void;
+  /** Runs work on a session after its calls under way. */
+  readonly inTurn: KeyedMutex;
   /** Called with each session that leaves memory. */
   onForget(sessionId: string): void;
 }
 
-/** The sessions in memory, each loaded from its stored state when it is first asked for. */
-export interface Sessions {
-  /** Undefined for one that is not in memory. */
-  peek(sessionId: string): Session | undefined;
-  /** As it is in memory; where workers share the storage, as it is stored. */
-  get(sessionId: string): Promise<Session>;
-  /** True when another worker stored a newer state than the session in memory has. */
-  isOutdated(session: Session): Promise<boolean>;
-  ids(): readonly string[];
-  /** Drops what is in memory: the stored state counts. */
-  forget(sessionId: string): void;
-  /** Makes a state durable; rejects with `Conflict` when another worker was quicker. */
-  save(session: Session, state: SessionState, fence?: Fence): Promise<string>;
-  /** Stores what a session learnt since it was stored last; warns where that fails. */
-  keep(sessionId: string): Promise<void>;
-  /**
-   * Runs `work` while no other worker compacts the session; rejects with `Conflict` when one did before its turn came,
-   * and with `Aborted` when the signal is. A medium without leases notices by the version who wrote last.
-   */
-  runAlone<T>(
-    session: Session,
-    work: (fence: Fence | undefined) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T>;
-}
-
-/** Sessions kept in memory; the one longest unused is forgotten first and comes back from its stored state. */
+/** Sessions kept in memory; the one longest unused is stored and forgotten first. */
 const MAX_SESSIONS = 256;
 
-export function createSessions(options: SessionsOptions): Sessions {
-  const { open, redaction, worker, now, warn } = options;
-  const live = new Map<string, Session>();
-  const forget = (sessionId: string): void => {
-    live.delete(sessionId);
-    options.onForget(sessionId);
-  };
-  const isStale = async ({ id, storedVersion }: Session): Promise<boolean> => {
-    const { stateDriver } = await open();
-    return ((await stateDriver.version(stateKey(id))) ?? null) !== storedVersion;
-  };
-  const save: Sessions["save"] = async (session, state, fence) => {
+/** The sessions in memory, each loaded from its stored state when it is first asked for. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  /** The one longest unused comes first. */
+  readonly #live = new Map<string, Session>();
+  #makingRoom = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined for one that is not in memory. */
+  peek(sessionId: string): Session | undefined {
+    return this.#live.get(sessionId);
+  }
+
+  ids(): readonly string[] {
+    return [...this.#live.keys()];
+  }
+
+  /** As it is in memory; where workers share the storage, as it is stored. */
+  async get(sessionId: string): Promise<Session> {
+    const known = this.#live.get(sessionId);
+    const store = await this.#options.open();
+    if (known !== undefined && (store.stateDriver.leases === undefined || !(await this.#isStale(known)))) {
+      this.#live.delete(sessionId);
+      this.#live.set(sessionId, known);
+      return known;
+    }
+    if (known !== undefined) this.forget(sessionId);
+    const session = await restore(sessionId, store, this.#options.warn);
+    this.#live.set(sessionId, session);
+    void this.#makeRoom();
+    return session;
+  }
+
+  /** True when another worker stored a newer state than the session in memory has. */
+  async isOutdated(session: Session): Promise<boolean> {
+    const stored = await loadState((await this.#options.open()).stateDriver, session.id);
+    return (stored?.version ?? null) !== session.storedVersion;
+  }
+
+  /** Drops what is in memory: the stored state counts. */
+  forget(sessionId: string): void {
+    this.#live.delete(sessionId);
+    this.#options.onForget(sessionId);
+  }
+
+  /** Makes a state durable; rejects with `Conflict` when another worker was quicker. */
+  async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
+    const { open, redaction, now } = this.#options;
     const { stateDriver } = await open();
     // The stored summary has its secrets removed; the one in memory is what the list holds.
     const summary = redaction.redactValue(state.summary) as SessionState["summary"];
@@ -102,60 +117,65 @@ export function createSessions(options: SessionsOptions): Sessions {
     const value = writeState({ ...state, summary, seenAt });
     const put = { ifVersion: session.storedVersion, fence };
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
-  };
-  return {
-    peek: (sessionId) => live.get(sessionId),
-    ids: () => [...live.keys()],
-    forget,
-    save,
-    isOutdated: async (session) => {
-      const stored = await loadState((await open()).stateDriver, session.id);
-      return (stored?.version ?? null) !== session.storedVersion;
-    },
-    async get(sessionId) {
-      const known = live.get(sessionId);
-      const store = await open();
-      if (known !== undefined && (store.stateDriver.leases === undefined || !(await isStale(known)))) {
-        live.delete(sessionId);
-        live.set(sessionId, known);
-        return known;
-      }
-      if (known !== undefined) forget(sessionId);
-      const session = await restore(sessionId, store, warn);
-      const oldest = live.keys().next();
-      if (live.size >= MAX_SESSIONS && oldest.done !== true) forget(oldest.value);
-      live.set(sessionId, session);
-      return session;
-    },
-    async keep(sessionId) {
-      const session = live.get(sessionId);
-      // The state of a history that was left behind still holds for it: the list may come back to it.
-      if (session?.context === undefined || session.leftBehind || !session.hasLearnt()) return;
-      const state = session.resumableState();
-      try {
-        session.storedVersion = await save(session, state);
-        session.keep(state);
-      } catch (error) {
-        // Another worker went on with the session: what it stored counts.
-        if (hasCode(error, "Conflict")) forget(sessionId);
-        else warn(`the state of session ${session.id} could not be stored: ${errorMessage(error)}`);
-      }
-    },
-    async runAlone(session, work, signal) {
-      const { leases } = (await open()).stateDriver;
-      if (leases === undefined) return work(undefined);
-      const fence = await takeLease(leases, sessionKey(session.id), worker, signal);
-      const stopRenewing = later(leases.ms / 3, () => void leases.renew(fence).catch(() => false), true);
-      try {
-        if (await isStale(session)) throw conflict(session.id);
-        return await work(fence);
-      } finally {
-        stopRenewing();
-        // A lease that was lost with the connection ends by itself.
-        await leases.release(fence).catch(() => undefined);
-      }
-    },
-  };
+  }
+
+  /** Stores what a session learnt since it was stored last; warns where that fails. */
+  async keep(sessionId: string): Promise<void> {
+    const session = this.#live.get(sessionId);
+    // The state of a history that was left behind still holds for it: the list may come back to it.
+    if (session?.context === undefined || session.leftBehind || !session.hasLearnt()) return;
+    const state = session.resumableState();
+    try {
+      session.storedVersion = await this.save(session, state);
+      session.keep(state);
+    } catch (error) {
+      // Another worker went on with the session: what it stored counts.
+      if (hasCode(error, "Conflict")) this.forget(sessionId);
+      else
+        this.#options.warn(`the state of session ${session.id} could not be stored: ${errorMessage(error)}`);
+    }
+  }
+
+  /**
+   * Runs `work` while no other worker compacts the session; rejects with `Conflict` when one did before its turn came,
+   * and with `Aborted` when the signal is. A medium without leases notices by the version who wrote last.
+   */
+  async runAlone<T>(
+    session: Session,
+    work: (fence: Fence | undefined) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { leases } = (await this.#options.open()).stateDriver;
+    if (leases === undefined) return work(undefined);
+    const fence = await takeLease(leases, sessionKey(session.id), this.#options.worker, signal);
+    const stopRenewing = later(leases.ms / 3, () => void leases.renew(fence).catch(() => false), true);
+    try {
+      if (await this.#isStale(session)) throw conflict(session.id);
+      return await work(fence);
+    } finally {
+      stopRenewing();
+      // A lease that was lost with the connection ends by itself.
+      await leases.release(fence).catch(() => undefined);
+    }
+  }
+
+  async #isStale({ id, storedVersion }: Session): Promise<boolean> {
+    const { stateDriver } = await this.#options.open();
+    return ((await stateDriver.version(stateKey(id))) ?? null) !== storedVersion;
+  }
+
+  async #makeRoom(): Promise<void> {
+    if (this.#makingRoom) return;
+    this.#makingRoom = true;
+    for (const sessionId of this.#live.keys()) {
+      if (this.#live.size <= MAX_SESSIONS) break;
+      await this.#options.inTurn(sessionId, async () => {
+        await this.keep(sessionId);
+        this.forget(sessionId);
+      });
+    }
+    this.#makingRoom = false;
+  }
 }
 
 /** A session as it was stored last; a new one where nothing is stored. */
