@@ -13,14 +13,15 @@ import {
 } from "./message.ts";
 import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
 import { isPinned, type KeepCounts, partition, type TriggerReason } from "./policy.ts";
-import type {
-  SummarizeOptions,
-  Summarizer,
-  Summary,
-  SummaryAttempt,
-  SummaryCheck,
-  SummaryContext,
-  TokenCount,
+import {
+  FALLBACK,
+  type SummarizeOptions,
+  type Summarizer,
+  type Summary,
+  type SummaryAttempt,
+  type SummaryCheck,
+  type SummaryContext,
+  type TokenCount,
 } from "./ports.ts";
 import type { CompactionRequest } from "./usage.ts";
 import { assemble, lacksOpening, placeOf } from "./view.ts";
@@ -156,7 +157,7 @@ async function writeSummary(writing: Writing): Promise<Written | undefined> {
     const failure: SummarizerFailure = {
       summarizer: summarizer.name,
       error: outcome.error,
-      fallback: options.summarizers[rung + 1]?.name ?? "pruning-only",
+      fallback: options.summarizers[rung + 1]?.name ?? FALLBACK.pruningOnly,
       attempt: attempts.slice(before).at(-1),
     };
     failures.push(failure);
@@ -293,7 +294,8 @@ function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[]
   if (plan.relaxed > 0) rungs.push(keepRung(plan.keep));
   if (plan.entries.some((entry) => entry.action === "clear")) rungs.push("clear");
   if (plan.entries.some((entry) => entry.action === "elide")) rungs.push("elide");
-  if (plan.summaryTokens > 0) rungs.push(summarizer === undefined ? "pruning-only" : `summary:${summarizer}`);
+  if (plan.summaryTokens > 0)
+    rungs.push(summarizer === undefined ? FALLBACK.pruningOnly : `summary:${summarizer}`);
   return rungs;
 }
 

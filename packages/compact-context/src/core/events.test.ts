@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { compact } from "../compact.ts";
 import { CompactManager } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
+import { eventSchema } from "../tracing/schema.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import type { CompactionReport } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
@@ -17,7 +18,7 @@ import {
   triggerDecision,
   warning,
 } from "./events.ts";
-import type { StorageDriver } from "./ports.ts";
+import { FALLBACK, type StorageDriver } from "./ports.ts";
 
 const messages = Array.from({ length: 60 }, (_, index) => ({
   role: index % 2 === 0 ? "user" : "assistant",
@@ -31,6 +32,11 @@ async function compactedReport(): Promise<CompactionReport> {
 }
 
 describe("event properties", () => {
+  it("every fallback that the core names is explained in the schema", () => {
+    const explained = eventSchema["compact.error"].properties.fallback?.values ?? {};
+    expect(Object.keys(explained)).toEqual(expect.arrayContaining(Object.values(FALLBACK)));
+  });
+
   it("OBS-1 names the estimate's properties", () => {
     const breakdown = { system: 100, developer: 0, tools_schema: 900, messages: 107_800 };
     expect(tokenEstimate("m", { tokens: 108_800, breakdown }, 128_000)).toEqual({

@@ -7,6 +7,7 @@ import {
   type CompactEvent,
   type CompactEventName,
   EVENT_VERSION,
+  FALLBACK,
   type HostSpan,
   type RequestCount,
   type SummaryAttempt,
@@ -221,7 +222,7 @@ export function archival(saved: {
 }
 
 /**
- * OBS-3: what went wrong and what was done instead, such as `builtin` or `pruning-only`; `none` where the call failed.
+ * OBS-3: what went wrong and what was done instead.
  * `errorType` is a `CompactError` code, or the name of another error.
  */
 export function failure(report: {
@@ -259,7 +260,7 @@ function errorTypeOf(error: unknown): string {
 
 /** A request to a model that came to nothing, and the rung that followed. */
 export function attemptFailure(attempt: SummaryAttempt, step: number): EventDescription {
-  const { model, outcome, detail, fallback = "none" } = attempt;
+  const { model, outcome, detail, fallback = FALLBACK.none } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
   return failure({ errorType: "SummarizerFailed", message, fallback, attempt, step });
 }
@@ -324,7 +325,7 @@ export function eventAt(draft: EventDraft, at: string): CompactEvent {
 }
 
 /** An error with one of these fallbacks ends its compaction. */
-const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);
+const GIVEN_UP: ReadonlySet<unknown> = new Set([FALLBACK.nothingPruned, FALLBACK.readAgain]);
 
 /** Where an event stands in the compaction that it is a step of. */
 export interface RoundStep {

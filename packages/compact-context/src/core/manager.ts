@@ -26,7 +26,15 @@ import {
 } from "./events.ts";
 import { unsentResults } from "./plan.ts";
 import { budgetOf, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
-import type { Environment, Fence, LiveConversation, Redaction, Summarizer, SummaryAttempt } from "./ports.ts";
+import {
+  type Environment,
+  FALLBACK,
+  type Fence,
+  type LiveConversation,
+  type Redaction,
+  type Summarizer,
+  type SummaryAttempt,
+} from "./ports.ts";
 import {
   BackgroundCompactions,
   type BeforeCommit,
@@ -358,7 +366,7 @@ export class SessionManager {
         announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
       }
       if (refused !== undefined) return refused;
-      if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, "none"));
+      if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, FALLBACK.none));
       throw error;
     } finally {
       await this.#recorder.write(session.id);
@@ -461,7 +469,7 @@ export class SessionManager {
         );
         return prepareCompaction(snapshot, request, await this.#runContext(announce));
       },
-      (error) => announce(failureOf(error, "compacted at the trigger")),
+      (error) => announce(failureOf(error, FALLBACK.atTrigger)),
     );
   }
 
@@ -509,7 +517,7 @@ export class SessionManager {
       { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
     announce(triggerDecision({ ...decision, triggered: true }, policy, { model, error }));
-    announce(failureOf(error, "none"));
+    announce(failureOf(error, FALLBACK.none));
     return error;
   }
 

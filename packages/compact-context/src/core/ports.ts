@@ -450,6 +450,19 @@ export type CompactEventName =
   | "compact.error"
   | "compact.warning";
 
+/** What is done instead of what failed; the name of the next summarizer or model as well. `tracing/schema` explains them. */
+export const FALLBACK = {
+  none: "none",
+  pruningOnly: "pruning-only",
+  nothingPruned: "nothing is pruned",
+  readAgain: "the session is read again",
+  withoutArchive: "compacted without an archive",
+  withoutMemory: "not handed to memory",
+  atTrigger: "compacted at the trigger",
+  asTheyAre: "kept or summarized as they are",
+  summaryNotArchived: "the summary is in the list and the state, not in the archive",
+} as const;
+
 /** Version of the event schema; it rises when a property changes its meaning or goes, not when one is added. */
 export const EVENT_VERSION = 1;
 

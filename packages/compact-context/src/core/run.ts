@@ -16,7 +16,7 @@ import {
 } from "./events.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
-import type { Summarizer, SummaryAttempt } from "./ports.ts";
+import { FALLBACK, type Summarizer, type SummaryAttempt } from "./ports.ts";
 import type { Session } from "./session.ts";
 import { findMalformations } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
@@ -111,7 +111,7 @@ export async function prepareCompaction(
       announce(failureOf(error, fallback, { attempt: attempt && context.withCost(attempt), step })),
   }).catch((error: unknown) => {
     // The last event of a step that was archived: who follows its events would wait for one.
-    if (request.signal?.aborted) announce(failureOf(error, "nothing is pruned", { step }));
+    if (request.signal?.aborted) announce(failureOf(error, FALLBACK.nothingPruned, { step }));
     throw error;
   });
   const times = { startedAt, endedAt: context.now() };
@@ -170,7 +170,7 @@ function announceMalformed(messages: readonly Message[], announce: Announce): vo
     failure({
       errorType: "MalformedMessages",
       message: shown.join("; "),
-      fallback: "kept or summarized as they are",
+      fallback: FALLBACK.asTheyAre,
     }),
   );
 }
@@ -189,11 +189,20 @@ async function archiveView(
     announce(archival({ ...event, messages: ids.length }), { startedAt });
     return saved;
   } catch (error) {
-    const goesOn = onFailure === "continue";
-    announce(failureOf(error, goesOn ? "compacted without an archive" : "nothing is pruned", { step }));
-    if (goesOn) return undefined;
+    if (announceSkipped(error, FALLBACK.withoutArchive, { announce, onFailure, step })) return undefined;
     throw storageFailed("the archive could not be written", error, "an archive");
   }
+}
+
+/** True where the compaction goes on without what failed. */
+function announceSkipped(
+  error: unknown,
+  fallback: string,
+  { announce, onFailure, step }: Pick<RunContext, "announce" | "onFailure"> & { readonly step: number },
+): boolean {
+  const goesOn = onFailure === "continue";
+  announce(failureOf(error, goesOn ? fallback : FALLBACK.nothingPruned, { step }));
+  return goesOn;
 }
 
 /** RUN-5: durable before the compaction is, and due only after it. */
@@ -206,9 +215,7 @@ async function queueBeforeCommit(
   try {
     return await beforeCommit?.queue(session, plan, step);
   } catch (error) {
-    const goesOn = onFailure === "continue";
-    announce(failureOf(error, goesOn ? "not handed to memory" : "nothing is pruned", { step }));
-    if (goesOn) return undefined;
+    if (announceSkipped(error, FALLBACK.withoutMemory, { announce, onFailure, step })) return undefined;
     throw storageFailed("the memory flush could not be queued", error, "a memory");
   }
 }
@@ -223,7 +230,7 @@ async function saveState(
     return await save(session, state);
   } catch (error) {
     const overtaken = hasCode(error, "Conflict");
-    announce(failureOf(error, overtaken ? "the session is read again" : "nothing is pruned", { step }));
+    announce(failureOf(error, overtaken ? FALLBACK.readAgain : FALLBACK.nothingPruned, { step }));
     throw error;
   }
 }
@@ -249,7 +256,7 @@ async function saveSummary(
       tokensAfter: report.tokensAfter,
     });
   } catch (error) {
-    announce(failureOf(error, "the summary is in the list and the state, not in the archive", { step }));
+    announce(failureOf(error, FALLBACK.summaryNotArchived, { step }));
   }
 }
 
