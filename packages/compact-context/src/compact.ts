@@ -8,6 +8,7 @@ import {
   reportOf,
   unchangedReport,
 } from "./core/apply.ts";
+import { affordableInstructions } from "./core/fit.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Policy } from "./core/policy.ts";
@@ -150,8 +151,9 @@ function requestFor(
   };
   const codec = listCodec(messages, options.format);
   const counter = createTokenCounter({ model, encoding, models, format: codec.format });
+  const decoded = markSummaries(codec.decode(messages));
   const request: CompactionRequest = {
-    messages: markSummaries(codec.decode(messages)),
+    messages: decoded,
     format: codec.format,
     counter,
     policy,
@@ -161,6 +163,7 @@ function requestFor(
     target: options.targetTokens ?? policy.targetContextTokens ?? options.maxTokens,
     maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
     summaryRole: "assistant",
+    pinned: affordableInstructions(decoded, { counter, budget: options.maxTokens }),
     reasoningBound: model !== undefined && lookUpModel(model, models).thinking === "bound",
     archiveId: options.archiveId?.bind(options),
     note: options.instruction,

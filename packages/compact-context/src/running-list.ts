@@ -12,7 +12,7 @@ import {
 } from "./core/message.ts";
 import { defaultPolicy, isPinned, type Policy } from "./core/policy.ts";
 import type { ListCodec, TokenCounter } from "./core/ports.ts";
-import { groupUnits } from "./core/units.ts";
+import { groupUnits, isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
 import { assemble } from "./core/view.ts";
 import { CompactError, errorMessage } from "./errors.ts";
@@ -171,7 +171,7 @@ function tellerOf(
     const text = messageText(message);
     const tells = text === shown || (summary.length >= UNMISTAKABLE && text.includes(summary));
     if (message.role !== "tool" && tells) return message;
-    if (!isPinned(message, POLICY)) return undefined;
+    if (!isPinned(message, POLICY) && !isProjectInstructions(message)) return undefined;
   }
   return undefined;
 }

@@ -123,12 +123,15 @@ function startWriting(request: CompactionRequest, plan: CompactionPlan, options:
   const { messages, counter, policy } = request;
   const kept: { message: Message; pinned: boolean }[] = [];
   const covered: Message[] = [];
+  const context: { list: Message[]; kept: Message[] } = { list: [], kept: [] };
   for (const [index, message] of messages.entries()) {
-    const entry = plan.entries[index];
-    if (entry?.action === "summarize" || losesText(entry?.edit)) covered.push(message);
-    if (entry?.action === "summarize") continue;
-    const edited = applyEdit(message, entry?.edit, editContext(request));
+    const { action, edit, layer } = plan.entries[index] ?? {};
+    if (layer !== "pinned") context.list.push(message);
+    if (action === "summarize" || losesText(edit)) covered.push(message);
+    if (action === "summarize") continue;
+    const edited = applyEdit(message, edit, editContext(request));
     kept.push({ message: edited, pinned: isPinned(message, policy) });
+    if (layer !== "pinned") context.kept.push(edited);
   }
   return {
     request,
@@ -137,10 +140,7 @@ function startWriting(request: CompactionRequest, plan: CompactionPlan, options:
     covered,
     kept,
     keptTokens: kept.reduce((total, { message }) => total + counter.countMessage(message), plan.fixedTokens),
-    context: {
-      list: messages.filter((message) => !isPinned(message, policy)),
-      kept: kept.filter((entry) => !entry.pinned).map((entry) => entry.message),
-    },
+    context,
     version: Math.max(nextSummaryVersion(messages), (request.lastSummaryVersion ?? 0) + 1),
     failures: [],
     attempts: [],

@@ -3,7 +3,7 @@ import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText } 
 import { carriesCompaction, type Message, summaryMessage } from "./message.ts";
 import { type KeepCounts, type Partition, partition, relaxations } from "./policy.ts";
 import type { TokenCounter } from "./ports.ts";
-import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
+import { isProjectInstructions, isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // Decides what stays so that a request fits. First the keep counts decide; where they keep too much they are lowered
@@ -57,7 +57,11 @@ export function keepByCounts(
   { relaxed, costs }: Pick<KeepSet, "relaxed" | "costs">,
 ): KeepSet {
   const latest = latestUserMessage(request.messages);
-  const parts = partition(request.messages, keep, latest, request.held);
+  const parts = partition(request.messages, keep, {
+    ask: latest,
+    held: request.held,
+    pinned: request.pinned,
+  });
   const indexes = [...parts.layers.keys()];
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
@@ -70,9 +74,25 @@ export function costsOf({ messages, counter }: CompactionRequest): number[] {
   return messages.map((message) => counter.countMessage(message));
 }
 
+/** Instructions of a project are pinned while they take no more than this share of the budget. */
+const INSTRUCTIONS_SHARE = 0.25;
+
+/** The messages with the project's instructions; undefined where there are none, or all of them together cost too much. */
+export function affordableInstructions(
+  messages: readonly Message[],
+  { counter, budget }: Pick<CompactionRequest, "counter" | "budget">,
+): ReadonlySet<Message> | undefined {
+  const found = messages.filter(isProjectInstructions);
+  const tokens = found.reduce((total, message) => total + counter.countMessage(message), 0);
+  return found.length > 0 && tokens <= budget * INSTRUCTIONS_SHARE ? new Set(found) : undefined;
+}
+
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
   const costs = costsOf(request);
+  if (request.pinned !== undefined && floorOf(keepFloor(request, costs)) > request.budget) {
+    return fitToLimit({ ...request, pinned: undefined }, limit);
+  }
   const whole = lowerCounts(request, costs, limit) ?? floorWithin(request, costs, limit);
   const overflows = whole === undefined || isCrowded(whole, limit);
   const kept = overflows ? overflow(request, costs, limit) : whole;

@@ -24,6 +24,7 @@ import {
   triggerDecision,
   warning,
 } from "./events.ts";
+import { affordableInstructions } from "./fit.ts";
 import { unsentResults } from "./plan.ts";
 import { budgetOf, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
 import {
@@ -411,6 +412,7 @@ export class SessionManager {
     const { codec, counter, edit } = session.current;
     const { note, targetTokens, signal } = call.request;
     const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
+    const budget = session.budget(this.#settings);
     return {
       messages: session.view,
       format: codec.format,
@@ -418,7 +420,7 @@ export class SessionManager {
       policy,
       reason: decision.reason,
       fixedTokens: session.fixedTokens,
-      budget: session.budget(this.#settings),
+      budget,
       answerTokens: session.answerTokens,
       target: call.manual ? targetTokens : policy.targetContextTokens,
       preferred: call.manual ? undefined : this.#triggerTokens(session) * ROOM_TO_GROW,
@@ -427,6 +429,7 @@ export class SessionManager {
       lastSummaryVersion: session.state.summary?.version,
       reasoningBound,
       archiveId: edit.archiveId,
+      pinned: affordableInstructions(session.view, { counter, budget }),
       recalled: session.recalled(),
       note: call.manual ? note : undefined,
       signal,

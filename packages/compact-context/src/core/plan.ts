@@ -33,6 +33,7 @@ import {
   partition,
   relaxations,
 } from "./policy.ts";
+import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // What a compaction would do, as data. The dry run, the tests and the real thing look at the same plan.
@@ -219,11 +220,17 @@ function reasonFor(message: Message, layer: Layer, action: PlannedAction, edit: 
       ? "older than what is kept"
       : "the earlier summary is folded into the new one";
   }
-  if (layer === "pinned")
-    return message.meta?.protected === true ? "protected" : `role ${message.role} is never pruned`;
+  if (layer === "pinned") return pinnedReason(message);
   if (layer === "recent") return "in the recent turns";
   if (layer === "toolPairs") return "among the newest tool calls";
   return "fits under the target";
+}
+
+function pinnedReason(message: Message): string {
+  if (message.meta?.protected === true) return "protected";
+  return isProjectInstructions(message)
+    ? "the project's instructions"
+    : `role ${message.role} is never pruned`;
 }
 
 function cutReason(edit: Edit): string {

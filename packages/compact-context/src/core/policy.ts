@@ -150,30 +150,35 @@ export type KeepCounts = Pick<
   "keepRecentTurns" | "keepToolIoPairs" | "keepRecentMessages" | "rolesNeverPrune"
 >;
 
-const NONE: ReadonlySet<Message> = new Set();
+/** What stays beside what the keep counts keep. */
+export interface Stays {
+  /** Index of the newest ask; -1 for none. */
+  readonly ask?: number;
+  readonly held?: ReadonlySet<Message>;
+  readonly pinned?: ReadonlySet<Message>;
+}
 
 /**
- * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest ask (the message
- * at `ask`; -1 for none), what is held, an exchange that is still under way and the newest compaction of the provider's
- * own always stay; an earlier summary of ours never does, because its facts go into the next one.
+ * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest ask, what is held,
+ * an exchange that is still under way and the newest compaction of the provider's own always stay; an earlier summary of
+ * ours never does, because its facts go into the next one.
  */
 export function partition(
   messages: readonly Message[],
   keep: KeepCounts,
-  ask: number = latestUserMessage(messages),
-  held: ReadonlySet<Message> = NONE,
+  { ask = latestUserMessage(messages), held, pinned }: Stays = {},
 ): Partition {
   const units = groupUnits(messages);
   const starts = turnStarts(messages);
   const recentFrom = recentBoundary(messages, starts, keep);
   const compaction = messages.findLastIndex(carriesCompaction);
   const needed = new Set([ask, compaction]);
-  for (const message of held) needed.add(messages.indexOf(message));
+  for (const message of held ?? []) needed.add(messages.indexOf(message));
   const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;
   for (const unit of units) {
-    const layer = layerOf(unit, messages, { keep, recentFrom, needed, compaction, pairs });
+    const layer = layerOf(unit, messages, { keep, pinned, recentFrom, needed, compaction, pairs });
     if (layer === "toolPairs" || (layer === "recent" && unit.kind === "exchange")) toolPairs += unit.calls;
     for (const index of unit.indexes) layers[index] = layer;
   }
@@ -189,7 +194,7 @@ export function partition(
   };
 }
 
-interface LayerContext {
+interface LayerContext extends Pick<Stays, "pinned"> {
   readonly keep: KeepCounts;
   readonly recentFrom: number;
   readonly needed: ReadonlySet<number>;
@@ -200,7 +205,8 @@ interface LayerContext {
 
 function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext): Layer {
   const members = unit.indexes.map((index) => messages[index]).filter((message) => message !== undefined);
-  if (members.some((message) => isPinned(message, context.keep))) return "pinned";
+  if (members.some((message) => isPinned(message, context.keep) || context.pinned?.has(message)))
+    return "pinned";
   if (members.some((message) => message.meta?.summaryVersion !== undefined)) return "remainder";
   if (unit.indexes.some((index) => context.needed.has(index))) return "recent";
   const newest = unit.indexes.at(-1) ?? 0;

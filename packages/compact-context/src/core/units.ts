@@ -306,6 +306,24 @@ function isTyped(message: Message): boolean {
   return message.parts.some(({ type }) => type === "media") || typedText(messageText(message)) !== "";
 }
 
+/** How hosts open a message with the project's instructions or a skill: Codex (`# AGENTS.md`, `<skill>`), Claude Code. */
+const INSTRUCTIONS =
+  /^\s*(?:# AGENTS\.md instructions for [^\n]*\n\s*<INSTRUCTIONS>|<user_instructions>|<system-reminder>\n[^\n]*\n# claudeMd\n|(<skill>)\n<name>)/;
+/** The most that Codex reads of AGENTS.md by default; longer texts are documents. */
+const MAX_INSTRUCTIONS_LENGTH = 32_768;
+
+/** True for a user message in which a host put the project's instructions or a skill, and nobody typed anything. */
+export function isProjectInstructions(message: Message): boolean {
+  const [first] = message.parts;
+  if (message.role !== "user" || first?.type !== "text") return false;
+  const opening = INSTRUCTIONS.exec(first.text.slice(0, 2_000));
+  if (opening === null || message.parts.some(({ type }) => type !== "text")) return false;
+  const text = messageText(message);
+  const isSkill = opening[1] !== undefined;
+  const isAlone = isSkill ? text.trimEnd().endsWith("</skill>") : typedText(text) === "";
+  return isAlone && text.length <= MAX_INSTRUCTIONS_LENGTH;
+}
+
 /** A piece of a text; the pieces of a text joined are the text. */
 export interface TextPiece {
   readonly text: string;

@@ -13,6 +13,7 @@ import {
 } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { ListCodec, TokenCounter } from "./ports.ts";
+import { isProjectInstructions } from "./units.ts";
 import { type Calibration, emptyCalibration } from "./usage.ts";
 
 // The view is what the model gets: a projection of the raw list by the session's state. Hosts hand over the raw list
@@ -338,7 +339,7 @@ export interface SummaryShape {
 type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
 
 /**
- * Pinned messages that come first, then the summary, then the rest, each in its own order. Nothing before the
+ * Pinned messages and project instructions that come first, then the summary, then the rest, each in its own order. Nothing before the
  * provider's own compaction is read, so the summary stands behind the first one that is kept.
  */
 export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
@@ -352,7 +353,7 @@ export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: Su
 
 /** How many of the kept messages stand before the summary. */
 export function placeOf(summary: LiveSummary, kept: Kept): number {
-  const firstRecent = kept.findIndex((entry) => !entry.pinned);
+  const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
   const pinned = firstRecent === -1 ? kept.length : firstRecent;
   const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
   const before = summary.after ?? 0;
