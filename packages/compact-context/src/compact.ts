@@ -8,11 +8,11 @@ import {
   reportOf,
   unchangedReport,
 } from "./core/apply.ts";
-import { affordableInstructions } from "./core/fit.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Policy } from "./core/policy.ts";
 import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } from "./core/ports.ts";
+import { isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
 import { CompactError, requireList, requireOptions } from "./errors.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
@@ -163,7 +163,7 @@ function requestFor(
     target: options.targetTokens ?? policy.targetContextTokens ?? options.maxTokens,
     maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
     summaryRole: "assistant",
-    pinned: affordableInstructions(decoded, { counter, budget: options.maxTokens }),
+    pinned: new Set(decoded.filter(isProjectInstructions)),
     reasoningBound: model !== undefined && lookUpModel(model, models).thinking === "bound",
     archiveId: options.archiveId?.bind(options),
     note: options.instruction,

@@ -3,7 +3,7 @@ import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText } 
 import { carriesCompaction, type Message, summaryMessage } from "./message.ts";
 import { type KeepCounts, type Partition, partition, relaxations } from "./policy.ts";
 import type { TokenCounter } from "./ports.ts";
-import { isProjectInstructions, isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
+import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // Decides what stays so that a request fits. First the keep counts decide; where they keep too much they are lowered
@@ -74,29 +74,28 @@ export function costsOf({ messages, counter }: CompactionRequest): number[] {
   return messages.map((message) => counter.countMessage(message));
 }
 
-/** Instructions of a project are pinned while they take no more than this share of the budget. */
-const INSTRUCTIONS_SHARE = 0.25;
-
-/** The messages with the project's instructions; undefined where there are none, or all of them together cost too much. */
-export function affordableInstructions(
-  messages: readonly Message[],
-  { counter, budget }: Pick<CompactionRequest, "counter" | "budget">,
-): ReadonlySet<Message> | undefined {
-  const found = messages.filter(isProjectInstructions);
-  const tokens = found.reduce((total, message) => total + counter.countMessage(message), 0);
-  return found.length > 0 && tokens <= budget * INSTRUCTIONS_SHARE ? new Set(found) : undefined;
-}
-
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
   const costs = costsOf(request);
-  if (request.pinned !== undefined && floorOf(keepFloor(request, costs)) > request.budget) {
-    return fitToLimit({ ...request, pinned: undefined }, limit);
-  }
+  if (!canPin(request, costs, limit)) return fitToLimit({ ...request, pinned: undefined }, limit);
   const whole = lowerCounts(request, costs, limit) ?? floorWithin(request, costs, limit);
   const overflows = whole === undefined || isCrowded(whole, limit);
   const kept = overflows ? overflow(request, costs, limit) : whole;
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
+}
+
+/** Project instructions are pinned while they take no more than this share of the limit. */
+const INSTRUCTIONS_SHARE = 0.25;
+
+/** True where project instructions leave enough to the conversation: most of the limit, and room for its floor. */
+function canPin(request: CompactionRequest, costs: readonly number[], limit: number): boolean {
+  const { messages, pinned } = request;
+  if (pinned === undefined || pinned.size === 0) return true;
+  const tokens = costs.reduce(
+    (total, cost, index) => total + (pinned.has(messages[index] as Message) ? cost : 0),
+    0,
+  );
+  return tokens <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, costs)) <= limit;
 }
 
 /** Least tokens of the result: all that is kept, and a small summary where something leaves or is cleared. */

@@ -24,7 +24,6 @@ import {
   triggerDecision,
   warning,
 } from "./events.ts";
-import { affordableInstructions } from "./fit.ts";
 import { unsentResults } from "./plan.ts";
 import { budgetOf, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
 import {
@@ -45,7 +44,7 @@ import {
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
-import { groupUnits } from "./units.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
@@ -412,7 +411,6 @@ export class SessionManager {
     const { codec, counter, edit } = session.current;
     const { note, targetTokens, signal } = call.request;
     const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
-    const budget = session.budget(this.#settings);
     return {
       messages: session.view,
       format: codec.format,
@@ -420,7 +418,7 @@ export class SessionManager {
       policy,
       reason: decision.reason,
       fixedTokens: session.fixedTokens,
-      budget,
+      budget: session.budget(this.#settings),
       answerTokens: session.answerTokens,
       target: call.manual ? targetTokens : policy.targetContextTokens,
       preferred: call.manual ? undefined : this.#triggerTokens(session) * ROOM_TO_GROW,
@@ -429,7 +427,7 @@ export class SessionManager {
       lastSummaryVersion: session.state.summary?.version,
       reasoningBound,
       archiveId: edit.archiveId,
-      pinned: affordableInstructions(session.view, { counter, budget }),
+      pinned: new Set(session.view.filter(isProjectInstructions)),
       recalled: session.recalled(),
       note: call.manual ? note : undefined,
       signal,

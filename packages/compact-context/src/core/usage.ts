@@ -68,7 +68,7 @@ export interface CompactionRequest {
   readonly archiveId?: (message: Message) => string;
   /** Tool answers that stay whole while there is room: the model has just asked for them. */
   readonly recalled?: ReadonlySet<Message>;
-  /** Messages that are pinned beside the roles that are never pruned, as long as the floor of the keep counts fits with them. */
+  /** Project instructions: pinned as long as they leave enough to the conversation. */
   readonly pinned?: ReadonlySet<Message>;
   /** Messages that always stay, with all that belongs to them. */
   readonly held?: ReadonlySet<Message>;
