@@ -85,3 +85,27 @@ it("counts a message that was put in the place of another; one that was changed 
   expect(await count([asked, result])).toBe(before);
   expect(await count([asked, { ...result }])).toBeLessThan(before / 2);
 });
+
+it.each([false, true])(
+  "reads as much of a short list as of a long one that grew, repair %s",
+  async (repair) => {
+    let reads = 0;
+    const entry = (role: string, text: string): object => ({
+      role,
+      get content() {
+        reads += 1;
+        return text;
+      },
+    });
+    const readsOfAppend = async (length: number): Promise<number> => {
+      const manager = new CompactManager(settings, { repair });
+      const list = Array.from({ length }, (_, n) => entry(n % 2 === 0 ? "user" : "assistant", `text ${n}`));
+      await manager.preflight("s", list, { format: "openai-chat" });
+      list.push(entry("user", "one"), entry("assistant", "more"));
+      const before = reads;
+      expect((await manager.preflight("s", list, { format: "openai-chat" })).messages).toBe(list);
+      return reads - before;
+    };
+    expect(await readsOfAppend(1000)).toBe(await readsOfAppend(10));
+  },
+);

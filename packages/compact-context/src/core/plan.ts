@@ -313,14 +313,17 @@ export function unsentResults(
   policy: Policy,
   countText: (text: string) => number,
 ): number[] {
-  const { maxToolResultTokens: limit = Number.POSITIVE_INFINITY } = policy;
+  const { maxToolResultTokens: limit } = policy;
+  if (limit === undefined) return [];
   const longResults = (index: number): ToolResultPart[] =>
     toolResults(messages[index] as Message).filter((part) => {
       const text = resultText(part);
       return text.length > limit && countText(text) > limit;
     });
-  const answered = messages.findLastIndex(({ role }) => role === "assistant");
-  const found = [...messages.keys()].slice(answered + 1).filter((index) => longResults(index).length > 0);
+  const found: number[] = [];
+  for (let index = messages.length - 1; index >= 0 && messages[index]?.role !== "assistant"; index -= 1) {
+    if (longResults(index).length > 0) found.unshift(index);
+  }
   if (found.length === 0) return found;
   const recalled = isRecallAnswer(messages);
   const { layers } = partition(messages, policy);
