@@ -8,8 +8,7 @@ import type { CompactionReport } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
 import {
   archival,
-  createEventRecorder,
-  type EventRecorder,
+  EventRecorder,
   type EventSink,
   failure,
   prunedMessages,
@@ -131,7 +130,7 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
       for (const { properties } of events) written.push(`${session} ${properties.message}`);
     },
   } satisfies Partial<ArchiveStore>;
-  const recorder = createEventRecorder({
+  const recorder = new EventRecorder({
     sink: { emit: (draft) => draft, flush: async () => undefined, takeLosses: () => [], ...sink },
     first: undefined,
     archive: async () => archive as unknown as ArchiveStore,

@@ -379,18 +379,6 @@ export function isLossWarning({ name, properties }: Pick<EventDescription, "name
   return name === "compact.warning" && properties.code === LOSS_CODE;
 }
 
-/** Carries a manager's events to its archive and to the exporters, neither waiting for the other. */
-export interface EventRecorder {
-  announcer(sessionId: string): Announce;
-  /**
-   * Resolves when the session's events so far stand beside the archive; those of other sessions follow. What cannot be
-   * written is reported, not thrown, and kept for the next time.
-   */
-  write(sessionId: string): Promise<void>;
-  /** The events of all sessions are written, and the exporters took them or were given up; what was lost is reported. */
-  flush(): Promise<void>;
-}
-
 /** Events that wait to be written at most, of all sessions together. */
 const MAX_WAITING = 1000;
 /** After the storage failed for this many sessions in a row, the others are not tried. */
@@ -401,62 +389,135 @@ interface WaitingEvent {
   readonly at: Date;
 }
 
-/** Keeps events in memory until a compaction: the disk is not touched before. `first` is announced before anything else. */
-export function createEventRecorder(options: {
+export interface EventRecorderOptions {
   readonly sink: EventSink;
+  /** Announced before anything else. */
   readonly first: EventDescription | undefined;
   archive(): Promise<ArchiveStore>;
   now(): Date;
   warn(message: string): void;
-}): EventRecorder {
-  const { sink, archive, now, warn } = options;
-  let { first } = options;
-  const inTurn = createKeyedMutex();
+}
+
+/**
+ * Carries a manager's events to its archive and to the exporters, neither waiting for the other. Events stay in memory
+ * until a compaction: the disk is not touched before.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  #first: EventDescription | undefined;
+  readonly #inTurn = createKeyedMutex();
   /** By session, in their order; the session that waits longest is the first. */
-  const waiting = new Map<string, WaitingEvent[]>();
-  let waitingCount = 0;
-  let failing = false;
-  let overflowTold = false;
-  let overflow: EventLoss | undefined;
+  readonly #waiting = new Map<string, WaitingEvent[]>();
+  #waitingCount = 0;
+  #overflow: EventLoss | undefined;
+  #overflowReported = false;
+  #failing = false;
+  #sweeping = false;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#first = options.first;
+  }
+
+  announcer(sessionId: string): Announce {
+    return (description, times) => {
+      if (this.#first !== undefined) this.#announce(sessionId, this.#first);
+      this.#first = undefined;
+      this.#announceLosses();
+      this.#announce(sessionId, description, times);
+    };
+  }
+
+  /**
+   * Resolves when the session's events so far stand beside the archive; those of other sessions follow. What cannot be
+   * written is reported, not thrown, and kept for the next time.
+   */
+  async write(sessionId: string): Promise<void> {
+    const written = await this.#writeSession(sessionId);
+    if (this.#sweeping || !written) return;
+    this.#sweeping = true;
+    void this.#writeAll().finally(() => {
+      this.#sweeping = false;
+    });
+  }
+
+  /** The events of all sessions are written, and the exporters took them or were given up; what was lost is reported. */
+  async flush(): Promise<void> {
+    const { sink } = this.#options;
+    await Promise.all([this.#writeAll(), sink.flush()]);
+    if (this.#announceLosses()) await Promise.all([this.#writeAll(), sink.flush()]);
+  }
+
+  #announce(sessionId: string, description: EventDescription, times?: StepTimes): void {
+    const { sink, now } = this.#options;
+    const event = { draft: sink.emit({ ...description, sessionId, ...times }), at: now() };
+    const events = this.#waiting.get(sessionId);
+    if (events === undefined) this.#waiting.set(sessionId, [event]);
+    else events.push(event);
+    this.#waitingCount += 1;
+    if (this.#waitingCount > MAX_WAITING) this.#dropOldest();
+  }
+
+  /** True when something was lost since the last time. */
+  #announceLosses(): boolean {
+    const losses = [
+      ...this.#options.sink.takeLosses(),
+      ...(this.#overflow === undefined ? [] : [this.#overflow]),
+    ];
+    this.#overflow = undefined;
+    for (const loss of losses) this.#announce(loss.sessionId, lossWarning(loss));
+    return losses.length > 0;
+  }
 
   /** Drops the oldest event of the session that waits longest. */
-  const dropOldest = (): void => {
-    const [sessionId, events] = waiting.entries().next().value ?? [];
+  #dropOldest(): void {
+    const [sessionId, events] = this.#waiting.entries().next().value ?? [];
     if (sessionId === undefined || events === undefined) return;
     events.shift();
-    waitingCount -= 1;
-    if (events.length === 0) waiting.delete(sessionId);
-    overflow = { target: "events.jsonl", sessionId, count: (overflow?.count ?? 0) + 1 };
-    if (overflowTold) return;
-    overflowTold = true;
-    warn(
+    this.#waitingCount -= 1;
+    if (events.length === 0) this.#waiting.delete(sessionId);
+    this.#overflow = { target: "events.jsonl", sessionId, count: (this.#overflow?.count ?? 0) + 1 };
+    if (this.#overflowReported) return;
+    this.#overflowReported = true;
+    this.#options.warn(
       `more than ${MAX_WAITING} events wait to be stored beside the archive; the oldest are dropped. ` +
         "Events are stored when their session is compacted, and by flush()",
     );
-  };
-  const keep = (sessionId: string, event: WaitingEvent): void => {
-    const events = waiting.get(sessionId);
-    if (events === undefined) waiting.set(sessionId, [event]);
-    else events.push(event);
-    waitingCount += 1;
-    if (waitingCount > MAX_WAITING) dropOldest();
-  };
-  const announce = (sessionId: string, description: EventDescription, times?: StepTimes): void =>
-    keep(sessionId, { draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
-  /** True when something was lost since the last time. */
-  const announceLosses = (): boolean => {
-    const losses = [...sink.takeLosses(), ...(overflow === undefined ? [] : [overflow])];
-    overflow = undefined;
-    for (const loss of losses) announce(loss.sessionId, lossWarning(loss));
-    return losses.length > 0;
-  };
+  }
 
-  const append = async (sessionId: string, events: WaitingEvent[]): Promise<void> => {
-    const target = await archive();
+  async #writeAll(): Promise<void> {
+    let failures = 0;
+    for (const sessionId of [...this.#waiting.keys()]) {
+      if (failures === MAX_FAILURES) return;
+      failures = (await this.#writeSession(sessionId)) ? 0 : failures + 1;
+    }
+  }
+
+  /** False when the storage failed: what is left waits for the next time. */
+  #writeSession(sessionId: string): Promise<boolean> {
+    return this.#inTurn(sessionId, async () => {
+      try {
+        const events = this.#waiting.get(sessionId);
+        if (events !== undefined) await this.#append(sessionId, events);
+        if (this.#waiting.size === 0) this.#failing = false;
+        return true;
+      } catch (error) {
+        if (!this.#failing)
+          this.#options.warn(
+            `events could not be stored beside the archive, and wait: ${errorMessage(error)}`,
+          );
+        this.#failing = true;
+        return false;
+      }
+    });
+  }
+
+  async #append(sessionId: string, events: WaitingEvent[]): Promise<void> {
+    const archive = await this.#options.archive();
     while (events.length > 0) {
       const batch = [...events];
       // The archive removes secrets itself.
-      await target.appendEvents(
+      await archive.appendEvents(
         sessionId,
         batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
       );
@@ -464,54 +525,11 @@ export function createEventRecorder(options: {
         // It may have been dropped meanwhile.
         if (events[0] !== event) continue;
         events.shift();
-        waitingCount -= 1;
+        this.#waitingCount -= 1;
       }
     }
-    if (waiting.get(sessionId) === events) waiting.delete(sessionId);
-  };
-  /** False when the storage failed: what is left waits for the next time. */
-  const writeSession = async (sessionId: string): Promise<boolean> => {
-    try {
-      const events = waiting.get(sessionId);
-      if (events !== undefined) await append(sessionId, events);
-      if (waiting.size === 0) failing = false;
-      return true;
-    } catch (error) {
-      if (!failing) warn(`events could not be stored beside the archive, and wait: ${errorMessage(error)}`);
-      failing = true;
-      return false;
-    }
-  };
-  const writeAll = async (): Promise<void> => {
-    let failures = 0;
-    for (const sessionId of [...waiting.keys()]) {
-      if (failures === MAX_FAILURES) return;
-      const written = await inTurn(sessionId, () => writeSession(sessionId));
-      failures = written ? 0 : failures + 1;
-    }
-  };
-  let sweeping = false;
-  const write = async (sessionId: string): Promise<void> => {
-    const written = await inTurn(sessionId, () => writeSession(sessionId));
-    if (sweeping || !written) return;
-    sweeping = true;
-    void writeAll().finally(() => {
-      sweeping = false;
-    });
-  };
-  return {
-    announcer: (sessionId) => (description, times) => {
-      if (first !== undefined) announce(sessionId, first);
-      first = undefined;
-      announceLosses();
-      announce(sessionId, description, times);
-    },
-    write,
-    async flush() {
-      await Promise.all([writeAll(), sink.flush()]);
-      if (announceLosses()) await Promise.all([writeAll(), sink.flush()]);
-    },
-  };
+    if (this.#waiting.get(sessionId) === events) this.#waiting.delete(sessionId);
+  }
 }
 
 function lossWarning({ target, count }: EventLoss): EventDescription {

@@ -15,9 +15,8 @@ import {
 import { conflict } from "./archive.ts";
 import {
   type Announce,
-  createEventRecorder,
   type EventDescription,
-  type EventRecorder,
+  EventRecorder,
   type EventSink,
   failureOf,
   tokenEstimate,
@@ -168,7 +167,7 @@ export class SessionManager {
       inTurn: this.#inTurn,
       onForget: (sessionId) => this.#background.forget(sessionId),
     });
-    this.#recorder = createEventRecorder({
+    this.#recorder = new EventRecorder({
       sink,
       first: firstEvent,
       archive: async () => (await open()).archive,

@@ -90,7 +90,7 @@ function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
 }
 
 function add(grouping: Grouping, message: Message, index: number): void {
-  const calls = toolCalls(message).filter((call) => call.providerExecuted !== true);
+  const calls = clientCalls(message);
   const asks = calls.length > 0 || approvalsOf(message).asked.length > 0;
   let unit = unitFor(grouping, message, asks);
   unit.indexes.push(index);
@@ -401,93 +401,68 @@ export function findMalformations(messages: readonly Message[]): Malformation[] 
 function identityFaults(messages: readonly Message[]): Malformation[] {
   const found: Malformation[] = [];
   const ids = new Set<string>();
-  messages.forEach((message, index) => {
-    if (!ROLES.has(message.role)) {
-      found.push({ kind: "unknown role", index, explanation: `there is no role "${String(message.role)}"` });
-    }
-    if (ids.has(message.id)) {
-      found.push({ kind: "duplicate id", index, explanation: `two messages have the id "${message.id}"` });
-    }
-    ids.add(message.id);
-  });
+  for (const [index, { role, id }] of messages.entries()) {
+    if (!ROLES.has(role))
+      found.push({ kind: "unknown role", index, explanation: `there is no role "${String(role)}"` });
+    if (ids.has(id))
+      found.push({ kind: "duplicate id", index, explanation: `two messages have the id "${id}"` });
+    ids.add(id);
+  }
   return found;
 }
 
 function pairingFaults(messages: readonly Message[]): Malformation[] {
   const found: Malformation[] = [];
-  const calls: SeenCalls = {
-    open: new Set(),
-    answered: new Set(),
-    byProvider: new Set(providerCallIds(messages)),
-  };
-  messages.forEach((message, index) => {
+  const open = new Set<string>();
+  const answered = new Set<string>();
+  const byProvider = new Set(
+    messages
+      .flatMap(toolCalls)
+      .filter(isByProvider)
+      .map(({ id }) => id),
+  );
+  for (const [index, message] of messages.entries()) {
     for (const { id } of clientCalls(message)) {
-      if (calls.open.has(id)) {
+      if (open.has(id))
         found.push({ kind: "duplicate call", index, explanation: `call id "${id}" is open already` });
-      }
-      calls.open.add(id);
-      calls.answered.delete(id);
+      open.add(id);
+      answered.delete(id);
     }
     for (const { id } of toolResults(message)) {
-      const fault = resultFault(id, calls);
-      if (fault !== undefined) found.push({ ...fault, index });
+      if (open.delete(id)) answered.add(id);
+      else if (!byProvider.has(id)) found.push(resultFault(id, index, answered.has(id)));
     }
-  });
+  }
   return found;
 }
 
-interface SeenCalls {
-  readonly open: Set<string>;
-  readonly answered: Set<string>;
-  readonly byProvider: ReadonlySet<string>;
-}
-
-function resultFault(id: string, calls: SeenCalls): Omit<Malformation, "index"> | undefined {
-  if (calls.open.delete(id)) {
-    calls.answered.add(id);
-    return undefined;
-  }
-  if (calls.byProvider.has(id)) return undefined;
-  if (calls.answered.has(id))
-    return { kind: "duplicate result", explanation: `call "${id}" is answered twice` };
-  return { kind: "orphan result", explanation: `no call before it has the id "${id}"` };
+function resultFault(id: string, index: number, isAnswered: boolean): Malformation {
+  if (isAnswered) return { kind: "duplicate result", index, explanation: `call "${id}" is answered twice` };
+  return { kind: "orphan result", index, explanation: `no call before it has the id "${id}"` };
 }
 
 /** Calls without a result; those of the unit that ends the list are still under way and no fault. */
 function unansweredCalls(messages: readonly Message[]): Malformation[] {
-  const last = messages.length - 1;
-  return groupUnits(messages)
-    .filter((unit) => unit.open > 0 && !unit.indexes.includes(last))
-    .flatMap((unit) => openCallsOf(unit, messages));
+  const units = groupUnits(messages).filter(
+    (unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1),
+  );
+  return units.flatMap(({ indexes }) => {
+    const members = indexes.map((index) => ({ index, message: messages[index] as Message }));
+    const answered = new Set(members.flatMap(({ message }) => toolResults(message)).map(({ id }) => id));
+    return members.flatMap(({ index, message }) =>
+      clientCalls(message)
+        .filter(({ id }) => !answered.has(id))
+        .map(({ id, name }): Malformation => {
+          return { kind: "unanswered call", index, explanation: `call "${id}" (${name}) has no result` };
+        }),
+    );
+  });
 }
 
-function openCallsOf(unit: Unit, messages: readonly Message[]): Malformation[] {
-  const members = unit.indexes.flatMap((index) => {
-    const message = messages[index];
-    return message === undefined ? [] : [{ index, message }];
-  });
-  const answered = new Set(members.flatMap(({ message }) => toolResults(message).map((result) => result.id)));
-  return members.flatMap(({ index, message }) =>
-    clientCalls(message)
-      .filter((call) => !answered.has(call.id))
-      .map(
-        (call): Malformation => ({
-          kind: "unanswered call",
-          index,
-          explanation: `call "${call.id}" (${call.name}) has no result`,
-        }),
-      ),
-  );
+function isByProvider({ providerExecuted }: ToolCallPart): boolean {
+  return providerExecuted === true;
 }
 
 function clientCalls(message: Message): ToolCallPart[] {
-  return toolCalls(message).filter((call) => call.providerExecuted !== true);
-}
-
-function providerCallIds(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) =>
-    toolCalls(message)
-      .filter((call) => call.providerExecuted === true)
-      .map((call) => call.id),
-  );
+  return toolCalls(message).filter((call) => !isByProvider(call));
 }
