@@ -64,22 +64,16 @@ function hashedName(id: string, kind: string): string {
 const TRANSCRIPT = /^transcript-pre-compact-(\d{3,})\.jsonl$/;
 
 /** The keys of one session's files, below its folder `session` (a `sessionKey`). */
-export const archiveFiles: {
-  transcript(session: string, step: number): string;
-  summary(session: string, step: number): string;
-  events(session: string): string;
+export const archiveFiles = {
+  transcript: (session: string, step: number): string =>
+    `${session}/transcript-pre-compact-${stepName(step)}.jsonl`,
+  summary: (session: string, step: number): string => `${session}/summary-${stepName(step)}.json`,
+  events: (session: string): string => `${session}/events.jsonl`,
   /** Holds the id of a session whose folder has another name. */
-  name(session: string): string;
-  state(session: string): string;
-  /** Where its queued work lies, with a slash behind it. */
-  queue(session: string): string;
-} = {
-  transcript: (session, step) => `${session}/transcript-pre-compact-${stepName(step)}.jsonl`,
-  summary: (session, step) => `${session}/summary-${stepName(step)}.json`,
-  events: (session) => `${session}/events.jsonl`,
-  name: (session) => `${session}/session.json`,
-  state: (session) => `${session}/state.json`,
-  queue: (session) => `~outbox/${session}/`,
+  name: (session: string): string => `${session}/session.json`,
+  state: (session: string): string => `${session}/state.json`,
+  /** The folder of its queued work. */
+  queue: (session: string): string => `~outbox/${session}/`,
 };
 
 /** The session folder and step of a transcript's key; nothing for other keys, nor for sessions of a tenant or user. */
@@ -302,13 +296,6 @@ async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenera
   yield* reading.end();
 }
 
-/** Everything that a reader meets, messages and problems apart. */
-async function collectTranscript(entries: AsyncIterable<ArchiveEntry>): Promise<ArchivedTranscript> {
-  const all: ArchiveEntry[] = [];
-  for await (const entry of entries) all.push(entry);
-  return sorted(all);
-}
-
 /** `NotFound` for a transcript that is not there, naming those that are. */
 function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
   return new CompactError(
@@ -418,17 +405,29 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
     return found.sort((one, other) => one - other);
   };
   const streamTranscript = async function* (sessionId: string, step: number): AsyncGenerator<ArchiveEntry> {
-    const pieces = await begun(driver.stream(archiveFiles.transcript(sessionKey(sessionId), step)));
-    const known = pieces.isEmpty ? await steps(sessionId) : [step];
-    if (!known.includes(step)) throw noTranscript(sessionId, step, known);
-    yield* readTranscriptPieces(pieces.all);
+    let isThere = false;
+    const pieces = async function* (): AsyncGenerator<string> {
+      for await (const piece of driver.stream(archiveFiles.transcript(sessionKey(sessionId), step))) {
+        isThere = true;
+        yield piece;
+      }
+    };
+    for await (const entry of readTranscriptPieces(pieces())) {
+      const known = isThere ? [step] : await steps(sessionId);
+      if (!known.includes(step)) throw noTranscript(sessionId, step, known);
+      yield entry;
+    }
   };
 
   return {
     sessions: () => sessions(driver),
     steps,
     streamTranscript,
-    readTranscript: (sessionId, step) => collectTranscript(streamTranscript(sessionId, step)),
+    async readTranscript(sessionId, step) {
+      const entries: ArchiveEntry[] = [];
+      for await (const entry of streamTranscript(sessionId, step)) entries.push(entry);
+      return sorted(entries);
+    },
     location: driver.location,
     saveTranscript: (sessionId, step, messages) =>
       saveTranscript(driver, redact, { sessionId, step, messages }),
@@ -521,25 +520,6 @@ async function compare(
     index += 1;
   }
   return index >= messages.length ? "holds" : "extends";
-}
-
-/** Waits for the first piece: only a value that is there has one, unless it is empty. */
-async function begun(
-  pieces: AsyncIterable<string>,
-): Promise<{ readonly isEmpty: boolean; readonly all: AsyncIterable<string> }> {
-  const rest = pieces[Symbol.asyncIterator]();
-  const first = await rest.next();
-  return { isEmpty: first.done === true, all: all() };
-
-  async function* all(): AsyncGenerator<string> {
-    if (first.done === true) return;
-    try {
-      yield first.value;
-      yield* { [Symbol.asyncIterator]: () => rest };
-    } finally {
-      await rest.return?.();
-    }
-  }
 }
 
 async function saveName(driver: StorageDriver, session: string, sessionId: string): Promise<void> {
