@@ -24,11 +24,11 @@ import {
   type TokenCount,
 } from "./ports.ts";
 import type { CompactionRequest } from "./usage.ts";
-import { assemble, lacksOpening, placeOf } from "./view.ts";
+import { assemble, needsOpening, placeOf } from "./view.ts";
 
-// Makes a plan happen: edits what is kept, has the rest summarized, puts the new list together, reports it.
+// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list and reports it.
 
-/** A summarizer that could not be used, and what was done instead. */
+/** A summarizer that failed, and what was done instead. */
 export interface SummarizerFailure {
   readonly summarizer: string;
   readonly error: unknown;
@@ -38,7 +38,7 @@ export interface SummarizerFailure {
   readonly attempt?: SummaryAttempt;
 }
 
-/** What came of a plan. */
+/** The result of a plan. */
 export interface Outcome {
   readonly messages: readonly Message[];
   readonly summary: LiveSummary | undefined;
@@ -52,22 +52,22 @@ export interface Outcome {
   readonly failures: readonly SummarizerFailure[];
   /** Every request to a model, in order. */
   readonly attempts: readonly SummaryAttempt[];
-  /** What the summarizer said of its summary beside the text. */
+  /** What the summarizer returned besides the text. */
   readonly made: Omit<Summary, "text" | "tokens"> | undefined;
 }
 
 export interface ApplyOptions {
-  /** Tried in turn; with none, or when all fail, the result carries no summary. */
+  /** Tried in order. With none, or when all fail, no new summary is written. */
   readonly summarizers: readonly Summarizer[];
   /** The archive step that holds the originals; named at the end of a summary. */
   readonly step?: number;
-  /** Called with each attempt of a model that another attempt of the same summarizer follows. */
+  /** Called with each failed model request that the same summarizer follows by another. */
   onAttempt?(attempt: SummaryAttempt): void;
-  /** Called with each summarizer that failed, as it happens. */
+  /** Called when a summarizer failed. */
   onFailure?(failure: SummarizerFailure): void;
 }
 
-/** Makes a plan happen on the list that it was made for; the result is at or under the plan's budget. */
+/** Applies a plan to the list that it was made for; the result is within the plan's budget. */
 export async function applyPlan(
   request: CompactionRequest,
   plan: CompactionPlan,
@@ -94,7 +94,7 @@ export async function applyPlan(
   };
 }
 
-/** A summary on its way: what it is made of, what it stands beside, what was tried. */
+/** A summary in progress: its input, the messages around it, and what was tried. */
 interface Writing {
   readonly request: CompactionRequest;
   readonly plan: CompactionPlan;
@@ -103,7 +103,7 @@ interface Writing {
   readonly covered: readonly Message[];
   readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
   readonly keptTokens: number;
-  /** Pinned messages are left out: they never reach a summarizer. */
+  /** Without pinned messages: summarizers never read them. */
   readonly context: SummaryContext;
   /** The version of the summary to be written. */
   readonly version: number;
@@ -114,7 +114,7 @@ interface Writing {
 interface Written {
   readonly summary: LiveSummary;
   readonly tokens: number;
-  /** None for a summary that was there before. */
+  /** Undefined for an earlier summary. */
   readonly summarizer: string | undefined;
   readonly made?: Omit<Summary, "text" | "tokens">;
 }
@@ -166,7 +166,7 @@ async function writeSummary(writing: Writing): Promise<Written | undefined> {
   return undefined;
 }
 
-/** Neither for a deterministic summarizer that has no room for anything: that is no failure. */
+/** Neither field where a deterministic summarizer has too little room: that is not a failure. */
 async function tryWriting(
   writing: Writing,
   summarizer: Summarizer,
@@ -185,14 +185,11 @@ async function tryWriting(
   }
 }
 
-/** FIT-4: how often a model is asked for a shorter text. A deterministic summarizer is asked up to four times. */
+/** FIT-4: how often a model is asked for a shorter text; a deterministic summarizer is called up to `MAX_TRIES` times. */
 const MAX_SHORTER = 2;
 const MAX_TRIES = 4;
 
-/**
- * Asks again with less room while the summary is over what is left of the budget: a deterministic summarizer with what
- * tag and framing took, any other with half, twice at most.
- */
+/** Asks again with less room while the summary is too long: a deterministic summarizer by the excess, a model by half. */
 async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promise<Written | undefined> {
   const { plan, covered, version, request, options } = writing;
   const input = covered.filter((message) => message.meta?.summaryVersion === undefined);
@@ -202,10 +199,10 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
   const deterministic = summarizer.deterministic === true;
   let room = plan.summaryTokens;
   for (let attempt = 0; attempt < (deterministic ? MAX_TRIES : 1 + MAX_SHORTER) && room > 0; attempt += 1) {
-    // A summarizer that never ends must not hold the caller who aborts, nor the calls behind this one.
+    // A summarizer that hangs must not block a caller who aborts, nor the calls that wait for this one.
     const asked = withPointer(summarizer, input, { ...summarizeOptions, maxTokens: room }, options.step);
     const made = await abortable(asked, request.signal);
-    // As it reads back from its message, so that a summary is recognised by its text.
+    // The text as it reads back from its message: a summary is recognised by its text.
     const text = readSummary(wrapSummary(made.text, version))?.text ?? made.text;
     const summary: LiveSummary = { version, text };
     const tokens = summaryCost(summary, writing);
@@ -225,7 +222,7 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
     strategy: request.policy.strategy,
     countText: (text) => request.counter.countText(text),
     previous: covered.map(summaryOf).findLast((summary) => summary !== undefined)?.text,
-    // A program cannot follow an instruction; a note is for the readers of events, or for a model.
+    // A deterministic summarizer cannot follow an instruction.
     instruction: summarizer.deterministic === true ? undefined : request.note,
     signal: request.signal,
     live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,
@@ -237,11 +234,11 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
   };
 }
 
-/** With less room than this, a summary says more by its own words than by naming the archive. */
+/** Tokens below which a summary does not name the archive: the room is worth more to its own text. */
 const MIN_POINTER_ROOM = 240;
 const POINTER = /\n?^Originals: archive steps? [0-9-]{1,20}\.$/m;
 
-/** The summary, ending with the archive steps that hold its sources. */
+/** The summary with a last line that names the archive steps of its sources. */
 async function withPointer(
   summarizer: Summarizer,
   messages: readonly Message[],
@@ -252,7 +249,7 @@ async function withPointer(
   const inner = { ...options, previous: options.previous?.replace(POINTER, "") };
   if (step === undefined || maxTokens < MIN_POINTER_ROOM) return summarizer.summarize(messages, inner);
   const pointer = step === 1 ? "Originals: archive step 1." : `Originals: archive steps 1-${step}.`;
-  // One for how the texts join.
+  // One token for joining the texts.
   const room = maxTokens - countText(`\n${pointer}`) - 1;
   const made = await summarizer.summarize(messages, { ...inner, maxTokens: room });
   if (made.text === "") return made;
@@ -260,7 +257,7 @@ async function withPointer(
   return { ...made, text, tokens: countText(text) };
 }
 
-/** Where no summarizer made a new one, the summary that was there stays, if it still fits. */
+/** The earlier summary, where it still fits. */
 function previousSummary(writing: Writing): Written | undefined {
   return fitting(
     writing,
@@ -270,9 +267,9 @@ function previousSummary(writing: Writing): Written | undefined {
 
 const BARE_OPENING = "Earlier messages were removed without a summary.";
 
-/** Where there is no summary, a provider that wants the user first still gets a message to begin with. */
+/** A first user message for providers that require one, where there is no summary. */
 function bareOpening(writing: Writing): Written | undefined {
-  if (!lacksOpening(writing.kept, writing.request)) return undefined;
+  if (!needsOpening(writing.kept, writing.request)) return undefined;
   return fitting(writing, { version: writing.version, text: BARE_OPENING });
 }
 
@@ -313,7 +310,7 @@ export interface LayerSize {
 
 export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remainder";
 
-/** Before: the partition (no `summary`). After: what is left of each layer, with the summary. */
+/** Before: the partition, without `summary`. After: what remains of each layer, and the summary. */
 export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
 
 export interface ArchiveReceipt {
@@ -323,31 +320,31 @@ export interface ArchiveReceipt {
   readonly ids: readonly string[];
 }
 
-/** Why a compaction that was due, or asked for, was not made. */
+/** Why a compaction that was due or requested was not made. */
 export type RefusalReason =
   /** Everything has to stay, or only the earlier summary could go. */
   | "nothing_to_compact"
   /** The list would not become shorter. */
   | "no_gain"
-  /** It fits, and the last compaction is so near that another would gain little. */
+  /** It fits, and the last compaction is so recent that another would gain little. */
   | "just_compacted"
-  /** It fits, and a compaction that was started before is not done yet. */
+  /** It fits, and a background compaction is still running. */
   | "in_background"
-  /** What is never pruned is over the trigger by itself. */
+  /** What is never pruned is over the trigger on its own. */
   | "fixed_over_trigger"
-  /** It fits, and the last attempts failed: the next waits until the list has grown. */
+  /** It fits, and the last attempts failed: the next one waits until the list has grown. */
   | "attempts_failed";
 
 /** What a compaction did, or why there was none. */
 export interface CompactionReport {
   readonly compacted: boolean;
   readonly reason: TriggerReason;
-  /** Why a compaction that was due, or asked for, was not made. */
+  /** Why a compaction that was due or requested was not made. */
   readonly refused: RefusalReason | undefined;
   readonly format: Format | undefined;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** How far `tokensAfter` may be off. */
+  /** Error range of `tokensAfter`. */
   readonly range: TokenCount;
   readonly messagesBefore: number;
   readonly messagesAfter: number;
@@ -356,21 +353,19 @@ export interface CompactionReport {
   readonly prunedCount: number;
   readonly clearedCount: number;
   readonly elidedCount: number;
-  /** Kept messages whose signed reasoning had to go, because the model binds it to an unchanged prefix. */
+  /** Kept messages whose signed reasoning was removed because the model binds it to an unchanged prefix. */
   readonly reasoningDropped: number;
-  /** What is left of the user's latest message; undefined where nothing was done, or there is none. */
+  /** What remains of the user's latest message; undefined where nothing was done or there is none. */
   readonly newestAsk: AskFate | undefined;
   readonly summaryVersion: number | undefined;
   readonly summaryTokens: number;
-  /** The summarizer that wrote the summary. */
   readonly summarizer: string | undefined;
   /** Summarizers that failed, and what was done instead. */
   readonly failures: readonly SummarizerFailure[];
-  /** Every request to a model, in order: how it ended, what it took. */
+  /** Every request to a model, in order. */
   readonly attempts: readonly SummaryAttempt[];
-  /** Share of what was summarized that the summarizer read, 0 to 1; undefined where it does not say. */
+  /** Share of the summarized messages that the summarizer read, 0 to 1, where it says so. */
   readonly coverage: number | undefined;
-  /** What the check of a model's text against its source found. */
   readonly check: SummaryCheck | undefined;
   /**
    * What was done, in order: `keep:<turns>/<pairs>` where the keep counts were lowered because more did not fit,
@@ -378,12 +373,12 @@ export interface CompactionReport {
    */
   readonly rungs: readonly string[];
   readonly archive: ArchiveReceipt | undefined;
-  /** Milliseconds, by the clock that was given. */
+  /** Milliseconds. */
   readonly elapsedMs: number;
   readonly plan: CompactionPlan | undefined;
 }
 
-/** The new list and what happened to it. */
+/** The new list and its report. */
 export interface CompactionResult<T = unknown> {
   /** Kept messages are the caller's own objects; the very array that was given when nothing was done to it. */
   readonly messages: T[];
@@ -392,7 +387,7 @@ export interface CompactionResult<T = unknown> {
   readonly report: CompactionReport;
 }
 
-/** Sizes by layer of the planned messages, by what they cost before or after. */
+/** Messages and tokens by layer; `cost` gives the tokens of an entry, undefined to leave it out. */
 function layerSizes(
   entries: readonly PlannedMessage[],
   cost: (entry: PlannedMessage) => number | undefined,
@@ -409,7 +404,7 @@ function layerSizes(
   return sizes;
 }
 
-/** Reports a compaction that was applied. */
+/** The report of a compaction. */
 export function reportOf(
   { reason, format, counter }: CompactionRequest,
   plan: CompactionPlan,
@@ -456,7 +451,7 @@ export function reportOf(
 
 const NOTHING: LayerSizes = layerSizes([], () => undefined);
 
-/** Reports that nothing was done. */
+/** The report of a call that changed nothing. */
 export function unchangedReport(
   reason: TriggerReason,
   format: Format | undefined,
@@ -498,7 +493,7 @@ export function unchangedReport(
   };
 }
 
-/** The layer of each message; a summary of ours is its own layer. */
+/** The layer of each message; our own summary is a layer of its own. */
 export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
   const marked = markSummaries(messages);
   const { layers } = partition(marked, keep);

@@ -6,20 +6,20 @@ import type { TokenCounter } from "./ports.ts";
 import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
-// Decides what stays so that a request fits. First the keep counts decide; where they keep too much they are lowered
-// one by one; where even their floor is too much, texts are cut or the request is refused. What room is left goes to
-// what the model just recalled and to the newest messages that could have left. Everything here is pure.
+// Decides what stays so that a request fits: first by the keep counts, lowered one by one where they keep too much; where
+// even their floor is too much, texts are cut or the request is refused. Free room goes to recalled results and to the
+// newest messages that could leave. All functions are pure.
 
-/** What stays of a list, as it stays, and what that costs. */
+/** What stays of a list, with edits and costs. */
 export interface KeepSet {
   readonly request: CompactionRequest;
   readonly partition: Partition;
   /** The keep counts after lowering, and how many times they were lowered. */
   readonly keep: KeepCounts;
   readonly relaxed: number;
-  /** Index of the latest message in which the user says something; -1 where there is none. */
+  /** Index of the newest ask; -1 for none. */
   readonly latest: number;
-  /** Tokens of what no compaction touches: beside the messages, and those that are pinned. */
+  /** Tokens that no compaction removes: fixed tokens and pinned messages. */
   readonly pinnedTokens: number;
   /** One edit per kept message that is changed. */
   readonly edits: ReadonlyMap<number, Edit>;
@@ -28,29 +28,29 @@ export interface KeepSet {
   readonly costs: readonly number[];
 }
 
-/** A summary message without its text; a constant, so that it is counted once. */
+/** A summary message without text; a constant, so that it is counted once. */
 const EMPTY_SUMMARY = summaryMessage({ version: 99, text: "" }, "assistant");
 
-/** Tokens of a summary message beside its text: tags, role, per-message overhead, two for how texts join. */
+/** Tokens of a summary message besides its text: tags, role, overhead, and two for joining texts. */
 export function summaryOverhead(counter: TokenCounter): number {
   return counter.countMessage(EMPTY_SUMMARY) + 2;
 }
 
-/** Tokens of a summary message with so much text, or what is kept free for it. */
+/** Tokens of a summary message with that much text, or its reserve. */
 export function summaryCost({ summaryReserve, counter }: CompactionRequest, text: number): number {
   return summaryReserve ?? text + summaryOverhead(counter);
 }
 
 /** Least room worth a summary, in tokens. */
 export const MIN_SUMMARY_TOKENS = 64;
-/** A summary's tags and framing alone would fill less room than this. */
+/** With less room than this, tags and framing leave too little for a summary's text. */
 const MINIMAL_ROOM = 256;
-/** Where less than this share of a list can remain, a summary says more about it than its newest words do. */
+/** Where less than this share of a list can remain, the summary matters more than the newest messages. */
 const LOW_BUDGET_SHARE = 0.05;
-/** Most of a low budget that kept messages take without being cut. */
+/** Share of a low budget that kept messages may take uncut. */
 const LOW_BUDGET_KEPT = 0.4;
 
-/** Everything that the keep counts keep, unchanged. */
+/** What the keep counts keep, unchanged. */
 export function keepByCounts(
   request: CompactionRequest,
   keep: KeepCounts,
@@ -84,10 +84,10 @@ export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
 }
 
-/** Project instructions are pinned while they take no more than this share of the limit. */
+/** Project instructions are pinned up to this share of the limit. */
 const INSTRUCTIONS_SHARE = 0.25;
 
-/** True where project instructions leave enough to the conversation: most of the limit, and room for its floor. */
+/** True where project instructions leave most of the limit and room for the floor of the keep counts. */
 function canPin(request: CompactionRequest, costs: readonly number[], limit: number): boolean {
   const { messages, pinned } = request;
   if (pinned === undefined || pinned.size === 0) return true;
@@ -98,10 +98,10 @@ function canPin(request: CompactionRequest, costs: readonly number[], limit: num
   return tokens <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, costs)) <= limit;
 }
 
-/** Least tokens of the result: all that is kept, and a small summary where something leaves or is cleared. */
+/** Least tokens of the result: what is kept, and a small summary where one is needed. */
 export function floorOf(set: KeepSet): number {
   const { request, kept, costs } = set;
-  // A few dozen tokens hold the latest user message and nothing else; without one the summary opens the list.
+  // Very small budgets hold the newest ask alone; where another role comes first, a summary opens the list.
   const messageAlone = isMinimalBudget(set) && opensWithUser(set);
   const room = messageAlone ? 0 : summaryCost(request, MIN_SUMMARY_TOKENS);
   return request.fixedTokens + sumOf(kept, costs) + (needsSummary(set) ? room : 0);
@@ -124,7 +124,7 @@ export function editContext({ counter, archiveId }: CompactionRequest): EditCont
   return { countText: (text) => counter.countText(text), archiveId };
 }
 
-/** The set with these edits on top of its own, their messages counted again. */
+/** The set with more edits. */
 export function withEdits(set: KeepSet, found: ReadonlyMap<number, Edit>): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
@@ -141,10 +141,7 @@ function editedCost(request: CompactionRequest, message: Message, edit: Edit): n
   return request.counter.countMessage(applyEdit(message, edit, editContext(request)));
 }
 
-/**
- * Removes bound reasoning behind the first message that leaves or changes: the provider would reject or ignore it.
- * A summary stands before everything that is not pinned.
- */
+/** Removes bound reasoning after the first message that leaves or changes: the provider would reject or ignore it. */
 export function releaseReasoning(set: KeepSet): KeepSet {
   const { request, kept, edits, partition: parts } = set;
   if (!request.reasoningBound) return set;
@@ -160,12 +157,12 @@ export function releaseReasoning(set: KeepSet): KeepSet {
   return withEdits(set, found);
 }
 
-/** True where what is pinned leaves too little for a summary beside the latest user message. */
+/** True where pinned messages leave too little for a summary. */
 function isMinimalBudget({ request, pinnedTokens }: KeepSet): boolean {
   return request.summaryReserve === undefined && request.budget - pinnedTokens < MINIMAL_ROOM;
 }
 
-/** True where so little of the list can remain that its summary comes before its newest words. */
+/** True where very little of the list can remain; see `LOW_BUDGET_SHARE`. */
 function isLowBudget({ request, costs }: KeepSet, limit: number): boolean {
   return limit < LOW_BUDGET_SHARE * costs.reduce((total, cost) => total + cost, request.fixedTokens);
 }
@@ -177,7 +174,7 @@ function opensWithUser({ request, kept }: KeepSet): boolean {
   return first?.role === "user";
 }
 
-/** True where what may be cut is kept whole and leaves the summary of a low budget too little. */
+/** True where uncut messages leave too little to the summary of a low budget. */
 function isCrowded(set: KeepSet, limit: number): boolean {
   const { request, kept, costs, partition: parts } = set;
   if (request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set)) return false;
@@ -185,12 +182,12 @@ function isCrowded(set: KeepSet, limit: number): boolean {
   return sumOf(cuttable, costs) > limit * LOW_BUDGET_KEPT;
 }
 
-/** Room that a summary should have before a keep count is lowered for it: a fiftieth of the budget. */
+/** Room for a summary for which a keep count is lowered: a fiftieth of the budget. */
 function usefulSummary({ budget, maxSummaryTokens }: CompactionRequest): number {
   return Math.max(0, Math.min(maxSummaryTokens, Math.floor(budget / 50)) - MIN_SUMMARY_TOKENS);
 }
 
-/** The first keep counts, lowered one by one, whose kept messages fit under `limit` with a useful summary. */
+/** Lowers the keep counts until the kept messages fit under `limit` with a useful summary. */
 function lowerCounts(
   request: CompactionRequest,
   costs: readonly number[],
@@ -222,7 +219,7 @@ function floorWithin(
   return floorOf(set) <= limit ? set : undefined;
 }
 
-/** Even the floor is too large: cut texts, miss the aim, summarize more of the turn, or give up. */
+/** Where even the floor is too large: cuts texts, misses the target, summarizes more of the turn, or throws. */
 function overflow(request: CompactionRequest, costs: readonly number[], limit: number): KeepSet {
   const set = keepFloor(request, costs);
   if (set.pinnedTokens > request.budget) throw pinnedTooLarge(set);
@@ -235,8 +232,8 @@ function overflow(request: CompactionRequest, costs: readonly number[], limit: n
 }
 
 /**
- * In the newest turn the newest answer stays, and of those before it (agents that talk among each other, comments
- * between calls) as many as fit; the oldest leave first. A turn that is never interrupted would fill any budget.
+ * Drops earlier answers of the newest turn, oldest first, until the rest fits; the newest answer stays. Without it a turn
+ * that no user interrupts would fill any budget.
  */
 function summarizeEarlierAnswers(set: KeepSet, limit: number): KeepSet {
   const { messages } = set.request;
@@ -259,7 +256,7 @@ function summarizeEarlierAnswers(set: KeepSet, limit: number): KeepSet {
   return less;
 }
 
-/** Up to half of the free room goes to what the model has just recalled, the newest first. */
+/** Keeps recalled results in up to half of the free room, newest first. */
 function keepRecalled(set: KeepSet, limit: number): KeepSet {
   const { recalled, messages, preferred } = set.request;
   if (recalled === undefined || recalled.size === 0 || set.edits.size > 0) return set;
@@ -275,7 +272,7 @@ function keepRecalled(set: KeepSet, limit: number): KeepSet {
   return { ...set, kept };
 }
 
-/** With an aim, half of the free room or more goes to the newest eligible units, their tool results cleared. */
+/** With a target, fills half of the free room or more with the newest eligible units, their tool results cleared. */
 function extend(set: KeepSet, limit: number): KeepSet {
   const { request } = set;
   const { messages, counter, policy } = request;
@@ -311,7 +308,7 @@ function extend(set: KeepSet, limit: number): KeepSet {
   return { ...set, kept, edits, costs };
 }
 
-/** Gives cleared tool results back, newest first, while there is room beside the summary's share. */
+/** Restores cleared tool results, newest first, while there is room besides the summary's share. */
 function restoreResults(set: KeepSet, limit: number): KeepSet {
   let room = roomBesideSummary(set, limit);
   const edits = new Map(set.edits);
@@ -327,7 +324,7 @@ function restoreResults(set: KeepSet, limit: number): KeepSet {
   return { ...set, edits, costs };
 }
 
-/** What is free under the limit, less what the summary may still take of it: half at most, nothing where it has its own. */
+/** Free tokens under the limit without the summary's share: half at most, none where it has a reserve. */
 function roomBesideSummary(set: KeepSet, limit: number): number {
   const { maxSummaryTokens, summaryReserve } = set.request;
   const free = limit - floorOf(set);
@@ -335,47 +332,47 @@ function roomBesideSummary(set: KeepSet, limit: number): number {
   return Math.max(free - share, 0);
 }
 
-// ---- cutting texts, where nothing else is left
+// ---- cutting texts
 
-/** How texts are cut, tried in this order. */
+/** How texts are cut; values are tried in order. */
 interface Cuts {
-  /** Shares of the room beside what is pinned and the latest user message that all else may take. */
+  /** Shares of the room besides pinned messages and the newest ask that all else may take. */
   readonly within: readonly number[];
   /** Cut texts keep at least this many tokens before fewer messages are kept. */
   readonly floors: readonly number[];
-  /** Shares of that room that kept messages beside the latest user message may take. */
+  /** Shares of that room that kept messages besides the newest ask may take. */
   readonly shares: readonly number[];
 }
-/** Below this many tokens the newest words would leave no room for a useful summary. */
+/** Below this limit the newest messages leave no room for a useful summary. */
 const SMALL_LIMIT = 1500;
 const CUTS: Cuts = { within: [0.6, 1], floors: [400, 48, 8], shares: [Number.POSITIVE_INFINITY, 0.5, 0] };
 const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
 const LOW_BUDGET_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
-/** The shortest that a text is cut to, in tokens. */
+/** Least tokens of a cut text. */
 const MIN_CUT_TOKENS = 8;
 
-/** What the latest user message may take, as shares of the room beside what is pinned. */
+/** What the newest ask may take, as shares of the room besides pinned messages. */
 interface MessageShares {
-  /** All of it, with what was injected and pasted; of the room that is aimed at. */
+  /** Uncut; of the room under the target. */
   readonly whole: number;
-  /** The user's own words; of the room that there is. */
+  /** The user's own words alone; of the room under the budget. */
   readonly ownWords: number;
-  /** What is left where even those are cut; of the room that is aimed at. */
+  /** Own words cut too; of the room under the target. */
   readonly cut: number;
 }
 const SHARES: MessageShares = { whole: 0.5, ownWords: 0.75, cut: 0.75 };
-/** Of a low budget the summary gets half beside a message that must be cut anyway. */
+/** In a low budget the summary gets half besides an ask that must be cut. */
 const LOW_BUDGET_SHARES: MessageShares = { ...SHARES, cut: 0.5 };
-/** Where there is no room for a summary, the message may have all of it. */
+/** Without room for a summary, the ask may have all of it. */
 const MINIMAL_SHARES: MessageShares = { whole: 1, ownWords: 1, cut: 1 };
-/** The message leaves more to an open exchange only where that does not fit otherwise. */
+/** Tried last: the ask leaves more to an open exchange. */
 const LAST_SHARES: readonly MessageShares[] = [0.65, 0.5, 0.35, 0.2, 0].map((cut) => ({
   whole: cut,
   ownWords: 0,
   cut,
 }));
 
-/** An aim below what is pinned is an aim for the rest; one that no cutting reaches grows until it is the budget. */
+/** Cuts to a target, which grows up to the budget where cutting does not reach it; pinned tokens above it are added. */
 function cutTowards(set: KeepSet, limit: number): KeepSet | undefined {
   const { budget } = set.request;
   const lowBudget = isLowBudget(set, limit) ? LOW_BUDGET_SHARES : SHARES;
@@ -395,7 +392,7 @@ function cutTowards(set: KeepSet, limit: number): KeepSet | undefined {
   return undefined;
 }
 
-/** The latest user message as it stays: whole, with its own words whole and the rest cut, or cut as any text. */
+/** The newest ask: whole, with only its own words whole, or cut like any text. */
 function cutLatest(set: KeepSet, limit: number, shares: MessageShares): KeepSet {
   const { request, latest, pinnedTokens, costs } = set;
   const message = request.messages[latest];
@@ -413,10 +410,7 @@ function cutLatest(set: KeepSet, limit: number, shares: MessageShares): KeepSet 
   return { ...set, costs: costs.with(latest, after), edits: new Map(set.edits).set(latest, found) };
 }
 
-/**
- * Cuts what is kept until it fits: rather fewer messages than cuts that leave little of each, and rather a summary of
- * some length than more of the newest words.
- */
+/** Cuts what is kept until it fits. Prefers fewer messages to very short cuts, and a useful summary to more messages. */
 function cutKept(set: KeepSet, limit: number): KeepSet | undefined {
   const cuts = limit < SMALL_LIMIT ? SMALL_CUTS : CUTS;
   const { within, floors, shares } = isLowBudget(set, limit) ? LOW_BUDGET_CUTS : cuts;
@@ -434,7 +428,7 @@ function cutKept(set: KeepSet, limit: number): KeepSet | undefined {
   return undefined;
 }
 
-/** What is pinned or always stays (see `partition`), and of the rest the newest units that fit into so many tokens. */
+/** What is pinned or always stays (see `partition`), and the newest other units that fit into `tokens`. */
 function newestWithin(set: KeepSet, tokens: number): Set<number> {
   const { messages } = set.request;
   const { layers, units } = set.partition;
@@ -460,7 +454,7 @@ function capTexts(set: KeepSet, limit: number, floor: number): KeepSet | undefin
   return fits(floor) ? cappedAt(set, largest(floor, limit, fits)) : undefined;
 }
 
-/** Every kept message cut that is neither pinned nor the latest user message. */
+/** Cuts every kept message except pinned ones and the newest ask. */
 function cappedAt(set: KeepSet, cap: number): KeepSet {
   const { request, partition: parts } = set;
   const edit: Edit = { elideTo: cap };
@@ -470,7 +464,7 @@ function cappedAt(set: KeepSet, cap: number): KeepSet {
     const message = request.messages[index];
     if (message === undefined || index === set.latest || parts.layers[index] === "pinned") continue;
     const cost = editedCost(request, message, edit);
-    // The marker of a cut has its price: a text little longer than the cap stays as it is.
+    // The marker costs tokens: a text little longer than the cap stays whole.
     if (cost >= (costs[index] ?? 0)) continue;
     edits.set(index, edit);
     costs[index] = cost;
@@ -524,7 +518,7 @@ function restTooLarge(set: KeepSet): CompactError {
   );
 }
 
-/** Where the answer takes a large part of the window, asking for a shorter one is the way out. */
+/** Advice where the answer takes a large part of the window. */
 function answerHint({ answerTokens = 0, policy, budget }: CompactionRequest): string {
   if (answerTokens <= Math.max(policy.hardCapBuffer, budget / 4)) return "";
   return ` The answer may take ${answerTokens} tokens of the window: a lower output limit leaves more for the list.`;
@@ -535,7 +529,7 @@ function minCutTokens(set: KeepSet): number {
   return floorOf(cappedAt({ ...set, kept: newestWithin(set, 0), latest: -1 }, MIN_CUT_TOKENS));
 }
 
-/** Names the largest message that had to stay without being pinned, where it takes most of the room. */
+/** Names the largest message that is not pinned, where it takes most of the budget. */
 function largestKept({ request, kept, costs, partition: parts }: KeepSet): string {
   const free = [...kept].filter((index) => parts.layers[index] !== "pinned");
   const index = free.reduce((most, one) => ((costs[one] ?? 0) > (costs[most] ?? 0) ? one : most), -1);

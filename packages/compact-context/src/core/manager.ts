@@ -62,23 +62,23 @@ export interface ManagerSettings extends SessionSettings {
   readonly onStorageFailure: "stop" | "continue";
 }
 
-/** What a manager is made of beside its settings. */
+/** The parts of a manager besides its settings. */
 export interface ManagerParts {
   readonly environment: Environment;
-  /** Opens archive and session states; called when they are first needed. */
+  /** Opens archive and session states when they are first needed. */
   open(): Promise<Store>;
-  /** Names this worker among those that share the storage. */
+  /** The name of this worker among those that share the storage. */
   readonly worker: string;
   readonly redaction: Redaction;
-  /** Tried in turn. */
+  /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
   readonly sink: EventSink;
-  /** Announced before the first event, such as that redaction is off. */
+  /** Sent before the first event, such as that redaction is off. */
   readonly firstEvent?: EventDescription;
   readonly beforeCommit?: BeforeCommit;
   /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
-  /** Adds provider and cost to an attempt, where they are known. */
+  /** Adds provider and cost to an attempt where they are known. */
   withCost(attempt: SummaryAttempt): SummaryAttempt;
   warn(message: string): void;
 }
@@ -117,19 +117,19 @@ export interface RunningSummary {
   readonly lastSummarizedMessageId: string | undefined;
 }
 
-/** Announced when a session was compacted. */
+/** Sent to listeners after a compaction. */
 export interface CompactionNotice {
   readonly sessionId: string;
   readonly report: CompactionReport;
 }
 
-/** Every conflict means that another worker got on: this many in one call mean that something else is wrong. */
+/** Conflicts in one call before it fails: each means that another worker went on, so many mean another fault. */
 const MAX_CONFLICTS = 20;
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
-/** Recalled results are put back up to this share of the trigger only: else the next compaction would follow at once. */
+/** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
 const ROOM_TO_GROW = 0.75;
 
 /** One call of `preflight` or `manualCompact`. */
@@ -183,13 +183,12 @@ export class SessionManager {
   }
 
   /**
-   * Looks at the list that is about to be sent, raw or our last output with new messages behind it, and
-   * compacts it when a threshold is reached. The caller's own array comes back when nothing has to change.
-   * Entries are recognised by object: one that is changed in place after a look keeps its old text and count, so put
-   * a new object in its place.
+   * Compacts the list that is about to be sent, raw or our last output followed by new messages, when a threshold is
+   * reached. Returns the caller's own array when nothing has to change. Entries are recognised by object: replace an
+   * entry instead of changing it in place, else its old text and count are used.
    * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
    * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when
-   * other workers went on with the session meanwhile and the list is behind: read it again.
+   * other workers continued the session and the list is behind: read it again.
    */
   preflight<T = unknown>(
     sessionId: string,
@@ -199,7 +198,7 @@ export class SessionManager {
     return this.#run({ sessionId, messages, request, manual: false, started: this.#clock() });
   }
 
-  /** Compacts whatever the usage, unless nothing came since the last compaction; errors as `preflight`. */
+  /** Compacts at any usage, unless nothing is new since the last compaction; errors as `preflight`. */
   manualCompact<T = unknown>(
     sessionId: string,
     messages: readonly T[],
@@ -208,14 +207,14 @@ export class SessionManager {
     return this.#run({ sessionId, messages, request, manual: true, started: this.#clock() });
   }
 
-  /** True for a request that is over its budget as it stands; errors for a list that cannot be read as `preflight`. */
+  /** True for a request over its budget; throws as `preflight` for a list that cannot be read. */
   isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
     const session = new Session("");
     session.observe(messages, request, this.#settings, this.#parts.environment.now());
     return session.isOver(this.#settings);
   }
 
-  /** What is known of a session now; zeros for one that was never seen. */
+  /** What is known of a session in memory; zeros for any other. */
   getState(sessionId: string): ManagerState {
     const session = this.#sessions.peek(sessionId);
     return {
@@ -229,7 +228,7 @@ export class SessionManager {
     };
   }
 
-  /** The session's summary and which messages it stands for; undefined while none is in its list. */
+  /** The session's summary and the messages that it covers; undefined while its list has none. */
   getRunningSummary(sessionId: string): RunningSummary | undefined {
     const state = this.#sessions.peek(sessionId)?.activeState;
     if (state?.summary === undefined) return undefined;
@@ -241,12 +240,12 @@ export class SessionManager {
     };
   }
 
-  /** Reports to the exporters that something beside a call went less well; `code` is a stable word. */
+  /** Sends a warning to the exporters; `code` is a stable word. */
   warn(sessionId: string, code: string, message: string): void {
     this.#recorder.announcer(sessionId)(warning({ severity: "medium", code, message }));
   }
 
-  /** Calls back after every compaction; the returned function ends that. */
+  /** Calls back after every compaction; the returned function removes the listener. */
   onCompaction(listener: (notice: CompactionNotice) => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -255,10 +254,9 @@ export class SessionManager {
   }
 
   /**
-   * Resolves when every session's state and all events so far are stored, and every exporter has taken them or was
-   * given up: one that delivers nothing for two seconds, which is reported with the number of events that it missed.
-   * A later process then resumes without counting or summarizing anything again. Waits up to two seconds for memory
-   * flush hooks that are running.
+   * Resolves when every session's state and all events so far are stored and exported; a later process then resumes
+   * without counting or summarizing anything again. An exporter that delivers nothing for two seconds is skipped, and
+   * a warning says how many events it missed. Waits up to two seconds for memory flush hooks.
    */
   async flush(): Promise<void> {
     this.#lists?.lintWaiting();
@@ -267,7 +265,7 @@ export class SessionManager {
     await this.#parts.beforeCommit?.settle(FLUSH_WAIT_MS);
   }
 
-  /** Releases a session that has ended, after its calls under way: archive and stored state stay. */
+  /** Removes a session from memory after its pending calls; archive and stored state stay. */
   release(sessionId: string): Promise<void> {
     this.#lists?.forget(sessionId);
     return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
@@ -280,7 +278,7 @@ export class SessionManager {
     return this.#inTurn(call.sessionId, () => this.#retryConflicts({ ...call, messages }));
   }
 
-  /** Another worker may have compacted the session meanwhile: its state is read and the list looked at again. */
+  /** After a conflict with another worker, reads the session's state again and retries. */
   async #retryConflicts<T>(call: Call<T>): Promise<CompactionResult<T>> {
     let overtaken = false;
     for (let attempt = 0; ; attempt += 1) {
@@ -289,7 +287,7 @@ export class SessionManager {
         return await this.#attempt(call, session, overtaken);
       } catch (error) {
         if (!hasCode(error, "Conflict") || attempt >= MAX_CONFLICTS) throw error;
-        // While this call waited, others went on beyond its list: what it would store is the past.
+        // Others continued the session beyond this list.
         if (overtaken && session.reset) throw error;
         overtaken ||= !session.reset;
         this.#sessions.forget(call.sessionId);
@@ -300,7 +298,7 @@ export class SessionManager {
   async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
     const announce = this.#recorder.announcer(call.sessionId);
     session.observe(call.messages, call.request, this.#settings, this.#parts.environment.now());
-    // A list that goes on from what another worker stored is unknown only to this one.
+    // The list may continue a state that another worker stored.
     if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
       throw conflict(session.id);
     this.#announceEstimate(session, announce);
@@ -325,13 +323,13 @@ export class SessionManager {
     if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
     if (session.isOver(this.#settings)) throw this.#refused(session, decision, announce);
     if (truncated !== undefined) return this.#compacted(session, truncated);
-    // A failed attempt was announced where it failed.
+    // A failed attempt was reported where it failed.
     const announced = decision.triggered && outcome === "attempts_failed";
     if (!announced) announce(triggerDecision({ triggered: false, reason }, policy, { model }));
     return this.#passed(call, session, reason, outcome);
   }
 
-  /** Tool results over the limit are cut before a model ever sees them: later it would break the cached prefix. */
+  /** Cuts tool results over the limit before they are first sent: later it would break the cached prefix. */
   async #truncateUnsent<T>(
     call: Call<T>,
     session: Session,
@@ -346,7 +344,7 @@ export class SessionManager {
     return typeof outcome === "string" ? undefined : outcome;
   }
 
-  /** A reason instead of a report when there is nothing to gain, or when it failed and the list fits as it is. */
+  /** A reason instead of a report when nothing can be gained, or when it failed and the list fits. */
   async #compact<T>(
     call: Call<T>,
     session: Session,
@@ -359,7 +357,7 @@ export class SessionManager {
       return report;
     } catch (error) {
       const refused = this.#canSendUncompacted(call, session) ? recoverableRefusal(error) : undefined;
-      // A conflict is tried again, and nothing to gain is a decision of its own.
+      // A conflict is retried; nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
         const { model, policy } = this.#settings;
         announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
@@ -404,7 +402,7 @@ export class SessionManager {
     );
   }
 
-  /** What the settings make of one decision to compact. */
+  /** The request for one decision to compact. */
   #requestFor<T>(call: Call<T>, session: Session, decision: TriggerDecision): CompactionRequest {
     const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.#settings;
     const { codec, counter, edit } = session.current;
@@ -452,7 +450,7 @@ export class SessionManager {
     };
   }
 
-  /** Over the lower mark, a compaction is prepared beside the run; nothing of it shows before it is committed. */
+  /** Over `backgroundTriggerPct`, prepares a compaction in the background. */
   #startBackground<T>(call: Call<T>, session: Session, announce: Announce): void {
     const { backgroundTriggerPct } = this.#settings.policy;
     const usagePct = session.usage.tokens / this.maxContextTokens;
@@ -473,13 +471,13 @@ export class SessionManager {
     );
   }
 
-  /** The list fits as it is, and no compaction was asked for. */
+  /** The list fits, and no compaction was requested. */
   #canSendUncompacted<T>(call: Call<T>, session: Session): boolean {
     const fits = !session.isOver(this.#settings) && session.bytes <= this.#settings.policy.maxRequestBytes;
     return fits && !call.manual;
   }
 
-  /** Tokens at which an automatic compaction starts: the trigger's share of the window, or the budget where that is less. */
+  /** Tokens at which an automatic compaction starts. */
   #triggerTokens({ answerTokens }: Session): number {
     const { policy, maxContextTokens } = this.#settings;
     return Math.min(maxContextTokens * policy.triggerPct, budgetOf(maxContextTokens, policy, answerTokens));
@@ -491,7 +489,7 @@ export class SessionManager {
     return { messages, summary: session.state.summary?.text, report };
   }
 
-  /** Nothing was done: the caller's array, or the projected view of a session that was compacted before. */
+  /** The result of a call that changed nothing: the caller's array, or the view of an earlier compaction. */
   #passed<T>(
     call: Call<T>,
     session: Session,
@@ -507,7 +505,7 @@ export class SessionManager {
     };
   }
 
-  /** FIT-6: a list over its budget never goes out; here nothing of it can leave. */
+  /** FIT-6: the error for a list over its budget of which nothing can leave. */
   #refused({ usage, answerTokens }: Session, decision: TriggerDecision, announce: Announce): CompactError {
     const { model, policy } = this.#settings;
     const budget = budgetOf(this.maxContextTokens, policy, answerTokens);
@@ -521,7 +519,7 @@ export class SessionManager {
     return error;
   }
 
-  /** Says once which setting helps, where compactions follow each other after a few calls. */
+  /** Warns once where compactions are frequent, and names the setting that helps. */
   #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
     const message =
@@ -542,8 +540,8 @@ export class SessionManager {
   }
 
   #warnOfFixedPart(session: Session, announce: Announce): void {
-    if (session.fixedPartTold) return;
-    session.fixedPartTold = true;
+    if (session.warnedOfFixedPart) return;
+    session.warnedOfFixedPart = true;
     const message =
       `the system prompt, tools and protected messages take ${session.fixedPart()} of ${this.maxContextTokens} ` +
       "tokens, which is over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
@@ -556,7 +554,7 @@ export class SessionManager {
   }
 }
 
-/** The setting that helps most: that of what takes most of the list after a compaction. */
+/** The setting of the layer that takes most of the list after a compaction. */
 function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
   const { pinned, recent, toolPairs } = report.layers.after;
   const fixed = fixedTokens + pinned.tokens;
@@ -569,13 +567,13 @@ function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: P
   return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }
 
-/** Failures that a list which fits as it is can live with. */
+/** The refusal for failures that are no reason to reject a list that fits. */
 function recoverableRefusal(error: unknown): RefusalReason | undefined {
   if (hasCode(error, "StorageFailed")) return "attempts_failed";
   return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
 }
 
-/** What a decision against a compaction that was due says; undefined where none was due. */
+/** The refusal of a decision against a compaction that was due. */
 function refusalFor(reason: TriggerReason): RefusalReason | undefined {
   if (reason === "nothing_eligible") return "nothing_to_compact";
   const isRefusal =
@@ -583,12 +581,12 @@ function refusalFor(reason: TriggerReason): RefusalReason | undefined {
   return isRefusal ? reason : undefined;
 }
 
-/** The decision that a refusal comes to. */
+/** The decision's reason for a refusal. */
 function reasonFor(refused: RefusalReason): TriggerReason {
   return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
 }
 
-/** The conversation as it stands, for a model that goes on from it; none where calls are open or the format is unknown. */
+/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
 function liveConversation(
   session: Session,
   { system, tools }: PreflightRequest,

@@ -36,7 +36,7 @@ import {
 import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
-// What a compaction would do, as data. The dry run, the tests and the real thing look at the same plan.
+// What a compaction will do, as data. Dry run, tests and the compaction itself use the same plan.
 
 export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
 
@@ -52,26 +52,26 @@ export interface PlannedMessage {
   /** Tokens now, and after the action (0 for `summarize`: what it says goes into the summary's share). */
   readonly tokens: number;
   readonly tokensAfter: number;
-  /** Why, in words for a person. */
+  /** Why, for people. */
   readonly reason: string;
 }
 
 /**
- * What a compaction leaves of the latest message in which the user says something: all of it, the user's own words
- * without what was injected or pasted into them, or head and tail of those too.
+ * What a compaction keeps of the newest ask: all of it, the user's own words without what was injected or pasted into
+ * them, or only head and tail of those too.
  */
 export type AskFate = "whole" | "own_words" | "cut";
 
-/** What a compaction would do: nothing has happened yet. */
+/** What a compaction will do. */
 export interface CompactionPlan {
   readonly entries: readonly PlannedMessage[];
   /** Most tokens the request may have afterwards; what it aims for. */
   readonly budget: number;
   readonly target: number;
-  /** System prompt, tool schemas, pending input: beside the messages and never touched. */
+  /** System prompt, tool schemas and pending input; never changed. */
   readonly fixedTokens: number;
   readonly tokensBefore: number;
-  /** Most tokens the result will have, the summary's whole room included. */
+  /** Most tokens of the result, with all of the summary's room. */
   readonly tokensAfter: number;
   /** Room for the summary message's text; 0 when nothing is summarized. */
   readonly summaryTokens: number;
@@ -93,8 +93,8 @@ export function planRequest(request: CompactionRequest): CompactionPlan {
 }
 
 /**
- * What a plan does with each entry of the view that it was made for, one for one; beside the entries only a summary
- * of ours stands in a view. Ids alone would not do: a caller may use one twice.
+ * The planned action of each entry of the view. Besides the entries a view has only our own summary; ids alone do not
+ * identify entries, because a caller may use one twice.
  */
 export function actionsFor(
   plan: CompactionPlan,
@@ -109,7 +109,7 @@ export function actionsFor(
   });
 }
 
-/** The plan with messages that came after it was made, which stay as they are. */
+/** The plan with later messages added, which stay unchanged. */
 export function extendPlan(
   plan: CompactionPlan,
   added: readonly Message[],
@@ -158,10 +158,7 @@ function finish(set: KeepSet, limit: number): CompactionPlan {
   };
 }
 
-/**
- * A summary that has no room of its own takes at most half of what it replaces: it must be worth the exchange. An earlier
- * summary keeps its room.
- */
+/** Without a reserve, a summary takes at most half of the messages that it replaces, and all of an earlier summary's room. */
 function summaryRoom(set: KeepSet, limit: number): number {
   if (!needsSummary(set)) return 0;
   const { request, kept, edits, costs } = set;
@@ -241,7 +238,7 @@ function cutReason(edit: Edit): string {
   return "must stay but is too large: keeps its head and tail";
 }
 
-/** Everything stays; nothing is edited yet. */
+/** Keeps everything unchanged. */
 function keepAll(request: CompactionRequest): KeepSet {
   const [given = request.policy] = relaxations(request.policy);
   const set = keepByCounts(request, given, { relaxed: 0, costs: costsOf(request) });
@@ -250,12 +247,12 @@ function keepAll(request: CompactionRequest): KeepSet {
 
 // ---- bytes on the wire
 
-/** Media are reduced to this share of the byte budget at once, so that the next image does not ask again. */
+/** Media are reduced to this share of the byte limit, so that the next image does not trigger again. */
 const MEDIA_SHARE = 0.5;
 
 /**
- * Where the kept messages have more bytes than a request may have, media leave, oldest first; what is pinned and the
- * latest user message keep theirs. Throws `InsufficientBudget` when that is not enough.
+ * Removes media, oldest first, where the kept messages exceed the byte limit; pinned messages and the newest ask keep
+ * theirs. Throws `InsufficientBudget` when that is not enough.
  */
 function fitBytes(set: KeepSet): KeepSet {
   const { request, kept, edits } = set;
@@ -285,12 +282,12 @@ function fitBytes(set: KeepSet): KeepSet {
   );
 }
 
-// ---- tool output before it is first sent, and what the model recalled
+// ---- unsent tool results, and recalled ones
 
-/** The tools that give archived messages back to a model; their answers are bounded by themselves. */
+/** The tools that return archived messages to a model; they limit their own results. */
 export const RECALL_TOOL_NAMES: ReadonlySet<string> = new Set(["compact_expand", "compact_search"]);
 
-/** Tells by a call's id whether one of the recall tools was called. */
+/** Whether a call's id belongs to a recall tool. */
 export function isRecallAnswer(messages: readonly Message[]): (id: string) => boolean {
   const calls = messages.flatMap(toolCalls).filter((call) => RECALL_TOOL_NAMES.has(call.name));
   const ids = new Set(calls.map((call) => call.id));

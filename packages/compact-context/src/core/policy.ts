@@ -67,15 +67,15 @@ export type TriggerReason =
   | "cold_cache"
   /** A tool result over `maxToolResultTokens` is about to be sent for the first time. */
   | "tool_output"
-  /** Over the trigger, but the last compaction is so near that another would gain nothing. */
+  /** Over the trigger, but the last compaction is so recent that another would gain nothing. */
   | "just_compacted"
   /** Over the trigger, but all of it must stay. */
   | "nothing_eligible"
-  /** Over the trigger, but it fits, and a compaction that was begun before is not done yet. */
+  /** Over the trigger, but it fits, and a background compaction is still running. */
   | "in_background"
-  /** What is never pruned is over the trigger by itself: only the hard cap can still ask for a compaction. */
+  /** What is never pruned is over the trigger on its own: only the hard cap still triggers. */
   | "fixed_over_trigger"
-  /** Over the trigger, but the last attempts in a row failed: the next waits until the list has grown. */
+  /** Over the trigger, but the last attempts failed: the next one waits until the list has grown. */
   | "attempts_failed";
 
 export interface TriggerInput {
@@ -87,7 +87,7 @@ export interface TriggerInput {
   readonly maxContextTokens: number;
   /** Bytes of the request on the wire; 0 when left out. */
   readonly bytes?: number;
-  /** The prefix was last sent longer ago than the provider keeps it. */
+  /** The provider's cache of the prefix has expired. */
   readonly cacheCold?: boolean;
   /** Tokens of the window that the answer may take. */
   readonly answerTokens?: number;
@@ -100,7 +100,7 @@ export interface TriggerDecision {
   readonly usagePct: number;
 }
 
-/** Whichever threshold is reached first wins; reaching one counts, staying one token below does not. */
+/** The first threshold that is reached decides; being equal to it counts as reached. */
 export function decideTrigger(input: TriggerInput, policy: Policy): TriggerDecision {
   const usagePct = input.tokens / input.maxContextTokens;
   const reason = reachedThreshold(input, policy, usagePct);
@@ -198,7 +198,7 @@ interface LayerContext extends Pick<Stays, "pinned"> {
   readonly keep: KeepCounts;
   readonly recentFrom: number;
   readonly needed: ReadonlySet<number>;
-  /** The newest compaction of the provider's own, which reads nothing before it; -1 without one. */
+  /** Index of the provider's own newest compaction, before which it reads nothing; -1 for none. */
   readonly compaction: number;
   readonly pairs: ReadonlySet<Unit>;
 }
@@ -218,7 +218,7 @@ function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext
     : "remainder";
 }
 
-/** True for a message that must stay unchanged. Our own summary is none, whatever its role: the next one replaces it. */
+/** True for a message that must stay unchanged. Our own summary never is: the next one replaces it. */
 export function isPinned({ meta, role }: Message, keep: Pick<Policy, "rolesNeverPrune">): boolean {
   if (meta?.protected === true) return true;
   return meta?.summaryVersion === undefined && keep.rolesNeverPrune.includes(role);
@@ -230,7 +230,7 @@ function recentBoundary(messages: readonly Message[], starts: readonly number[],
   return starts.length > keep.keepRecentTurns ? (starts[starts.length - keep.keepRecentTurns] ?? 0) : 0;
 }
 
-/** The newest exchanges with at least `count` calls between them, and the one still under way. */
+/** The newest exchanges with at least `count` calls in all, and the open one. */
 function newestPairs(units: readonly Unit[], last: number, count: number): Set<Unit> {
   const kept = new Set<Unit>();
   let calls = 0;
@@ -243,8 +243,8 @@ function newestPairs(units: readonly Unit[], last: number, count: number): Set<U
 }
 
 /**
- * FIT-1: gives up one recent turn, then one tool pair, in turn, down to one of each. Yields the counts
- * to try, the given ones first; `keepRecentMessages` is halved in place of turns.
+ * FIT-1: the keep counts to try: the given ones, then alternately one turn and one tool pair less, down to one of each.
+ * `keepRecentMessages` is halved in place of turns.
  */
 export function* relaxations(keep: KeepCounts): Generator<KeepCounts> {
   const { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune } = keep;

@@ -22,14 +22,13 @@ import { findMalformations } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 import type { SessionState } from "./view.ts";
 
-// One compaction of a session: plan, archive, apply, commit, in that order. It may be prepared beside the run and
-// committed later. Whatever it rejects with, the session is as before.
+// One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
+// When it fails, the session is unchanged.
 
-/** Work that must be durable before a compaction is committed, such as queueing what leaves the list for a memory. */
+/** Work that must be durable before a commit, such as queueing what leaves the list for a memory. */
 export interface BeforeCommit {
-  /** Undefined where there is nothing to do. */
   queue(session: Session, plan: CompactionPlan, step: number): Promise<QueuedWork | undefined>;
-  /** Resolves when nothing that was handed on is running any more, or after `ms`. */
+  /** Resolves when no queued work is running, or after `ms`. */
   settle(ms: number): Promise<void>;
 }
 
@@ -40,7 +39,7 @@ export interface QueuedWork {
   handOn(): void;
 }
 
-/** What a compaction works with beside its request. */
+/** What a compaction needs besides its request. */
 export interface RunContext {
   readonly archive: ArchiveStore;
   readonly summarizers: readonly Summarizer[];
@@ -62,22 +61,22 @@ export interface RunContext {
   withCost(attempt: SummaryAttempt): SummaryAttempt;
 }
 
-/** A compaction that was made but not committed yet: the session is as before. */
+/** A compaction that is not committed yet: the session is unchanged. */
 export interface PreparedCompaction {
   readonly plan: CompactionPlan;
   readonly outcome: Outcome;
   readonly receipt: SavedTranscript | undefined;
-  /** Its number in the session; the archive's files have the same. */
+  /** Its number in the session and of its archive files. */
   readonly step: number;
-  /** Milliseconds of the steady clock that the work took so far. */
+  /** Milliseconds that the work took so far. */
   readonly spentMs: number;
   /** ISO 8601: when the plan was made. */
   readonly decidedAt: string;
-  /** When the plan was applied, summary included. */
+  /** When the plan was applied. */
   readonly times: StepTimes;
 }
 
-/** Compacts a session, or says why it is left as it is. */
+/** Compacts a session, or returns why it is unchanged. */
 export async function compactSession(
   session: Session,
   request: CompactionRequest,
@@ -110,7 +109,7 @@ export async function prepareCompaction(
     onFailure: ({ error, fallback, attempt }) =>
       announce(failureOf(error, fallback, { attempt: attempt && context.withCost(attempt), step })),
   }).catch((error: unknown) => {
-    // The last event of a step that was archived: who follows its events would wait for one.
+    // A step that was archived needs a last event.
     if (request.signal?.aborted) announce(failureOf(error, FALLBACK.nothingPruned, { step }));
     throw error;
   });
@@ -118,7 +117,7 @@ export async function prepareCompaction(
   return { plan, outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
 }
 
-/** Makes a prepared compaction the session's own; the session's view is the one it was prepared for. */
+/** Commits a compaction to the session whose view it was prepared for. */
 async function commitCompaction(
   session: Session,
   request: CompactionRequest,
@@ -128,7 +127,7 @@ async function commitCompaction(
   const started = context.clock();
   const startedAt = context.now();
   const { plan, outcome, receipt } = prepared;
-  // One that was prepared without an archive may have been overtaken by another with its number.
+  // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
   const next = session.next(plan, outcome, { step, at: context.now(), rewrote });
@@ -147,8 +146,8 @@ async function commitCompaction(
 }
 
 /**
- * FIT-8. A compaction that gains nothing is refused, manual ones too: everything has to stay, or only the earlier
- * summary would be summarized again (a summary of a summary says less), or the list would not become shorter.
+ * FIT-8. Refuses a compaction that gains nothing, also a manual one: everything must stay, only the earlier summary would
+ * be summarized again, or the list would not become shorter.
  */
 function refusalOf(
   { reason, budget, target = budget, messages }: CompactionRequest,
@@ -175,7 +174,7 @@ function announceMalformed(messages: readonly Message[], announce: Announce): vo
   );
 }
 
-/** Nothing is dropped before this resolves; undefined when the policy goes on without an archive. */
+/** Archives the view before anything is dropped; undefined where it fails and `onFailure` is `continue`. */
 async function archiveView(
   session: Session,
   { archive, announce, storageKind, onFailure }: RunContext,
@@ -194,7 +193,7 @@ async function archiveView(
   }
 }
 
-/** True where the compaction goes on without what failed. */
+/** Reports a failure; true where the compaction continues without what failed. */
 function announceSkipped(
   error: unknown,
   fallback: string,
@@ -205,7 +204,7 @@ function announceSkipped(
   return goesOn;
 }
 
-/** RUN-5: durable before the compaction is, and due only after it. */
+/** RUN-5: what leaves is queued before the commit and handed on after it. */
 async function queueBeforeCommit(
   session: Session,
   plan: CompactionPlan,
@@ -260,12 +259,12 @@ async function saveSummary(
   }
 }
 
-/** The driver's own error says best what to do about it, and where. */
-function storageFailed(what: string, error: unknown, lacking: string): CompactError {
+/** Takes hint and place from the driver's error. */
+function storageFailed(what: string, error: unknown, skipped: string): CompactError {
   const { hint = "", place } = CompactError.isInstance(error) ? error : {};
   const first = hint === "" ? "Fix the storage." : hint;
   return new CompactError("StorageFailed", `${what}: ${errorMessage(error)}`, {
-    hint: `${first} Or set storage.onFailure to "continue" to prune without ${lacking}.`,
+    hint: `${first} Or set storage.onFailure to "continue" to prune without ${skipped}.`,
     place,
     cause: error,
   });
@@ -291,7 +290,7 @@ function announceDone(
   if (cut !== undefined) announce(cut);
 }
 
-/** A warning where the user's latest message could not stay whole. */
+/** The warning where the user's latest message was cut. */
 function latestMessageCut({ plan }: CompactionReport): EventDescription | undefined {
   const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
   if (entry === undefined) return undefined;
@@ -301,24 +300,24 @@ function latestMessageCut({ plan }: CompactionReport): EventDescription | undefi
   return warning({ severity: "medium", code: "ask_cut", message });
 }
 
-// ---- compactions beside the run
+// ---- background compactions
 
 interface BackgroundCompaction {
-  /** What it was started for. */
+  /** The session at its start. */
   readonly snapshot: Session;
-  /** Undefined while it runs, and when it came to nothing. */
+  /** Undefined while it runs, and where it failed or gains nothing. */
   prepared: PreparedCompaction | undefined;
   running: boolean;
-  /** Settles, without ever rejecting, when it no longer runs. */
+  /** Resolves when it no longer runs; never rejects. */
   readonly done: Promise<void>;
   cancel(): void;
 }
 
-/** Compactions that are prepared beside their sessions, one each; nothing of them shows before it is committed. */
+/** Compactions in preparation, at most one for each session; they change nothing before they are committed. */
 export class BackgroundCompactions {
   readonly #compactions = new Map<string, BackgroundCompaction>();
 
-  /** Starts `work` on a snapshot, unless the session has one already; `onError` gets what went wrong. */
+  /** Starts `work` on a snapshot, unless one runs already; `onError` receives its failure. */
   start(
     session: Session,
     work: (snapshot: Session, signal: AbortSignal) => Promise<PreparedCompaction | RefusalReason>,
@@ -351,15 +350,15 @@ export class BackgroundCompactions {
     return this.#compactions.get(sessionId)?.running === true;
   }
 
-  /** Cancels what is prepared for a session. */
+  /** Cancels a session's compaction. */
   forget(sessionId: string): void {
     this.#compactions.get(sessionId)?.cancel();
     this.#compactions.delete(sessionId);
   }
 
   /**
-   * Commits what was prepared, waiting for it if need be; a manual compaction does not wait. Undefined when there is
-   * nothing, the session no longer begins with what it was prepared for, or the result would not fit.
+   * Waits for a prepared compaction and commits it; a manual compaction cancels it instead. Undefined when there is
+   * none, the session no longer begins with its snapshot, or the result would not fit.
    */
   async commit(
     session: Session,
@@ -377,9 +376,8 @@ export class BackgroundCompactions {
 }
 
 /**
- * The prepared compaction for the session as it is now: what came meanwhile stays behind it, and what travels beside
- * the messages counts as of this call. Undefined when the session no longer begins with what it was prepared for,
- * message by message.
+ * The prepared compaction for the session's current list: later messages stay after it, and fixed tokens are those of
+ * this call. Undefined when the session no longer begins with the snapshot, message by message.
  */
 function carryOver(
   { snapshot, prepared }: BackgroundCompaction,

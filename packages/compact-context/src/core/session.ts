@@ -46,41 +46,40 @@ import {
   type ViewEntry,
 } from "./view.ts";
 
-// One conversation in memory: its stored state, the view that was made from the newest list, and what that costs.
-// It changes in four ways: `observe` takes in a list, `commit` a compaction, `fail` an attempt that came to nothing,
-// `keep` what was learnt since the state was stored.
+// One conversation in memory: its stored state, the view of the newest list, and what that costs. Four methods change
+// it: `observe` reads a list, `commit` takes over a compaction, `fail` counts a failed attempt, `keep` a stored state.
 
-/** What every session needs and none changes. */
+/** Settings that all sessions share. */
 export interface SessionSettings {
   readonly policy: Policy;
   readonly summaryRole: "assistant" | "user" | "system";
   /** Tokens of the model's window. */
   readonly maxContextTokens: number;
   readonly codecs: Codecs;
-  /** Counts for the model; where none is named, as lists of this format are usually counted. */
+  /** The counter of the model; where none is named, the usual one for lists of this format. */
   counterFor(format: ListCodec["format"]): TokenCounter;
   /** Input tokens of a provider's usage record; undefined where it has none. */
   readUsage(usage: unknown): number | undefined;
-  /** True where a request in this format has a window of its own, which the answer takes nothing from. */
+  /** True where the window is for the input alone, so that the answer takes nothing from it. */
   limitsInputOnly(format: ListCodec["format"]): boolean;
 }
 
-/** A native list that stands for the session's view, with its decoded messages. */
+/** A native list that maps to the session's view, with its decoded messages. */
 interface Source {
   readonly natives: unknown[];
   readonly messages: Message[];
-  /** The list itself is the view: it can go back to the caller as it is. */
+  /** The list is the view: it can go back to the caller unchanged. */
   readonly isView: boolean;
 }
 
 /** After a compaction the next waits until the list has grown by this share of the window, while it fits. */
 const MIN_GROWTH = 0.05;
-/** Compactions that follow each other after no more calls than this are frequent. */
+/** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
-/** Attempts that came to nothing double the wait up to this share of the window. */
+/** Failed attempts double the wait up to this share of the window. */
 const MAX_GROWTH = 0.4;
 
-/** What `MessageTotals` says, while it grows. */
+/** `MessageTotals`, writable. */
 type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
 
 const NOTHING_COUNTED: RequestCount = {
@@ -94,69 +93,66 @@ const NOTHING_COUNTED: RequestCount = {
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
-  /** The state as it is stored; what a session learnt since makes the difference. */
+  /** The state as it was stored last. */
   stored: SessionState = this.state;
-  /** Version of the stored state; null while nothing is stored. */
+  /** Version of the stored state; null where nothing is stored. */
   storedVersion: string | null = null;
 
   // The view: what the model gets.
   entries: ViewEntry[] = [];
   view: Message[] = [];
   log: LoggedMessage[] = [];
-  /** Tokens of the view's messages, and of the system and developer messages among them. */
   totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
   /** Bytes of the view on the wire. */
   bytes = 0;
-  /** The caller's list is the view: nothing has to be projected. */
   asGiven = true;
 
-  // The newest list, as it was measured.
-  /** How it is read and counted; undefined before the first list. */
+  // The newest list.
+  /** How it is read and counted; undefined before the first. */
   context: ViewContext | undefined;
   /** The whole request, calibrated by the provider's usage where that was given; the breakdown is our own count. */
   usage: RequestCount = NOTHING_COUNTED;
-  /** Our count of what travels beside the messages. */
+  /** Our count of what is sent besides the messages. */
   fixedTokens = 0;
   /** Our count of the whole request, before any calibration; 0 before the first. */
   estimate = 0;
-  /** The least that the whole request may cost, whatever usage was reported. */
+  /** Lower bound of the whole request, whatever usage was reported. */
   leastTokens = 0;
   /** Tokens of the window that the answer may take. */
   answerTokens = 0;
   /** Tokens of the newest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
-  /** The provider has forgotten the session's prefix, as far as can be told. */
+  /** The provider's prompt cache has probably expired. */
   cacheCold = false;
-  /** Milliseconds since 1970 of the newest list; undefined when unknown. */
+  /** Time of the newest call in milliseconds since 1970, where known. */
   seenAt: number | undefined;
 
-  /** Attempts in a row that came to nothing; the next waits until the list has grown. */
+  /** Failed attempts in a row: the next one waits until the list has grown. */
   stall: { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason } | undefined;
-  /** Whether the warning was given that what is never pruned is over the trigger by itself. */
-  fixedPartTold = false;
-  /** The newest list has a history that the state does not belong to, and no warning said so yet. */
+  warnedOfFixedPart = false;
+  /** The newest list has another history than the state, and no warning was sent yet. */
   reset = false;
-  /** The view is of a history that the state does not belong to: nothing was compacted in it so far. */
+  /** The view has another history than the state: nothing was compacted in it so far. */
   leftBehind = false;
 
   #sources: Source[] = [];
-  /** Calls since the newest compaction; none is near before the first. */
+  /** Calls since the newest compaction. */
   #callsSince = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
-  #frequentTold = false;
+  #warnedOfFrequent = false;
 
   constructor(id: string) {
     this.id = id;
   }
 
-  /** What of the state holds for the view: of a history that was left behind only what counts on. */
+  /** The part of the state that applies to the view: of another history only counts and calibration. */
   get activeState(): SessionState {
     if (!this.leftBehind) return this.state;
     const { summaryCount, step, calibration } = this.state;
     return { ...emptyState(), summaryCount, step, calibration };
   }
 
-  /** A copy that stays as it is while the session goes on. */
+  /** A copy that does not change with the session. */
   snapshot(): Session {
     const copy = Object.assign(new Session(this.id), this);
     copy.view = [...this.view];
@@ -186,9 +182,9 @@ export class Session {
       summaryRole: settings.summaryRole,
       edit: { countText: (text) => counter.countText(text), archiveId },
     };
-    // A list that was first read as another format is read anew: the first words of a conversation look the same in several.
+    // A list whose format turned out to be another is read again: first messages look alike in several formats.
     this.#show(list, codec.format === before?.format ? known : undefined, context);
-    // Not before: a list that cannot be read leaves the session as it was.
+    // Not before: a list that cannot be read changes nothing.
     this.context = context;
     this.#measure(request, settings);
     this.#see(request, settings, now.getTime());
@@ -215,7 +211,7 @@ export class Session {
     this.seenAt = now;
   }
 
-  /** The provider's own figure for the request of the last list becomes the anchor of the next estimates. */
+  /** The reported tokens of the last request become the anchor of the next estimates. */
   #learn(reported: number | undefined, counter: TokenCounter): void {
     if (reported === undefined || this.estimate === 0) return;
     const observation = { reported, estimated: this.estimate, counterId: counter.id };
@@ -228,15 +224,15 @@ export class Session {
     return this.context;
   }
 
-  /** The list among those seen before that this one begins with, object by object. */
+  /** The known list that this one begins with, object by object. */
   #sourceOf(list: readonly unknown[]): Source | undefined {
     return this.#sources.find(({ natives }) => startsWith(list, natives));
   }
 
-  /** A list that only grew behind a known one costs as much as its new messages; any other is projected as a whole. */
+  /** Of a list that extends a known one only the new messages are read; any other is projected as a whole. */
   #show(list: readonly unknown[], known: Source | undefined, context: ViewContext): void {
     if (known !== undefined && this.#append(list, known, context)) {
-      // Who goes on from our output does not come back to the raw list: that one would grow for nothing.
+      // A caller that continues our output does not return to the raw list.
       if (known.isView) this.#sources = [known];
       return;
     }
@@ -251,7 +247,7 @@ export class Session {
     this.#sources = [{ natives: [...list], messages, isView: projection.asGiven }];
   }
 
-  /** Adds new messages to everything that is known; false when one of them is a summary of ours. */
+  /** Adds the new messages of a known list; false when one of them is our own summary. */
   #append(list: readonly unknown[], known: Source, context: ViewContext): boolean {
     const added = list.slice(known.natives.length);
     const messages = added.length === 0 ? [] : markSummaries(context.codec.decode(added, known.messages));
@@ -268,7 +264,7 @@ export class Session {
       this.#addTokens(message, entry.tokens, context.counter);
     }
     for (const source of this.#sources) {
-      // One by one: as arguments of one call very many of them would not fit on the stack.
+      // One by one: a very long list does not fit on the stack as arguments of one call.
       for (const native of added) source.natives.push(native);
       for (const message of messages) source.messages.push(message);
     }
@@ -297,7 +293,7 @@ export class Session {
 
   // ---- what is to be done about it
 
-  /** Whether this list is to be compacted now. */
+  /** Whether the list is compacted now. */
   decide(manual: boolean, { policy, maxContextTokens }: SessionSettings): TriggerDecision {
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
@@ -313,14 +309,14 @@ export class Session {
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
   }
 
-  /** Whether another compaction is far enough from the last one to gain anything. */
+  /** Whether the list has grown enough since the last compaction for another to gain anything. */
   hasGrown(maxContextTokens: number): boolean {
     const { step, tokensAfter } = this.activeState;
     const grown = this.usage.tokens - tokensAfter;
     return step === 0 || grown < 0 || grown >= MIN_GROWTH * maxContextTokens;
   }
 
-  /** Why a list that is over a threshold, but fits, is sent as it is. */
+  /** Why a list that is over a threshold but fits is sent unchanged. */
   #heldBack(decision: TriggerDecision, policy: Policy, maxContextTokens: number): TriggerReason | undefined {
     if (!this.hasGrown(maxContextTokens)) return "just_compacted";
     const { stall } = this;
@@ -335,17 +331,17 @@ export class Session {
     return hopeless ? "fixed_over_trigger" : undefined;
   }
 
-  /** Tokens that no compaction takes away: what travels beside the messages, and those that are pinned. */
+  /** Tokens that no compaction removes: what is sent besides the messages, and pinned messages. */
   fixedPart(): number {
     return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
   }
 
-  /** The request is over its budget: it must not go out. */
+  /** The request is over its budget and must not be sent. */
   isOver({ policy, maxContextTokens }: Pick<SessionSettings, "policy" | "maxContextTokens">): boolean {
     return this.usage.tokens > budgetOf(maxContextTokens, policy, this.answerTokens);
   }
 
-  /** The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. */
+  /** The budget in our counter's tokens, by what reported usage taught. */
   budget({ policy, maxContextTokens }: SessionSettings): number {
     const budget = budgetOf(maxContextTokens, policy, this.answerTokens);
     const leastShare = this.estimate === 0 ? 1 : this.leastTokens / this.estimate;
@@ -355,10 +351,7 @@ export class Session {
     });
   }
 
-  /**
-   * The answers of the recall tools since the newest compaction: what the model just brought back is not cleared again
-   * by the compaction that follows.
-   */
+  /** Results of the recall tools since the newest compaction: the next one keeps them while there is room. */
   recalled(): ReadonlySet<Message> {
     const since = this.activeState.epochStart ?? 0;
     const answersRecall = isRecallAnswer(this.view);
@@ -369,23 +362,23 @@ export class Session {
     return new Set(found.map(({ message }) => message));
   }
 
-  // ---- what came of it
+  // ---- after the decision
 
-  /** Counts the calls between compactions; true, once, when three in a row followed each other after a few calls. */
+  /** Counts the calls between compactions; true once, after three frequent ones in a row. */
   noteInterval(): boolean {
     this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
     this.#callsSince = 0;
-    if (this.#shortIntervals < 2 || this.#frequentTold) return false;
-    this.#frequentTold = true;
+    if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return false;
+    this.#warnedOfFrequent = true;
     return true;
   }
 
-  /** Remembers an attempt that came to nothing; from the second in a row on, the next waits for growth. */
+  /** Counts a failed attempt; from the second in a row on, the next waits for growth. */
   fail(reason: TriggerReason): void {
     this.stall = { tokens: this.usage.tokens, attempts: (this.stall?.attempts ?? 0) + 1, reason };
   }
 
-  /** Takes over the view that a compaction left: raw list and output both stand for it from now on. */
+  /** Takes over the view of a compaction; raw list and output both map to it from now on. */
   commit({ state, entries }: NextView, messages: readonly Message[]): void {
     const { codec, counter } = this.current;
     const natives = codec.encode(messages);
@@ -401,32 +394,32 @@ export class Session {
     ];
   }
 
-  /** The request as it stands after a compaction. */
+  /** The tokens of the request after a compaction. */
   setTokens(tokens: number): void {
     this.requestTokens = tokens;
     this.estimate = tokens;
   }
 
-  /** Takes over a state that is stored now. */
+  /** Takes over a stored state. */
   keep(state: SessionState): void {
     this.state = state;
     this.stored = state;
   }
 
-  /** True where a later process would not resume from what this one knows. */
-  hasLearnt(): boolean {
+  /** True where the stored state misses something that this process knows. */
+  hasLearned(): boolean {
     const { log, calibration } = this.stored;
     return this.log.length !== log.length || this.state.calibration !== calibration;
   }
 
-  /** The state with its newest messages logged: what a later process resumes from. */
+  /** The state with its newest messages in the log, for a later process. */
   resumableState(): SessionState {
     const log = [...this.log];
     const kept = this.entries.flatMap((entry) => keptMessage(entry, log));
     return { ...this.state, counter: this.current.counter.id, log, kept };
   }
 
-  /** The state and view after a compaction; the session itself stays as it is. */
+  /** The state and view after a compaction; changes nothing. */
   next(plan: CompactionPlan, outcome: Outcome, { step, at, rewrote }: Commit): NextView {
     const { counter, edit } = this.current;
     const actions = actionsFor(plan, this.entries);
@@ -441,7 +434,7 @@ export class Session {
     }
     const before = this.activeState;
     const summary = this.#summaryAfter(plan, outcome, { step, at });
-    // Where no summarizer wrote, what left now is in no summary.
+    // Without a summarizer's text, no summary covers what leaves now.
     const wrote = outcome.summarizer !== undefined;
     const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
     const state: SessionState = {
@@ -459,7 +452,7 @@ export class Session {
     return { state, entries };
   }
 
-  /** The new summary, or the one that the plan left in the view. */
+  /** The new summary, or the one that stays in the view. */
   #summaryAfter(
     plan: CompactionPlan,
     outcome: Outcome,
@@ -487,11 +480,11 @@ export interface Commit {
   readonly step: number;
   /** ISO 8601. */
   readonly at: string;
-  /** False where only messages were touched that had not been sent yet: the next compaction is no nearer. */
+  /** False where only messages changed that were never sent: this does not count as a compaction. */
   readonly rewrote: boolean;
 }
 
-/** The codec that read the list so far, while nothing says otherwise; else the one of the format given or detected. */
+/** The codec that read the list so far, unless new entries show another format; else that of the given or detected format. */
 function codecFor(
   list: readonly unknown[],
   { format }: PreflightRequest,
@@ -511,7 +504,7 @@ function startsWith(list: readonly unknown[], natives: readonly unknown[]): bool
   return true;
 }
 
-/** The summary keeps the native that was made for it, so that every later call hands out the same object. */
+/** Keeps the natives made for summary and edited messages, so that later calls return the same objects. */
 function withNatives(
   messages: readonly Message[],
   natives: readonly unknown[],
@@ -540,7 +533,7 @@ function editedEntry(
   return { ...entry, tokens: planned.tokensAfter, message, edit: appendEdit(entry.edit, planned.edit) };
 }
 
-/** All edits of a message, in the order in which they were made. */
+/** All edits of a message, in order. */
 function appendEdit(before: Edit | undefined, now: Edit): Edit {
   if (before === undefined) return now;
   return { ...before, next: before.next === undefined ? now : appendEdit(before.next, now) };

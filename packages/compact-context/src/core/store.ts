@@ -4,12 +4,11 @@ import type { Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
 import { readState, type SessionState, writeState } from "./view.ts";
 
-// The sessions of a manager: in memory while they are used, their state stored so that a later process resumes them.
+// The sessions of a manager: in memory while in use, with stored state so that a later process resumes them.
 
-/** Where a manager keeps what leaves the prompt. */
+/** Archive and session states of a manager. */
 export interface Store {
   readonly archive: ArchiveStore;
-  /** The medium of the archive, and that of the session states. */
   readonly archiveDriver: StorageDriver;
   readonly stateDriver: StorageDriver;
 }
@@ -20,7 +19,7 @@ export interface StoredState {
   readonly version: string;
 }
 
-/** Nothing for a session never saved; rejects with `StorageFailed` when what is stored cannot be read. */
+/** Undefined for a session that was never saved; rejects with `StorageFailed` for a state that cannot be read. */
 export async function loadState(driver: StorageDriver, sessionId: string): Promise<StoredState | undefined> {
   const key = stateKey(sessionId);
   const stored = await driver.get(key);
@@ -33,7 +32,7 @@ export async function loadState(driver: StorageDriver, sessionId: string): Promi
     const problem = `the stored state of the session is damaged: ${errorMessage(cause)}`;
     throw new CompactError("StorageFailed", problem, {
       place,
-      hint: "Move the file away to start the session anew: its archived transcripts stay readable.",
+      hint: "Move the file away to start the session again: its archived transcripts stay readable.",
       cause,
     });
   }
@@ -56,13 +55,13 @@ export interface SessionsOptions {
   onForget(sessionId: string): void;
 }
 
-/** Sessions kept in memory; the one longest unused is stored and forgotten first. */
+/** Sessions in memory; the least recently used one is stored and forgotten first. */
 const MAX_SESSIONS = 256;
 
-/** The sessions in memory, each loaded from its stored state when it is first asked for. */
+/** The sessions in memory; each is loaded from its stored state at its first call. */
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** The one longest unused comes first. */
+  /** Least recently used first. */
   readonly #live = new Map<string, Session>();
   #makingRoom = false;
 
@@ -79,7 +78,7 @@ export class Sessions {
     return [...this.#live.keys()];
   }
 
-  /** As it is in memory; where workers share the storage, as it is stored. */
+  /** From memory; where workers share the storage, from the stored state if that is newer. */
   async get(sessionId: string): Promise<Session> {
     const known = this.#live.get(sessionId);
     const store = await this.#options.open();
@@ -95,23 +94,23 @@ export class Sessions {
     return session;
   }
 
-  /** True when another worker stored a newer state than the session in memory has. */
+  /** True when another worker stored a newer state. */
   async isOutdated(session: Session): Promise<boolean> {
     const stored = await loadState((await this.#options.open()).stateDriver, session.id);
     return (stored?.version ?? null) !== session.storedVersion;
   }
 
-  /** Drops what is in memory: the stored state counts. */
+  /** Drops the session from memory. */
   forget(sessionId: string): void {
     this.#live.delete(sessionId);
     this.#options.onForget(sessionId);
   }
 
-  /** Makes a state durable; rejects with `Conflict` when another worker was quicker. */
+  /** Stores a state; rejects with `Conflict` when another worker stored one since. */
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
     const { open, redaction, now } = this.#options;
     const { stateDriver } = await open();
-    // The stored summary has its secrets removed; the one in memory is what the list holds.
+    // Secrets are removed from the stored summary; the one in memory matches the list.
     const summary = redaction.redactValue(state.summary) as SessionState["summary"];
     const seenAt = new Date(session.seenAt ?? now().getTime()).toISOString();
     const value = writeState({ ...state, summary, seenAt });
@@ -119,17 +118,17 @@ export class Sessions {
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
   }
 
-  /** Stores what a session learnt since it was stored last; warns where that fails. */
+  /** Stores what a session learned since it was stored; warns where that fails. */
   async keep(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
-    // The state of a history that was left behind still holds for it: the list may come back to it.
-    if (session?.context === undefined || session.leftBehind || !session.hasLearnt()) return;
+    // The list may return to the history that the stored state belongs to.
+    if (session?.context === undefined || session.leftBehind || !session.hasLearned()) return;
     const state = session.resumableState();
     try {
       session.storedVersion = await this.save(session, state);
       session.keep(state);
     } catch (error) {
-      // Another worker went on with the session: what it stored counts.
+      // The state of the other worker counts.
       if (hasCode(error, "Conflict")) this.forget(sessionId);
       else
         this.#options.warn(`the state of session ${session.id} could not be stored: ${errorMessage(error)}`);
@@ -137,8 +136,8 @@ export class Sessions {
   }
 
   /**
-   * Runs `work` while no other worker compacts the session; rejects with `Conflict` when one did before its turn came,
-   * and with `Aborted` when the signal is. A medium without leases notices by the version who wrote last.
+   * Runs `work` while no other worker compacts the session; rejects with `Conflict` when one did meanwhile, and with
+   * `Aborted` when the signal is. Without leases, versions show a conflict when the state is saved.
    */
   async runAlone<T>(
     session: Session,
@@ -154,7 +153,7 @@ export class Sessions {
       return await work(fence);
     } finally {
       stopRenewing();
-      // A lease that was lost with the connection ends by itself.
+      // A lost lease expires.
       await leases.release(fence).catch(() => undefined);
     }
   }
@@ -195,7 +194,7 @@ async function restore(sessionId: string, store: Store, warn: (message: string) 
   return session;
 }
 
-/** Writes the summary file that a worker still owed which died right after its state was stored. */
+/** Writes the summary file where a worker ended after storing its state and before writing the file. */
 async function completeArchive(
   sessionId: string,
   { summary, tokensAfter }: SessionState,
@@ -210,7 +209,7 @@ async function completeArchive(
 
 const POLL_MS = 100;
 
-/** Waits for the lease as long as other workers keep it alive. */
+/** Waits while another worker has the lease. */
 async function takeLease(
   leases: Leases,
   name: string,

@@ -2,9 +2,9 @@ import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type { LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
 
-// What a request costs: what travels beside the messages, the limits that hold, and what reported usage teaches.
+// What a request costs: what is sent besides the messages, the limits, and calibration by reported usage.
 
-/** What travels beside the messages of one call. */
+/** What is sent besides the messages of one call. */
 export interface PreflightRequest {
   readonly system?: string;
   readonly tools?: readonly unknown[];
@@ -33,7 +33,7 @@ export interface ManualRequest extends PreflightRequest {
   readonly targetTokens?: number;
 }
 
-/** A list to compact, counted, with its limits: what planning, applying and reporting read. */
+/** A list to compact with its counter and limits: the input of planning, applying and reporting. */
 export interface CompactionRequest {
   /** The list, decoded. */
   readonly messages: readonly Message[];
@@ -49,13 +49,13 @@ export interface CompactionRequest {
   readonly budget: number;
   /** Tokens of the window that the answer takes from the budget; 0 when left out. */
   readonly answerTokens?: number;
-  /** Aim; may be missed when what must stay is larger. Without it everything eligible is summarized. */
+  /** Tokens to aim for; missed where what must stay is larger. Without it everything eligible is summarized. */
   readonly target?: number;
-  /** Below this the next compaction is far enough away: what may be put back, or left out as a last resort, is weighed against it. */
+  /** Tokens below which the next compaction is far enough away; limits what is put back or removed as a last resort. */
   readonly preferred?: number;
   /** Most tokens of the summary's text. */
   readonly maxSummaryTokens: number;
-  /** Tokens that are kept free for the whole summary message; without it the room for it depends on what it replaces. */
+  /** Tokens reserved for the whole summary message; without it, its room depends on what it replaces. */
   readonly summaryReserve?: number;
   readonly summaryRole: "assistant" | "user" | "system";
   /** The summary as a message, marked with its version; a message with our tag when left out. */
@@ -72,10 +72,10 @@ export interface CompactionRequest {
   readonly pinned?: ReadonlySet<Message>;
   /** Messages that always stay, with all that belongs to them. */
   readonly held?: ReadonlySet<Message>;
-  /** What a person asked the compaction to look after. */
+  /** What a person asked the compaction to preserve. */
   readonly note?: string;
   readonly signal?: AbortSignal;
-  /** The conversation as the agent's last call sent it; only asked for where a summarizer can use it. */
+  /** The conversation as the agent's last call sent it; called where a summarizer can use it. */
   readonly live?: () => LiveConversation | undefined;
 }
 
@@ -117,15 +117,15 @@ export interface Anchor {
   readonly estimated: number;
 }
 
-/** What was learnt from reported usage, plain JSON to be kept with a session. Made by `emptyCalibration`. */
+/** What reported usage taught; plain JSON, stored with the session. */
 export interface Calibration {
-  /** The counter whose estimates these are; another counter starts anew. */
+  /** The counter of these estimates; another counter starts from nothing. */
   readonly counterId: string | null;
   readonly anchor: Anchor | null;
   /** Growth between calls as reported and as estimated, old growth fading; their quotient is the running ratio. */
   readonly grownReported: number;
   readonly grownEstimated: number;
-  /** Reported tokens that no message of ours explains: hidden prompts, tools we were not told of; never negative. */
+  /** Reported tokens that no message of ours explains: hidden prompts, tools that were not passed; never negative. */
   readonly offset: number;
 }
 
@@ -141,16 +141,16 @@ const PRIOR_TOKENS = 2_000;
 /** The running ratio stays between these; beyond them something else has changed. */
 const SMALLEST_RATIO = 0.5;
 const LARGEST_RATIO = 2;
-/** Growth whose own ratio lies outside is no growth of text (a hidden compaction, dropped reasoning): not learnt from. */
+/** Growth with a ratio outside this range is not growth of text (a hidden compaction, dropped reasoning) and is ignored. */
 const SMALLEST_GROWTH = 0.2;
 const LARGEST_GROWTH = 5;
 
-/** Nothing learnt: estimates pass through unchanged. */
+/** Leaves estimates unchanged. */
 export function emptyCalibration(): Calibration {
   return { counterId: null, anchor: null, grownReported: 0, grownEstimated: 0, offset: 0 };
 }
 
-/** Reported tokens per estimated token of new text, 1 before anything was learnt, between 0.5 and 2. */
+/** Reported tokens per estimated token of new text, 1 before anything was learned, between 0.5 and 2. */
 export function runningRatio({ grownReported, grownEstimated }: Calibration): number {
   const ratio = (grownReported + PRIOR_TOKENS) / (grownEstimated + PRIOR_TOKENS);
   return Math.min(LARGEST_RATIO, Math.max(SMALLEST_RATIO, ratio));
@@ -164,12 +164,12 @@ export function observeUsage(calibration: Calibration, observation: UsageObserva
   const { reported, estimated, counterId } = observation;
   if (!(reported > 0 && estimated > 0 && Number.isFinite(reported + estimated))) return calibration;
   const known = calibration.counterId === counterId ? calibration : emptyCalibration();
-  const learnt = learnGrowth(known, observation);
+  const learned = learnGrowth(known, observation);
   return {
     counterId,
     anchor: { reported, estimated },
-    ...learnt,
-    offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learnt })),
+    ...learned,
+    offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learned })),
   };
 }
 
@@ -191,7 +191,7 @@ function learnGrowth(
 /**
  * An estimate corrected by what was reported: the anchor plus what was added since, at the running ratio.
  * Without an anchor (after a compaction) the ratio and the unexplained offset apply. Never below 0;
- * unchanged when `counterId` is given and is not the one that was learnt from.
+ * unchanged when `counterId` is given and is not the one that was learned from.
  */
 export function calibrated(estimate: number, calibration: Calibration, counterId?: string): number {
   if (calibration.counterId === null) return estimate;
@@ -230,7 +230,7 @@ export function leastTokens(tokens: number, uncertain: number, counter: TokenCou
 }
 
 /**
- * The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learnt. `leastShare` is
+ * The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learned. `leastShare` is
  * the least that a token of our count may stand for, 0 to 1: no report makes the budget larger than that allows.
  */
 export function calibratedBudget(
@@ -238,8 +238,8 @@ export function calibratedBudget(
   calibration: Calibration,
   { counterId, leastShare }: { readonly counterId: string; readonly leastShare: number },
 ): number {
-  const learnt = afterCompaction(calibration);
-  if (learnt.counterId !== counterId) return budget;
-  const ratio = Math.max(runningRatio(learnt), leastShare);
-  return Math.max(1, Math.floor((budget - learnt.offset) / ratio));
+  const learned = afterCompaction(calibration);
+  if (learned.counterId !== counterId) return budget;
+  const ratio = Math.max(runningRatio(learned), leastShare);
+  return Math.max(1, Math.floor((budget - learned.offset) / ratio));
 }

@@ -16,16 +16,16 @@ import type { ListCodec, TokenCounter } from "./ports.ts";
 import { isProjectInstructions } from "./units.ts";
 import { type Calibration, emptyCalibration } from "./usage.ts";
 
-// The view is what the model gets: a projection of the raw list by the session's state. Hosts hand over the raw list
-// each time, or our last output with new messages behind it; both give the same view.
+// The view is what the model gets: a projection of the raw list by the session's state. Hosts pass the raw list each
+// time, or our last output followed by new messages; both give the same view.
 
 // ---- the state of a session
 
-/** One unpinned message that has been seen: content hash and tokens. */
+/** One unpinned message: content hash and tokens. */
 export type LoggedMessage = readonly [hash: string, tokens: number];
 
 export interface StoredSummary extends LiveSummary {
-  /** Fingerprint of the text as it stands in the list: the stored text has its secrets removed. */
+  /** Fingerprint of the text in the list; in the stored text secrets are removed. */
   readonly fingerprint: string;
   /** ISO 8601. */
   readonly at: string;
@@ -38,33 +38,33 @@ export interface KeptMessage {
   /** Index into the log. */
   readonly at: number;
   readonly edit?: Edit;
-  /** Content hash as it stands in the view, where an edit changed it. */
+  /** Content hash of the edited message, where an edit changed it. */
   readonly hash?: string;
 }
 
-/** What outlives a call and a process: how the raw list maps to the view. Plain JSON. */
+/** How the raw list maps to the view. Plain JSON, stored between calls and processes. */
 export interface SessionState {
-  /** The counter that made the token counts; another one counts again. */
+  /** The counter of the stored token counts; with another counter they are discarded. */
   readonly counter: string;
-  /** Every unpinned message of the raw list that was stored, in order: up to the newest compaction, or `flush`. */
+  /** Every unpinned message of the raw list up to the newest save, in order. */
   readonly log: readonly LoggedMessage[];
   /** Those of the log that are still in the view, ascending. */
   readonly kept: readonly KeptMessage[];
   readonly summary: StoredSummary | undefined;
   readonly summaryCount: number;
-  /** Ids of all messages that went into summaries, oldest first. */
+  /** Ids of all messages that the summary covers, oldest first. */
   readonly summarizedMessageIds: readonly string[];
-  /** The newest archive step. */
+  /** The newest step: each compaction has its own. */
   readonly step: number;
-  /** Length of the log at the newest compaction: what stands behind it was said since; 0 when left out. */
+  /** Length of the log at the newest compaction; later entries came after it. 0 when left out. */
   readonly epochStart?: number;
   /** Tokens of the request right after the newest compaction. */
   readonly tokensAfter: number;
-  /** ISO 8601: when a list of the session was last looked at, as far as that was stored. */
+  /** ISO 8601: the time of the session's newest call before the state was stored. */
   readonly seenAt?: string;
-  /** Ids of the queued memory flushes whose compaction took place; one that is not named here never did. */
+  /** Ids of the queued memory flushes whose compactions were committed. */
   readonly flushes?: readonly string[];
-  /** What was learnt from the provider's usage records. */
+  /** What reported usage taught. */
   readonly calibration: Calibration;
 }
 
@@ -86,15 +86,15 @@ export function emptyState(): SessionState {
 /** Version of the layout of stored states; the first had `format: 1` in its place, and no checksum. */
 const STATE_SCHEMA = 2;
 
-/** The text that a state is stored as. */
+/** The stored form of a state. */
 export function writeState(state: SessionState): string {
   return sealRecord(STATE_SCHEMA, state);
 }
 
-/** The state as it was stored. Throws for a text that is none, that was damaged, or that a newer release wrote. */
+/** Reads a stored state. Throws for text that is not a state, is damaged, or was written by a newer release. */
 export function readState(text: string, place: string): SessionState {
   const { schema, record } = openRecord(text, STATE_SCHEMA, place);
-  // Development versions stored a `prefix` that was never read.
+  // States once had a `prefix` that nothing read.
   const { format, prefix: _, ...state } = record;
   if (format !== (schema === 1 ? 1 : undefined)) throw new Error(`its format is ${String(format)}, not 1`);
   const { log, kept, summarizedMessageIds, calibration } = state;
@@ -119,7 +119,7 @@ export interface ViewContext {
   readonly edit: EditContext;
 }
 
-/** A message of the view; `at` is its place in the log, which pinned messages and foreign summaries do not have. */
+/** A message of the view; `at` is its index in the log, undefined for pinned messages and foreign summaries. */
 export interface ViewEntry {
   readonly message: Message;
   readonly pinned: boolean;
@@ -132,19 +132,18 @@ export interface ViewEntry {
 export interface Projection {
   /** What stays, in order, without the summary. */
   readonly kept: readonly ViewEntry[];
-  /** The summary that belongs into the view. */
   readonly summary: LiveSummary | undefined;
-  /** The list itself is the view (nothing to project, or it is our own last output). */
+  /** The list is the view already: nothing to project, or our own last output. */
   readonly asGiven: boolean;
-  /** The log, grown by what the list added. */
+  /** The log with the new messages of the list. */
   readonly log: readonly LoggedMessage[];
   /** The history no longer begins with what was compacted: the state no longer applies. */
   readonly reset: boolean;
 }
 
 /**
- * Maps a list, raw or our own earlier output with new messages behind it, to the same view. Messages
- * are recognised by content and order, so ids are not needed and equal texts are never confused.
+ * Maps a list, raw or our own last output with new messages after it, to the same view. Messages are recognised by
+ * content and order: ids are not needed, and equal texts are never confused.
  */
 export function project(
   messages: readonly Message[],
@@ -165,12 +164,12 @@ export function project(
   return { ...takeAsGiven(messages, [], context), reset: true };
 }
 
-/** An entry for a message that is no part of the log. */
+/** An entry for a message that is not in the log. */
 export function unloggedEntry(message: Message, pinned: boolean, { counter }: ViewContext): ViewEntry {
   return { message, pinned, at: undefined, edit: undefined, tokens: counter.countMessage(message) };
 }
 
-/** An entry for a message that the log did not know; appends it to the log. */
+/** An entry for a new message, which is appended to the log. */
 export function appendEntry(
   log: LoggedMessage[],
   message: Message,
@@ -182,7 +181,7 @@ export function appendEntry(
   return { message, pinned: false, at, edit: undefined, tokens };
 }
 
-/** Stands for "not counted yet": any count of a message is positive. */
+/** Marks a message that is not counted yet: real counts are positive. */
 const UNCOUNTED = 0;
 
 function withoutCounts(state: SessionState): SessionState {
@@ -195,7 +194,7 @@ function isLiveSummary(message: Message, { summary }: SessionState): boolean {
   return text !== undefined && fingerprintOf(text) === summary.fingerprint;
 }
 
-/** The newest place in the log that is dropped or edited in the view; -1 for none. */
+/** The last index in the log that the view drops or edits; -1 for none. */
 function lastChanged({ log, kept }: SessionState): number {
   let at = log.length - 1;
   for (let index = kept.length - 1; index >= 0; index -= 1, at -= 1) {
@@ -205,7 +204,7 @@ function lastChanged({ log, kept }: SessionState): number {
   return at;
 }
 
-/** The list is the view; messages that were counted before, at the same place, are not counted again. */
+/** The list is the view. Messages that were counted before at the same index are not counted again. */
 function takeAsGiven(
   messages: readonly Message[],
   counted: readonly LoggedMessage[],
@@ -224,7 +223,7 @@ function takeAsGiven(
   return { kept, summary: undefined, asGiven: true, log, reset: false };
 }
 
-/** The raw list: its unpinned messages must begin with the log, at least as far as anything was changed. */
+/** A raw list: its unpinned messages must match the log up to the last change. */
 function projectRaw(
   messages: readonly Message[],
   changed: number,
@@ -250,7 +249,7 @@ function projectRaw(
   return { kept, summary: state.summary, asGiven: false, log, reset: false };
 }
 
-/** How many unpinned messages of the list are those of the log, from its beginning. */
+/** How many unpinned messages of the list match the log from its start. */
 function matchingLength(
   messages: readonly Message[],
   hashOf: ReturnType<typeof hashesOf>,
@@ -266,7 +265,7 @@ function matchingLength(
   return position;
 }
 
-/** A message that the log knows, with the edits it was given. */
+/** A kept message of the log with its edits applied. */
 function keptEntry(
   message: Message,
   entry: KeptMessage,
@@ -284,7 +283,7 @@ function outputHash(entry: KeptMessage, { log }: SessionState): string | undefin
   return entry.hash ?? log[entry.at]?.[0];
 }
 
-/** True for a list that begins with all that the last compaction left, where it left no summary to recognise it by. */
+/** True for a list that begins with all messages that the last compaction kept; for sessions without a summary. */
 function isOutput(messages: readonly Message[], state: SessionState, { policy }: ViewContext): boolean {
   const unpinned = messages.filter((message) => !isPinned(message, policy));
   return state.kept.every((entry, index) => {
@@ -293,7 +292,7 @@ function isOutput(messages: readonly Message[], state: SessionState, { policy }:
   });
 }
 
-/** Our own output: kept messages follow in order, and what comes behind them is new to the log. */
+/** Our own output: the kept messages in order, followed by new ones. */
 function projectOutput(
   messages: readonly Message[],
   own: number,
@@ -324,14 +323,14 @@ function projectOutput(
 
 // ---- from the view to a list
 
-/** Providers that refuse, or may pass on to one that refuses, a conversation that begins with the assistant. */
+/** Formats whose providers may refuse a conversation that begins with the assistant. */
 const USER_FIRST: ReadonlySet<Format> = new Set<Format>(["anthropic", "gemini", "ai-sdk", "langchain", "pi"]);
 
-/** The role of summaries, and the format of the list that they stand in. */
+/** How a summary becomes a message of the list. */
 export interface SummaryShape {
   readonly summaryRole: "assistant" | "user" | "system";
   readonly format: Format | undefined;
-  /** A message of another shape than our own. */
+  /** Replaces our own message shape. */
   readonly summaryAs?: (summary: LiveSummary) => Message;
 }
 
@@ -339,8 +338,8 @@ export interface SummaryShape {
 type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
 
 /**
- * Pinned messages and project instructions that come first, then the summary, then the rest, each in its own order. Nothing before the
- * provider's own compaction is read, so the summary stands behind the first one that is kept.
+ * Leading pinned messages and project instructions, the summary, the rest. A provider reads nothing before its own
+ * compaction, so the summary follows the first one that is kept.
  */
 export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
   const messages = kept.map((entry) => entry.message);
@@ -351,7 +350,7 @@ export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: Su
   return [...before, message, ...messages.slice(split)];
 }
 
-/** How many of the kept messages stand before the summary. */
+/** How many of the kept messages come before the summary. */
 export function placeOf(summary: LiveSummary, kept: Kept): number {
   const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
   const pinned = firstRecent === -1 ? kept.length : firstRecent;
@@ -362,8 +361,8 @@ export function placeOf(summary: LiveSummary, kept: Kept): number {
   return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
 }
 
-/** True where the provider wants the user first and the kept messages begin with somebody else. */
-export function lacksOpening(
+/** True where the provider requires a user message first and the kept messages begin with another role. */
+export function needsOpening(
   kept: readonly { readonly message: Message }[],
   { format }: SummaryShape,
 ): boolean {
