@@ -2,23 +2,23 @@ import { CompactError, crc32Hex, hasCode, openRecord, sealRecord, sha256Hex } fr
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
 import { type CompactEvent, platform, type Redaction, type StorageDriver } from "./ports.ts";
 
-// What the archive holds of a session, and how: one folder per session, a transcript and a summary per compaction,
-// events, one line per message with a checksum. Everything written has its secrets removed first.
+// The archive of a session: one folder with a transcript and a summary for each compaction, and events. Transcripts have
+// one line with a checksum for each message. Secrets are removed before anything is written.
 
 // ---- names
 
 const READABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$/;
 const WINDOWS_RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
-/** Whose a session is; its id is then one of theirs and may be another's too. */
+/** The owner of a session; session ids are unique for each owner. */
 interface SessionOwner {
   readonly tenant?: string;
   readonly user?: string;
 }
 
 /**
- * The folder of a session: `chat-1`; of a tenant's `~t/acme/chat-1`, of a user's `~u/max/chat-1`, of a tenant's user's
- * `~t/acme/~u/max/chat-1`. Throws `InvalidArgument` for what is no string or empty.
+ * The folder of a session: `chat-1`; with owner `~t/acme/chat-1`, `~u/max/chat-1` or `~t/acme/~u/max/chat-1`. Throws
+ * `InvalidArgument` for ids that are not strings or are empty.
  */
 export function sessionKey(sessionId: string, { tenant, user }: SessionOwner = {}): string {
   const name = safeName(sessionId, "session");
@@ -94,16 +94,16 @@ function stepName(step: number): string {
 
 type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
-/** A message as it was before the prompt lost it, secrets removed. */
+/** An archived message, secrets removed. */
 export interface ArchivedMessage {
-  /** What stubs and summaries point with; equal content in a session has the same. */
+  /** The id in stubs and summaries; equal for equal content. */
   readonly archiveId: string;
   /** Place in its transcript, from 1. */
   readonly n: number;
   readonly message: Message;
   /** True when a secret was removed: the text differs from the original there. */
   readonly redacted: boolean;
-  /** Why something is missing, such as a native object nested too deep; absent when all is there. */
+  /** Why something is missing, such as a native object nested too deep. */
   readonly leftOut?: string;
 }
 
@@ -126,7 +126,7 @@ const MAX_DEPTH = 400;
 const ID_LENGTH = 10;
 const CHECKSUM = /,"c":"([0-9a-f]{8})"\}$/;
 
-/** Ten characters of base 36 made from role and content: the same wherever and whenever it is computed. */
+/** Ten characters of base 36 made from role and content. */
 export function archiveId(message: Message): string {
   return hashOf(message).padStart(ID_LENGTH, "0").slice(-ID_LENGTH);
 }
@@ -200,7 +200,7 @@ function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redac
   }
 }
 
-/** The native object is the caller's own and may be anything: what is no JSON is left out, and the line says so. */
+/** The caller's native object; left out with a note in the line where it is not JSON. */
 function jsonOfNative(native: unknown, redactor: Redact): Encoded {
   if (native === undefined) return { json: undefined, redacted: false };
   const without = (reason: string): Encoded => ({
@@ -232,7 +232,7 @@ function hashOf(message: Message): string {
   try {
     return contentHash(message);
   } catch {
-    // Arguments that are too deep or no JSON: the message is then told by its id.
+    // Arguments that are too deep or not JSON: the id identifies the message.
     return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
   }
 }
@@ -246,7 +246,7 @@ export interface StoredLine {
   readonly torn: boolean;
 }
 
-/** The lines of a value that comes in pieces; a reader that stops early lets go of the value. */
+/** The lines of a value that comes in pieces; stopping early closes the value. */
 export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<StoredLine> {
   let open: string[] = [];
   let line = 1;
@@ -264,14 +264,14 @@ export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<St
   if (open.length > 0) yield { line, text: open.join(""), torn: true };
 }
 
-/** A line that cannot be trusted; nothing is skipped silently. */
+/** A line that cannot be used. */
 export interface ArchiveProblem {
   /** From 1. */
   readonly line: number;
   readonly problem: string;
 }
 
-/** What a reader meets, in the order of the file; told apart by `problem`. */
+/** An entry of a transcript file, in order; problems have `problem`. */
 export type ArchiveEntry = ArchivedMessage | ArchiveProblem;
 
 export interface ArchivedTranscript {
@@ -279,7 +279,7 @@ export interface ArchivedTranscript {
   readonly problems: readonly ArchiveProblem[];
 }
 
-/** The messages of a transcript file and what is wrong with it: damaged, missing and cut-off lines, each with its number. */
+/** The messages of a transcript file, and its damaged, missing and cut-off lines. */
 export function readTranscriptText(text: string): ArchivedTranscript {
   const reading = createReading();
   const lines = text.split("\n");
@@ -289,14 +289,14 @@ export function readTranscriptText(text: string): ArchivedTranscript {
   return sorted([...entries, ...reading.end()]);
 }
 
-/** The same of a file that comes in pieces, a line at a time. */
+/** The entries of a file that comes in pieces. */
 async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry> {
   const reading = createReading();
   for await (const { text, torn } of linesOf(pieces)) yield* reading.take(text, torn);
   yield* reading.end();
 }
 
-/** `NotFound` for a transcript that is not there, naming those that are. */
+/** The error for a missing transcript; names those that exist. */
 function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
   return new CompactError(
     "NotFound",
@@ -310,13 +310,13 @@ function noTranscript(sessionId: string, step: number, steps: readonly number[])
   );
 }
 
-/** Reads a transcript line by line, as its lines are handed over. */
+/** Reads a transcript line by line. */
 export interface Reading {
   /** What the next line holds; `torn` when the file ends without a newline behind it. */
   take(text: string, torn: boolean): ArchiveEntry[];
   /** What should have followed. */
   end(): ArchiveProblem[];
-  /** How many messages the lines so far say there are; 0 where none could be read. */
+  /** The number of messages that the lines so far state; 0 where none could be read. */
   stated(): number;
 }
 
@@ -364,7 +364,7 @@ function sorted(entries: readonly ArchiveEntry[]): ArchivedTranscript {
 export interface SavedTranscript {
   /** Where it is, for people: folder and file, or URL. */
   readonly location: string;
-  /** The step it was saved under: the one asked for, or the next that was free of another transcript. */
+  /** The requested step, or the next one without another transcript. */
   readonly step: number;
   /** One archive id per message, in order. */
   readonly ids: readonly string[];
@@ -373,29 +373,26 @@ export interface SavedTranscript {
 /** Append-only originals of many sessions. */
 export interface ArchiveStore {
   readonly location: string;
-  /** Whole and durable when it resolves; saving the same messages again changes nothing. */
+  /** Complete and durable when it resolves; saving the same messages again changes nothing. */
   saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
-  /** In one write, whatever their number. */
+  /** In one write. */
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
-  /** The lines of `events.jsonl` as they were written; a last one that was cut short is left out. */
+  /** The complete lines of `events.jsonl`. */
   streamEvents(sessionId: string): AsyncIterable<string>;
-  /**
-   * What `saveSummary` was given, secrets removed; undefined where there is none, or it is damaged. Rejects with
-   * `StorageFailed` for one of a newer release.
-   */
+  /** Undefined where there is none or it is damaged; rejects with `StorageFailed` for one of a newer release. */
   readSummary(sessionId: string, step: number): Promise<object | undefined>;
   /** The ids of all sessions with a transcript, sorted. */
   sessions(): Promise<string[]>;
   /** The steps that have a transcript, ascending. */
   steps(sessionId: string): Promise<number[]>;
-  /** Its messages and what is wrong with it, a line at a time; rejects with `NotFound` where there is none. */
+  /** Messages and problems, line by line; rejects with `NotFound` where there is none. */
   streamTranscript(sessionId: string, step: number): AsyncIterable<ArchiveEntry>;
   /** The same at once. */
   readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
 }
 
-/** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
+/** An archive over any driver; its keys are those of `archiveFiles`. */
 export function createArchiveStore(driver: StorageDriver, redact: Redact): ArchiveStore {
   const place = (key: string): string => `${driver.location}/${key}`;
 
@@ -486,7 +483,7 @@ async function saveTranscript(
     const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
     const write = () => driver.put(key, lines(messages, redact), { ifVersion });
     if (overlap === "extends" && !(await unlessOvertaken(write))) {
-      // Another worker saved this step meanwhile: look at what it saved.
+      // Another worker saved this step: compare again.
       free -= 1;
     } else if (overlap !== "differs") {
       return { location: `${driver.location}/${key}`, step: free, ids };
@@ -501,8 +498,8 @@ function* lines(messages: readonly Message[], redact: Redact): Generator<string>
 }
 
 /**
- * A retry after a crash, or another worker, finds a transcript where it wants to write. One that holds all our
- * messages is done; one that ours begin with may be replaced, for nothing is lost; any other is left alone.
+ * Compares messages with a transcript of the same step, left by a crash or another worker: it holds all of them, they
+ * extend it and may replace it, or it differs.
  */
 async function compare(
   stored: AsyncIterable<ArchiveEntry>,
@@ -550,8 +547,8 @@ export async function* keysOf(driver: StorageDriver, prefix: string): AsyncGener
 }
 
 /**
- * Removes all that a driver holds of a session, given by its folder. Rejects with `Conflict` while another worker
- * compacts it; whatever it rejects with, it may be called again and goes on.
+ * Removes everything of a session, given by its folder. Rejects with `Conflict` while another worker compacts it; after
+ * any failure it can be called again.
  */
 export async function deleteSession(driver: StorageDriver, session: string): Promise<void> {
   const { leases, outbox } = driver;
@@ -563,7 +560,7 @@ export async function deleteSession(driver: StorageDriver, session: string): Pro
     for (const prefix of [archiveFiles.queue(session), `${session}/`]) {
       for await (const key of keysOf(driver, prefix)) if (key !== name) await driver.delete(key);
     }
-    // Last: until everything else is gone the session can be found by its id.
+    // Last, so that the session can be found by its id until then.
     await driver.delete(name);
   } finally {
     if (fence !== undefined) await leases?.release(fence);
@@ -582,7 +579,7 @@ export async function readSessionId(driver: StorageDriver, folder: string): Prom
   }
 }
 
-/** An event on one line, in snake_case, newline included. JSON escapes line ends, so no content can forge a second record. */
+/** An event as one JSON line, newline included. JSON escapes line ends, so content cannot forge a record. */
 export function eventLine(event: CompactEvent): string {
   const record = {
     version: event.version,
@@ -601,13 +598,13 @@ export function eventLine(event: CompactEvent): string {
 
 /** The error of a put whose `ifVersion` no longer holds. */
 export function conflict(key: string): CompactError {
-  return new CompactError("Conflict", "the stored value was changed by somebody else", {
+  return new CompactError("Conflict", "the stored value was changed by another writer", {
     place: key,
     hint: "Read it again and redo the change on what is there now.",
   });
 }
 
-/** False where another writer was quicker; any other failure of the write goes on. */
+/** False where another writer was faster; other failures are thrown. */
 export async function unlessOvertaken(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();

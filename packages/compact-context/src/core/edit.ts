@@ -14,7 +14,7 @@ import {
 } from "./message.ts";
 import { splitOwnWords } from "./units.ts";
 
-/** What happens to a kept message; stored with the session so that the same bytes come out each time. */
+/** A change to a kept message; stored with the session so that it is repeated byte for byte. */
 export interface Edit {
   /** Tool results are replaced by a stub. */
   readonly clear?: true;
@@ -26,9 +26,9 @@ export interface Edit {
   readonly resultsTo?: number;
   /** Images and other media are left out: their bytes are too many for the wire. */
   readonly dropMedia?: true;
-  /** Signed reasoning is left out: it was bound to a prefix that is no longer there. */
+  /** Signed reasoning is left out: the prefix that it was bound to has changed. */
   readonly stripReasoning?: true;
-  /** What a later compaction did to the outcome: the same steps give the same bytes. */
+  /** The edit of a later compaction, applied to the result. */
   readonly next?: Edit;
 }
 
@@ -43,7 +43,7 @@ export interface EditContext {
   readonly archiveId?: (message: Message) => string;
 }
 
-/** The message with the edit applied; the very same object where the edit changes nothing. */
+/** The message with the edit applied; the same object where it changes nothing. */
 export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
   if (edit === undefined) return message;
   const edited = applyOnce(message, edit, context);
@@ -75,7 +75,7 @@ function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
 
 const NOTHING: ReadonlySet<Part> = new Set();
 
-/** Reasoning that its provider takes back only behind the messages it was made for; the provider's own compaction stands anywhere. */
+/** Reasoning that its provider accepts only after the same messages; not the provider's own compaction. */
 function boundReasoning(message: Message): ReadonlySet<Part> {
   const free = carriesCompaction(message) ? 1 : 0;
   return new Set(
@@ -83,14 +83,14 @@ function boundReasoning(message: Message): ReadonlySet<Part> {
   );
 }
 
-/** True for a message with reasoning that is bound to what stands before it. */
+/** True for a message with reasoning that is bound to the messages before it. */
 export function hasBoundReasoning(message: Message): boolean {
   return boundReasoning(message).size > 0;
 }
 
 /**
- * Which parts are taken back verbatim only: what the provider called and found itself, and items of a list of items
- * that are neither messages nor calls, whose text is no more than how they print.
+ * Parts that providers accept unchanged only: calls that the provider executed with their results, and items of other
+ * types than messages and calls.
  */
 function fixedParts(message: Message): (part: Part) => boolean {
   const byProvider = new Set(
@@ -111,7 +111,7 @@ function isItem({ native, format }: Message): boolean {
   return isObject(native) && typeof native.type === "string" && native.type !== "message";
 }
 
-/** A stub is 20 to 40 tokens: results that are little longer stay as they are. */
+/** A stub is 20 to 40 tokens: results that are little longer stay. */
 const WORTH_CLEARING = 64;
 
 function clearResult(part: ToolResultPart, pointer: string, context: EditContext): ToolResultPart {
@@ -165,7 +165,7 @@ function elideResult(part: ToolResultPart, elision: Elision): ToolResultPart {
 /** Room for the marker between head and tail, in tokens. */
 const MARKER_TOKENS = 40;
 
-/** A result's text with head, tail and marker within the cap, so that it is never cut twice; its media stay. */
+/** Cuts a result's text so that head, tail and marker are within the cap; its media stay. */
 function truncateResult(part: Part, elision: Elision): Part {
   if (part.type !== "toolResult") return part;
   const { cap, context } = elision;
@@ -182,7 +182,7 @@ function truncateResult(part: Part, elision: Elision): Part {
   return { ...part, content: media.length === 0 ? text : [{ type: "text", text }, ...media] };
 }
 
-/** Replaces media by a line that says what they were and where the archive has them. */
+/** Replaces media by a line with their type, size and archive id. */
 function withoutMedia(part: Part, pointer: string): Part {
   if (part.type === "media") return leftOut(part, pointer);
   if (part.type !== "toolResult" || typeof part.content === "string") return part;

@@ -13,9 +13,9 @@ import {
   type SummaryAttempt,
 } from "./ports.ts";
 
-// Every event is described here once; `tracing/schema` says what each property means.
+// The events; `tracing/schema` documents their properties.
 
-/** What an event is about, before it gets its session and its times. */
+/** An event without session and times. */
 export interface EventDescription {
   readonly name: CompactEventName;
   readonly status: "ok" | "error";
@@ -23,19 +23,19 @@ export interface EventDescription {
   readonly payload?: unknown;
 }
 
-/** When a step began, and when it ended unless that is now; ISO 8601, UTC. */
+/** Start and end of a step, ISO 8601 in UTC; the time of the call when left out. */
 export interface StepTimes {
   readonly startedAt?: string;
   readonly endedAt?: string;
 }
 
-/** An event to send: its times are the moment of the call where they are left out. */
+/** An event to send. */
 export interface EventDraft extends EventDescription, StepTimes {
   readonly sessionId: string;
   readonly host?: HostSpan;
 }
 
-/** Reports what happens in one session; never throws, never waits. */
+/** Reports events of one session; never throws and never waits. */
 export type Announce = (event: EventDescription, times?: StepTimes) => void;
 
 function event(name: CompactEventName, properties: Record<string, unknown>): EventDescription {
@@ -63,7 +63,7 @@ export function tokenEstimate(
   });
 }
 
-/** What became of a decision to compact. */
+/** The outcome of a decision to compact. */
 export interface DecisionResult {
   readonly model?: string;
   readonly report?: CompactionReport;
@@ -73,7 +73,7 @@ export interface DecisionResult {
   readonly step?: number;
 }
 
-/** TRG-2: the decision; where it was to compact, sent once that was done, with what was kept, or failed. */
+/** TRG-2: the decision; one to compact is sent after the compaction, with its outcome. */
 export function triggerDecision(
   { triggered, reason }: Pick<TriggerDecision, "triggered" | "reason">,
   policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">,
@@ -130,8 +130,8 @@ export function summaryCreated(
 const MAX_ACTIONS = 200;
 
 /**
- * OBS-3: what is left of each layer, and what became of each message. In `layers` tool pairs are recent, as the
- * specification has it; `layer_tokens` keeps them apart. `elapsed_ms` is work by a steady clock, waiting aside.
+ * OBS-3: what remains of each layer, and the action for each message. `layers` counts tool pairs as recent, as specified;
+ * `layer_tokens` separates them. `elapsed_ms` does not include waiting.
  */
 export function prunedMessages(
   report: CompactionReport,
@@ -178,7 +178,7 @@ function layerTokens(layers: LayerSizes, fixed: number): Record<string, number> 
   };
 }
 
-/** Neighbours in the list that one thing happened to. */
+/** Neighbouring messages with the same action and layer. */
 interface ActionRun {
   readonly from: number;
   to: number;
@@ -258,19 +258,19 @@ function errorTypeOf(error: unknown): string {
   return error instanceof Error ? error.name : "Error";
 }
 
-/** A request to a model that came to nothing, and the rung that followed. */
+/** A failed request to a model, and what followed. */
 export function attemptFailure(attempt: SummaryAttempt, step: number): EventDescription {
   const { model, outcome, detail, fallback = FALLBACK.none } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
   return failure({ errorType: "SummarizerFailed", message, fallback, attempt, step });
 }
 
-/** Something that works less well than it could; `code` is a stable word, such as `redaction_off`. */
+/** A warning; `code` is a stable word, such as `redaction_off`. */
 export function warning(report: {
   readonly severity: "low" | "medium" | "high";
   readonly code: string;
   readonly message: string;
-  /** Of what the warning counts, such as lost events. */
+  /** A count, such as of lost events. */
   readonly count?: number;
 }): EventDescription {
   const { severity, code, message, count } = report;
@@ -316,7 +316,7 @@ function costOf(attempts: readonly SummaryAttempt[] = []): number | undefined {
 
 // ---- on their way out
 
-/** The event of a draft that happened `at`, ISO 8601. None ends before it began, whatever the clock did meanwhile. */
+/** The event of a draft that was sent `at`, ISO 8601. It never ends before it began, even if the clock was set back. */
 export function eventAt(draft: EventDraft, at: string): CompactEvent {
   const startedAt = draft.startedAt ?? draft.endedAt ?? at;
   const endedAt = draft.endedAt ?? at;
@@ -335,7 +335,7 @@ export interface RoundStep {
   readonly last: boolean;
 }
 
-/** Undefined for what is no part of a compaction, such as an estimate. */
+/** Undefined for events outside of compactions, such as estimates. */
 export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
   const { step, fallback } = properties;
   if (typeof step !== "number") return undefined;
@@ -351,8 +351,8 @@ export function notBefore(time: string, start: string): string {
 /** Sends events to exporters. Implemented by the tracer. */
 export interface EventSink {
   /**
-   * Returns at once and never throws; the exporters run later. Gives back the draft with the host's span, where an
-   * exporter knows it.
+   * Returns at once and never throws; the exporters run later. Returns the draft with the host's span, where an exporter
+   * knows it.
    */
   emit(draft: EventDraft): EventDraft;
   /**
@@ -360,7 +360,7 @@ export interface EventSink {
    * Never rejects.
    */
   flush(): Promise<void>;
-  /** What was reported as lost since the last call. */
+  /** Losses since the last call. */
   takeLosses(): readonly EventLoss[];
 }
 
@@ -379,9 +379,9 @@ export function isLossWarning({ name, properties }: Pick<EventDescription, "name
   return name === "compact.warning" && properties.code === LOSS_CODE;
 }
 
-/** Events that wait to be written at most, of all sessions together. */
+/** Most events that wait to be written, of all sessions. */
 const MAX_WAITING = 1000;
-/** After the storage failed for this many sessions in a row, the others are not tried. */
+/** Failed sessions in a row after which the others are not tried. */
 const MAX_FAILURES = 3;
 
 interface WaitingEvent {
@@ -399,14 +399,14 @@ export interface EventRecorderOptions {
 }
 
 /**
- * Carries a manager's events to its archive and to the exporters, neither waiting for the other. Events stay in memory
- * until a compaction: the disk is not touched before.
+ * Sends a manager's events to its archive and to the exporters, independently. Events for the archive stay in memory until
+ * a compaction.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   #first: EventDescription | undefined;
   readonly #inTurn = createKeyedMutex();
-  /** By session, in their order; the session that waits longest is the first. */
+  /** By session; the one that waits longest is the first. */
   readonly #waiting = new Map<string, WaitingEvent[]>();
   #waitingCount = 0;
   #overflow: EventLoss | undefined;
@@ -429,8 +429,8 @@ export class EventRecorder {
   }
 
   /**
-   * Resolves when the session's events so far stand beside the archive; those of other sessions follow. What cannot be
-   * written is reported, not thrown, and kept for the next time.
+   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
+   * written causes a warning and is kept for the next time.
    */
   async write(sessionId: string): Promise<void> {
     const written = await this.#writeSession(sessionId);
@@ -441,7 +441,7 @@ export class EventRecorder {
     });
   }
 
-  /** The events of all sessions are written, and the exporters took them or were given up; what was lost is reported. */
+  /** Writes the events of all sessions and flushes the exporters; reports what was lost. */
   async flush(): Promise<void> {
     const { sink } = this.#options;
     await Promise.all([this.#writeAll(), sink.flush()]);
@@ -493,7 +493,7 @@ export class EventRecorder {
     }
   }
 
-  /** False when the storage failed: what is left waits for the next time. */
+  /** False when the storage failed. */
   #writeSession(sessionId: string): Promise<boolean> {
     return this.#inTurn(sessionId, async () => {
       try {

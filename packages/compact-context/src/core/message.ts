@@ -78,16 +78,16 @@ export interface MessageMeta {
   readonly model?: string;
 }
 
-/** One entry of a conversation, the same whatever provider it came from. */
+/** One entry of a conversation in neutral form. */
 export interface Message {
   /** Unique in its list: the native id, or one made from the content. */
   readonly id: string;
-  /** The native id, where it is used more than once and `id` had to be another. */
+  /** The native id, where it was not unique and `id` differs. */
   readonly callerId?: string;
   readonly role: Role;
   readonly parts: readonly Part[];
   readonly meta?: MessageMeta;
-  /** The caller's own object; what `encode` gives back for a message that was not edited. */
+  /** The caller's own object; `encode` returns it for a message that was not edited. */
   readonly native?: unknown;
   /** The format of `native`. */
   readonly format?: Format;
@@ -138,37 +138,31 @@ export function toolResults(message: Message): ToolResultPart[] {
 
 // ---- the provider's own compaction, sizes, offsets
 
-/**
- * True for a message that begins with the provider's own compaction: sealed, readable by nobody else, and all that the
- * provider reads of what stands before it.
- */
+/** True for a message that begins with the provider's own compaction: opaque, and all that it reads of earlier messages. */
 export function carriesCompaction({ parts, native }: Message): boolean {
   if (parts[0]?.type !== "reasoning" || !isObject(native)) return false;
   const first = Array.isArray(native.content) ? native.content[0] : undefined;
   return isCompactionType(native.type) || (isObject(first) && isCompactionType(first.type));
 }
 
-/** True for a compaction that a message can follow: none that also calls tools. */
+/** True for a provider's compaction without tool calls: another message may follow it. */
 export function endsWithCompaction(message: Message): boolean {
   return carriesCompaction(message) && toolCalls(message).length === 0;
 }
 
-/** True for the type names that providers use for their own compactions. */
+/** True for type names of providers' own compactions. */
 export function isCompactionType(type: unknown): boolean {
   return type === "compaction" || type === "compaction_summary";
 }
 
-/**
- * Bytes that a message takes on the wire, roughly: media by their base64 length, text and arguments by their
- * length in characters. Only media ever make a request that fits the window too large for the wire.
- */
+/** Approximate bytes of a message on the wire: media by their base64 length, text and arguments by their characters. */
 export function wireBytes(message: Message): number {
   let bytes = 0;
   for (const part of message.parts) bytes += partBytes(part);
   return bytes;
 }
 
-/** Bytes of the media in a message; what leaving them out would save. */
+/** Bytes of the media in a message. */
 export function mediaBytes(message: Message): number {
   let bytes = 0;
   for (const part of message.parts) for (const piece of pieces(part)) bytes += piece.bytes;
@@ -215,7 +209,7 @@ export function summaryTag(version: number): string {
   return `<COMPACT-SUMMARY v${version}>`;
 }
 
-/** Text in which no summary tag can open or close: `<COMPACT-SUMMARY` becomes `<\COMPACT-SUMMARY`; applying it twice changes nothing. */
+/** Escapes summary tags in a text: `<COMPACT-SUMMARY` becomes `<\COMPACT-SUMMARY`. Idempotent. */
 export function escapeSummaryTags(text: string): string {
   return text.replace(FORGED, "<\\");
 }
@@ -234,12 +228,12 @@ export function readSummary(messageText: string): { version: number; text: strin
   return { version: Number(opening[1]), text };
 }
 
-/** The summary that a list carries. */
+/** A summary in a list. */
 export interface LiveSummary {
   readonly version: number;
   /** The text between the tags. */
   readonly text: string;
-  /** How many kept messages stood before it when it was made: it stays there, whatever is pinned or compacted later. */
+  /** How many kept messages came before it when it was made: its place from then on. */
   readonly after?: number;
 }
 
@@ -253,7 +247,7 @@ export function summaryMessage(summary: LiveSummary, role: Role): Message {
   };
 }
 
-/** The same list where it carries no unmarked summary of ours; else a copy in which they are marked. */
+/** Marks our own summaries; the same list where there is nothing to mark. */
 export function markSummaries<List extends readonly Message[]>(messages: List): List | Message[] {
   const unmarked = (message: Message): boolean =>
     message.meta?.summaryVersion === undefined && summaryOf(message) !== undefined;
@@ -267,7 +261,7 @@ export function markSummaries<List extends readonly Message[]>(messages: List): 
   });
 }
 
-/** The summary that a message carries, if it is one of ours: text only, from anybody but a tool. */
+/** Our own summary in a message of text only, of any role but `tool`. */
 export function summaryOf(message: Message): LiveSummary | undefined {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
   const [first] = message.parts;
@@ -312,10 +306,10 @@ export function textHash(text: string): number {
   return (second >>> 11) * 2 ** 32 + (first >>> 0);
 }
 
-/** Hashes by list and not by message: thousands of entries in a WeakMap take longer than the hashing. */
+/** By list, not by message: thousands of entries in a WeakMap take longer than hashing. */
 const hashesByList = new WeakMap<readonly Message[], readonly (string | undefined)[]>();
 
-/** Stores the hashes of messages that were hashed while they were decoded, index by index, for `hashesOf` of this very list. */
+/** Stores hashes that were made while decoding, by index, for `hashesOf` of the same list. */
 export function keepHashes(messages: readonly Message[], hashes: readonly (string | undefined)[]): void {
   hashesByList.set(messages, hashes);
 }
@@ -331,7 +325,7 @@ interface HashState {
   low: number;
 }
 
-/** Below this length the call of the encoder costs more than it saves. */
+/** Below this length the encoder costs more than it saves. */
 const SHORT = 64;
 const PIECE = 4096;
 const encoder = new TextEncoder();
@@ -352,7 +346,7 @@ function mixWord(state: HashState, word: number): void {
   state.low = Math.imul(((state.low << 13) | (state.low >>> 19)) ^ word, 1597334677);
 }
 
-/** ASCII goes in four characters at a time; anything else does not encode to one byte each and goes in by code unit. */
+/** Mixes ASCII four characters at a time, other text by code unit. */
 function mixPiece(state: HashState, text: string): void {
   const { read, written } = encoder.encodeInto(text, bytes);
   if (read !== text.length || written !== read) {
@@ -396,12 +390,12 @@ function finished({ high, low }: HashState): { readonly first: number; readonly 
   return { first, second };
 }
 
-/** All pairs of digits: text is put together from three of them per number. */
+/** All pairs of digits: three of them make a number's text. */
 const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
   pair.toString(36).padStart(2, "0"),
 );
 
-/** Six digits for 31 bits; `toString(36)` takes longer than all the rest on short messages. */
+/** Six digits for 31 bits; `toString(36)` would take longer than hashing a short message. */
 function base36(bits: number): string {
   const upper = Math.floor(bits / 1296);
   return `${PAIRS[Math.floor(upper / 1296)]}${PAIRS[upper % 1296]}${PAIRS[bits % 1296]}`;

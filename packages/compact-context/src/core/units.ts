@@ -31,7 +31,7 @@ interface DraftUnit {
   calls: number;
   open: Set<string>;
   hasReasoning: boolean;
-  /** Where the unit went when it was merged into another. */
+  /** The unit that this one was merged into. */
   mergedInto?: DraftUnit;
 }
 
@@ -41,10 +41,10 @@ function resolve(unit: DraftUnit): DraftUnit {
   return current;
 }
 
-/** The unit that both are from now on. */
+/** Merges two units. */
 function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
   if (one === another) return one;
-  // The smaller goes into the larger: results that tie many exchanges together are merged in n log n.
+  // The smaller into the larger: n log n for results that join many exchanges.
   const [into, other] = one.indexes.length < another.indexes.length ? [another, one] : [one, another];
   for (const index of other.indexes) into.indexes.push(index);
   into.calls += other.calls;
@@ -58,11 +58,11 @@ interface Grouping {
   readonly units: DraftUnit[];
   readonly openCalls: Map<string, DraftUnit>;
   readonly answeredCalls: Map<string, DraftUnit>;
-  /** The unit of the assistant messages before this one, while nobody else has spoken. */
+  /** The unit of the assistant messages directly before this one. */
   run: DraftUnit | undefined;
 }
 
-/** A response of several items (reasoning, text, parallel calls) is one unit while nobody else speaks. */
+/** A response of several entries (reasoning, text, parallel calls) is one unit. */
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
   const alone = isSummary(message) || carriesCompaction(message);
@@ -78,7 +78,7 @@ function isSummary(message: Message): boolean {
   return message.meta?.summaryVersion !== undefined;
 }
 
-/** Joins a result to the unit of its call; a result without a call stays where it is. */
+/** Joins a result to the unit of its call; a result without a call keeps its own. */
 function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
   const owner = grouping.openCalls.get(id) ?? grouping.answeredCalls.get(id);
   if (owner === undefined) return unit;
@@ -107,11 +107,11 @@ function add(grouping: Grouping, message: Message, index: number): void {
   grouping.run = message.role === "assistant" ? unit : undefined;
 }
 
-/** An answer to an approval joins the unit that asked for it, and keeps it open until then. */
+/** An approval request keeps its unit open until the answer joins it. */
 function addApprovals(grouping: Grouping, message: Message, unit: DraftUnit): DraftUnit {
   const { asked, answered } = approvalsOf(message);
   for (const id of asked) {
-    // Hosted tools are called by the provider: the request is all that waits for the host.
+    // The provider calls hosted tools: only the approval waits for the host.
     if (message.format !== "ai-sdk") unit.calls += 1;
     unit.open.add(`approval ${id}`);
     grouping.openCalls.set(`approval ${id}`, unit);
@@ -143,7 +143,7 @@ export function groupUnits(messages: readonly Message[]): Unit[] {
     .toSorted((a, b) => (a.indexes[0] ?? 0) - (b.indexes[0] ?? 0));
 }
 
-/** True for an exchange that waits for results and ends the list: without it they would have no call. */
+/** True for an exchange that waits for results at the end of the list. */
 export function isUnderWay(unit: Unit, last: number): boolean {
   return unit.open > 0 && unit.indexes.includes(last);
 }
@@ -160,8 +160,8 @@ export interface Approvals {
 const NO_APPROVALS: Approvals = { asked: [], answered: [] };
 
 /**
- * Approvals are no parts of a message: they stand in blocks of the AI SDK and in items of hosted MCP tools. A provider
- * refuses the answer without the request, so both are kept or dropped together.
+ * Approvals in the native entry: blocks of the AI SDK, items of hosted MCP tools. A provider refuses the answer without
+ * the request, so both are kept or dropped together.
  */
 export function approvalsOf({ native, format }: Message): Approvals {
   if (!isObject(native)) return NO_APPROVALS;
@@ -177,19 +177,19 @@ export function approvalsOf({ native, format }: Message): Approvals {
   return { asked: [], answered: idOf(item.approval_request_id) };
 }
 
-/** True for a granted approval of a hosted tool: the provider calls the tool next, and must find the request. */
+/** True for a granted approval of a hosted tool: the provider calls the tool next and needs the request. */
 export function grantsCall({ native, format }: Message): boolean {
   if (!isObject(native) || !isItemFormat(format)) return false;
   const item = wireItem(native);
   return item.type === "mcp_approval_response" && item.approve === true;
 }
 
-/** The Agents SDK keeps the wire's own item in `providerData`. */
+/** The Agents SDK keeps fields of the wire in `providerData`. */
 function wireItem(native: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return isObject(native.providerData) ? { ...native, ...native.providerData } : native;
 }
 
-/** True for formats in which one response stands as several entries: what comes between its calls belongs to it. */
+/** True for formats that split one response into several entries. */
 function isItemFormat(format: Format | undefined): boolean {
   return format === "openai-responses" || format === "openai-agents";
 }
@@ -200,7 +200,7 @@ function idOf(value: unknown): string[] {
 
 // ---- turns
 
-/** True for a message in which a person (not a tool, a program or a summary) speaks. */
+/** True for a message of a person, not of a tool, a program or a summary. */
 export function isUserSpeech(message: Message): boolean {
   if (message.role !== "user" || message.meta?.synthetic === true) return false;
   if (message.meta?.summaryVersion !== undefined) return false;
@@ -224,11 +224,6 @@ export function turnStarts(messages: readonly Message[]): number[] {
     }
   });
   return starts;
-}
-
-/** Index of the newest message in which the user speaks; -1 where there is none. */
-function newestSpeech(messages: readonly Message[]): number {
-  return messages.findLastIndex(isUserSpeech);
 }
 
 // ---- what the user typed
@@ -257,7 +252,7 @@ export function typedText(text: string): string {
     .trim();
 }
 
-/** The whole text in order, split into what a person typed and what a host added. */
+/** The text in order, split into what a person typed and what a host added. */
 export function textSegments(text: string): TextSegment[] {
   if (!text.includes("<") && !text.includes("[Request")) return [{ text, typed: true }];
   const found: { typed: boolean; pieces: string[] }[] = [];
@@ -288,18 +283,18 @@ function blockEnd(text: string, at: number, unclosed: Set<string>): number | und
   const closing = `</${name}>`;
   const end = text.indexOf(closing, at);
   if (end >= 0) return end + closing.length;
-  // A text full of openings is searched to its end only once.
+  // The text is searched to its end once for each name.
   unclosed.add(name);
   return undefined;
 }
 
 /**
- * Index of the newest message in which a person typed or attached something; where hosts wrote all that users seem to
- * say (reminders, notices), the newest of those. -1 where nobody speaks.
+ * Index of the newest message in which a person typed or attached something; where hosts wrote all user messages
+ * (reminders, notices), the newest of them. -1 without user messages.
  */
 export function latestUserMessage(messages: readonly Message[]): number {
   const typed = messages.findLastIndex((message) => isUserSpeech(message) && isTyped(message));
-  return typed === -1 ? newestSpeech(messages) : typed;
+  return typed === -1 ? messages.findLastIndex(isUserSpeech) : typed;
 }
 
 function isTyped(message: Message): boolean {
@@ -312,7 +307,7 @@ const INSTRUCTIONS =
 /** The most that Codex reads of AGENTS.md by default; longer texts are documents. */
 const MAX_INSTRUCTIONS_LENGTH = 32_768;
 
-/** True for a user message in which a host put the project's instructions or a skill, and nobody typed anything. */
+/** True for a user message with the project's instructions or a skill, put there by a host, and no typed text. */
 export function isProjectInstructions(message: Message): boolean {
   const [first] = message.parts;
   if (message.role !== "user" || first?.type !== "text") return false;
@@ -324,7 +319,7 @@ export function isProjectInstructions(message: Message): boolean {
   return isAlone && text.length <= MAX_INSTRUCTIONS_LENGTH;
 }
 
-/** A piece of a text; the pieces of a text joined are the text. */
+/** A piece of a text; all pieces joined are the text. */
 export interface TextPiece {
   readonly text: string;
   /** False for text that a host added and for text between code fences. */
@@ -369,7 +364,7 @@ function splitFences(text: string): TextPiece[] {
   return [...pieces, { text: text.slice(said), own: true }];
 }
 
-// ---- what no provider accepts
+// ---- malformed lists
 
 export type MalformationKind =
   | "orphan result"
@@ -441,7 +436,7 @@ function resultFault(id: string, index: number, isAnswered: boolean): Malformati
   return { kind: "orphan result", index, explanation: `no call before it has the id "${id}"` };
 }
 
-/** Calls without a result; those of the unit that ends the list are still under way and no fault. */
+/** Calls without a result; those of an exchange at the end of the list are still open and not a fault. */
 function unansweredCalls(messages: readonly Message[]): Malformation[] {
   const units = groupUnits(messages).filter(
     (unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1),
