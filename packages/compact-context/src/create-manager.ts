@@ -31,7 +31,7 @@ import { createCounters } from "./tokens/token-counter.ts";
 import { normalizeUsage } from "./tokens/usage.ts";
 import { createTracer } from "./tracing/tracer.ts";
 
-/** What a manager is given beside its configuration; every one has a default. */
+/** The parts of a manager besides its configuration; each has a default. */
 export interface ManagerPorts {
   /**
    * Tried before the built-in one. A bare model is made a summarizer by the settings of the `summarizer` section;
@@ -107,7 +107,7 @@ export class CompactManager extends SessionManager {
   }
 }
 
-/** Undefined where there is nothing to lint: neutral messages, or a list that could be of several formats. */
+/** The format to lint; undefined for neutral messages and lists that could be of several formats. */
 function formatOf(list: readonly unknown[], format: Format | undefined): Format | undefined {
   try {
     const codec = listCodecs.forList(list, format);
@@ -125,12 +125,12 @@ interface Wired {
   readonly flushing: MemoryFlushing | undefined;
 }
 
-/** The window that a configuration says, else its model's. */
+/** The configured window, else that of the model. */
 function windowOf({ maxContextTokens, model = "", models }: CompactConfig): number {
   return maxContextTokens ?? lookUpModel(model, models).window;
 }
 
-/** From configuration to parts: the one place that knows the concrete ones. It decides nothing. */
+/** Creates the parts of a manager from its configuration. */
 function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const { model, models, summarizer, storage } = config;
   const facts = lookUpModel(model ?? "", models);
@@ -203,7 +203,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   return { settings, parts, open, flushing };
 }
 
-/** Passes warnings on; what a listener throws, or rejects with later, is not reported: nobody is left to report it to. */
+/** Sends warnings to a listener and ignores its failures. */
 function createWarner(onWarning: ManagerPorts["onWarning"]): (message: string) => void {
   const say = onWarning ?? ((text: string) => console.warn(`[compact] ${text}`));
   return (message) => {

@@ -9,13 +9,13 @@ import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
 import { createConsoleExporter, createJsonlExporter } from "./tracing/exporters/local.ts";
 import { createOpenTelemetryExporter } from "./tracing/exporters/opentelemetry.ts";
 
-/** Where a manager keeps what leaves the prompt. */
+/** Archive, session states and outbox of a manager. */
 export interface Storage extends Store {
   readonly archive: Archive;
   readonly outbox: Outbox;
 }
 
-/** Archive and session state, over one medium unless the archive has its own. */
+/** Opens archive and session states, on one medium unless the archive has its own. */
 export async function openStorage(
   config: CompactConfig,
   given: { readonly storage?: StorageDriver; readonly archive?: StorageDriver },
@@ -68,7 +68,7 @@ export function s3Settings(storage: CompactConfig["storage"]): S3Settings {
   });
 }
 
-/** A driver for a folder, loaded when it is first needed; none where there is no Node. */
+/** A driver for a folder, loaded when it is first needed; undefined outside Node. */
 async function fsDriver(root: string, warn: (message: string) => void): Promise<StorageDriver | undefined> {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
   if (process?.versions?.node === undefined) return undefined;

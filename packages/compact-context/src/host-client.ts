@@ -33,7 +33,7 @@ export interface ClientMethod {
 /** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
 const MAX_SESSIONS = 256;
 
-/** Turns methods of a client into such that compact before each call; they reject as the client's own do. */
+/** Wraps methods of a client so that they compact before each call; they reject as the client's own do. */
 export function createClientWrapper(
   options: ClientOptions,
 ): (method: ClientMethod) => (original: Method) => Method {
@@ -95,7 +95,7 @@ async function send(
   list: readonly unknown[],
 ): Promise<Made<unknown>> {
   const answer = call(list === given ? body : { ...body, [method.field]: list }, rest);
-  // Rejects as the answer does, and leaves the body to whoever reads it.
+  // Rejects as the answer does, without reading the body.
   await ((answer as Partial<ClientAnswer<unknown>>).asResponse?.() ?? answer);
   const see = (piece: unknown): void => {
     const usage = method.usageOf(objectOf(piece));
@@ -123,7 +123,7 @@ interface Asked {
   readonly list: readonly unknown[];
 }
 
-/** Stands for a method that would send past the compaction. Throws `InvalidArgument`. */
+/** Replaces a method that would send without compaction; throws `InvalidArgument`. */
 export function refuseMethod(name: string): () => Method {
   return () => () => {
     throw new CompactError("InvalidArgument", `${name} sends by itself, past the compaction`, {

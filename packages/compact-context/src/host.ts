@@ -4,7 +4,7 @@ import type { CompactManager } from "./create-manager.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
 import { type TooLong, tooLong } from "./providers/client-answer.ts";
 
-/** What an adapter needs of a manager. */
+/** The methods of a manager that adapters use. */
 export type HostManager = Pick<
   CompactManager,
   "preflight" | "manualCompact" | "isOverBudget" | "warn" | "getState"
@@ -31,12 +31,12 @@ export interface HostCall<T> {
   readonly force?: boolean;
 }
 
-/** Rejects only with what the host has to know: the list is over the budget, the caller aborted, or `onFailure` is `throw`. */
+/** Rejects where the list is over the budget, the caller aborted, or `onFailure` is `throw`. */
 export type HostPreflight = <T>(call: HostCall<T>) => Promise<readonly T[]>;
 
 const DEADLINE_MS = 120_000;
 
-/** `preflight` as adapters call it: it shields the host's run from what goes wrong beside it. */
+/** `preflight` for adapters: failures other than the budget do not reach the host's run. */
 export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
   requireFunction(
     (manager as HostManager | undefined)?.preflight,
@@ -89,7 +89,7 @@ function look<T>(
     : manager.preflight(sessionId, messages, asked);
 }
 
-/** Nobody waits again for a session whose work still hangs. */
+/** Remembers a session whose work hangs: later calls do not wait for it. */
 function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work: Promise<unknown>): void {
   stuck.set(sessionId, work);
   const forget = (): void => {
@@ -135,9 +135,9 @@ export interface FailedCall<T> extends HostCall<T> {
   readonly error: unknown;
 }
 
-/** A request that the provider found too long is sent once more at this share of its tokens, */
+/** A request that the provider refused as too long is sent again at this share of its tokens, */
 const HARDER = 0.5;
-/** or at this share of what the provider says that it takes. */
+/** or at this share of the limit that the provider names. */
 const SHARE_OF_LIMIT = 0.9;
 
 /**

@@ -18,8 +18,8 @@ import { assemble } from "./core/view.ts";
 import { CompactError, errorMessage } from "./errors.ts";
 import { createTokenCounter } from "./tokens/token-counter.ts";
 
-// A list as a running summary sees it: what the summary covers is left out, what shows the summary is recognised, and
-// everything is counted, by our counter or the caller's.
+// Reads a list for a running summary: leaves out what the summary covers, recognises the message with the summary, and
+// counts the rest by our counter or the caller's.
 
 /** The newest message stays, with its exchange; how much more, the target decides. What stays is not edited. */
 export const POLICY: Policy = {
@@ -73,15 +73,16 @@ export async function readRunningList<T>(
     running === undefined || running.summary === ""
       ? undefined
       : { version: STANDING, text: running.summary };
-  const teller = live && tellerOf(decoded, live.text, options);
-  const entries = notSummarized(decoded, ids, { running, teller });
+  const summaryEntry = live && findSummaryEntry(decoded, live.text, options);
+  const entries = notSummarized(decoded, ids, { running, summaryEntry });
   const encode = (list: readonly Message[]): unknown[] =>
     codec.encode(list.map((message) => natives.get(message) ?? message));
   const summaryAs = createSummaryShape(options, ({ text }) => {
-    const same = teller !== undefined && text === live?.text;
-    return same && messageText(teller) === textFor(text, options) ? teller : undefined;
+    const same = summaryEntry !== undefined && text === live?.text;
+    return same && messageText(summaryEntry) === textFor(text, options) ? summaryEntry : undefined;
   });
-  if (teller !== undefined && live !== undefined) natives.set(summaryAs(live), natives.get(teller) ?? teller);
+  if (summaryEntry !== undefined && live !== undefined)
+    natives.set(summaryAs(live), natives.get(summaryEntry) ?? summaryEntry);
   const own = createTokenCounter({ format: codec.format });
   const { counter, count } = counterOf(own, options, (message) => {
     if (codec.neutral) return (natives.get(message) ?? message) as T;
@@ -157,11 +158,11 @@ function ownId(message: Message, index: number, codec: ListCodec): OwnId {
   return { id: alone?.id ?? message.id, minted: false };
 }
 
-/** A shorter summary may stand in any message by chance; a longer one is recognised whatever was put around it. */
+/** Shorter summaries may be part of other messages by chance. */
 const UNMISTAKABLE = 40;
 
 /** The message that an earlier call put the summary into: among the first ones that stay, or right behind them. */
-function tellerOf(
+function findSummaryEntry(
   messages: readonly Message[],
   summary: string,
   options: ListOptions<never>,
@@ -169,8 +170,8 @@ function tellerOf(
   const shown = textFor(summary, options);
   for (const message of messages) {
     const text = messageText(message);
-    const tells = text === shown || (summary.length >= UNMISTAKABLE && text.includes(summary));
-    if (message.role !== "tool" && tells) return message;
+    const matches = text === shown || (summary.length >= UNMISTAKABLE && text.includes(summary));
+    if (message.role !== "tool" && matches) return message;
     if (!isPinned(message, POLICY) && !isProjectInstructions(message)) return undefined;
   }
   return undefined;
@@ -180,16 +181,19 @@ function tellerOf(
 function notSummarized(
   messages: readonly Message[],
   ids: ReadonlyMap<Message, OwnId>,
-  { running, teller }: { readonly running: RunningSummary | undefined; readonly teller: Message | undefined },
+  {
+    running,
+    summaryEntry,
+  }: { readonly running: RunningSummary | undefined; readonly summaryEntry: Message | undefined },
 ): Message[] {
   const done = new Set(running?.summarizedMessageIds);
   const last = running?.lastSummarizedMessageId;
   // A list that shows the summary is an output of ours: nothing in it was summarized, whatever it looks like.
   const reached =
-    teller === undefined ? messages.findLastIndex((message) => ids.get(message)?.id === last) : -1;
+    summaryEntry === undefined ? messages.findLastIndex((message) => ids.get(message)?.id === last) : -1;
   return messages.filter((message, index) => {
     const { id = "", minted = true } = ids.get(message) ?? {};
-    if (message === teller) return false;
+    if (message === summaryEntry) return false;
     if (!done.has(id) || (minted && index > reached)) return true;
     if (index <= reached) return false;
     throw new CompactError("InvalidMessages", `message ${id} has already been summarized`, {
@@ -214,7 +218,7 @@ function textFor(summary: string, { finalPrompt }: ListOptions<never>): string {
   return text.replaceAll("{summary}", () => summary);
 }
 
-/** The same message each time for the same summary: its count is kept with it. */
+/** Makes one message for each summary: its count is kept with it. */
 function createSummaryShape(
   options: ListOptions<never>,
   find: (summary: LiveSummary) => Message | undefined,
@@ -235,7 +239,7 @@ function createSummaryShape(
 
 // ---- counting
 
-/** The caller's counter is asked beforehand, message by message: plans are made without waiting. */
+/** Calls the caller's counter in advance, message by message: planning is synchronous. */
 function counterOf<T>(
   own: TokenCounter,
   { countTokens }: ListOptions<T>,

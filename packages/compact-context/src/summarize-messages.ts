@@ -58,13 +58,13 @@ export interface SummarizeMessagesOptions<T = unknown> extends RunningOptions<T>
   /** What the call before gave back; none the first time. */
   readonly runningSummary?: RunningSummary | undefined;
   /**
-   * Told of the messages that a new summary stands for, without their secrets, before they are given up. Nobody waits
-   * for it, and it is called once: what it throws goes to `onFailure`.
+   * Called once with the messages that a new summary covers, secrets removed. It is not awaited; its failures go to
+   * `onFailure`.
    */
   readonly memoryFlushHook?: MemoryFlushHook;
   /** Names the conversation to `memoryFlushHook`. */
   readonly sessionId?: string;
-  /** Told of a model or a hook that failed. */
+  /** Called when a model or a hook fails. */
   readonly onFailure?: (error: unknown) => void;
   readonly signal?: AbortSignal;
 }
@@ -105,7 +105,7 @@ const OPTIONS: Readonly<Record<keyof SummarizeMessagesOptions, true>> = {
  * protected, system messages, the newest request and message, and calls that are still open always stay; the result
  * is never over `maxTokens`. Throws `InvalidArgument` for options that are unknown or contradict each other,
  * `InvalidMessages` for messages without an id where the format has ids, or summarized before, `InsufficientBudget`
- * when what must stay does not fit, `SummarizerFailed` when nobody can write the summary, `Aborted` when the signal is.
+ * when what must stay does not fit, `SummarizerFailed` when no summarizer can write the summary, `Aborted` when the signal is.
  */
 export async function summarizeMessages<T = unknown>(
   messages: readonly T[],
@@ -160,7 +160,7 @@ export function handOn(
   call().catch((error: unknown) => tell(onFailure, error));
 }
 
-/** What the caller's hook throws, or rejects with, changes nothing. */
+/** Calls the caller's hook and ignores its failures. */
 function tell(onFailure: SummarizeMessagesOptions["onFailure"], error: unknown): void {
   (async () => onFailure?.(error))().catch(() => undefined);
 }
@@ -183,7 +183,7 @@ export interface RunningCompactor<T = unknown> {
   /** Makes the summary that is due. */
   summarize(
     view: RunningView<T>,
-    told: Pick<SummarizeMessagesOptions, "onFailure" | "signal">,
+    call: Pick<SummarizeMessagesOptions, "onFailure" | "signal">,
   ): Promise<Summarized<T>>;
 }
 
@@ -302,7 +302,7 @@ async function summarize<T>(
   const summarized = request.messages.filter(
     ({ meta }, index) => plan.entries[index]?.action === "summarize" && meta?.summaryVersion === undefined,
   );
-  // Over its limit with nothing new to summarize, the summary so far is written anew, and shorter.
+  // Over its limit with nothing new to summarize, the summary so far is rewritten, and shorter.
   if (summarized.length === 0 && fits) return asItIs;
   const outcome = await applyPlan(request, plan, {
     summarizers: summarizers.map((summarizer) => counted(summarizer, list)),

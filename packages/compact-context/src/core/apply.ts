@@ -38,7 +38,6 @@ export interface SummarizerFailure {
   readonly attempt?: SummaryAttempt;
 }
 
-/** The result of a plan. */
 export interface Outcome {
   readonly messages: readonly Message[];
   readonly summary: LiveSummary | undefined;
@@ -63,7 +62,6 @@ export interface ApplyOptions {
   readonly step?: number;
   /** Called with each failed model request that the same summarizer follows by another. */
   onAttempt?(attempt: SummaryAttempt): void;
-  /** Called when a summarizer failed. */
   onFailure?(failure: SummarizerFailure): void;
 }
 
@@ -105,7 +103,6 @@ interface Writing {
   readonly keptTokens: number;
   /** Without pinned messages: summarizers never read them. */
   readonly context: SummaryContext;
-  /** The version of the summary to be written. */
   readonly version: number;
   readonly failures: SummarizerFailure[];
   readonly attempts: SummaryAttempt[];
@@ -257,7 +254,6 @@ async function withPointer(
   return { ...made, text, tokens: countText(text) };
 }
 
-/** The earlier summary, where it still fits. */
 function previousSummary(writing: Writing): Written | undefined {
   return fitting(
     writing,
@@ -404,7 +400,6 @@ function layerSizes(
   return sizes;
 }
 
-/** The report of a compaction. */
 export function reportOf(
   { reason, format, counter }: CompactionRequest,
   plan: CompactionPlan,
@@ -451,28 +446,22 @@ export function reportOf(
 
 const NOTHING: LayerSizes = layerSizes([], () => undefined);
 
-/** The report of a call that changed nothing. */
 export function unchangedReport(
   reason: TriggerReason,
   format: Format | undefined,
   range: TokenCount,
-  {
-    messages,
-    elapsedMs,
-    refused,
-  }: Pick<CompactionReport, "elapsedMs"> &
-    Partial<Pick<CompactionReport, "refused">> & { readonly messages: number },
+  size: { readonly messages: number; readonly elapsedMs: number; readonly refused?: RefusalReason },
 ): CompactionReport {
   return {
     compacted: false,
     reason,
-    refused,
+    refused: size.refused,
     format,
     tokensBefore: range.tokens,
     tokensAfter: range.tokens,
     range,
-    messagesBefore: messages,
-    messagesAfter: messages,
+    messagesBefore: size.messages,
+    messagesAfter: size.messages,
     layers: { before: NOTHING, after: NOTHING },
     prunedCount: 0,
     clearedCount: 0,
@@ -488,7 +477,7 @@ export function unchangedReport(
     check: undefined,
     rungs: [],
     archive: undefined,
-    elapsedMs,
+    elapsedMs: size.elapsedMs,
     plan: undefined,
   };
 }

@@ -98,7 +98,6 @@ type Redact = Pick<Redaction, "redactText" | "redactValue">;
 export interface ArchivedMessage {
   /** The id in stubs and summaries; equal for equal content. */
   readonly archiveId: string;
-  /** Place in its transcript, from 1. */
   readonly n: number;
   readonly message: Message;
   /** True when a secret was removed: the text differs from the original there. */
@@ -264,7 +263,6 @@ export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<St
   if (open.length > 0) yield { line, text: open.join(""), torn: true };
 }
 
-/** A line that cannot be used. */
 export interface ArchiveProblem {
   /** From 1. */
   readonly line: number;
@@ -310,7 +308,6 @@ function noTranscript(sessionId: string, step: number, steps: readonly number[])
   );
 }
 
-/** Reads a transcript line by line. */
 export interface Reading {
   /** What the next line holds; `torn` when the file ends without a newline behind it. */
   take(text: string, torn: boolean): ArchiveEntry[];
@@ -376,7 +373,6 @@ export interface ArchiveStore {
   /** Complete and durable when it resolves; saving the same messages again changes nothing. */
   saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
-  /** In one write. */
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
   streamEvents(sessionId: string): AsyncIterable<string>;
@@ -426,8 +422,7 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
       return sorted(entries);
     },
     location: driver.location,
-    saveTranscript: (sessionId, step, messages) =>
-      saveTranscript(driver, redact, { sessionId, step, messages }),
+    saveTranscript: (...transcript) => saveTranscript(driver, redact, ...transcript),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
@@ -462,16 +457,12 @@ async function readRecord(driver: StorageDriver, key: string): Promise<object | 
   }
 }
 
-interface TranscriptToSave {
-  readonly sessionId: string;
-  readonly step: number;
-  readonly messages: readonly Message[];
-}
-
 async function saveTranscript(
   driver: StorageDriver,
   redact: Redact,
-  { sessionId, step, messages }: TranscriptToSave,
+  sessionId: string,
+  step: number,
+  messages: readonly Message[],
 ): Promise<SavedTranscript> {
   const session = sessionKey(sessionId);
   const ids = messages.map(archiveId);

@@ -29,7 +29,6 @@ export interface StepTimes {
   readonly endedAt?: string;
 }
 
-/** An event to send. */
 export interface EventDraft extends EventDescription, StepTimes {
   readonly sessionId: string;
   readonly host?: HostSpan;
@@ -63,11 +62,9 @@ export function tokenEstimate(
   });
 }
 
-/** The outcome of a decision to compact. */
 export interface DecisionResult {
   readonly model?: string;
   readonly report?: CompactionReport;
-  /** Why the compaction failed. */
   readonly error?: unknown;
   readonly note?: string;
   readonly step?: number;
@@ -243,7 +240,6 @@ export function failure(report: {
   return { ...event("compact.error", properties), status: "error" };
 }
 
-/** The failure of something that threw. */
 export function failureOf(
   error: unknown,
   fallback: string,
@@ -331,7 +327,6 @@ const GIVEN_UP: ReadonlySet<unknown> = new Set([FALLBACK.nothingPruned, FALLBACK
 export interface RoundStep {
   /** The number of the compaction in its session. */
   readonly step: number;
-  /** Whether it is the last one. */
   readonly last: boolean;
 }
 
@@ -374,7 +369,6 @@ export interface EventLoss {
 
 const LOSS_CODE = "events_dropped";
 
-/** True for the warning that reports a loss. */
 export function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
   return name === "compact.warning" && properties.code === LOSS_CODE;
 }
@@ -493,7 +487,6 @@ export class EventRecorder {
     }
   }
 
-  /** False when the storage failed. */
   #writeSession(sessionId: string): Promise<boolean> {
     return this.#inTurn(sessionId, async () => {
       try {

@@ -77,10 +77,10 @@ export function costsOf({ messages, counter }: CompactionRequest): number[] {
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
   const costs = costsOf(request);
-  if (!canPin(request, costs, limit)) return fitToLimit({ ...request, pinned: undefined }, limit);
-  const whole = lowerCounts(request, costs, limit) ?? floorWithin(request, costs, limit);
-  const overflows = whole === undefined || isCrowded(whole, limit);
-  const kept = overflows ? overflow(request, costs, limit) : whole;
+  const floor = keepFloor(request, costs);
+  if (!canPin(floor, limit)) return fitToLimit({ ...request, pinned: undefined }, limit);
+  const whole = lowerCounts(request, costs, limit) ?? (floorOf(floor) <= limit ? floor : undefined);
+  const kept = whole === undefined || isCrowded(whole, limit) ? overflow(floor, limit) : whole;
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
 }
 
@@ -88,14 +88,11 @@ export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
 const INSTRUCTIONS_SHARE = 0.25;
 
 /** True where project instructions leave most of the limit and room for the floor of the keep counts. */
-function canPin(request: CompactionRequest, costs: readonly number[], limit: number): boolean {
-  const { messages, pinned } = request;
+function canPin(floor: KeepSet, limit: number): boolean {
+  const { messages, pinned } = floor.request;
   if (pinned === undefined || pinned.size === 0) return true;
-  const tokens = costs.reduce(
-    (total, cost, index) => total + (pinned.has(messages[index] as Message) ? cost : 0),
-    0,
-  );
-  return tokens <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, costs)) <= limit;
+  const indexes = [...messages.keys()].filter((index) => pinned.has(messages[index] as Message));
+  return sumOf(indexes, floor.costs) <= limit * INSTRUCTIONS_SHARE && floorOf(floor) <= limit;
 }
 
 /** Least tokens of the result: what is kept, and a small summary where one is needed. */
@@ -112,7 +109,6 @@ export function needsSummary({ request, kept, edits }: KeepSet): boolean {
   return kept.size < request.messages.length || [...edits.values()].some(losesText);
 }
 
-/** Tokens of the messages at these indexes. */
 export function sumOf(indexes: Iterable<number>, costs: readonly number[]): number {
   let total = 0;
   for (const index of indexes) total += costs[index] ?? 0;
@@ -124,7 +120,6 @@ export function editContext({ counter, archiveId }: CompactionRequest): EditCont
   return { countText: (text) => counter.countText(text), archiveId };
 }
 
-/** The set with more edits. */
 export function withEdits(set: KeepSet, found: ReadonlyMap<number, Edit>): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
@@ -210,18 +205,9 @@ function keepFloor(request: CompactionRequest, costs: readonly number[]): KeepSe
   return keepByCounts(request, counts.at(-1) ?? given, { relaxed: counts.length - 1, costs });
 }
 
-function floorWithin(
-  request: CompactionRequest,
-  costs: readonly number[],
-  limit: number,
-): KeepSet | undefined {
-  const set = keepFloor(request, costs);
-  return floorOf(set) <= limit ? set : undefined;
-}
-
 /** Where even the floor is too large: cuts texts, misses the target, summarizes more of the turn, or throws. */
-function overflow(request: CompactionRequest, costs: readonly number[], limit: number): KeepSet {
-  const set = keepFloor(request, costs);
+function overflow(set: KeepSet, limit: number): KeepSet {
+  const { request } = set;
   if (set.pinnedTokens > request.budget) throw pinnedTooLarge(set);
   const cut = request.policy.onOverflow === "elide" ? cutTowards(set, limit) : undefined;
   if (cut !== undefined) return cut;
@@ -348,7 +334,6 @@ const SMALL_LIMIT = 1500;
 const CUTS: Cuts = { within: [0.6, 1], floors: [400, 48, 8], shares: [Number.POSITIVE_INFINITY, 0.5, 0] };
 const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
 const LOW_BUDGET_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
-/** Least tokens of a cut text. */
 const MIN_CUT_TOKENS = 8;
 
 /** What the newest ask may take, as shares of the room besides pinned messages. */

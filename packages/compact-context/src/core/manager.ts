@@ -48,7 +48,6 @@ import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
 
-/** Settings of a manager, already checked. */
 export interface ManagerSettings extends SessionSettings {
   /** The model's name, for events. */
   readonly model: string | undefined;
@@ -62,7 +61,6 @@ export interface ManagerSettings extends SessionSettings {
   readonly onStorageFailure: "stop" | "continue";
 }
 
-/** The parts of a manager besides its settings. */
 export interface ManagerParts {
   readonly environment: Environment;
   /** Opens archive and session states when they are first needed. */
@@ -132,7 +130,6 @@ const FLUSH_WAIT_MS = 2000;
 /** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
 const ROOM_TO_GROW = 0.75;
 
-/** One call of `preflight` or `manualCompact`. */
 interface Call<T> {
   readonly sessionId: string;
   readonly messages: readonly T[];
@@ -402,7 +399,6 @@ export class SessionManager {
     );
   }
 
-  /** The request for one decision to compact. */
   #requestFor<T>(call: Call<T>, session: Session, decision: TriggerDecision): CompactionRequest {
     const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.#settings;
     const { codec, counter, edit } = session.current;
@@ -581,7 +577,6 @@ function refusalFor(reason: TriggerReason): RefusalReason | undefined {
   return isRefusal ? reason : undefined;
 }
 
-/** The decision's reason for a refusal. */
 function reasonFor(refused: RefusalReason): TriggerReason {
   return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
 }

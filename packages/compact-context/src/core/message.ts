@@ -74,7 +74,6 @@ export interface MessageMeta {
   readonly summaryVersion?: number;
   /** ISO 8601 time at which the message was made. */
   readonly timestamp?: string;
-  /** Model that produced the message. */
   readonly model?: string;
 }
 
@@ -126,12 +125,10 @@ export function messageText(message: Message): string {
   return texts.join("\n");
 }
 
-/** Every call in a message. */
 export function toolCalls(message: Message): ToolCallPart[] {
   return message.parts.filter((part): part is ToolCallPart => part.type === "toolCall");
 }
 
-/** Every result in a message. */
 export function toolResults(message: Message): ToolResultPart[] {
   return message.parts.filter((part): part is ToolResultPart => part.type === "toolResult");
 }
@@ -162,7 +159,6 @@ export function wireBytes(message: Message): number {
   return bytes;
 }
 
-/** Bytes of the media in a message. */
 export function mediaBytes(message: Message): number {
   let bytes = 0;
   for (const part of message.parts) for (const piece of pieces(part)) bytes += piece.bytes;

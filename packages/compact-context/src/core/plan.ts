@@ -163,15 +163,14 @@ function summaryRoom(set: KeepSet, limit: number): number {
   if (!needsSummary(set)) return 0;
   const { request, kept, edits, costs } = set;
   if (request.summaryReserve !== undefined) return request.maxSummaryTokens;
-  const replaced = request.messages.reduce((total, message, index) => {
+  let replaced = 0;
+  let previous = 0;
+  for (const [index, message] of request.messages.entries()) {
     const before = request.counter.countMessage(message);
-    if (!kept.has(index)) return total + before;
-    return losesText(edits.get(index)) ? total + before - (costs[index] ?? 0) : total;
-  }, 0);
-  const previous = request.messages.reduce((total, message, index) => {
-    const isPrevious = message.meta?.summaryVersion !== undefined && !kept.has(index);
-    return isPrevious ? total + request.counter.countMessage(message) : total;
-  }, 0);
+    if (losesText(edits.get(index)) || !kept.has(index))
+      replaced += before - (kept.has(index) ? (costs[index] ?? 0) : 0);
+    if (message.meta?.summaryVersion !== undefined && !kept.has(index)) previous += before;
+  }
   const free = limit - request.fixedTokens - sumOf(kept, costs) - summaryOverhead(request.counter);
   const worth = Math.max(previous + (replaced - previous) / 2, MIN_SUMMARY_TOKENS / 2);
   return Math.max(0, Math.floor(Math.min(free, request.maxSummaryTokens, worth)));
@@ -238,7 +237,6 @@ function cutReason(edit: Edit): string {
   return "must stay but is too large: keeps its head and tail";
 }
 
-/** Keeps everything unchanged. */
 function keepAll(request: CompactionRequest): KeepSet {
   const [given = request.policy] = relaxations(request.policy);
   const set = keepByCounts(request, given, { relaxed: 0, costs: costsOf(request) });

@@ -79,11 +79,9 @@ export type TriggerReason =
   | "attempts_failed";
 
 export interface TriggerInput {
-  /** Tokens of the whole request. */
   readonly tokens: number;
   /** Tokens of the messages alone. */
   readonly messageTokens: number;
-  /** The model's window. */
   readonly maxContextTokens: number;
   /** Bytes of the request on the wire; 0 when left out. */
   readonly bytes?: number;
@@ -96,7 +94,6 @@ export interface TriggerInput {
 export interface TriggerDecision {
   readonly triggered: boolean;
   readonly reason: TriggerReason;
-  /** tokens / maxContextTokens. */
   readonly usagePct: number;
 }
 

@@ -1,19 +1,16 @@
 import type { Format, Message } from "./message.ts";
 
-// The five ports that the core needs and every other folder implements: Codec, TokenCounter, StorageDriver,
-// Summarizer and Exporter. Beside them stands the environment: clock, ids, randomness.
+// The ports of the core, which other folders implement: Codec, TokenCounter, StorageDriver, Summarizer and Exporter;
+// and the environment: clock, ids, randomness.
 
 /** Clock, ids and randomness. Nothing in the core reads them from anywhere else. */
 export interface Environment {
-  /** Wall clock. */
   now(): Date;
   /** Milliseconds of a steady clock. */
   clock(): number;
-  /** A new unique id. */
   id(): string;
 }
 
-/** The platform's own clock and ids. */
 export const platform: Environment = {
   now: () => new Date(),
   clock: () => performance.now(),
@@ -34,7 +31,7 @@ export interface Codec {
   decode(list: readonly unknown[], previous?: readonly Message[]): Message[];
   /**
    * The native list. A message with an unedited `native` of this format gives back that very object;
-   * an edited one a shallow copy of it with the changed parts; others are built anew.
+   * an edited one a shallow copy of it with the changed parts; others are built from their parts.
    */
   encode(messages: readonly Message[]): unknown[];
   /** 0 (certainly not) to 1 (certainly) that `list` is in this format; looks at a bounded number of entries. */
@@ -47,21 +44,20 @@ export interface ListCodec extends Pick<Codec, "decode" | "encode"> {
   readonly format: Format | undefined;
   /** True where the caller's messages are neutral already, so that nothing is translated. */
   readonly neutral: boolean;
-  /** False where the list may turn out to be in another format once it says more. */
+  /** False where later entries may show another format. */
   readonly certain: boolean;
 }
 
-/** Finds the codec of a list. */
 export interface Codecs {
   /** The codec of the given format, or of the one that is detected. Throws `UnknownFormat`. */
   forList(list: readonly unknown[], format: Format | undefined): ListCodec;
-  /** Whether these entries show which format they are in; bare texts do not. */
+  /** Whether these entries show their format; bare texts do not. */
   showFormat(entries: readonly unknown[]): boolean;
 }
 
 // ---- TokenCounter
 
-/** Tokens with how far off they may be; `low <= tokens <= high`, all whole numbers. */
+/** Tokens with their error range: `low <= tokens <= high`, whole numbers. */
 export interface TokenCount {
   readonly tokens: number;
   /** True when the model's own encoding is public and was used. */
@@ -91,15 +87,15 @@ export interface TokenCounter {
   readonly perRequest: number;
   /** Tokens of bare text, the model's ratio applied. */
   countText(text: string): number;
-  /** Tokens of one message: content, calls as JSON, reasoning, media, plus the per-message overhead. */
+  /** Tokens of one message with its overhead. */
   countMessage(message: Message): number;
   /** The part of a message's count that is an estimate whatever the encoding: media and unreadable reasoning. */
   countUncertain(message: Message): number;
   /** Tokens of the system prompt given beside the messages; 0 for none. */
   countSystem(system: string | undefined): number;
-  /** Tokens of the tool schemas as the provider puts them into the prompt; 0 for none. */
+  /** Tokens of the tool schemas; 0 for none. */
   countTools(tools: readonly unknown[] | undefined): number;
-  /** The range around a total that this counter made. */
+  /** The error range of a total of this counter. */
   range(tokens: number): TokenCount;
 }
 
@@ -112,7 +108,7 @@ export interface StoredValue {
 }
 
 export interface CallOptions {
-  /** Stops the waiting: the call rejects with `Aborted`. What was asked for may be done all the same. */
+  /** Ends the waiting with `Aborted`; the operation may still be completed. */
   readonly signal?: AbortSignal;
 }
 
@@ -124,9 +120,9 @@ export interface PutOptions extends CallOptions {
 }
 
 export interface ListOptions extends CallOptions {
-  /** Only keys that come behind this one. */
+  /** Only keys after this one. */
   readonly after?: string;
-  /** At most so many; a page that has fewer is the last. All when left out. */
+  /** Most keys of a page; a shorter page is the last. All when left out. */
   readonly limit?: number;
 }
 
@@ -135,26 +131,26 @@ export interface ListOptions extends CallOptions {
  * Every call may reject with `StorageFailed`.
  */
 export interface StorageDriver {
-  /** Where things go, for people: a folder, `memory`, `s3://bucket/prefix`. */
+  /** For people: a folder, `memory`, `s3://bucket/prefix`. */
   readonly location: string;
   get(key: string, options?: CallOptions): Promise<StoredValue | undefined>;
   /** The version that `get` would give, without the value. */
   version(key: string, options?: CallOptions): Promise<string | undefined>;
   /**
-   * The value in pieces, in order, each well-formed text by itself; nothing for an absent key. The pieces are those
-   * of one version: a value that is replaced half-way is read to its end, or the reading rejects.
+   * The value in pieces of well-formed text; nothing for an absent key. All pieces are of one version: when the value is
+   * replaced meanwhile, the old one is read to its end or the reading rejects.
    */
   stream(key: string): AsyncIterable<string>;
   /**
-   * Writes the whole value, durable when it resolves; given in pieces, it is these joined and never one string in
-   * memory. Rejects with `Conflict` when `ifVersion` or `fence` no longer holds.
+   * Writes the whole value, durable when it resolves; pieces are never joined in memory. Rejects with `Conflict` when
+   * `ifVersion` or `fence` no longer holds.
    */
   put(
     key: string,
     value: string | Iterable<string>,
     options?: PutOptions,
   ): Promise<{ readonly version: string }>;
-  /** Adds to the end of a value, creating it; every text ends with a newline, and all of them go in one write. */
+  /** Appends to a value or creates it; every text ends with a newline, and all are written at once. */
   append(key: string, text: string | readonly string[], options?: CallOptions): Promise<void>;
   /** The keys that start with `prefix`, sorted by their characters. */
   list(prefix: string, options?: ListOptions): Promise<string[]>;
@@ -166,26 +162,26 @@ export interface StorageDriver {
   readonly outbox?: Outbox;
 }
 
-/** Proof of a lease: what is written with it is refused once another worker has taken the lease over. */
+/** Proof of a lease: writes with it are refused once another worker has the lease. */
 export interface Fence {
   readonly name: string;
   /** Rises each time the lease is taken. */
   readonly token: string;
 }
 
-/** The right to work on something alone, until it is released or its time is over. */
+/** Exclusive rights until they are released or expire. */
 export interface Leases {
-  /** How long a lease holds without being renewed, in milliseconds. */
+  /** Milliseconds until a lease expires that is not renewed. */
   readonly ms: number;
-  /** Nothing while another owner holds it. */
+  /** Undefined while another owner has it. */
   take(name: string, owner: string): Promise<Fence | undefined>;
-  /** False when it was lost meanwhile. */
+  /** False when it was lost. */
   renew(fence: Fence): Promise<boolean>;
   /** No error where it was lost. */
   release(fence: Fence): Promise<void>;
 }
 
-/** Something queued that must be handed on at least once. */
+/** Queued work that must be delivered at least once. */
 export interface OutboxItem {
   /** Safe as one segment of a storage key; the same for the same work. */
   readonly id: string;
@@ -195,21 +191,20 @@ export interface OutboxItem {
   readonly body: string;
 }
 
-/** An item to hand on now, and how often that was tried before. */
+/** An item to deliver, with the number of earlier attempts. */
 export interface ClaimedItem extends OutboxItem {
   readonly attempts: number;
 }
 
-/** Who works on an item, and for how long nobody else may. */
+/** A worker's claim of an item and its duration. */
 export interface Claim {
   readonly by: string;
   readonly ms: number;
 }
 
-/** Names one item. */
 export type ItemName = Pick<OutboxItem, "session" | "id">;
 
-/** Queued work that outlives the process; a claim that runs out makes the item free for anybody again. */
+/** Durable queued work; any worker may claim an item whose claim has expired. */
 export interface Outbox {
   /** Durable when it resolves and claimed by the caller; false when it was there already and belongs to another worker. */
   add(item: OutboxItem, claim: Claim): Promise<boolean>;
@@ -223,11 +218,9 @@ export interface Outbox {
     by: string,
     later: { readonly inMs: number; readonly attempts: number },
   ): Promise<void>;
-  /** Removes an item: it was handed on, or must not be. */
   remove(item: ItemName): Promise<void>;
-  /** The ids of a session's items. */
   pending(session: string): Promise<string[]>;
-  /** Milliseconds until an item is due, 0 for at once; nothing when the outbox is empty. */
+  /** Milliseconds until an item is due; undefined when the outbox is empty. */
   nextDue(): Promise<number | undefined>;
 }
 
@@ -248,24 +241,24 @@ export interface SummarizeOptions {
   readonly strategy?: SummaryStrategy;
   /** The text of the summary so far (without its `<COMPACT-SUMMARY>` tag): it is folded into the new one. */
   readonly previous?: string;
-  /** What a person asked the summary to look after. */
+  /** What a person asked the summary to preserve. */
   readonly instruction?: string;
   /** Counts tokens of text; o200k_base when left out. */
   readonly countText?: (text: string) => number;
   readonly signal?: AbortSignal;
-  /** The agent's conversation as its last call sent it, for models that can go on from it. */
+  /** The agent's conversation as its last call sent it, for models that can continue it. */
   readonly live?: LiveConversation;
   /** The list that the summary will stand in, for deterministic summarizers. */
   readonly context?: SummaryContext;
-  /** Called with every request to a model, as it ends. */
+  /** Called after every request to a model. */
   readonly onAttempt?: (attempt: SummaryAttempt) => void;
 }
 
-/** A list around the messages that a summary is made of. */
+/** The list around the messages to summarize. */
 export interface SummaryContext {
   /** The list before the compaction, in order; the messages to summarize are among them. */
   readonly list: readonly Message[];
-  /** What stays beside the summary as it will stand there: whole, truncated or cleared. */
+  /** The messages that stay, with their edits. */
   readonly kept: readonly Message[];
 }
 
@@ -283,11 +276,10 @@ export interface Summary {
   readonly tokens: number;
   /** Which summarizer wrote it, such as `builtin`. */
   readonly summarizer: string;
-  /** How many of the given messages were read, whole or clipped. */
+  /** How many of the messages were read, whole or clipped. */
   readonly messagesRead: number;
   /** Share of the given messages' tokens that the writer was sent, 0 to 1; left out where everything is read. */
   readonly coverage?: number;
-  /** What the check of a model's text against its source found. */
   readonly check?: SummaryCheck;
 }
 
@@ -296,12 +288,12 @@ export interface Summarizer {
   readonly name: string;
   /** True where `SummarizeOptions.live` is of use. */
   readonly usesLivePrefix?: boolean;
-  /** True where no model is asked: it keeps to `maxTokens`, costs nothing to ask again and reads `SummarizeOptions.context`. */
+  /** True where no model is called: it keeps to `maxTokens` and reads `SummarizeOptions.context`. */
   readonly deterministic?: boolean;
   summarize(messages: readonly Message[], options: SummarizeOptions): Promise<Summary>;
 }
 
-/** What kind of claim a summary makes that its source does not bear out. */
+/** Kinds of claims that a summary makes and its source does not hold. */
 export type ClaimKind = "url" | "path" | "identifier" | "number" | "quote" | "attribution";
 
 /** A claim that the source does not hold. */
@@ -321,7 +313,7 @@ export interface SummaryCheck {
   readonly removed: number;
 }
 
-/** Why an answer of a model is no summary, or why there was none. */
+/** Why a model's answer is not a summary, or why there was none. */
 export type AttemptFailure =
   /** The call was rejected: network, provider, client. */
   | "error"
@@ -333,15 +325,15 @@ export type AttemptFailure =
   | "truncated"
   | "too-long"
   | "refusal"
-  /** Says what an earlier request was answered with, or repeats a message. */
+  /** Repeats an earlier answer or a message. */
   | "stale"
-  /** An error page or notice in place of a text. */
+  /** An error page or notice. */
   | "error-text"
   /** Broken Unicode, or characters that say nothing. */
   | "malformed"
-  /** Nothing was left of it once what the source does not hold was taken out. */
+  /** Empty after removing what the source does not hold. */
   | "unfounded"
-  /** Not asked: it failed too often of late. */
+  /** Not called: it failed too often recently. */
   | "skipped";
 
 /** One request to a model for one part of the input. */
@@ -361,15 +353,14 @@ export interface SummaryAttempt {
   /** What went wrong, in words. */
   readonly detail?: string;
   readonly error?: unknown;
-  /** What is done next: `shorter`, `thinking`, `brief`, or a model's name; left out where this summarizer gives up. */
+  /** The next step: `shorter`, `thinking`, `brief`, or a model's name; left out where there is none. */
   readonly fallback?: string;
   readonly durationMs: number;
   /** By our own count. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** What the provider reported, where it did. */
   readonly usage?: ReportedUsage;
-  /** Whose model it is, and what it cost in dollars, where that is known. */
+  /** The model's provider, and the cost in dollars, where known. */
   readonly provider?: string;
   readonly costUsd?: number;
 }
@@ -388,16 +379,13 @@ export interface ReportedUsage {
   readonly output: number;
 }
 
-/** What a text model is told; a system text comes first or not at all. */
+/** A message to a text model; only the first may be a system message. */
 export interface TextModelMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
 }
 
-/**
- * A live conversation in a provider's own format. A model that is asked to go on from it reads the same
- * bytes as the agent's last call, so that the provider's cache serves them.
- */
+/** A live conversation in a provider's format: a model that continues it reads the agent's bytes from the cache. */
 export interface LivePrefix {
   /** The format's name, such as `anthropic`. */
   readonly format: string;
@@ -426,7 +414,7 @@ export interface TextModelAnswer {
   readonly usage?: unknown;
 }
 
-/** The only door to a language model. */
+/** A language model. */
 export interface TextModel {
   /** For people and events, such as `openai:gpt-5.4-mini`. */
   readonly name: string;
@@ -434,13 +422,13 @@ export interface TextModel {
   readonly window?: number;
   /** Formats whose live conversations can be sent as a prefix; none when left out. */
   readonly prefixFormats?: readonly string[];
-  /** Rejects with whatever went wrong; an answer that came is returned, however poor. */
+  /** Rejects where the call fails; returns any answer. */
   generate(request: TextModelRequest): Promise<TextModelAnswer>;
 }
 
 // ---- Exporter
 
-/** Every event that Compact emits; the set is closed. */
+/** All events of Compact. */
 export type CompactEventName =
   | "compact.token_estimate"
   | "compact.trigger_decision"
@@ -479,42 +467,42 @@ export interface CompactEvent {
   readonly status: "ok" | "error";
   /** Flat snake_case properties. */
   readonly properties: Readonly<Record<string, unknown>>;
-  /** The thing itself, where there is one: the summary's text. */
+  /** The summary's text. */
   readonly payload?: unknown;
 }
 
-/** The span of the host's own trace that was current when something happened; ids as the host writes them. */
+/** The host's span that was current when something happened. */
 export interface HostSpan {
   readonly traceId: string;
   readonly spanId?: string;
 }
 
-/** Where in the host's own trace an event happened, in the words of the exporter that found out. */
+/** An event's place in the host's trace, as the exporter found it. */
 export interface Place {
   readonly host?: HostSpan;
 }
 
-/** Receives events; may be slow or fail: the tracer shields the run from it. */
+/** Receives events; may be slow or fail without effect on the run. */
 export interface Exporter {
-  /** Stands before what is reported about it; `compact` when left out. */
+  /** For reports about the exporter; `compact` when left out. */
   readonly name?: string;
-  /** `place`: what `here` found when the event happened. */
+  /** `place`: the result of `here`. */
   export(event: CompactEvent, place?: Place): void | Promise<void>;
-  /** Asked while the host's own context is current, before `export`, which runs later. */
+  /** Called in the host's context, before `export`, which runs later. */
   here?(): Place | undefined | Promise<Place | undefined>;
   /** Resolves when everything handed over so far has left. */
   flush?(): Promise<void>;
 }
 
-// ---- what else comes from outside
+// ---- Redaction
 
-/** Takes secrets out of whatever leaves the process. */
+/** Removes secrets from what leaves the process. */
 export interface Redaction {
   readonly enabled: boolean;
   redactText(text: string): string;
   /**
-   * JSON-like values, by field name and inside strings; gives the same object back where nothing was found.
-   * What lies deeper than `maxDepth` levels is replaced.
+   * Redacts JSON-like values by field name and inside strings; returns the same object where nothing was found. Replaces
+   * values deeper than `maxDepth` levels.
    */
   redactValue(value: unknown, maxDepth?: number): unknown;
 }

@@ -35,11 +35,9 @@ export interface BeforeCommit {
 export interface QueuedWork {
   /** Ids for the state that the compaction commits. */
   readonly flushes: readonly string[];
-  /** Called once the compaction is committed. */
   handOn(): void;
 }
 
-/** What a compaction needs besides its request. */
 export interface RunContext {
   readonly archive: ArchiveStore;
   readonly summarizers: readonly Summarizer[];
@@ -68,11 +66,9 @@ export interface PreparedCompaction {
   readonly receipt: SavedTranscript | undefined;
   /** Its number in the session and of its archive files. */
   readonly step: number;
-  /** Milliseconds that the work took so far. */
   readonly spentMs: number;
   /** ISO 8601: when the plan was made. */
   readonly decidedAt: string;
-  /** When the plan was applied. */
   readonly times: StepTimes;
 }
 
@@ -259,7 +255,6 @@ async function saveSummary(
   }
 }
 
-/** Takes hint and place from the driver's error. */
 function storageFailed(what: string, error: unknown, skipped: string): CompactError {
   const { hint = "", place } = CompactError.isInstance(error) ? error : {};
   const first = hint === "" ? "Fix the storage." : hint;

@@ -53,7 +53,6 @@ import {
 export interface SessionSettings {
   readonly policy: Policy;
   readonly summaryRole: "assistant" | "user" | "system";
-  /** Tokens of the model's window. */
   readonly maxContextTokens: number;
   readonly codecs: Codecs;
   /** The counter of the model; where none is named, the usual one for lists of this format. */
@@ -103,7 +102,6 @@ export class Session {
   view: Message[] = [];
   log: LoggedMessage[] = [];
   totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
-  /** Bytes of the view on the wire. */
   bytes = 0;
   asGiven = true;
 
@@ -118,7 +116,6 @@ export class Session {
   estimate = 0;
   /** Lower bound of the whole request, whatever usage was reported. */
   leastTokens = 0;
-  /** Tokens of the window that the answer may take. */
   answerTokens = 0;
   /** Tokens of the newest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
@@ -136,7 +133,6 @@ export class Session {
   leftBehind = false;
 
   #sources: Source[] = [];
-  /** Calls since the newest compaction. */
   #callsSince = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
   #warnedOfFrequent = false;
@@ -394,13 +390,11 @@ export class Session {
     ];
   }
 
-  /** The tokens of the request after a compaction. */
   setTokens(tokens: number): void {
     this.requestTokens = tokens;
     this.estimate = tokens;
   }
 
-  /** Takes over a stored state. */
   keep(state: SessionState): void {
     this.state = state;
     this.stored = state;

@@ -13,7 +13,6 @@ export interface Store {
   readonly stateDriver: StorageDriver;
 }
 
-/** A stored state with its version. */
 export interface StoredState {
   readonly value: SessionState;
   readonly version: string;
@@ -51,7 +50,6 @@ export interface SessionsOptions {
   warn(message: string): void;
   /** Runs work on a session after its calls under way. */
   readonly inTurn: KeyedMutex;
-  /** Called with each session that leaves memory. */
   onForget(sessionId: string): void;
 }
 
@@ -100,7 +98,6 @@ export class Sessions {
     return (stored?.version ?? null) !== session.storedVersion;
   }
 
-  /** Drops the session from memory. */
   forget(sessionId: string): void {
     this.#live.delete(sessionId);
     this.#options.onForget(sessionId);
@@ -209,7 +206,6 @@ async function completeArchive(
 
 const POLL_MS = 100;
 
-/** Waits while another worker has the lease. */
 async function takeLease(
   leases: Leases,
   name: string,

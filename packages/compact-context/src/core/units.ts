@@ -41,7 +41,6 @@ function resolve(unit: DraftUnit): DraftUnit {
   return current;
 }
 
-/** Merges two units. */
 function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
   if (one === another) return one;
   // The smaller into the larger: n log n for results that join many exchanges.
@@ -151,9 +150,7 @@ export function isUnderWay(unit: Unit, last: number): boolean {
 // ---- approvals
 
 export interface Approvals {
-  /** Ids of approvals that a message asks for. */
   readonly asked: readonly string[];
-  /** Ids of approvals that it answers. */
   readonly answered: readonly string[];
 }
 
@@ -376,7 +373,6 @@ export type MalformationKind =
 
 export interface Malformation {
   readonly kind: MalformationKind;
-  /** Index of the message in the list. */
   readonly index: number;
   readonly explanation: string;
 }

@@ -35,17 +35,14 @@ export interface ManualRequest extends PreflightRequest {
 
 /** A list to compact with its counter and limits: the input of planning, applying and reporting. */
 export interface CompactionRequest {
-  /** The list, decoded. */
   readonly messages: readonly Message[];
   /** Format of the caller's list; undefined for neutral messages of no known format. */
   readonly format: Format | undefined;
   readonly counter: TokenCounter;
   readonly policy: Policy;
-  /** Why it is compacted. */
   readonly reason: TriggerReason;
   /** Tokens beside the messages. */
   readonly fixedTokens: number;
-  /** Most tokens of the whole request. */
   readonly budget: number;
   /** Tokens of the window that the answer takes from the budget; 0 when left out. */
   readonly answerTokens?: number;
@@ -53,7 +50,6 @@ export interface CompactionRequest {
   readonly target?: number;
   /** Tokens below which the next compaction is far enough away; limits what is put back or removed as a last resort. */
   readonly preferred?: number;
-  /** Most tokens of the summary's text. */
   readonly maxSummaryTokens: number;
   /** Tokens reserved for the whole summary message; without it, its room depends on what it replaces. */
   readonly summaryReserve?: number;
@@ -104,7 +100,6 @@ export function requestBreakdown(
   };
 }
 
-/** The parts of a breakdown together. */
 export function totalOf({ system, developer, tools_schema, messages }: TokenBreakdown): number {
   return system + developer + tools_schema + messages;
 }

@@ -64,7 +64,6 @@ export interface SessionState {
   readonly seenAt?: string;
   /** Ids of the queued memory flushes whose compactions were committed. */
   readonly flushes?: readonly string[];
-  /** What reported usage taught. */
   readonly calibration: Calibration;
 }
 
@@ -86,7 +85,6 @@ export function emptyState(): SessionState {
 /** Version of the layout of stored states; the first had `format: 1` in its place, and no checksum. */
 const STATE_SCHEMA = 2;
 
-/** The stored form of a state. */
 export function writeState(state: SessionState): string {
   return sealRecord(STATE_SCHEMA, state);
 }
@@ -103,7 +101,6 @@ export function readState(text: string, place: string): SessionState {
   return state as unknown as SessionState;
 }
 
-/** Recognises a summary by its text. */
 export function fingerprintOf(text: string): string {
   return contentHash({ role: "assistant", parts: [{ type: "text", text }] });
 }
@@ -135,7 +132,6 @@ export interface Projection {
   readonly summary: LiveSummary | undefined;
   /** The list is the view already: nothing to project, or our own last output. */
   readonly asGiven: boolean;
-  /** The log with the new messages of the list. */
   readonly log: readonly LoggedMessage[];
   /** The history no longer begins with what was compacted: the state no longer applies. */
   readonly reset: boolean;
@@ -324,7 +320,13 @@ function projectOutput(
 // ---- from the view to a list
 
 /** Formats whose providers may refuse a conversation that begins with the assistant. */
-const USER_FIRST: ReadonlySet<Format> = new Set<Format>(["anthropic", "gemini", "ai-sdk", "langchain", "pi"]);
+const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
+  "anthropic",
+  "gemini",
+  "ai-sdk",
+  "langchain",
+  "pi",
+]);
 
 /** How a summary becomes a message of the list. */
 export interface SummaryShape {
@@ -334,7 +336,6 @@ export interface SummaryShape {
   readonly summaryAs?: (summary: LiveSummary) => Message;
 }
 
-/** Kept messages in the order of the list. */
 type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
 
 /**
@@ -367,14 +368,10 @@ export function needsOpening(
   { format }: SummaryShape,
 ): boolean {
   const first = kept.find(({ message }) => message.role !== "system" && message.role !== "developer");
-  return needsUserFirst(format) && first !== undefined && first.message.role !== "user";
-}
-
-function needsUserFirst(format: Format | undefined): boolean {
-  return format !== undefined && USER_FIRST.has(format);
+  return USER_FIRST.has(format) && first !== undefined && first.message.role !== "user";
 }
 
 function roleFor(before: readonly Message[], { summaryRole, format }: SummaryShape): Role {
   const userSpoke = before.some((message) => message.role === "user");
-  return summaryRole === "assistant" && needsUserFirst(format) && !userSpoke ? "user" : summaryRole;
+  return summaryRole === "assistant" && USER_FIRST.has(format) && !userSpoke ? "user" : summaryRole;
 }
