@@ -54,7 +54,7 @@ export const MUTANTS = [
     id: "TRG-5",
     what: "`summaryCount` stays at 1",
     file: `${core}/session.ts`,
-    find: "summaryCount: before.summaryCount + (outcome.summary === undefined ? 0 : 1),",
+    find: "summaryCount: before.summaryCount + (wrote ? 1 : 0),",
     replace: "summaryCount: 1,",
     test: "packages/compact-context/src/create-manager.test.ts",
     name: "TRG-5 answers what is known of a session and announces each compaction",

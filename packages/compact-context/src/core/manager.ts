@@ -206,6 +206,8 @@ export class SessionManager {
 
   /** True for a request over its budget; throws as `preflight` for a list that cannot be read. */
   isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
+    requireList(messages);
+    requireOptions(request, "request");
     const session = new Session("");
     session.observe(messages, request, this.#settings, this.#parts.environment.now());
     return session.isOver(this.#settings);
