@@ -383,7 +383,7 @@ interface WaitingEvent {
   readonly at: Date;
 }
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly sink: EventSink;
   /** Announced before anything else. */
   readonly first: EventDescription | undefined;

@@ -42,14 +42,11 @@ export interface RunContext {
   readonly archive: ArchiveStore;
   readonly summarizers: readonly Summarizer[];
   readonly announce: Announce;
-  /** The model's name, for events. */
   readonly model: string | undefined;
-  /** The driver's kind, such as `fs`, for events. */
   readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onFailure: "stop" | "continue";
   readonly beforeCommit?: BeforeCommit;
-  /** ISO 8601. */
   now(): string;
   /** Milliseconds of a steady clock. */
   clock(): number;
