@@ -24,7 +24,7 @@ import {
   type MemoryFlushing,
   type Recovery,
 } from "./flush/flush.ts";
-import { LiveLists } from "./lint/live-lists.ts";
+import { LiveLists } from "./lint/lint.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";

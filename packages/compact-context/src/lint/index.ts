@@ -1,4 +1,3 @@
-export { lint } from "./lint.ts";
+export { describeRules, lint } from "./lint.ts";
 export { repair } from "./repair.ts";
-export { describeRules } from "./rules.ts";
-export type { LintOptions, Mend, Repaired, RuleInfo, Severity, Violation } from "./violation.ts";
+export type { LintOptions, Mend, Repaired, RuleInfo, Severity, Violation } from "./rule.ts";

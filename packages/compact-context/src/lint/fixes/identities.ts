@@ -2,8 +2,14 @@ import { viewMessage } from "../../codecs/langchain-view.ts";
 import { copyWith } from "../../codecs/native.ts";
 import { jsonText } from "../../core/message.ts";
 import { createEditor, type Editor, keepCells, replaceCells, type Step, type Workbench } from "../edit.ts";
-import type { Entry, ReadList } from "../entries.ts";
-import { lacksCallId, lacksResultId, withCallId, withResultId } from "../ids.ts";
+import {
+  type Entry,
+  lacksCallId,
+  lacksResultId,
+  type ReadList,
+  withCallId,
+  withResultId,
+} from "../entries.ts";
 import { type PlacedResult, pairCalls, type Spot } from "../pairs.ts";
 import { wordsOf } from "../rule.ts";
 import { reusedCalls } from "../rules/anthropic.ts";

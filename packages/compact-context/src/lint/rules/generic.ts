@@ -1,12 +1,18 @@
 import { FORMATS } from "../../codecs/formats.ts";
 import { filled } from "../../codecs/native.ts";
 import type { Format } from "../../core/message.ts";
-import { fieldsOf } from "../cells.ts";
-import type { Entry, ReadList } from "../entries.ts";
-import { lacksCallId, lacksResultId } from "../ids.ts";
-import { lacksInputObject, lacksReadableArguments } from "../inputs.ts";
+import {
+  type Cell,
+  type Entry,
+  fieldsOf,
+  lacksCallId,
+  lacksInputObject,
+  lacksReadableArguments,
+  lacksResultId,
+  type ReadList,
+} from "../entries.ts";
 import { isDead, pairCalls } from "../pairs.ts";
-import { at, atEntry, badCells, type Rule } from "../rule.ts";
+import { at, atEntry, badCells, type Rule, typeOf } from "../rule.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
 
@@ -172,4 +178,27 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
 /** The id that the wire itself gives an entry. */
 export function entryId(format: Format, { native }: Entry): string | undefined {
   return filled(fieldsOf(format, native).id);
+}
+
+/** Reasoning that a provider ties to what came before it. */
+export const REASONING_RULES: readonly Rule[] = [
+  {
+    id: "reasoning/edited-prefix",
+    formats: FORMATS,
+    severity: "error",
+    explanation:
+      "Bound reasoning stands behind an entry that differs from what the provider saw (with `thinkingBound`).",
+    link: 'Claude: "Preserved thinking", prefix checks; OpenAI: "Keep the prefix unchanged"',
+    mend: "All bound reasoning behind the first change is dropped.",
+    check: (list, { thinkingBound, editedAt }) =>
+      thinkingBound === true && editedAt !== undefined
+        ? badCells(list, (cell, entry) => entry.position > editedAt && isBound(cell))
+        : [],
+  },
+];
+
+/** True for reasoning that carries a seal of its provider; a compaction may stand behind anything. */
+export function isBound({ value, parts }: Cell): boolean {
+  if (typeOf(value).includes("compaction")) return false;
+  return parts.some((part) => part.type === "reasoning" && part.signed === true);
 }
