@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { OneShotArchive } from "compact-context/internal/compact";
-import { closest } from "compact-context/internal/config/names";
+import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import { archiveId } from "compact-context/internal/core/archive";
 import type { Message } from "compact-context/internal/core/message";

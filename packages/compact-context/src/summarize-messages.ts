@@ -1,4 +1,4 @@
-import { didYouMean } from "./config/names.ts";
+import { didYouMean } from "./config/schema.ts";
 import { applyPlan, type Outcome } from "./core/apply.ts";
 import type { RunningSummary } from "./core/manager.ts";
 import { contentHash, type Format, type Message } from "./core/message.ts";

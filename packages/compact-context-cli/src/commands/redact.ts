@@ -1,5 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { createBlockRedactor } from "compact-context/internal/redaction/blocks";
+import { createBlockRedactor } from "compact-context/internal/redaction/finding";
 import { escapeControl } from "compact-context/internal/tracing/escape";
 import { createRedactor, type Redactor, WITHHELD } from "compact-context/redaction";
 import type { Command, Invocation } from "../command.ts";

@@ -17,11 +17,12 @@ import {
   type Slot,
   slot,
 } from "./create-codec.ts";
-import { mediaFromValue, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
+  mediaFromValue,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,

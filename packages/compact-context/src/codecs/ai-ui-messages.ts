@@ -10,11 +10,13 @@ import {
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
 import { type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
-import { mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
+  mediaFromUrl,
+  mediaUrl,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,

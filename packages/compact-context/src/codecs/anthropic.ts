@@ -21,13 +21,16 @@ import {
   type Vote,
   voteOnBlocks,
 } from "./create-codec.ts";
-import { mediaFromData, mediaFromUrl, mediaReference, mediaWords } from "./media.ts";
 import {
   arrayAt,
-  asObject,
   copyWith,
   filled,
+  inputObject,
   isBlockList,
+  mediaFromData,
+  mediaFromUrl,
+  mediaReference,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -155,7 +158,8 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
 function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part);
   if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
-  if (part.type === "toolCall") return { ...block, name: part.name, input: asObject(argumentsValue(part)) };
+  if (part.type === "toolCall")
+    return { ...block, name: part.name, input: inputObject(argumentsValue(part)) };
   return part.type === "toolResult" ? patchResult(block, part) : build(part);
 }
 
@@ -181,7 +185,7 @@ function build(part: Part): unknown {
         type: "tool_use",
         id: acceptedId(part.id),
         name: part.name,
-        input: asObject(argumentsValue(part)),
+        input: inputObject(argumentsValue(part)),
       };
     case "toolResult":
       return defined({

@@ -20,12 +20,15 @@ import {
   type Vote,
   voteOnBlocks,
 } from "./create-codec.ts";
-import { mediaFromData, mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
-  asObject,
   copyWith,
   filled,
+  inputObject,
+  mediaFromData,
+  mediaFromUrl,
+  mediaUrl,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -179,7 +182,7 @@ function patchField(block: NativeObject, name: string, changes: NativeObject): u
 }
 
 function callFields(part: ToolCallPart): NativeObject {
-  return { name: part.name, args: asObject(argumentsValue(part)) };
+  return { name: part.name, args: inputObject(argumentsValue(part)) };
 }
 
 function textOf(part: ToolResultPart): string {

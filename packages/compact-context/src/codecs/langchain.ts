@@ -23,14 +23,16 @@ import {
   type Vote,
   voteOnBlocks,
 } from "./create-codec.ts";
-import { buildInstance } from "./langchain-instances.ts";
-import { instanceKind, viewMessage } from "./langchain-view.ts";
-import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
+import { buildInstance, instanceKind, viewMessage } from "./langchain-instances.ts";
 import {
   arrayAt,
-  asObject,
   filled,
+  inputObject,
   isBlockList,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -238,7 +240,7 @@ function rewriteCalls(fields: NativeObject, calls: readonly ToolCallPart[]): Nat
     const ids = new Set(slots.flatMap((one) => one.parts.map((part) => ("id" in part ? part.id : ""))));
     const mine = calls.filter((call) => ids.has(call.id) || (ids.has("") && lists.length === 1));
     const blocks = rewriteBlocks(slots, mine, { patch: patchCall, build: buildCall });
-    if (field === "additional_kwargs") changes[field] = { ...asObject(fields[field]), tool_calls: blocks };
+    if (field === "additional_kwargs") changes[field] = { ...inputObject(fields[field]), tool_calls: blocks };
     else changes[field] = blocks;
   }
   return changes;
@@ -281,7 +283,7 @@ function buildBlock(part: Part): unknown {
 
 function buildCall(part: Part): unknown {
   if (part.type !== "toolCall") return part;
-  return { type: "tool_call", id: part.id, name: part.name, args: asObject(argumentsValue(part)) };
+  return { type: "tool_call", id: part.id, name: part.name, args: inputObject(argumentsValue(part)) };
 }
 
 function writeContent(content: readonly (TextPart | MediaPart)[] | string): unknown {

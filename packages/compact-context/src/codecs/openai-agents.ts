@@ -3,8 +3,7 @@ import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
 import { type BuildContext, createCodec, type Vote, voteOnBlocks } from "./create-codec.ts";
 import { buildPiece, type ItemDialect, readItem, rewriteItem } from "./items.ts";
-import { mediaUrl } from "./media.ts";
-import { metaBags, type NativeObject } from "./native.ts";
+import { mediaUrl, metaBags, type NativeObject } from "./native.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 const DIALECT: ItemDialect = {

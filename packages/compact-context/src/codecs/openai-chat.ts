@@ -22,18 +22,16 @@ import {
   voteOnBlocks,
 } from "./create-codec.ts";
 import {
+  arrayAt,
+  copyWith,
+  filled,
+  isBlockList,
   mediaFromData,
   mediaFromUrl,
   mediaFromValue,
   mediaReference,
   mediaUrl,
   mediaWords,
-} from "./media.ts";
-import {
-  arrayAt,
-  copyWith,
-  filled,
-  isBlockList,
   metaBags,
   type NativeObject,
   objectAt,

@@ -22,13 +22,14 @@ import {
   type Vote,
   voteOnBlocks,
 } from "./create-codec.ts";
-import { mediaFromData, mediaWords } from "./media.ts";
 import {
   arrayAt,
-  asObject,
   copyWith,
   filled,
+  inputObject,
   invalidMessages,
+  mediaFromData,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -176,7 +177,7 @@ function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part);
   if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
   if (part.type === "toolCall")
-    return { ...block, name: part.name, arguments: asObject(argumentsValue(part)) };
+    return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
   return build(part);
 }
 
@@ -195,7 +196,7 @@ function build(part: Part): unknown {
         type: "toolCall",
         id: part.id,
         name: part.name,
-        arguments: asObject(argumentsValue(part)),
+        arguments: inputObject(argumentsValue(part)),
       };
     case "toolResult":
       return { type: "text", text: jsonText(part.content) };

@@ -1,5 +1,5 @@
 import { codecFor } from "../codecs/formats.ts";
-import { viewMessage } from "../codecs/langchain-view.ts";
+import { viewMessage } from "../codecs/langchain-instances.ts";
 import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
 import { CompactError, isObject } from "../errors.ts";

@@ -3,18 +3,17 @@ import { requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
   type Finder,
+  type Finding,
   findAround,
+  findPrivateKeys,
   joinFindings,
   replaceFindings,
   replacements,
   type Span,
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
-import { findAnchoredTokens, findKeyValues, findKubernetesSecrets } from "./key-values.ts";
+import { findAnchoredTokens, findKeyValues, findKubernetesSecrets, findPlaces } from "./named.ts";
 import { findPersonal } from "./personal.ts";
-import { findPlaces } from "./places.ts";
-import { findPrivateKeys } from "./private-keys.ts";
-import type { Finding } from "./secrets.ts";
 import { findTokens } from "./token-scanner.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */

@@ -1,5 +1,6 @@
 import { type EventDraft, type EventLoss, type EventSink, eventAt, isLossWarning } from "../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
+import { errorMessage } from "../errors.ts";
 import { escapeControl } from "./escape.ts";
 import { ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
@@ -141,7 +142,7 @@ function createReport(
   redact: { redactValue(value: unknown): unknown } | undefined,
 ): Report {
   const reasonOf = (error: unknown): string => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     const safe = String(redact === undefined ? reason : redact.redactValue(reason));
     return `: ${escapeControl(safe).replace(/\s+/g, " ").slice(0, MAX_REASON)}`;
   };

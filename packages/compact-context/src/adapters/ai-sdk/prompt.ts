@@ -1,4 +1,4 @@
-import { type Json, objectOf, objectsIn } from "../../providers/json.ts";
+import { type Json, objectOf, objectsIn } from "../../providers/request.ts";
 
 /** A model message in the form that language models take: parts instead of text, files instead of images. */
 export function partsInstead(message: unknown): unknown {

@@ -6,10 +6,15 @@ import type {
   TextModelRequest,
 } from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { answerOf } from "../../providers/answer.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
-import { windowOf } from "../../providers/window.ts";
+import { answerOf } from "../../providers/bodies.ts";
+import {
+  createTolerantCall,
+  type Json,
+  objectOf,
+  objectsIn,
+  textOf,
+  windowOf,
+} from "../../providers/request.ts";
 import { partsInstead } from "./prompt.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */

@@ -1,4 +1,4 @@
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 
 /**
  * A tool set as a list that can be counted: name, description and JSON schema, the schema where the SDK keeps it

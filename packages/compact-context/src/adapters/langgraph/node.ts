@@ -3,7 +3,7 @@ import type { Message } from "../../core/message.ts";
 import type { TextModel } from "../../core/ports.ts";
 import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/delivery.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 import {
   createRunningCompactor,
   handOn,

@@ -1,6 +1,6 @@
 import { createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectOf, positiveOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/request.ts";
 import type { FilterCall, InputFilter, ModelInput } from "./sdk.ts";
 import { DELTA_WARNING, isDelta } from "./server-managed.ts";
 import type { SpanExporter } from "./span-exporter.ts";

@@ -1,4 +1,4 @@
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 
 /**
  * True for what the SDK hands over under `conversationId` or `previousResponseId` in the midst of a run: results

@@ -6,7 +6,7 @@ import type { PreflightRequest } from "../../core/usage.ts";
 import type { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 import { asPiTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
 import { createManagers, type Managers } from "./managers.ts";

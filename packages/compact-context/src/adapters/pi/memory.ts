@@ -1,7 +1,7 @@
 import { memoryView } from "../../agent/index.ts";
 import { decode } from "../../codecs/formats.ts";
 import type { ChannelMemory } from "../../memory/index.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 import { shielded } from "./notices.ts";
 import type { PiAgentEndEvent, PiBeforeAgentEvent, PiContext, PiExtensionApi, PiSwitchEvent } from "./sdk.ts";
 import { memoryText } from "./words.ts";

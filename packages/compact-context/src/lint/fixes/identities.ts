@@ -1,4 +1,4 @@
-import { viewMessage } from "../../codecs/langchain-view.ts";
+import { viewMessage } from "../../codecs/langchain-instances.ts";
 import { copyWith } from "../../codecs/native.ts";
 import { jsonText } from "../../core/message.ts";
 import { createEditor, type Editor, keepCells, replaceCells, type Step, type Workbench } from "../edit.ts";
