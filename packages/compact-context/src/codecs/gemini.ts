@@ -17,8 +17,6 @@ import {
   rewriteBlocks,
   type Slot,
   slot,
-  type Vote,
-  voteOnBlocks,
 } from "./create-codec.ts";
 import {
   arrayAt,
@@ -47,7 +45,6 @@ export const geminiCodec: Codec = createCodec({
   rewrite: (native, parts) =>
     copyWith(native, { parts: rewriteBlocks(partSlots(native, "content"), parts, { patch, build }) }),
   build: (run, context) => toSteps(run).map((step) => buildStep(step, context)),
-  vote,
 });
 
 const ROLES: Readonly<Record<string, Role>> = {
@@ -232,12 +229,4 @@ function buildStep(step: Step, context: BuildContext): unknown {
   }
   if (step.type === "assistant") return { role: "model", parts: [...step.content, ...step.calls].map(build) };
   return { role: step.role === "user" ? "user" : "system", parts: step.content.map(build) };
-}
-
-function vote(entry: NativeObject): Vote {
-  if (!Array.isArray(entry.parts) || "content" in entry) return -1;
-  const { role } = entry;
-  if (role !== undefined && !(typeof role === "string" && Object.hasOwn(ROLES, role))) return -1;
-  const blocks = voteOnBlocks(entry.parts, (block, type) => (type === "" && !("type" in block) ? 1 : -1));
-  return blocks === 0 ? 0.5 : blocks;
 }

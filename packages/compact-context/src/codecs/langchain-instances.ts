@@ -1,5 +1,6 @@
 import { jsonText, type Role } from "../core/message.ts";
 import { isObject } from "../errors.ts";
+import { instanceKind } from "./detect.ts";
 import { copyWith, filled, invalidMessages, type NativeObject } from "./native.ts";
 
 type MessageClass = new (fields: object) => object;
@@ -124,15 +125,6 @@ function viewConstructor(entry: NativeObject, kwargs: NativeObject, place: strin
     fields: kwargs,
     write: (changes) => ({ ...entry, kwargs: copyWith(kwargs, changes) }),
   };
-}
-
-/** What `getType()` of a message instance says; undefined for plain objects. */
-export function instanceKind(entry: NativeObject): string | undefined {
-  for (const name of ["getType", "_getType"]) {
-    const method = entry[name];
-    if (typeof method === "function") return jsonText((method as () => unknown).call(entry));
-  }
-  return undefined;
 }
 
 /** `AIMessageChunk`, `AIMessage` and `ai` are one kind. */

@@ -14,16 +14,14 @@ import { defined, isObject } from "../errors.ts";
 import {
   type BuildContext,
   createCodec,
-  firstHas,
   opaqueSlot,
   type Reading,
   rewriteBlocks,
   type Slot,
   slot,
-  type Vote,
-  voteOnBlocks,
 } from "./create-codec.ts";
-import { buildInstance, instanceKind, viewMessage } from "./langchain-instances.ts";
+import { instanceKind } from "./detect.ts";
+import { buildInstance, viewMessage } from "./langchain-instances.ts";
 import {
   arrayAt,
   filled,
@@ -50,7 +48,6 @@ export const langchainCodec: Codec = createCodec({
   read,
   rewrite,
   build,
-  vote,
 });
 
 function read(entry: NativeObject, place: string): Reading {
@@ -345,31 +342,4 @@ function buildStep(step: Step, context: BuildContext): BuiltMessage[] {
   }
   const additional_kwargs = step.role === "developer" ? { ...DEVELOPER, ...extra } : extra;
   return [defined({ role: step.role === "user" ? "user" : "system", id, content, additional_kwargs })];
-}
-
-const KINDS =
-  /^(human|ai|system|tool|function|generic|chat|(Human|AI|System|Tool|Function|Chat)Message(Chunk)?)$/;
-
-function vote(entry: NativeObject): Vote {
-  if (entry.lc === 1) return isObject(entry.kwargs) ? 1 : -1;
-  if (instanceKind(entry) !== undefined) return 1;
-  if (typeof entry.type !== "string") return voteOnDict(entry);
-  return KINDS.test(entry.type) && ("content" in entry || isObject(entry.data)) ? 1 : -1;
-}
-
-/** Plain `{role, content}` is accepted here too, but says as much about other formats. */
-function voteOnDict(entry: NativeObject): Vote {
-  const role = jsonText(entry.role);
-  if (!/^(user|assistant|system|developer|tool|human|ai)$/.test(role)) return -1;
-  if ("parts" in entry || "timestamp" in entry) return -1;
-  if (firstHas(entry.tool_calls, "name", "args")) return 1;
-  if (firstHas(entry.tool_calls) || (role === "tool" && !("tool_call_id" in entry))) return -1;
-  const blocks = voteOnBlocks(entry.content, dictBlockVote);
-  if (blocks < 0) return -1;
-  return /^(human|ai)$/.test(role) || isObject(entry.additional_kwargs) ? 1 : 0.15;
-}
-
-function dictBlockVote(block: NativeObject, type: string): Vote {
-  const isShared = /^(text|image_url|image|audio|video|file|reasoning)$/.test(type);
-  return isShared && !("source" in block) ? 0.15 : -1;
 }

@@ -19,8 +19,6 @@ import {
   rewriteBlocks,
   type Slot,
   slot,
-  type Vote,
-  voteOnBlocks,
 } from "./create-codec.ts";
 import {
   arrayAt,
@@ -47,7 +45,6 @@ export const piCodec: Codec = createCodec({
   read,
   rewrite,
   build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
-  vote,
 });
 
 const ROLES: Readonly<Record<string, Role>> = {
@@ -248,22 +245,4 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
 function timeOf(message: Message): number {
   const time = Date.parse(message.meta?.timestamp ?? "");
   return Number.isNaN(time) ? 0 : time;
-}
-
-const OWN_ROLES = new Set(["toolResult", "bashExecution", "branchSummary", "compactionSummary"]);
-
-function vote(entry: NativeObject): Vote {
-  const role = filled(entry.role);
-  if (role === undefined || role === "tool" || role === "developer" || role === "function") return -1;
-  if (["type", "tool_calls", "parts", "getType", "_getType"].some((key) => key in entry)) return -1;
-  if (OWN_ROLES.has(role)) return 1;
-  const blocks = voteOnBlocks(entry.content, (block, type) => {
-    if (type === "toolCall" || "thinkingSignature" in block) return 1;
-    if (type === "image") return typeof block.mimeType === "string" && "data" in block ? 0.95 : -1;
-    return type === "text" || type === "thinking" ? 0.2 : -1;
-  });
-  if (blocks < 0) return -1;
-  const timed = typeof entry.timestamp === "number";
-  if (!Object.hasOwn(ROLES, role)) return timed ? 0.8 : -1;
-  return Math.max(blocks, timed ? ("stopReason" in entry ? 1 : 0.8) : 0.15);
 }

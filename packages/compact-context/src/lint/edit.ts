@@ -2,9 +2,18 @@ import { codecFor } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import type { Format, Message } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
-import { blockField, type Cell, type Entry, type ReadList, replaceBlocks } from "./entries.ts";
+import {
+  blockField,
+  type Cell,
+  type Entry,
+  type LintOptions,
+  type Mend,
+  type ReadList,
+  replaceBlocks,
+  typeOf,
+  wordsOf,
+} from "./entries.ts";
 import type { PlacedCall } from "./pairs.ts";
-import { type LintOptions, type Mend, typeOf, wordsOf } from "./rule.ts";
 
 /** An entry on its way to the repaired list. */
 export interface Working {

@@ -305,85 +305,132 @@ function swapAll(content: unknown, swap: (value: unknown) => unknown): unknown {
   return Array.isArray(content) ? content.map(swap) : swap(content);
 }
 
-// What a call was given: an object, or JSON text of one. Answers that were aborted leave neither.
-
-/** Under this name a call keeps what it was given and is no object; Anthropic's pages on streamed inputs call it so. */
-const UNREADABLE = "INVALID_JSON";
-
-/** The formats in which a call's input is an object, and where it stands in the block. */
-const OBJECT_FIELDS: Partial<Record<Format, string>> = {
-  anthropic: "input",
-  gemini: "args",
-  langchain: "args",
-  pi: "arguments",
-};
-
-/** True for a call whose input is no object where its format wants one. */
-export function lacksInputObject(format: Format, cell: Cell): boolean {
-  const field = OBJECT_FIELDS[format];
-  if (field === undefined || !isCall(cell) || cell.path.includes("invalid_tool_calls")) return false;
-  const input = holderOf(format, cell.value)?.[field];
-  // Gemini and LangChain take calls without arguments.
-  const mayLack = format === "gemini" || format === "langchain";
-  return !isObject(input) && !(mayLack && (input === undefined || input === null));
+/** One place where a rule is broken. */
+export interface Finding {
+  readonly position: number;
+  readonly path: string;
+  /** What is wrong at this place; the rule's own explanation when left out. */
+  readonly problem?: string;
 }
 
-/** True for a call whose arguments are text that no parser takes; empty text is an empty object to most. */
-export function lacksReadableArguments({ value, parts }: Cell): boolean {
-  if (!parts.some((part) => part.type === "toolCall")) return false;
-  const holder = callHolder(value);
-  const text = holder?.arguments;
-  return typeof text === "string" && text.trim() !== "" && parsed(text) === undefined;
+export interface Rule extends RuleInfo {
+  readonly check: (list: ReadList, options: LintOptions) => readonly Finding[];
 }
 
-/** A copy of the call's block with an object for its input: what the text holds, or the text under a name that says so. */
-export function withReadableInput(format: Format, value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const field = OBJECT_FIELDS[format];
-  const holder = field === undefined ? callHolder(value) : holderOf(format, value);
-  if (holder === undefined) return value;
-  if (field === undefined) {
-    const wrapped = JSON.stringify({ [UNREADABLE]: holder.arguments });
-    return rewrap(value, holder, { arguments: wrapped });
+/** A finding at an entry. */
+export function atEntry(entry: Entry, problem?: string): Finding {
+  return at(entry, `messages[${entry.position}]`, problem);
+}
+
+/** A finding at a path within an entry. */
+export function at(entry: Entry, path: string, problem?: string): Finding {
+  return { position: entry.position, path, problem };
+}
+
+/** A finding for every cell that `isWrong`. */
+export function badCells(
+  list: ReadList,
+  isWrong: (cell: Cell, entry: Entry, index: number) => boolean,
+): Finding[] {
+  return list.entries.flatMap((entry) =>
+    entry.cells.filter((cell, index) => isWrong(cell, entry, index)).map((cell) => at(entry, cell.path)),
+  );
+}
+
+/** The `type` of a block, or "" when it has none. */
+export function typeOf(value: unknown): string {
+  return isObject(value) && typeof value.type === "string" ? value.type : "";
+}
+
+/** True for an entry of system text. */
+export function isSystem({ message }: Entry): boolean {
+  return message.role === "system" || message.role === "developer";
+}
+
+/** True for a string, or a text block, that says nothing. */
+export function isBlankText(value: unknown): boolean {
+  const text = isObject(value) ? (value.type === "text" ? value.text : undefined) : value;
+  return typeof text === "string" && text.trim() === "";
+}
+
+/** The words of parts, for the record of what was taken out. */
+export function wordsOf(parts: readonly Part[]): string {
+  return parts.map(words).join("\n");
+}
+
+function words(part: Part): string {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text;
+    case "toolCall":
+      return `${part.name}(${jsonText(part.arguments)})`;
+    case "media":
+      return `[${part.mediaType}]`;
+    case "toolResult":
+      return jsonText(part.content);
   }
-  return rewrap(value, holder, { [field]: objectFrom(holder[field]) });
 }
 
-function objectFrom(input: unknown): object {
-  if (input === undefined || input === null || input === "") return {};
-  const held = typeof input === "string" ? parsed(input) : undefined;
-  return isObject(held) ? held : { [UNREADABLE]: jsonText(input) };
+export type Severity = "error" | "warning";
+
+/** One rule of a provider that a list breaks. */
+export interface Violation {
+  /** Stable id, such as `anthropic/result-in-next-message`. */
+  readonly rule: string;
+  /** `error`: the provider refuses the list or loses something; `warning`: it is accepted, but costs or surprises. */
+  readonly severity: Severity;
+  /** Index of the native entry. */
+  readonly index: number;
+  /** Where in the list, such as `messages[3].content[0]`. */
+  readonly path: string;
+  readonly explanation: string;
+  /** Page or title of the provider's own document. */
+  readonly link: string;
 }
 
-function isCall({ parts }: Cell): boolean {
-  return parts.some((part) => part.type === "toolCall");
+export interface LintOptions {
+  /** The model that the list is to be sent to; sealed reasoning of another one is then reported. */
+  readonly model?: string;
+  /** Hold to what strict chat templates demand: alternating roles, one system message first, a user message. */
+  readonly strict?: boolean;
+  /** The model checks that reasoning comes back behind the very prefix it was made for. */
+  readonly thinkingBound?: boolean;
+  /** Index of the first entry that differs from what the provider saw; for `thinkingBound`. */
+  readonly editedAt?: number;
+  /** True unless said otherwise: the list may end with calls that are still being answered. */
+  readonly pendingAllowed?: boolean;
 }
 
-/** The object in a block that holds the input: Gemini's and Chat Completions' blocks hold it one level down. */
-function holderOf(format: Format, value: unknown): NativeObject | undefined {
-  if (!isObject(value)) return undefined;
-  if (format !== "gemini") return value;
-  const call = value.functionCall ?? value.function_call;
-  return isObject(call) ? call : undefined;
+/** One change that `repair` made. */
+export interface Mend {
+  /** The rule that was broken. */
+  readonly rule: string;
+  /** Index of the entry in the list that came in. */
+  readonly index: number;
+  readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
+  readonly explanation: string;
+  /** The text of what was taken out, so that it is not lost. */
+  readonly removed?: string;
+  /** What was put in and nobody said: a synthetic result or opening. */
+  readonly added?: unknown;
 }
 
-function callHolder(value: unknown): NativeObject | undefined {
-  if (!isObject(value)) return undefined;
-  if (isObject(value.function)) return value.function;
-  return value.type === "function_call" || value.type === undefined ? value : undefined;
+export interface Repaired {
+  /** A new array; entries that needed no change are the caller's own objects. */
+  readonly messages: unknown[];
+  readonly mends: readonly Mend[];
+  /** Index in `messages` from which on they differ from the list that came in; for `LintOptions.editedAt`. */
+  readonly editedAt?: number;
 }
 
-function rewrap(value: NativeObject, holder: NativeObject, changes: object): unknown {
-  const changed = copyWith(holder, { ...changes });
-  if (holder === value) return changed;
-  const key = Object.keys(value).find((name) => value[name] === holder) ?? "";
-  return copyWith(value, { [key]: changed });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+/** What the table of rules says of one. */
+export interface RuleInfo {
+  readonly id: string;
+  readonly formats: readonly Format[];
+  readonly severity: Severity;
+  readonly explanation: string;
+  readonly link: string;
+  /** What `repair` does about it; absent when it can only be reported. */
+  readonly mend?: string;
 }

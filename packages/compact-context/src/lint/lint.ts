@@ -2,10 +2,18 @@ import { codecFor } from "../codecs/formats.ts";
 import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { createLruMap, later, requireList, requireOptions } from "../errors.ts";
-import { type Entry, type ReadList, readEntries } from "./entries.ts";
+import {
+  type Entry,
+  type LintOptions,
+  type Mend,
+  type ReadList,
+  type Rule,
+  type RuleInfo,
+  readEntries,
+  type Violation,
+} from "./entries.ts";
 import { pairCalls } from "./pairs.ts";
 import { repair } from "./repair.ts";
-import type { LintOptions, Mend, Rule, RuleInfo, Violation } from "./rule.ts";
 import { ANTHROPIC_RULES } from "./rules/anthropic.ts";
 import { GEMINI_RULES } from "./rules/gemini.ts";
 import { entryId, GENERIC_RULES, REASONING_RULES } from "./rules/generic.ts";

@@ -3,7 +3,7 @@ import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { requireList, requireOptions } from "../errors.ts";
 import type { Change, Step, Workbench, Working } from "./edit.ts";
-import { readEntries } from "./entries.ts";
+import { type LintOptions, type Mend, type Repaired, readEntries } from "./entries.ts";
 import {
   dropBound,
   dropEmptyEntries,
@@ -15,7 +15,6 @@ import {
 import { fillIds, partTwins, renameReusedCalls } from "./fixes/identities.ts";
 import { alternate, liftSystem, mergeSystem, openWithUser } from "./fixes/order.ts";
 import { dropPartnerless, gatherResults, placeResultEntries } from "./fixes/results.ts";
-import type { LintOptions, Mend, Repaired } from "./rule.ts";
 
 /** In the order in which one makes way for the next. */
 const STEPS: readonly Step[] = [

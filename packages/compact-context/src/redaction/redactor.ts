@@ -1,5 +1,5 @@
 import type { Redaction } from "../core/ports.ts";
-import { requireOptions, requireText } from "../errors.ts";
+import { isList, requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
   type Finder,
@@ -66,7 +66,7 @@ export function redact(text: string): string {
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   requireOptions(options);
   const { enabled = true, patterns = [], onWarning } = options;
-  const custom = compilePatterns(patterns);
+  const custom = isList(patterns) && patterns.length === 0 ? [] : [compilePatterns(patterns)];
   if (!enabled) {
     onWarning?.(REDACTION_OFF_WARNING);
     const asItIs = (text: string): string => text;
@@ -77,7 +77,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
         maxDepth === undefined ? value : redactJson(value, asItIs, { deepest: maxDepth }),
     };
   }
-  const last = [...LAST, custom, ...(options.personal === true ? [findPersonal] : [])];
+  const last = [...LAST, ...custom, ...(options.personal === true ? [findPersonal] : [])];
   const finders = [...FIRST, ...NEAR, ...last];
   const search = createSearch(last, options);
   const redactText = (text: string): string => {

@@ -1,5 +1,4 @@
 export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "../core/ports.ts";
-export { escapeControl } from "./escape.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
 export { createCallbackExporter, createConsoleExporter, createJsonlExporter } from "./exporters/local.ts";
 export type {
@@ -22,3 +21,4 @@ export {
   recordProblems,
   recordSchema,
 } from "./schema.ts";
+export { escapeControl } from "./tracer.ts";

@@ -10,15 +10,7 @@ import {
   type Step,
   type Workbench,
 } from "../edit.ts";
-import {
-  type Cell,
-  type Entry,
-  type Fault,
-  lacksInputObject,
-  lacksReadableArguments,
-  withReadableInput,
-} from "../entries.ts";
-import { isBlankText, typeOf, wordsOf } from "../rule.ts";
+import { type Cell, type Entry, type Fault, isBlankText, typeOf, wordsOf } from "../entries.ts";
 import {
   isEmptyMessage,
   isLateThinking,
@@ -27,7 +19,7 @@ import {
   spacedEnd,
   surplusMarks,
 } from "../rules/anthropic.ts";
-import { isBound } from "../rules/generic.ts";
+import { isBound, lacksInputObject, lacksReadableArguments, withReadableInput } from "../rules/generic.ts";
 import { isForeignInTool, lonelyApprovals } from "../rules/hosts.ts";
 import { danglingReasoning, isEmptyCompaction, saysNothing } from "../rules/openai.ts";
 

@@ -9,9 +9,9 @@ import {
   type ReadList,
   withCallId,
   withResultId,
+  wordsOf,
 } from "../entries.ts";
 import { type PlacedResult, pairCalls, type Spot } from "../pairs.ts";
-import { wordsOf } from "../rule.ts";
 import { reusedCalls } from "../rules/anthropic.ts";
 import { entryId, repeatedIds } from "../rules/generic.ts";
 

@@ -1,8 +1,7 @@
 import { copyWith } from "../../codecs/native.ts";
 import type { Format } from "../../core/message.ts";
 import { createEditor, NO_REPLY, openingEntry, type Step, type Workbench } from "../edit.ts";
-import type { Entry } from "../entries.ts";
-import { isSystem } from "../rule.ts";
+import { type Entry, isSystem } from "../entries.ts";
 import { startsWrong, trailingSystem } from "../rules/anthropic.ts";
 import { isSpeaker, unalternating } from "../rules/openai.ts";
 

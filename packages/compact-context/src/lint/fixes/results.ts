@@ -14,7 +14,7 @@ import {
   type Step,
   type Workbench,
 } from "../edit.ts";
-import type { Cell, Entry } from "../entries.ts";
+import { type Cell, type Entry, typeOf, wordsOf } from "../entries.ts";
 import {
   type Batch,
   batchesOf,
@@ -27,7 +27,6 @@ import {
   type PlacedResult,
   pairCalls,
 } from "../pairs.ts";
-import { typeOf, wordsOf } from "../rule.ts";
 
 /** Drops results without a call, results of answered calls, and calls with the id of an open one. */
 export const dropPartnerless: Step = (bench) => {

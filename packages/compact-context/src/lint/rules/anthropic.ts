@@ -1,8 +1,19 @@
 import { objectOf } from "../../codecs/native.ts";
 import { carriesCompaction } from "../../core/message.ts";
-import type { Cell, Entry, ReadList } from "../entries.ts";
+import {
+  at,
+  atEntry,
+  badCells,
+  type Cell,
+  type Entry,
+  type Finding,
+  isBlankText,
+  isSystem,
+  type ReadList,
+  type Rule,
+  typeOf,
+} from "../entries.ts";
 import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "../pairs.ts";
-import { at, atEntry, badCells, type Finding, isBlankText, isSystem, type Rule, typeOf } from "../rule.ts";
 import { misplacedResults } from "./openai.ts";
 
 const FORMATS = ["anthropic"] as const;

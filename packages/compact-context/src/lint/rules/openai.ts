@@ -1,8 +1,16 @@
 import { type Format, isCompactionType } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import type { Entry, ReadList } from "../entries.ts";
+import {
+  at,
+  atEntry,
+  type Entry,
+  type Finding,
+  isSystem,
+  type ReadList,
+  type Rule,
+  typeOf,
+} from "../entries.ts";
 import { batchesOf, isInPlace, pairCalls } from "../pairs.ts";
-import { at, atEntry, type Finding, isSystem, type Rule, typeOf } from "../rule.ts";
 
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';

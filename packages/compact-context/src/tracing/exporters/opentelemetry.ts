@@ -1,6 +1,6 @@
-import { notBefore, roundStep } from "../../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../../core/ports.ts";
 import { createLruMap, requireOptions } from "../../errors.ts";
+import { notBefore, roundStep } from "../tracer.ts";
 
 export interface OpenTelemetryOptions {
   /** The module `@opentelemetry/api`; loaded when the exporter is made, where it is left out. */
