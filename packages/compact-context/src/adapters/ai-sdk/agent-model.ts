@@ -1,7 +1,7 @@
 import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
 import { defined, requireOptions } from "../../errors.ts";
 import { type Json, objectOf, textOf, windowOf } from "../../providers/request.ts";
-import { partsInstead } from "./prompt.ts";
+import { partsInstead } from "./text-model.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */
 export interface AiSdkStreamingModel {
