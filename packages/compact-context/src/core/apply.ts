@@ -452,50 +452,6 @@ export function reportOf(
   };
 }
 
-const NOTHING: LayerSizes = layerSizes([], () => undefined);
-
-/** Reports that nothing was done. */
-export function unchangedReport(
-  reason: TriggerReason,
-  format: Format | undefined,
-  range: TokenCount,
-  {
-    messages,
-    elapsedMs,
-    refused,
-  }: Pick<CompactionReport, "elapsedMs"> &
-    Partial<Pick<CompactionReport, "refused">> & { readonly messages: number },
-): CompactionReport {
-  return {
-    compacted: false,
-    reason,
-    refused,
-    format,
-    tokensBefore: range.tokens,
-    tokensAfter: range.tokens,
-    range,
-    messagesBefore: messages,
-    messagesAfter: messages,
-    layers: { before: NOTHING, after: NOTHING },
-    prunedCount: 0,
-    clearedCount: 0,
-    elidedCount: 0,
-    reasoningDropped: 0,
-    newestAsk: undefined,
-    summaryVersion: undefined,
-    summaryTokens: 0,
-    summarizer: undefined,
-    failures: [],
-    attempts: [],
-    coverage: undefined,
-    check: undefined,
-    rungs: [],
-    archive: undefined,
-    elapsedMs,
-    plan: undefined,
-  };
-}
-
 /** The layer of each message; a summary of ours is its own layer. */
 export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
   const marked = markSummaries(messages);

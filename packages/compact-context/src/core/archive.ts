@@ -1,6 +1,6 @@
-import { CompactError, crc32Hex, hasCode, openRecord, sealRecord, sha256Hex } from "../errors.ts";
+import { CompactError, crc32Hex, hasCode, openRecord, platform, sealRecord, sha256Hex } from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
-import { type CompactEvent, platform, type Redaction, type StorageDriver } from "./ports.ts";
+import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 
 // What the archive holds of a session, and how: one folder per session, a transcript and a summary per compaction,
 // events, one line per message with a checksum. Everything written has its secrets removed first.

@@ -122,13 +122,10 @@ function createManager(driver: StorageDriver, events: EventDraft[] = []): Sessio
     worker: "worker",
     redaction,
     summarizers: [summarizer],
-    sink: {
-      emit(draft) {
-        events.push(draft);
-        return draft;
-      },
+    recorder: {
+      announcer: (sessionId) => (event) => void events.push({ ...event, sessionId }),
+      write: async () => undefined,
       flush: async () => undefined,
-      takeLosses: () => [],
     },
     withCost: (attempt) => attempt,
     warn: (message) => {

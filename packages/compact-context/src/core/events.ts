@@ -1,16 +1,9 @@
-import { CompactError, createKeyedMutex, defined, errorMessage } from "../errors.ts";
+import { CompactError, defined, errorMessage } from "../errors.ts";
 import type { CompactionReport, LayerSizes } from "./apply.ts";
-import type { ArchiveStore } from "./archive.ts";
+import type { Format } from "./message.ts";
 import type { PlannedMessage } from "./plan.ts";
-import type { Policy, TriggerDecision } from "./policy.ts";
-import {
-  type CompactEvent,
-  type CompactEventName,
-  EVENT_VERSION,
-  type HostSpan,
-  type RequestCount,
-  type SummaryAttempt,
-} from "./ports.ts";
+import type { Policy, TriggerDecision, TriggerReason } from "./policy.ts";
+import type { CompactEventName, HostSpan, RequestCount, SummaryAttempt, TokenCount } from "./ports.ts";
 
 // Every event is described here once; `tracing/schema` says what each property means.
 
@@ -313,71 +306,6 @@ function costOf(attempts: readonly SummaryAttempt[] = []): number | undefined {
   return asked.length === 0 ? undefined : total;
 }
 
-// ---- on their way out
-
-/** The event of a draft that happened `at`, ISO 8601. None ends before it began, whatever the clock did meanwhile. */
-export function eventAt(draft: EventDraft, at: string): CompactEvent {
-  const startedAt = draft.startedAt ?? draft.endedAt ?? at;
-  const endedAt = draft.endedAt ?? at;
-  const isBackwards = endedAt < startedAt;
-  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
-}
-
-/** An error with one of these fallbacks ends its compaction. */
-const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);
-
-/** Where an event stands in the compaction that it is a step of. */
-export interface RoundStep {
-  /** The number of the compaction in its session. */
-  readonly step: number;
-  /** Whether it is the last one. */
-  readonly last: boolean;
-}
-
-/** Undefined for what is no part of a compaction, such as an estimate. */
-export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
-  const { step, fallback } = properties;
-  if (typeof step !== "number") return undefined;
-  const last = name === "compact.pruned_messages" || (name === "compact.error" && GIVEN_UP.has(fallback));
-  return { step, last };
-}
-
-/** The time, or the start where it lies before that; both ISO 8601 in UTC. */
-export function notBefore(time: string, start: string): string {
-  return time < start ? start : time;
-}
-
-/** Sends events to exporters. Implemented by the tracer. */
-export interface EventSink {
-  /**
-   * Returns at once and never throws; the exporters run later. Gives back the draft with the host's span, where an
-   * exporter knows it.
-   */
-  emit(draft: EventDraft): EventDraft;
-  /**
-   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
-   * Never rejects.
-   */
-  flush(): Promise<void>;
-  /** What was reported as lost since the last call. */
-  takeLosses(): readonly EventLoss[];
-}
-
-/** Events that did not reach a target, such as `Ariadne`. */
-export interface EventLoss {
-  readonly target: string;
-  /** Of the newest of them. */
-  readonly sessionId: string;
-  readonly count: number;
-}
-
-const LOSS_CODE = "events_dropped";
-
-/** True for the warning that reports a loss. */
-export function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
-  return name === "compact.warning" && properties.code === LOSS_CODE;
-}
-
 /** Carries a manager's events to its archive and to the exporters, neither waiting for the other. */
 export interface EventRecorder {
   announcer(sessionId: string): Announce;
@@ -390,130 +318,49 @@ export interface EventRecorder {
   flush(): Promise<void>;
 }
 
-/** Events that wait to be written at most, of all sessions together. */
-const MAX_WAITING = 1000;
-/** After the storage failed for this many sessions in a row, the others are not tried. */
-const MAX_FAILURES = 3;
+// ---- what is said of a call that did nothing
 
-interface WaitingEvent {
-  readonly draft: EventDraft;
-  readonly at: Date;
-}
+const NONE = { messages: 0, tokens: 0 };
+const NOTHING: LayerSizes = { pinned: NONE, summary: NONE, recent: NONE, toolPairs: NONE, remainder: NONE };
 
-/** Keeps events in memory until a compaction: the disk is not touched before. `first` is announced before anything else. */
-export function createEventRecorder(options: {
-  readonly sink: EventSink;
-  readonly first: EventDescription | undefined;
-  archive(): Promise<ArchiveStore>;
-  now(): Date;
-  warn(message: string): void;
-}): EventRecorder {
-  const { sink, archive, now, warn } = options;
-  let { first } = options;
-  const inTurn = createKeyedMutex();
-  /** By session, in their order; the session that waits longest is the first. */
-  const waiting = new Map<string, WaitingEvent[]>();
-  let waitingCount = 0;
-  let failing = false;
-  let overflowTold = false;
-  let overflow: EventLoss | undefined;
-
-  /** Drops the oldest event of the session that waits longest. */
-  const dropOldest = (): void => {
-    const [sessionId, events] = waiting.entries().next().value ?? [];
-    if (sessionId === undefined || events === undefined) return;
-    events.shift();
-    waitingCount -= 1;
-    if (events.length === 0) waiting.delete(sessionId);
-    overflow = { target: "events.jsonl", sessionId, count: (overflow?.count ?? 0) + 1 };
-    if (overflowTold) return;
-    overflowTold = true;
-    warn(
-      `more than ${MAX_WAITING} events wait to be stored beside the archive; the oldest are dropped. ` +
-        "Events are stored when their session is compacted, and by flush()",
-    );
-  };
-  const keep = (sessionId: string, event: WaitingEvent): void => {
-    const events = waiting.get(sessionId);
-    if (events === undefined) waiting.set(sessionId, [event]);
-    else events.push(event);
-    waitingCount += 1;
-    if (waitingCount > MAX_WAITING) dropOldest();
-  };
-  const announce = (sessionId: string, description: EventDescription, times?: StepTimes): void =>
-    keep(sessionId, { draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
-  /** True when something was lost since the last time. */
-  const announceLosses = (): boolean => {
-    const losses = [...sink.takeLosses(), ...(overflow === undefined ? [] : [overflow])];
-    overflow = undefined;
-    for (const loss of losses) announce(loss.sessionId, lossWarning(loss));
-    return losses.length > 0;
-  };
-
-  const append = async (sessionId: string, events: WaitingEvent[]): Promise<void> => {
-    const target = await archive();
-    while (events.length > 0) {
-      const batch = [...events];
-      // The archive removes secrets itself.
-      await target.appendEvents(
-        sessionId,
-        batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
-      );
-      for (const event of batch) {
-        // It may have been dropped meanwhile.
-        if (events[0] !== event) continue;
-        events.shift();
-        waitingCount -= 1;
-      }
-    }
-    if (waiting.get(sessionId) === events) waiting.delete(sessionId);
-  };
-  /** False when the storage failed: what is left waits for the next time. */
-  const writeSession = async (sessionId: string): Promise<boolean> => {
-    try {
-      const events = waiting.get(sessionId);
-      if (events !== undefined) await append(sessionId, events);
-      if (waiting.size === 0) failing = false;
-      return true;
-    } catch (error) {
-      if (!failing) warn(`events could not be stored beside the archive, and wait: ${errorMessage(error)}`);
-      failing = true;
-      return false;
-    }
-  };
-  const writeAll = async (): Promise<void> => {
-    let failures = 0;
-    for (const sessionId of [...waiting.keys()]) {
-      if (failures === MAX_FAILURES) return;
-      const written = await inTurn(sessionId, () => writeSession(sessionId));
-      failures = written ? 0 : failures + 1;
-    }
-  };
-  let sweeping = false;
-  const write = async (sessionId: string): Promise<void> => {
-    const written = await inTurn(sessionId, () => writeSession(sessionId));
-    if (sweeping || !written) return;
-    sweeping = true;
-    void writeAll().finally(() => {
-      sweeping = false;
-    });
-  };
+/** Reports that nothing was done. */
+export function unchangedReport(
+  reason: TriggerReason,
+  format: Format | undefined,
+  range: TokenCount,
+  {
+    messages,
+    elapsedMs,
+    refused,
+  }: Pick<CompactionReport, "elapsedMs"> &
+    Partial<Pick<CompactionReport, "refused">> & { readonly messages: number },
+): CompactionReport {
   return {
-    announcer: (sessionId) => (description, times) => {
-      if (first !== undefined) announce(sessionId, first);
-      first = undefined;
-      announceLosses();
-      announce(sessionId, description, times);
-    },
-    write,
-    async flush() {
-      await Promise.all([writeAll(), sink.flush()]);
-      if (announceLosses()) await Promise.all([writeAll(), sink.flush()]);
-    },
+    compacted: false,
+    reason,
+    refused,
+    format,
+    tokensBefore: range.tokens,
+    tokensAfter: range.tokens,
+    range,
+    messagesBefore: messages,
+    messagesAfter: messages,
+    layers: { before: NOTHING, after: NOTHING },
+    prunedCount: 0,
+    clearedCount: 0,
+    elidedCount: 0,
+    reasoningDropped: 0,
+    newestAsk: undefined,
+    summaryVersion: undefined,
+    summaryTokens: 0,
+    summarizer: undefined,
+    failures: [],
+    attempts: [],
+    coverage: undefined,
+    check: undefined,
+    rungs: [],
+    archive: undefined,
+    elapsedMs,
+    plan: undefined,
   };
-}
-
-function lossWarning({ target, count }: EventLoss): EventDescription {
-  const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
-  return warning({ severity: "medium", code: LOSS_CODE, message, count });
 }

@@ -6,22 +6,15 @@ import {
   requireList,
   requireOptions,
 } from "../errors.ts";
-import {
-  type CompactionReport,
-  type CompactionResult,
-  type RefusalReason,
-  unchangedReport,
-} from "./apply.ts";
+import type { CompactionReport, CompactionResult, RefusalReason } from "./apply.ts";
 import { conflict } from "./archive.ts";
 import {
   type Announce,
-  createEventRecorder,
-  type EventDescription,
   type EventRecorder,
-  type EventSink,
   failureOf,
   tokenEstimate,
   triggerDecision,
+  unchangedReport,
   warning,
 } from "./events.ts";
 import { unsentResults } from "./plan.ts";
@@ -65,9 +58,7 @@ export interface ManagerParts {
   readonly redaction: Redaction;
   /** Tried in turn. */
   readonly summarizers: readonly Summarizer[];
-  readonly sink: EventSink;
-  /** Announced before the first event, such as that redaction is off. */
-  readonly firstEvent?: EventDescription;
+  readonly recorder: EventRecorder;
   readonly beforeCommit?: BeforeCommit;
   /** Adds provider and cost to an attempt, where they are known. */
   withCost(attempt: SummaryAttempt): SummaryAttempt;
@@ -124,14 +115,14 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #recorder: EventRecorder;
-  readonly #background = new BackgroundCompactions();
+  #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
-    const { open, redaction, worker, environment, warn, sink, firstEvent } = parts;
+    const { open, redaction, worker, environment, warn, recorder } = parts;
     const now = (): Date => environment.now();
     this.#sessions = createSessions({
       open,
@@ -139,15 +130,9 @@ export class SessionManager {
       worker,
       now,
       warn,
-      onForget: (sessionId) => this.#background.forget(sessionId),
+      onForget: (sessionId) => this.#background?.forget(sessionId),
     });
-    this.#recorder = createEventRecorder({
-      sink,
-      first: firstEvent,
-      archive: async () => (await open()).archive,
-      now,
-      warn,
-    });
+    this.#recorder = recorder;
   }
 
   /** The model's window in tokens. */
@@ -349,7 +334,11 @@ export class SessionManager {
   ): Promise<CompactionReport | RefusalReason> {
     const request = this.#requestFor(call, session, decision);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
+    if (
+      mayUsePrepared &&
+      this.#background?.isRunning(session.id) &&
+      this.#canSendUncompacted(call, session)
+    ) {
       return "in_background";
     }
     return this.#sessions.runAlone(
@@ -357,7 +346,7 @@ export class SessionManager {
       async (fence) => {
         const context = await this.#runContext(announce, fence);
         const prepared = mayUsePrepared
-          ? await this.#background.commit(session, request, context)
+          ? await this.#background?.commit(session, request, context)
           : undefined;
         return prepared ?? compactSession(session, request, context);
       },
@@ -419,6 +408,7 @@ export class SessionManager {
     if (backgroundTriggerPct === undefined || usagePct < backgroundTriggerPct) return;
     if (!session.hasGrown(this.maxContextTokens)) return;
     const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
+    this.#background ??= new BackgroundCompactions();
     this.#background.start(
       session,
       async (snapshot, signal) => {

@@ -13,13 +13,6 @@ export interface Environment {
   id(): string;
 }
 
-/** The platform's own clock and ids. */
-export const platform: Environment = {
-  now: () => new Date(),
-  clock: () => performance.now(),
-  id: () => crypto.randomUUID(),
-};
-
 // ---- Codec
 
 /** Translates one provider format to neutral messages and back, losslessly. */

@@ -1,7 +1,14 @@
-import { type EventDraft, type EventLoss, type EventSink, eventAt, isLossWarning } from "../core/events.ts";
-import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
-import { escapeControl } from "./escape.ts";
-import { ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
+import type { ArchiveStore } from "../core/archive.ts";
+import {
+  type EventDescription,
+  type EventDraft,
+  type EventRecorder,
+  type StepTimes,
+  warning,
+} from "../core/events.ts";
+import { type CompactEvent, EVENT_VERSION, type Exporter, type Place } from "../core/ports.ts";
+import { createKeyedMutex, errorMessage } from "../errors.ts";
+import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
   /** Events that did not reach an exporter, one for each exporter; the warnings about losses do not count. */
@@ -141,7 +148,7 @@ function createReport(
   redact: { redactValue(value: unknown): unknown } | undefined,
 ): Report {
   const reasonOf = (error: unknown): string => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     const safe = String(redact === undefined ? reason : redact.redactValue(reason));
     return `: ${escapeControl(safe).replace(/\s+/g, " ").slice(0, MAX_REASON)}`;
   };
@@ -152,4 +159,213 @@ function createReport(
       // Nobody is left to report this to; the run goes on.
     }
   };
+}
+
+// Controls but tab and newline, then what turns or hides text: soft hyphen, zero-width, bidi and invisible marks.
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
+/**
+ * The text with every character that could move the cursor, hide, or turn what follows made visible
+ * (`\x1b`, `\u202e`); newline and tab stay. Safe to print to a terminal.
+ */
+export function escapeControl(text: string): string {
+  return replaceUnseen(text, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
+    return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
+  });
+}
+
+/** The same characters written in another way, such as that of a data format. */
+export function replaceUnseen(text: string, written: (character: string) => string): string {
+  return text.replace(UNSEEN, written);
+}
+
+// ---- an event and its times
+
+/** The event of a draft that happened `at`, ISO 8601. None ends before it began, whatever the clock did meanwhile. */
+function eventAt(draft: EventDraft, at: string): CompactEvent {
+  const startedAt = draft.startedAt ?? draft.endedAt ?? at;
+  const endedAt = draft.endedAt ?? at;
+  const isBackwards = endedAt < startedAt;
+  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
+}
+
+/** An error with one of these fallbacks ends its compaction. */
+const GIVEN_UP: ReadonlySet<unknown> = new Set(["nothing is pruned", "the session is read again"]);
+
+/** Where an event stands in the compaction that it is a step of. */
+export interface RoundStep {
+  /** The number of the compaction in its session. */
+  readonly step: number;
+  /** Whether it is the last one. */
+  readonly last: boolean;
+}
+
+/** Undefined for what is no part of a compaction, such as an estimate. */
+export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
+  const { step, fallback } = properties;
+  if (typeof step !== "number") return undefined;
+  const last = name === "compact.pruned_messages" || (name === "compact.error" && GIVEN_UP.has(fallback));
+  return { step, last };
+}
+
+/** The time, or the start where it lies before that; both ISO 8601 in UTC. */
+export function notBefore(time: string, start: string): string {
+  return time < start ? start : time;
+}
+
+/** Sends events to exporters. Implemented by the tracer. */
+export interface EventSink {
+  /**
+   * Returns at once and never throws; the exporters run later. Gives back the draft with the host's span, where an
+   * exporter knows it.
+   */
+  emit(draft: EventDraft): EventDraft;
+  /**
+   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
+   * Never rejects.
+   */
+  flush(): Promise<void>;
+  /** What was reported as lost since the last call. */
+  takeLosses(): readonly EventLoss[];
+}
+
+const LOSS_CODE = "events_dropped";
+
+/** True for the warning that reports a loss. */
+function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
+  return name === "compact.warning" && properties.code === LOSS_CODE;
+}
+
+// ---- events beside the archive
+
+/** Events that wait to be written at most, of all sessions together. */
+const MAX_WAITING = 1000;
+/** After the storage failed for this many sessions in a row, the others are not tried. */
+const MAX_FAILURES = 3;
+
+interface WaitingEvent {
+  readonly draft: EventDraft;
+  readonly at: Date;
+}
+
+/** Keeps events in memory until a compaction: the disk is not touched before. `first` is announced before anything else. */
+export function createEventRecorder(options: {
+  readonly sink: EventSink;
+  readonly first: EventDescription | undefined;
+  archive(): Promise<ArchiveStore>;
+  now(): Date;
+  warn(message: string): void;
+}): EventRecorder {
+  const { sink, archive, now, warn } = options;
+  let { first } = options;
+  const inTurn = createKeyedMutex();
+  /** By session, in their order; the session that waits longest is the first. */
+  const waiting = new Map<string, WaitingEvent[]>();
+  let waitingCount = 0;
+  let failing = false;
+  let overflowTold = false;
+  let overflow: EventLoss | undefined;
+
+  /** Drops the oldest event of the session that waits longest. */
+  const dropOldest = (): void => {
+    const [sessionId, events] = waiting.entries().next().value ?? [];
+    if (sessionId === undefined || events === undefined) return;
+    events.shift();
+    waitingCount -= 1;
+    if (events.length === 0) waiting.delete(sessionId);
+    overflow = { target: "events.jsonl", sessionId, count: (overflow?.count ?? 0) + 1 };
+    if (overflowTold) return;
+    overflowTold = true;
+    warn(
+      `more than ${MAX_WAITING} events wait to be stored beside the archive; the oldest are dropped. ` +
+        "Events are stored when their session is compacted, and by flush()",
+    );
+  };
+  const keep = (sessionId: string, event: WaitingEvent): void => {
+    const events = waiting.get(sessionId);
+    if (events === undefined) waiting.set(sessionId, [event]);
+    else events.push(event);
+    waitingCount += 1;
+    if (waitingCount > MAX_WAITING) dropOldest();
+  };
+  const announce = (sessionId: string, description: EventDescription, times?: StepTimes): void =>
+    keep(sessionId, { draft: sink.emit({ ...description, sessionId, ...times }), at: now() });
+  /** True when something was lost since the last time. */
+  const announceLosses = (): boolean => {
+    const losses = [...sink.takeLosses(), ...(overflow === undefined ? [] : [overflow])];
+    overflow = undefined;
+    for (const loss of losses) announce(loss.sessionId, lossWarning(loss));
+    return losses.length > 0;
+  };
+
+  const append = async (sessionId: string, events: WaitingEvent[]): Promise<void> => {
+    const target = await archive();
+    while (events.length > 0) {
+      const batch = [...events];
+      // The archive removes secrets itself.
+      await target.appendEvents(
+        sessionId,
+        batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
+      );
+      for (const event of batch) {
+        // It may have been dropped meanwhile.
+        if (events[0] !== event) continue;
+        events.shift();
+        waitingCount -= 1;
+      }
+    }
+    if (waiting.get(sessionId) === events) waiting.delete(sessionId);
+  };
+  /** False when the storage failed: what is left waits for the next time. */
+  const writeSession = async (sessionId: string): Promise<boolean> => {
+    try {
+      const events = waiting.get(sessionId);
+      if (events !== undefined) await append(sessionId, events);
+      if (waiting.size === 0) failing = false;
+      return true;
+    } catch (error) {
+      if (!failing) warn(`events could not be stored beside the archive, and wait: ${errorMessage(error)}`);
+      failing = true;
+      return false;
+    }
+  };
+  const writeAll = async (): Promise<void> => {
+    let failures = 0;
+    for (const sessionId of [...waiting.keys()]) {
+      if (failures === MAX_FAILURES) return;
+      const written = await inTurn(sessionId, () => writeSession(sessionId));
+      failures = written ? 0 : failures + 1;
+    }
+  };
+  let sweeping = false;
+  const write = async (sessionId: string): Promise<void> => {
+    const written = await inTurn(sessionId, () => writeSession(sessionId));
+    if (sweeping || !written) return;
+    sweeping = true;
+    void writeAll().finally(() => {
+      sweeping = false;
+    });
+  };
+  return {
+    announcer: (sessionId) => (description, times) => {
+      if (first !== undefined) announce(sessionId, first);
+      first = undefined;
+      announceLosses();
+      announce(sessionId, description, times);
+    },
+    write,
+    async flush() {
+      await Promise.all([writeAll(), sink.flush()]);
+      if (announceLosses()) await Promise.all([writeAll(), sink.flush()]);
+    },
+  };
+}
+
+function lossWarning({ target, count }: EventLoss): EventDescription {
+  const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
+  return warning({ severity: "medium", code: LOSS_CODE, message, count });
 }

@@ -1,4 +1,5 @@
-import { objectOf, textOf } from "./json.ts";
+import { objectOf } from "../codecs/native.ts";
+import { lookUpModel } from "../tokens/models.ts";
 
 /** Where and how a model is reached without an SDK. */
 export interface Endpoint {
@@ -91,4 +92,82 @@ function withoutSecrets(text: string, headers: Endpoint["headers"]): string {
   return values
     .filter((value) => value.length >= 8)
     .reduce((left, value) => left.replaceAll(value, "<REDACTED>"), text);
+}
+
+/** Words by which servers say that they do not take a parameter, rather than that its value is wrong. */
+const REFUSED =
+  /unsupported|not supported|does not support|unrecognized|unknown|unexpected|deprecated|extra (?:inputs|fields)|not permitted|not allowed|may only be set/i;
+
+/** Calls with optional parameters. What the server refuses is renamed or left out, and stays so. */
+export type TolerantCall = <Answer>(
+  parameters: Json,
+  send: (accepted: Json) => PromiseLike<Answer>,
+) => Promise<Answer>;
+
+/**
+ * A call that goes on without a parameter that the server does not take: reasoning models refuse a temperature, and
+ * servers differ over the name of the output limit. Every other error is thrown as it came.
+ */
+export function createTolerantCall(renames: Readonly<Record<string, string>> = {}): TolerantCall {
+  const refused = new Set<string>();
+
+  function accepted(parameters: Json): Json {
+    const taken: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(parameters)) {
+      const other = renames[name];
+      if (!refused.has(name)) taken[name] = value;
+      else if (other !== undefined && !refused.has(other)) taken[other] = value;
+    }
+    return taken;
+  }
+
+  return async (parameters, send) => {
+    for (;;) {
+      const sent = accepted(parameters);
+      try {
+        return await send(sent);
+      } catch (error) {
+        const name = refusedParameter(error, Object.keys(sent));
+        if (name === undefined) throw error;
+        refused.add(name);
+      }
+    }
+  };
+}
+
+/** Which of the sent parameters an error of an SDK or of `fetchJson` refuses. */
+function refusedParameter(error: unknown, sent: readonly string[]): string | undefined {
+  const { status, statusCode, message, responseBody, error: body } = objectOf(error);
+  const code = status ?? statusCode;
+  if (code !== 400 && code !== 422) return undefined;
+  const inner = objectOf(objectOf(body).error ?? body);
+  const words = [message, responseBody, inner.message].map(textOf).join("\n");
+  if (!REFUSED.test(words)) return undefined;
+  const named = textOf(inner.param);
+  if (sent.includes(named)) return named;
+  return sent.find((name) => new RegExp(`(?<![\\w])${name}(?![\\w])`).test(words));
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export { objectOf };
+
+export function objectsIn(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+/** The first of the values that is a number above 0, such as a limit that goes by several names. */
+export function positiveOf(...values: readonly unknown[]): number | undefined {
+  return values.find((value): value is number => typeof value === "number" && value > 0);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The given window, else that of a model whose name is known; empty when neither is there. */
+export function windowOf(model: string, given: number | undefined): { readonly window?: number } {
+  if (given !== undefined) return { window: given };
+  const { known, window } = lookUpModel(model);
+  return known ? { window } : {};
 }
