@@ -11,7 +11,7 @@ const layers = [
   ["codecs", "redaction", "storage", "search", "tracing"],
   ["tokens", "lint", "config", "flush", "transcripts"],
   ["providers", "summarizers"],
-  ["recall", "create-storage.ts"],
+  ["recall"],
   ["create-manager.ts", "compact.ts", "running-list.ts"],
   ["summarize-messages.ts", "host.ts"],
   ["memory", "host-client.ts", "index.ts"],
@@ -47,7 +47,6 @@ const portable = [
   "flush",
   "running-list.ts",
   "summarize-messages.ts",
-  "create-storage.ts",
   "create-manager.ts",
   "compact.ts",
   "host.ts",
@@ -57,7 +56,7 @@ const portable = [
 
 /** The one place that loads Node code into portable code, and only when it is first needed. */
 const lazyEdge = {
-  from: `${library}/create-storage.ts`,
+  from: `${library}/create-manager.ts`,
   to: `${library}/storage/fs/driver.ts`,
   /** Outside the portable folders: what else of the root entry loads Node code when it is first needed. */
   others: [

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
-import { createGrowingList } from "../../packages/compact-context/src/lint/growing.ts";
 import { describeRules, lint, repair } from "../../packages/compact-context/src/lint/index.ts";
+import { createGrowingList } from "../../packages/compact-context/src/lint/lint.ts";
 import { whole } from "../whole.ts";
 import { breakList, validList } from "./broken-lists.ts";
 

@@ -51,7 +51,7 @@ describe("SUM-10 recorded requests and what was made of their answers", () => {
   });
 
   it("a change of a prompt's words changes its version", async () => {
-    const { SHAPES } = await import("../../packages/compact-context/src/summarizers/llm/shapes.ts");
+    const { SHAPES } = await import("../../packages/compact-context/src/summarizers/llm/prompts.ts");
     const { contentHash } = await import("../../packages/compact-context/src/core/message.ts");
     const hashes = Object.values(SHAPES).map(({ prompt, form, example }) => {
       const text = [form, example.records, example.notes].join("\n");

@@ -7,8 +7,8 @@ import { builtinSummarizer } from "../../packages/compact-context/src/summarizer
 import { readState } from "../../packages/compact-context/src/summarizers/extractive/state.ts";
 import { readSurroundings } from "../../packages/compact-context/src/summarizers/extractive/surroundings.ts";
 import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
+import { recordUnits } from "../../packages/compact-context/src/summarizers/llm/fold.ts";
 import type { ModelSummarizerOptions } from "../../packages/compact-context/src/summarizers/llm/options.ts";
-import { recordUnits } from "../../packages/compact-context/src/summarizers/llm/records.ts";
 import { findUnfound, sourceOf } from "../../packages/compact-context/src/summarizers/llm/verify.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import { present, read, textOf } from "../transcripts/sessions.ts";

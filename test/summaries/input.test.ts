@@ -7,9 +7,8 @@ import type {
   TextModelRequest,
 } from "../../packages/compact-context/src/core/ports.ts";
 import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
-import { asData } from "../../packages/compact-context/src/summarizers/llm/frame.ts";
-import { recordUnits } from "../../packages/compact-context/src/summarizers/llm/records.ts";
-import { splitUnits } from "../../packages/compact-context/src/summarizers/llm/split.ts";
+import { recordUnits, splitUnits } from "../../packages/compact-context/src/summarizers/llm/fold.ts";
+import { asData } from "../../packages/compact-context/src/summarizers/llm/prompts.ts";
 import { HONEST_NOTES, loginSession } from "./conversations.ts";
 
 function watching(window: number, answer = (_: number): string => HONEST_NOTES) {

@@ -10,8 +10,8 @@ import {
 } from "compact-context/internal/core/message";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import { isUserSpeech, latestUserMessage } from "compact-context/internal/core/units";
+import type { LintOptions } from "compact-context/internal/lint/entries";
 import { lint } from "compact-context/internal/lint/index";
-import type { LintOptions } from "compact-context/internal/lint/violation";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";

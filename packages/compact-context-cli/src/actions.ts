@@ -1,4 +1,4 @@
-import { closest } from "compact-context/internal/config/names";
+import { closest } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import { oneLine } from "./render/safe.ts";
 

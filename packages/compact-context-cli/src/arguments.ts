@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { closest } from "compact-context/internal/config/names";
+import { closest } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
 

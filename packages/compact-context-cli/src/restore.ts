@@ -1,5 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { type Restored, restoreStep } from "compact-context/internal/recall/restore";
+import { type Restored, restoreStep } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";
 import type { Invocation } from "./command.ts";
 import { checkDestination, writeOutput } from "./files/output.ts";

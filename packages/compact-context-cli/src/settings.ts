@@ -1,4 +1,4 @@
-import { closest } from "compact-context/internal/config/names";
+import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import { budgetOf } from "compact-context/internal/core/policy";
 import type { SummaryStrategy, TokenCounter } from "compact-context/internal/core/ports";

@@ -2,7 +2,7 @@ import {
   textModelFromUrl,
   type UrlTextModelOptions,
 } from "compact-context/internal/adapters/http/text-model";
-import { closest } from "compact-context/internal/config/names";
+import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import type { Summarizer, TextModel } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";

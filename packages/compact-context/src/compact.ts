@@ -1,13 +1,8 @@
 import { listCodec } from "./codecs/formats.ts";
 import { mergePolicy } from "./config/layer.ts";
 import type { CompactConfig } from "./config/settings.ts";
-import {
-  type ArchiveReceipt,
-  applyPlan,
-  type CompactionResult,
-  reportOf,
-  unchangedReport,
-} from "./core/apply.ts";
+import { type ArchiveReceipt, applyPlan, type CompactionResult, reportOf } from "./core/apply.ts";
+import { unchangedReport } from "./core/events.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Policy } from "./core/policy.ts";

@@ -1,19 +1,21 @@
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
+import { createArchiveStore } from "./core/archive.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
-import {
-  type Environment,
-  type Exporter,
-  platform,
-  type StorageDriver,
-  type Summarizer,
-  type TextModel,
+import type {
+  Environment,
+  Exporter,
+  Outbox,
+  Redaction,
+  StorageDriver,
+  Summarizer,
+  TextModel,
 } from "./core/ports.ts";
-import { configuredExporters, openStorage, type Storage } from "./create-storage.ts";
-import { once, requireOptions } from "./errors.ts";
+import type { Store } from "./core/store.ts";
+import { CompactError, once, platform, requireOptions } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
@@ -21,15 +23,17 @@ import {
   type MemoryFlushing,
   type Recovery,
 } from "./flush/flush.ts";
-import { LiveLists } from "./lint/live-lists.ts";
+import { LiveLists } from "./lint/lint.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
+import type { Archive } from "./search/archive.ts";
+import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
-import { withCost } from "./tokens/cost.ts";
-import { lookUpModel } from "./tokens/models.ts";
+import { lookUpModel, withCost } from "./tokens/models.ts";
 import { createCounters } from "./tokens/token-counter.ts";
 import { normalizeUsage } from "./tokens/usage.ts";
-import { createTracer } from "./tracing/tracer.ts";
+import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
+import { ArchivingRecorder, createTracer } from "./tracing/tracer.ts";
 
 /** The parts of a manager besides its configuration; each has a default. */
 export interface ManagerPorts {
@@ -95,7 +99,7 @@ export class CompactManager extends SessionManager {
   /** Finds what left a session's prompt, and brings it back. Nothing is read before it is asked for. */
   recall(sessionId: string): Recall {
     const { countText } = this.#wired.settings.counterFor(undefined);
-    return createRecall({ sessionId, countText, archive: async () => (await this.#wired.open()).archive });
+    return createRecall({ sessionId, countText, archive: this.#wired.searchable });
   }
 
   /**
@@ -121,7 +125,8 @@ function formatOf(list: readonly unknown[], format: Format | undefined): Format 
 interface Wired {
   readonly settings: ManagerSettings;
   readonly parts: ManagerParts;
-  open(): Promise<Storage>;
+  /** The archive with its search, which is loaded when it is first asked for. */
+  searchable(): Promise<Archive>;
   readonly flushing: MemoryFlushing | undefined;
 }
 
@@ -151,9 +156,18 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     queueMicrotask(() => flushing?.start());
     return opened;
   });
+  const openQueue = async () => {
+    const { stateDriver, outbox } = await open();
+    return { stateDriver, outbox: await outbox() };
+  };
+  const searchable = once(async () => {
+    const { archiveDriver, stateDriver } = await open();
+    const { createArchive } = await import("./search/archive.ts");
+    return createArchive(archiveDriver, { redact: redaction, stateDriver, warn });
+  });
   const wantsFlush = ports.memoryFlushHook !== undefined || ports.beforeCompaction !== undefined;
   const flushing = wantsFlush
-    ? createManagerFlushing(ports, { worker, redact: redaction, open, now, warn })
+    ? createManagerFlushing(ports, { worker, redact: redaction, open: openQueue, now, warn })
     : undefined;
   const settings: ManagerSettings = {
     policy,
@@ -178,15 +192,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
       redact: (text) => redaction.redactText(text),
       warn,
     }),
-    sink: createTracer({
-      exporters: [...(ports.exporters ?? []), ...configuredExporters(config, warn)],
-      redact: redaction,
-      now: () => now().getTime(),
-      onError: warn,
-    }),
-    firstEvent: redaction.enabled
-      ? undefined
-      : warning({ severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING }),
+    recorder: createRecorder(config, ports, { redaction, open, now, warn }),
     beforeCommit: flushing,
     lists: (report) =>
       new LiveLists({
@@ -200,7 +206,35 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     withCost: (attempt) => withCost(attempt, models),
     warn,
   };
-  return { settings, parts, open, flushing };
+  return { settings, parts, searchable, flushing };
+}
+
+/** The recorder of events over the archive and all exporters. */
+function createRecorder(
+  config: CompactConfig,
+  { exporters = [] }: ManagerPorts,
+  context: {
+    readonly redaction: Redaction;
+    open(): Promise<Storage>;
+    now(): Date;
+    warn(message: string): void;
+  },
+): ArchivingRecorder {
+  const { redaction, open, now, warn } = context;
+  return new ArchivingRecorder({
+    sink: createTracer({
+      exporters: [...exporters, ...configuredExporters(config, warn)],
+      redact: redaction,
+      now: () => now().getTime(),
+      onError: warn,
+    }),
+    first: redaction.enabled
+      ? undefined
+      : warning({ severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING }),
+    archive: async () => (await open()).archive,
+    now,
+    warn,
+  });
 }
 
 /** Sends warnings to a listener and ignores its failures. */
@@ -208,5 +242,126 @@ function createWarner(onWarning: ManagerPorts["onWarning"]): (message: string) =
   const say = onWarning ?? ((text: string) => console.warn(`[compact] ${text}`));
   return (message) => {
     (async () => say(message))().catch(() => undefined);
+  };
+}
+
+/** Archive, session states and outbox of a manager. */
+interface Storage extends Store {
+  /** What waits for a memory; opened when it is first needed. */
+  outbox(): Promise<Outbox>;
+}
+
+/** Opens archive and session states, on one medium unless the archive has its own. */
+async function openStorage(
+  config: CompactConfig,
+  given: { readonly storage?: StorageDriver; readonly archive?: StorageDriver },
+  context: { readonly redaction: Redaction; warn(message: string): void; now(): Date },
+): Promise<Storage> {
+  const { redaction, warn, now } = context;
+  const stateDriver = given.storage ?? (await configuredDriver(config, warn));
+  const archiveDriver = given.archive ?? stateDriver;
+  return {
+    archive: createArchiveStore(archiveDriver, redaction),
+    archiveDriver,
+    stateDriver,
+    outbox: once(async () => {
+      if (stateDriver.outbox !== undefined) return stateDriver.outbox;
+      const { createDriverOutbox } = await import("./storage/outbox.ts");
+      return createDriverOutbox(stateDriver, () => now().getTime());
+    }),
+  };
+}
+
+async function configuredDriver(
+  { storage }: CompactConfig,
+  warn: (message: string) => void,
+): Promise<StorageDriver> {
+  if (storage.kind === "memory") return createMemoryDriver();
+  if (storage.kind === "s3") {
+    const { createS3Driver } = await import("./storage/s3/driver.ts");
+    return createS3Driver(s3Settings(storage));
+  }
+  if (storage.kind === "postgres") {
+    const { createPostgresDriver } = await import("./storage/postgres/driver.ts");
+    return createPostgresDriver({ schema: storage.schema });
+  }
+  const driver = await fsDriver(storage.root, warn);
+  if (driver !== undefined) return driver;
+  warn(
+    "There is no file system here: the archive is kept in memory and ends with the process. Pass `storage` to keep it.",
+  );
+  return createMemoryDriver();
+}
+
+type S3Settings = Pick<
+  CompactConfig["storage"],
+  "prefix" | "region" | "endpoint" | "kmsKeyId" | "forcePathStyle"
+> & { readonly bucket: string };
+
+/** What the S3 driver needs to know; throws `InvalidConfig` when the bucket is not named. */
+export function s3Settings(storage: CompactConfig["storage"]): S3Settings {
+  const { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle } = storage;
+  if (bucket !== undefined) return { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle };
+  throw new CompactError("InvalidConfig", "storage.kind is s3, but storage.bucket is not set", {
+    place: "storage.bucket",
+    hint: "Name the bucket in the configuration, or set COMPACT_STORAGE_BUCKET.",
+  });
+}
+
+/** A driver for a folder, loaded when it is first needed; undefined outside Node. */
+async function fsDriver(root: string, warn: (message: string) => void): Promise<StorageDriver | undefined> {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  if (process?.versions?.node === undefined) return undefined;
+  const { createFsDriver } = await import("./storage/fs/driver.ts");
+  return createFsDriver({ root, warn });
+}
+
+/** Exporters to the places that the configuration names. */
+export function configuredExporters({ tracing }: CompactConfig, warn: (message: string) => void): Exporter[] {
+  const exporters: Exporter[] = [];
+  const local = () => import("./tracing/exporters/local.ts");
+  if (tracing.console) exporters.push(openedLater(async () => (await local()).createConsoleExporter()));
+  if (tracing.jsonl !== undefined) {
+    const append = fileAppender(tracing.jsonl, warn);
+    exporters.push(openedLater(async () => (await local()).createJsonlExporter({ append })));
+  }
+  if (tracing.ariadne !== undefined) exporters.push(createAriadneExporter({ url: tracing.ariadne }));
+  if (tracing.opentelemetry) exporters.push(openTelemetry());
+  return exporters;
+}
+
+/** An exporter that is loaded with its first event. */
+function openedLater(load: () => Promise<Exporter>): Exporter {
+  const open = once(load);
+  return { export: async (event) => (await open()).export(event) };
+}
+
+/** Loaded at once, and waited for where the host's span is asked for meanwhile. */
+function openTelemetry(): Exporter {
+  let loaded: Exporter | undefined;
+  const open = once(async () => {
+    const { createOpenTelemetryExporter } = await import("./tracing/exporters/opentelemetry.ts");
+    loaded = createOpenTelemetryExporter();
+    return loaded;
+  });
+  // Told by the first `export`.
+  open().catch(() => undefined);
+  return {
+    name: "OpenTelemetry",
+    here: () => (loaded === undefined ? open().then((exporter) => exporter.here?.()) : loaded.here?.()),
+    export: async (event, place) => (await open()).export(event, place),
+  };
+}
+
+function fileAppender(path: string, warn: (message: string) => void): (line: string) => Promise<void> {
+  const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  const folder = slash === -1 ? "." : path.slice(0, slash + 1);
+  const open = once(async () => {
+    const medium = await fsDriver(folder, warn);
+    if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
+    return medium;
+  });
+  return async (line) => {
+    await (await open())?.append(path.slice(slash + 1), line);
   };
 }

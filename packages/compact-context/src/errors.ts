@@ -151,7 +151,14 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-// Work that takes time: timers, aborting, opening once, one after the other.
+// Work that takes time: clocks, timers, aborting, opening once, one after the other.
+
+/** The platform's own clock and ids. */
+export const platform: { now(): Date; clock(): number; id(): string } = {
+  now: () => new Date(),
+  clock: () => performance.now(),
+  id: () => crypto.randomUUID(),
+};
 
 /** Most milliseconds that a timer takes, 24.8 days: set to more, it fires at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;

@@ -3,8 +3,7 @@ import type { PreflightRequest } from "./core/usage.ts";
 import { CompactManager } from "./create-manager.ts";
 import type { HostManager } from "./host.ts";
 import { createClientWrapper } from "./host-client.ts";
-import type { ClientAnswer } from "./providers/client-answer.ts";
-import type { Method } from "./providers/overlay.ts";
+import type { ClientAnswer, Method } from "./providers/client-answer.ts";
 
 /** An SDK's answer with a body that can be read once. */
 function sdkAnswer(response: Promise<Response>): Promise<unknown> {

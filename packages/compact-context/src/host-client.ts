@@ -8,9 +8,8 @@ import {
   type HostOptions,
   type HostPreflight,
 } from "./host.ts";
-import { type ClientAnswer, laterAnswer, type Made, watch } from "./providers/client-answer.ts";
-import { type Json, objectOf } from "./providers/json.ts";
-import type { Method } from "./providers/overlay.ts";
+import { type ClientAnswer, laterAnswer, type Made, type Method, watch } from "./providers/client-answer.ts";
+import { type Json, objectOf } from "./providers/request.ts";
 
 export interface ClientOptions extends HostOptions {
   readonly manager: HostManager;
@@ -111,8 +110,8 @@ function requestOf({ method, reported }: Wrapped, { body, rest, sessionId }: Ask
   return {
     ...method.beside(body),
     format: method.format,
-    ...(usage === undefined ? {} : { usage }),
-    ...(signal instanceof AbortSignal ? { signal } : {}),
+    usage,
+    signal: signal instanceof AbortSignal ? signal : undefined,
   };
 }
 

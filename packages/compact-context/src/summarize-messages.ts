@@ -1,4 +1,4 @@
-import { didYouMean } from "./config/names.ts";
+import { didYouMean } from "./config/schema.ts";
 import { applyPlan, type Outcome } from "./core/apply.ts";
 import type { RunningSummary } from "./core/manager.ts";
 import { contentHash, type Format, type Message } from "./core/message.ts";
@@ -17,8 +17,8 @@ import {
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import { createRedactor } from "./redaction/redactor.ts";
 import { POLICY, type RunningList, readRunningList } from "./running-list.ts";
-import { createSummarizers } from "./summarizers/create-summarizers.ts";
-import { createModelSummarizer } from "./summarizers/llm/create.ts";
+import { createSummarizers, modelSummarizer } from "./summarizers/create-summarizers.ts";
+import { checkOptions } from "./summarizers/llm/options.ts";
 
 // A running summary without a session: the caller keeps the summary and what it covers, and hands it in again. Planning,
 // fitting and writing are those of every compaction.
@@ -211,10 +211,11 @@ export function createRunningCompactor<T>(options: RunningOptions<T>): RunningCo
     existing: options.existingSummaryPrompt ?? EXISTING_PROMPT,
   };
   const ledger = limits.maxSummaryTokens >= LEAST_FOR_FACTS;
-  const summarizers = createSummarizers(
-    model && createModelSummarizer({ model, verify, deadlineMs, templates, ledger }),
-    { fallback: fallback === "error" ? "pruning-only" : "builtin" },
-  );
+  const asked = model && { model, verify, deadlineMs, templates, ledger };
+  if (asked !== undefined) checkOptions(asked);
+  const summarizers = createSummarizers(asked && modelSummarizer(asked), {
+    fallback: fallback === "error" ? "pruning-only" : "builtin",
+  });
   return {
     look: (messages, running) => look(messages, running, { options, limits }),
     summarize: (view, { onFailure, signal }) => summarize(view, { summarizers, onFailure, signal }),

@@ -1,6 +1,6 @@
 import type { AiSdkStreamingModel } from "compact-context/internal/adapters/ai-sdk/agent-model";
 import { CompactError, defined } from "compact-context/internal/errors";
-import { objectOf } from "compact-context/internal/providers/json";
+import { objectOf } from "compact-context/internal/providers/request";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/safe.ts";
 

@@ -1,5 +1,5 @@
 import type { Permission, PermissionRequest, Permissions } from "compact-context/internal/agent/tool";
-import { objectOf } from "compact-context/internal/providers/json";
+import { objectOf } from "compact-context/internal/providers/request";
 import type { ChatInput } from "./input.ts";
 import type { ChatScreen } from "./screen.ts";
 import { callWords, changeLines, FIRST_LINES, isInside } from "./tool-words.ts";

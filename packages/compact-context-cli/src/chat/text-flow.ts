@@ -1,4 +1,4 @@
-import { escapeControl } from "compact-context/internal/tracing/escape";
+import { escapeControl } from "compact-context/internal/tracing/tracer";
 import { displayWidth } from "../render/width.ts";
 
 /** Lays out text that comes in pieces: indented, broken at spaces, safe for a terminal. */

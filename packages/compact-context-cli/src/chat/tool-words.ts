@@ -1,4 +1,4 @@
-import { objectOf } from "compact-context/internal/providers/json";
+import { objectOf } from "compact-context/internal/providers/request";
 import { plural } from "../render/numbers.ts";
 import { firstWords, safeLines } from "../render/safe.ts";
 import { lineCount } from "./tools/write.ts";

@@ -1,7 +1,6 @@
 import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import type { Archive } from "compact-context/internal/search/archive";
-import type { SearchHit } from "compact-context/internal/search/archive-search";
+import type { Archive, SearchHit } from "compact-context/internal/search/archive";
 import { actionNamed } from "../actions.ts";
 import { openArchive, sessionOf } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";

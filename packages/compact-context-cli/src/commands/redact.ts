@@ -1,6 +1,6 @@
 import { CompactError } from "compact-context/internal/errors";
-import { createBlockRedactor } from "compact-context/internal/redaction/blocks";
-import { escapeControl } from "compact-context/internal/tracing/escape";
+import { createBlockRedactor } from "compact-context/internal/redaction/finding";
+import { escapeControl } from "compact-context/internal/tracing/tracer";
 import { createRedactor, type Redactor, WITHHELD } from "compact-context/redaction";
 import type { Command, Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";

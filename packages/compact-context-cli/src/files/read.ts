@@ -1,4 +1,4 @@
-import { closest } from "compact-context/internal/config/names";
+import { closest } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import type { Progress } from "../progress.ts";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";

@@ -1,4 +1,4 @@
-import type { PromptUse } from "compact-context/internal/tokens/cost";
+import type { PromptUse } from "compact-context/internal/tokens/models";
 /** A stretch of a request that is always sent as a whole: one message, or the system prompt with the tools. */
 export interface CacheSegment {
   /** Equal for equal content. */

@@ -1,4 +1,4 @@
-import { dollarsOf } from "compact-context/internal/tokens/cost";
+import { dollarsOf } from "compact-context/internal/tokens/models";
 import { type CacheRequest, type CacheSegment, type CacheUse, createCache, tokensOf } from "./cache.ts";
 import type { PlayedCall } from "./policies.ts";
 import type { PricedModel } from "./prices.ts";

@@ -1,4 +1,4 @@
-import { dollarsOf } from "compact-context/internal/tokens/cost";
+import { dollarsOf } from "compact-context/internal/tokens/models";
 import { describe, expect, it } from "vitest";
 import { pricedModel } from "./prices.ts";
 

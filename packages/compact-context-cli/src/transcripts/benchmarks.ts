@@ -187,7 +187,7 @@ function inspectEntry(entry: unknown): unknown {
   const blocks = content.filter((block: unknown) => recordOf(block).type !== "reasoning").map(inspectBlock);
   return {
     ...message,
-    ...(thoughts.length > 0 ? { reasoning_content: thoughts.join("\n") } : {}),
+    ...defined({ reasoning_content: thoughts.length > 0 ? thoughts.join("\n") : undefined }),
     content: blocks,
   };
 }

@@ -53,6 +53,7 @@ function openClaudeCode(log: ReadLog): RecordReader {
   /** A record that others may hang on; what it carries is kept with it. */
   function place(record: JsonRecord, uuid: string, kept: Kept): void {
     const sidechain = isSidechain(record);
+    const carried = typeof kept === "string" ? { kind: "link" as const } : kept;
     // What the command line streams has no parents: every record follows the one before it.
     const parent = "parentUuid" in record ? stringOf(record.parentUuid) : last;
     records.set(uuid, {
@@ -61,7 +62,7 @@ function openClaudeCode(log: ReadLog): RecordReader {
       sidechain,
       previous: last,
       logicalParent: stringOf(record.logicalParentUuid),
-      ...(typeof kept === "string" ? { kind: "link" as const } : kept),
+      ...carried,
     });
     if (!sidechain) last = uuid;
   }

@@ -1,4 +1,5 @@
 import { codecFor } from "compact-context/internal/codecs/formats";
+import { defined } from "compact-context/internal/errors";
 import { readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, textOf } from "./json.ts";
@@ -137,15 +138,12 @@ function joined(first: JsonRecord, next: JsonRecord): JsonRecord {
       ? [...listOf(a.content), ...listOf(b.content)]
       : textOf(a.content) + textOf(b.content);
   const usage = recordOf(b.usage_metadata);
-  return {
-    ...first,
-    kwargs: {
-      ...a,
-      content,
-      ...(chunks.length > 0 ? { tool_call_chunks: chunks, tool_calls: callsOf(chunks) } : {}),
-      ...(Object.keys(usage).length > 0 ? { usage_metadata: usage } : {}),
-    },
-  };
+  const more = defined({
+    tool_call_chunks: chunks.length > 0 ? chunks : undefined,
+    tool_calls: chunks.length > 0 ? callsOf(chunks) : undefined,
+    usage_metadata: Object.keys(usage).length > 0 ? usage : undefined,
+  });
+  return { ...first, kwargs: { ...a, content, ...more } };
 }
 
 /** Chunks of one call share its index; its name and id come with the first. */

@@ -1,7 +1,7 @@
 import type { KeepCounts } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import type { SessionState } from "compact-context/internal/core/view";
-import { readableMessage } from "compact-context/internal/recall/readable";
+import { readableMessage } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";
 import {
   type ArchivedConversation,

@@ -1,5 +1,6 @@
+import { isObject } from "compact-context/internal/errors";
 import type { ToldEvent } from "./event-reader.ts";
-import { asRecord, recordIn, textIn } from "./untrusted.ts";
+import { recordIn, textIn } from "./untrusted.ts";
 
 /** An event of `events.jsonl` with its session; undefined for a line that is none. */
 export function readEventLine(line: string): (ToldEvent & { readonly sessionId: string }) | undefined {
@@ -20,7 +21,7 @@ export function readEventLine(line: string): (ToldEvent & { readonly sessionId: 
     endedAt: isTime(endedAt) ? endedAt : startedAt,
     status: textIn(value, "status") === "error" ? "error" : "ok",
     properties: recordIn(value, "properties") ?? {},
-    payload: asRecord(value)?.payload,
+    payload: isObject(value) ? value.payload : undefined,
   };
 }
 

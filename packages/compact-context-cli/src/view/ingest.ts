@@ -1,5 +1,6 @@
+import { isObject } from "compact-context/internal/errors";
 import { spanView } from "./event-span.ts";
-import { asRecord, jsonText, recordIn, textIn } from "./untrusted.ts";
+import { jsonText, recordIn, textIn } from "./untrusted.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** Most events of one request. */
@@ -33,10 +34,7 @@ export interface IngestRefusal {
  * event refuses the whole batch.
  */
 export function ingest(body: unknown, store: ViewStore): { readonly count: number } | IngestRefusal {
-  const batch =
-    asRecord(body) !== undefined && Object.hasOwn(body as object, "batch")
-      ? (body as { batch: unknown }).batch
-      : [body];
+  const batch = isObject(body) && Object.hasOwn(body, "batch") ? body.batch : [body];
   if (!Array.isArray(batch)) return refusal("batch");
   if (batch.length > MOST_EVENTS) return { error: `More than ${MOST_EVENTS} events at once`, details: [] };
   const read = batch.map((event, index) => readEvent(event, `batch.${index}`));
@@ -92,9 +90,8 @@ function weightOf({ data, name }: IngestedSpan): number {
 }
 
 /** The path of what is wrong where it is no event. */
-function readEvent(value: unknown, path: string): IngestedSpan | IngestedTrace | string {
-  const event = asRecord(value);
-  if (event === undefined) return path;
+function readEvent(event: unknown, path: string): IngestedSpan | IngestedTrace | string {
+  if (!isObject(event)) return path;
   const type = textIn(event, "type");
   if (type !== "span" && type !== "trace") return `${path}.type`;
   const wrong = wrongField(event, type);
@@ -123,9 +120,7 @@ const isTime: Check = (value) =>
   typeof value === "string" &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z$/.test(value) &&
   !Number.isNaN(Date.parse(value));
-const isObject: Check = (value) => asRecord(value) !== undefined;
-const isTexts: Check = (value) =>
-  asRecord(value) !== undefined && Object.values(value as object).every(isText);
+const isTexts: Check = (value) => isObject(value) && Object.values(value).every(isText);
 const isStatus: Check = (value) => value === "ok" || value === "error";
 
 const NEEDED: Readonly<Record<"span" | "trace", readonly string[]>> = {

@@ -1,5 +1,5 @@
 import type { Message, ToolCallPart, ToolResultPart } from "compact-context/internal/core/message";
-import { readableMessage } from "compact-context/internal/recall/readable";
+import { readableMessage } from "compact-context/internal/recall/recall";
 import type { MessageKind } from "./session-view.ts";
 
 /** Most characters of a preview. */

@@ -3,7 +3,7 @@ import { archiveId } from "compact-context/internal/core/archive";
 import type { Message } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { TokenCounter } from "compact-context/internal/core/ports";
-import { readableMessage } from "compact-context/internal/recall/readable";
+import { readableMessage } from "compact-context/internal/recall/recall";
 import { fateOf } from "./fates.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
 import { kindOf, previewOf, shortPreview, toolOf } from "./message-view.ts";

@@ -1,13 +1,9 @@
-/** A value as an object with named fields; undefined for anything else, lists among it. */
-export function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
-}
+import { isObject } from "compact-context/internal/errors";
 
 /** An own field that is an object. */
 export function recordIn(value: unknown, name: string): Readonly<Record<string, unknown>> | undefined {
-  return asRecord(own(value, name));
+  const found = own(value, name);
+  return isObject(found) ? found : undefined;
 }
 
 /** An own field that is a list. */
@@ -38,6 +34,5 @@ export function jsonText(value: unknown): string {
 }
 
 function own(value: unknown, name: string): unknown {
-  const record = asRecord(value);
-  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,6 +1,6 @@
 import { requireOptions } from "../errors.ts";
 import { stripRuntimeContext } from "../memory/runtime-context.ts";
-import { objectsIn, textOf } from "../providers/json.ts";
+import { objectsIn, textOf } from "../providers/request.ts";
 
 /** Text of a message. */
 export interface AgentTextPart {

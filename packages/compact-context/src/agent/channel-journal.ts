@@ -3,7 +3,7 @@ import { copyWith } from "../codecs/native.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { ensureChannel } from "../memory/files/ensure.ts";
 import { CHANNEL_FILES } from "../memory/files/names.ts";
-import { objectOf, textOf } from "../providers/json.ts";
+import { objectOf, textOf } from "../providers/request.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
 import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";

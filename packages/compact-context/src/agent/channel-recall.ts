@@ -3,8 +3,7 @@ import { buildColdCandidates } from "../memory/cold.ts";
 import type { MemoryCandidate } from "../memory/memory-candidate.ts";
 import { createRecallIndex } from "../memory/ranking/recall-index.ts";
 import type { Expanded, Recall } from "../recall/index.ts";
-import { readableMessage } from "../recall/readable.ts";
-import { within } from "../recall/within.ts";
+import { readableMessage, within } from "../recall/recall.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import { MOST_RELATED } from "./channel-journal.ts";
 

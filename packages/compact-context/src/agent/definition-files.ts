@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { requireList, requireText } from "../errors.ts";
-import { systemCode } from "../storage/fs/errors.ts";
+import { systemCode } from "../storage/fs/folders.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 import type { FieldReader } from "./fields.ts";
 

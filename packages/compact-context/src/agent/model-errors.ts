@@ -1,4 +1,4 @@
-import { objectOf } from "../providers/json.ts";
+import { objectOf } from "../providers/request.ts";
 import { wordsOf } from "./diagnostic.ts";
 
 /** Statuses that say “not now”: too many requests, timeouts, trouble on the provider's side. */

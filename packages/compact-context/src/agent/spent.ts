@@ -1,5 +1,4 @@
-import { dollarsOf } from "../tokens/cost.ts";
-import { lookUpModel, type ModelOverrides } from "../tokens/models.ts";
+import { dollarsOf, lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { normalizeUsage } from "../tokens/usage.ts";
 import type { Spent } from "./event.ts";
 

@@ -11,23 +11,17 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import {
-  createCodec,
-  opaqueSlot,
-  type Reading,
-  rewriteBlocks,
-  type Slot,
-  slot,
-  type Vote,
-  voteOnBlocks,
-} from "./create-codec.ts";
-import { mediaFromData, mediaFromUrl, mediaReference, mediaWords } from "./media.ts";
+import { createCodec, opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
 import {
   arrayAt,
-  asObject,
   copyWith,
   filled,
+  inputObject,
   isBlockList,
+  mediaFromData,
+  mediaFromUrl,
+  mediaReference,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -46,7 +40,6 @@ export const anthropicCodec: Codec = createCodec({
   read,
   rewrite,
   build: (run) => toSteps(run).map(buildStep),
-  vote,
 });
 
 const ROLES: Readonly<Record<string, Role>> = { user: "user", assistant: "assistant", system: "system" };
@@ -155,7 +148,8 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
 function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part);
   if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
-  if (part.type === "toolCall") return { ...block, name: part.name, input: asObject(argumentsValue(part)) };
+  if (part.type === "toolCall")
+    return { ...block, name: part.name, input: inputObject(argumentsValue(part)) };
   return part.type === "toolResult" ? patchResult(block, part) : build(part);
 }
 
@@ -181,7 +175,7 @@ function build(part: Part): unknown {
         type: "tool_use",
         id: acceptedId(part.id),
         name: part.name,
-        input: asObject(argumentsValue(part)),
+        input: inputObject(argumentsValue(part)),
       };
     case "toolResult":
       return defined({
@@ -222,32 +216,4 @@ function buildStep(step: Step): unknown {
   if (only?.type === "text" && calls.length === 0) return { role, content: only.text };
   const said = step.content.filter((part) => part.type !== "text" || part.text.trim() !== "");
   return { role, content: [...said, ...calls].map(build) };
-}
-
-/** How strongly a block type speaks for this format; other providers share the weak ones. */
-const BLOCK_VOTES: Readonly<Record<string, (block: NativeObject) => Vote>> = {
-  text: () => 0.45,
-  compaction: () => 0.45,
-  thinking: (block) => ("thinkingSignature" in block ? -1 : 0.9),
-  redacted_thinking: () => 0.9,
-  container_upload: () => 0.9,
-  image: (block) => (isObject(block.source) ? 0.95 : -1),
-  document: (block) => (isObject(block.source) ? 0.95 : -1),
-  file: (block) => (typeof block.content === "string" ? 0.9 : -1),
-};
-
-function blockVote(block: NativeObject, type: string): Vote {
-  if (/tool_(use|result)$/.test(type)) return 1;
-  return Object.hasOwn(BLOCK_VOTES, type) ? (BLOCK_VOTES[type]?.(block) ?? -1) : -1;
-}
-
-const FOREIGN_FIELDS = ["tool_calls", "parts", "getType", "_getType"];
-
-function vote(entry: NativeObject): Vote {
-  const { role, type } = entry;
-  if (typeof role !== "string" || !Object.hasOwn(ROLES, role) || (type !== undefined && type !== "message"))
-    return -1;
-  if (FOREIGN_FIELDS.some((field) => field in entry)) return -1;
-  const blocks = voteOnBlocks(entry.content, blockVote);
-  return blocks < 0 ? -1 : Math.max(blocks, type === "message" ? 0.45 : 0.4);
 }

@@ -13,63 +13,8 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { isObject, requireList } from "../errors.ts";
+import { likelihood } from "./detect.ts";
 import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
-
-/**
- * What one entry says about a format: -1 it cannot be of it, 0 nothing, up to 1 it can be of no other.
- */
-export type Vote = number;
-
-const LOOKED_AT = 256;
-
-/** The strongest vote among a bounded number of entries, 0 as soon as one of them speaks against the format. */
-export function weighVotes(list: readonly unknown[], vote: (entry: NativeObject) => Vote): number {
-  let strongest = 0;
-  for (const entry of sample(list)) {
-    const said = isObject(entry) ? voteOn(entry, vote) : -1;
-    if (said < 0) return 0;
-    strongest = Math.max(strongest, said);
-  }
-  return strongest;
-}
-
-/** An entry that cannot be read, such as one whose getters throw, is of no format. */
-function voteOn(entry: NativeObject, vote: (entry: NativeObject) => Vote): Vote {
-  try {
-    return vote(entry);
-  } catch {
-    return -1;
-  }
-}
-
-/** The whole of a short list; of a long one the beginning, the end, and entries spread evenly between. */
-function sample(list: readonly unknown[]): readonly unknown[] {
-  if (list.length <= LOOKED_AT) return list;
-  const edge = LOOKED_AT / 4;
-  const middle = LOOKED_AT / 2;
-  const step = (list.length - 2 * edge) / middle;
-  const spread = Array.from({ length: middle }, (_, index) => list[edge + Math.floor(index * step)]);
-  return [...list.slice(0, edge), ...spread, ...list.slice(-edge)];
-}
-
-/** The vote of a message by its content blocks: the strongest, or -1 when one of them is foreign. */
-export function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string) => Vote): Vote {
-  if (!Array.isArray(content)) return 0;
-  let strongest = 0;
-  for (const block of (content as unknown[]).slice(0, 32)) {
-    if (!isObject(block)) continue;
-    const said = vote(block, typeof block.type === "string" ? block.type : "");
-    if (said < 0) return -1;
-    strongest = Math.max(strongest, said);
-  }
-  return strongest;
-}
-
-/** True when `value` is a list whose first entry is an object with these keys. */
-export function firstHas(value: unknown, ...keys: readonly string[]): boolean {
-  const first: unknown = Array.isArray(value) ? value[0] : undefined;
-  return isObject(first) && keys.every((key) => key in first);
-}
 
 /** A native block and the parts read from it; none for a block that only travels along. */
 export interface Slot {
@@ -342,7 +287,6 @@ interface CodecSpec {
   readonly rewrite: (native: NativeObject, parts: readonly Part[]) => unknown;
   /** Entries for consecutive messages that have no native of this format. */
   readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
-  readonly vote: (entry: NativeObject) => Vote;
 }
 
 /** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
@@ -360,7 +304,7 @@ export function createCodec(spec: CodecSpec): Codec {
     },
     detect: (list) => {
       requireList(list);
-      return weighVotes(list, spec.vote);
+      return likelihood(list, spec.format);
     },
   };
 }

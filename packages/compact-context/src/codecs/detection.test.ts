@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { weighVotes } from "./create-codec.ts";
+import { weighVotes } from "./detect.ts";
 
 describe("weighVotes", () => {
   it("looks at a bounded number of entries, the first and the last among them", () => {

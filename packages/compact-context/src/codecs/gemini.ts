@@ -17,15 +17,16 @@ import {
   rewriteBlocks,
   type Slot,
   slot,
-  type Vote,
-  voteOnBlocks,
 } from "./create-codec.ts";
-import { mediaFromData, mediaFromUrl, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
-  asObject,
   copyWith,
   filled,
+  inputObject,
+  mediaFromData,
+  mediaFromUrl,
+  mediaUrl,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -44,7 +45,6 @@ export const geminiCodec: Codec = createCodec({
   rewrite: (native, parts) =>
     copyWith(native, { parts: rewriteBlocks(partSlots(native, "content"), parts, { patch, build }) }),
   build: (run, context) => toSteps(run).map((step) => buildStep(step, context)),
-  vote,
 });
 
 const ROLES: Readonly<Record<string, Role>> = {
@@ -179,7 +179,7 @@ function patchField(block: NativeObject, name: string, changes: NativeObject): u
 }
 
 function callFields(part: ToolCallPart): NativeObject {
-  return { name: part.name, args: asObject(argumentsValue(part)) };
+  return { name: part.name, args: inputObject(argumentsValue(part)) };
 }
 
 function textOf(part: ToolResultPart): string {
@@ -229,12 +229,4 @@ function buildStep(step: Step, context: BuildContext): unknown {
   }
   if (step.type === "assistant") return { role: "model", parts: [...step.content, ...step.calls].map(build) };
   return { role: step.role === "user" ? "user" : "system", parts: step.content.map(build) };
-}
-
-function vote(entry: NativeObject): Vote {
-  if (!Array.isArray(entry.parts) || "content" in entry) return -1;
-  const { role } = entry;
-  if (role !== undefined && !(typeof role === "string" && Object.hasOwn(ROLES, role))) return -1;
-  const blocks = voteOnBlocks(entry.parts, (block, type) => (type === "" && !("type" in block) ? 1 : -1));
-  return blocks === 0 ? 0.5 : blocks;
 }

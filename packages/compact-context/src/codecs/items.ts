@@ -11,13 +11,16 @@ import {
 } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
 import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
-import { mediaFromValue, mediaReference, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
   invalidMessages,
   isBlockList,
+  mediaFromValue,
+  mediaReference,
+  mediaUrl,
+  mediaWords,
   type NativeObject,
   objectAt,
   readMeta,

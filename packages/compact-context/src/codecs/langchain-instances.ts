@@ -1,5 +1,7 @@
-import { instanceKind } from "./langchain-view.ts";
-import type { NativeObject } from "./native.ts";
+import { jsonText, type Role } from "../core/message.ts";
+import { isObject } from "../errors.ts";
+import { instanceKind } from "./detect.ts";
+import { copyWith, filled, invalidMessages, type NativeObject } from "./native.ts";
 
 type MessageClass = new (fields: object) => object;
 
@@ -69,4 +71,85 @@ function deriveFrom(Base: MessageClass, kind: string, name: string): MessageClas
   };
   Object.defineProperty(Class, "name", { value: name });
   return Class;
+}
+
+/** A LangChain message whatever its clothes: an instance, `lc: 1`, `{type, data}`, `{type, content}` or `{role, content}`. */
+export interface LangchainView {
+  readonly role: Role;
+  readonly fields: NativeObject;
+  /** A copy of the whole entry with changed fields; undefined removes one. */
+  readonly write: (changes: NativeObject) => unknown;
+}
+
+const ROLES: Readonly<Record<string, Role>> = {
+  human: "user",
+  user: "user",
+  ai: "assistant",
+  assistant: "assistant",
+  system: "system",
+  developer: "developer",
+  tool: "tool",
+  function: "tool",
+  generic: "user",
+  chat: "user",
+};
+
+/** Sees through the clothes; throws `InvalidMessages` for an unknown kind of message. */
+export function viewMessage(entry: NativeObject, place: string): LangchainView {
+  if (entry.lc === 1 && isObject(entry.kwargs)) return viewConstructor(entry, entry.kwargs, place);
+  const kind = instanceKind(entry);
+  if (kind !== undefined)
+    return {
+      role: roleOf(kind, entry, `${place}.getType()`),
+      fields: entry,
+      write: (changes) => copyInstance(entry, changes),
+    };
+  const { data } = entry;
+  const wordPlace = typeof entry.type === "string" ? `${place}.type` : `${place}.role`;
+  if (isObject(data) && typeof entry.type === "string") {
+    const write = (changes: NativeObject): unknown => ({ ...entry, data: copyWith(data, changes) });
+    return { role: roleOf(entry.type, data, wordPlace), fields: data, write };
+  }
+  const word = filled(entry.type) ?? filled(entry.role) ?? "";
+  return {
+    role: roleOf(word, entry, wordPlace),
+    fields: entry,
+    write: (changes) => copyWith(entry, changes),
+  };
+}
+
+function viewConstructor(entry: NativeObject, kwargs: NativeObject, place: string): LangchainView {
+  const path = Array.isArray(entry.id) ? entry.id : [];
+  return {
+    role: roleOf(jsonText(path.at(-1)), kwargs, `${place}.id`),
+    fields: kwargs,
+    write: (changes) => ({ ...entry, kwargs: copyWith(kwargs, changes) }),
+  };
+}
+
+/** `AIMessageChunk`, `AIMessage` and `ai` are one kind. */
+function roleOf(word: string, fields: NativeObject, place: string): Role {
+  const kind = word.replace(/Message(Chunk)?$/, "").toLowerCase();
+  const role = Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined;
+  if (role === undefined)
+    throw invalidMessages(
+      place,
+      `is ${JSON.stringify(word)}, which is no kind of message`,
+      `Use one of ${Object.keys(ROLES).join(", ")}.`,
+    );
+  if (kind === "chat" || kind === "generic") return chatRole(fields.role);
+  const extra = fields.additional_kwargs;
+  const isDeveloper = isObject(extra) && extra.__openai_role__ === "developer";
+  return role === "system" && isDeveloper ? "developer" : role;
+}
+
+function chatRole(word: unknown): Role {
+  const kind = jsonText(word).toLowerCase();
+  return (Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined) ?? "user";
+}
+
+/** Instances are serialised from `lc_kwargs`, so a copy changes there too. */
+function copyInstance(entry: NativeObject, changes: NativeObject): unknown {
+  const kwargs = entry.lc_kwargs;
+  return copyWith(entry, isObject(kwargs) ? { ...changes, lc_kwargs: copyWith(kwargs, changes) } : changes);
 }

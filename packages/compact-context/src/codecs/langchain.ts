@@ -14,23 +14,23 @@ import { defined, isObject } from "../errors.ts";
 import {
   type BuildContext,
   createCodec,
-  firstHas,
   opaqueSlot,
   type Reading,
   rewriteBlocks,
   type Slot,
   slot,
-  type Vote,
-  voteOnBlocks,
 } from "./create-codec.ts";
-import { buildInstance } from "./langchain-instances.ts";
-import { instanceKind, viewMessage } from "./langchain-view.ts";
-import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
+import { instanceKind } from "./detect.ts";
+import { buildInstance, viewMessage } from "./langchain-instances.ts";
 import {
   arrayAt,
-  asObject,
   filled,
+  inputObject,
   isBlockList,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -48,7 +48,6 @@ export const langchainCodec: Codec = createCodec({
   read,
   rewrite,
   build,
-  vote,
 });
 
 function read(entry: NativeObject, place: string): Reading {
@@ -238,7 +237,7 @@ function rewriteCalls(fields: NativeObject, calls: readonly ToolCallPart[]): Nat
     const ids = new Set(slots.flatMap((one) => one.parts.map((part) => ("id" in part ? part.id : ""))));
     const mine = calls.filter((call) => ids.has(call.id) || (ids.has("") && lists.length === 1));
     const blocks = rewriteBlocks(slots, mine, { patch: patchCall, build: buildCall });
-    if (field === "additional_kwargs") changes[field] = { ...asObject(fields[field]), tool_calls: blocks };
+    if (field === "additional_kwargs") changes[field] = { ...inputObject(fields[field]), tool_calls: blocks };
     else changes[field] = blocks;
   }
   return changes;
@@ -281,7 +280,7 @@ function buildBlock(part: Part): unknown {
 
 function buildCall(part: Part): unknown {
   if (part.type !== "toolCall") return part;
-  return { type: "tool_call", id: part.id, name: part.name, args: asObject(argumentsValue(part)) };
+  return { type: "tool_call", id: part.id, name: part.name, args: inputObject(argumentsValue(part)) };
 }
 
 function writeContent(content: readonly (TextPart | MediaPart)[] | string): unknown {
@@ -343,31 +342,4 @@ function buildStep(step: Step, context: BuildContext): BuiltMessage[] {
   }
   const additional_kwargs = step.role === "developer" ? { ...DEVELOPER, ...extra } : extra;
   return [defined({ role: step.role === "user" ? "user" : "system", id, content, additional_kwargs })];
-}
-
-const KINDS =
-  /^(human|ai|system|tool|function|generic|chat|(Human|AI|System|Tool|Function|Chat)Message(Chunk)?)$/;
-
-function vote(entry: NativeObject): Vote {
-  if (entry.lc === 1) return isObject(entry.kwargs) ? 1 : -1;
-  if (instanceKind(entry) !== undefined) return 1;
-  if (typeof entry.type !== "string") return voteOnDict(entry);
-  return KINDS.test(entry.type) && ("content" in entry || isObject(entry.data)) ? 1 : -1;
-}
-
-/** Plain `{role, content}` is accepted here too, but says as much about other formats. */
-function voteOnDict(entry: NativeObject): Vote {
-  const role = jsonText(entry.role);
-  if (!/^(user|assistant|system|developer|tool|human|ai)$/.test(role)) return -1;
-  if ("parts" in entry || "timestamp" in entry) return -1;
-  if (firstHas(entry.tool_calls, "name", "args")) return 1;
-  if (firstHas(entry.tool_calls) || (role === "tool" && !("tool_call_id" in entry))) return -1;
-  const blocks = voteOnBlocks(entry.content, dictBlockVote);
-  if (blocks < 0) return -1;
-  return /^(human|ai)$/.test(role) || isObject(entry.additional_kwargs) ? 1 : 0.15;
-}
-
-function dictBlockVote(block: NativeObject, type: string): Vote {
-  const isShared = /^(text|image_url|image|audio|video|file|reasoning)$/.test(type);
-  return isShared && !("source" in block) ? 0.15 : -1;
 }

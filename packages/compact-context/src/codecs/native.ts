@@ -1,4 +1,4 @@
-import type { MessageMeta, Role } from "../core/message.ts";
+import type { MediaPart, MessageMeta, Role } from "../core/message.ts";
 import { CompactError, defined, errorMessage, isObject, kindOf, requireList } from "../errors.ts";
 
 /** An object of a provider's format, read field by field. */
@@ -79,8 +79,8 @@ export function filled(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The value when it is an object, otherwise an object that holds it: for providers that take objects only. */
-export function asObject(value: unknown): NativeObject {
+/** The input of a call when it is an object, otherwise an object that holds it: for providers that take objects only. */
+export function inputObject(value: unknown): NativeObject {
   if (isObject(value)) return value;
   return value === undefined || value === "" ? {} : { input: value };
 }
@@ -120,4 +120,58 @@ export function copyWith(native: NativeObject, changes: NativeObject): Record<st
     else copy[key] = value;
   }
   return copy;
+}
+
+interface MediaDetails {
+  readonly name?: unknown;
+  readonly detail?: unknown;
+}
+
+function details(extra: MediaDetails): { name?: string; detail?: string } {
+  const name = filled(extra.name);
+  const detail = filled(extra.detail);
+  return defined({ name, detail });
+}
+
+/** Media whose base64 text is at hand. */
+export function mediaFromData(data: string, mediaType: string, extra: MediaDetails = {}): MediaPart {
+  return { type: "media", mediaType, bytes: data.length, data, ...details(extra) };
+}
+
+/** Media that is only referenced, by an id or by nothing that can be fetched. */
+export function mediaReference(mediaType: string, extra: MediaDetails = {}): MediaPart {
+  return { type: "media", mediaType, bytes: 0, ...details(extra) };
+}
+
+/** Media behind a URL; a `data:` URL gives its content and its own media type. */
+export function mediaFromUrl(url: string, mediaType: string, extra: MediaDetails = {}): MediaPart {
+  if (url.startsWith("data:")) {
+    const comma = url.indexOf(",");
+    const type = url.slice(5, comma === -1 ? undefined : comma).split(";", 1)[0];
+    return mediaFromData(comma === -1 ? "" : url.slice(comma + 1), filled(type) ?? mediaType, extra);
+  }
+  return { type: "media", mediaType, bytes: 0, url, ...details(extra) };
+}
+
+/** Media from what a field holds: a URL, a `data:` URL, base64 text or raw bytes. */
+export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDetails = {}): MediaPart {
+  if (value instanceof URL) return mediaFromUrl(value.href, mediaType, extra);
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer) {
+    return { type: "media", mediaType, bytes: value.byteLength, ...details(extra) };
+  }
+  if (typeof value !== "string") return mediaReference(mediaType, extra);
+  return /^[a-z][a-z0-9+.-]*:/i.test(value)
+    ? mediaFromUrl(value, mediaType, extra)
+    : mediaFromData(value, mediaType, extra);
+}
+
+/** The URL of the media, its content as a `data:` URL where it has no other; empty for a mere reference. */
+export function mediaUrl(part: MediaPart): string {
+  if (part.url !== undefined) return part.url;
+  return part.data === undefined ? "" : `data:${part.mediaType};base64,${part.data}`;
+}
+
+/** Words that stand for media which a provider's format has no place for. */
+export function mediaWords(part: MediaPart): string {
+  return `[${[part.mediaType, part.name ?? part.url].filter((word) => word !== undefined).join(" ")}]`;
 }

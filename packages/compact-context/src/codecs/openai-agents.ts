@@ -1,10 +1,9 @@
 import { argumentsText, type Part, type ToolResultPart } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type Vote, voteOnBlocks } from "./create-codec.ts";
+import { type BuildContext, createCodec } from "./create-codec.ts";
 import { buildPiece, type ItemDialect, readItem, rewriteItem } from "./items.ts";
-import { mediaUrl } from "./media.ts";
-import { metaBags, type NativeObject } from "./native.ts";
+import { mediaUrl, metaBags, type NativeObject } from "./native.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 const DIALECT: ItemDialect = {
@@ -18,7 +17,6 @@ export const openaiAgentsCodec: Codec = createCodec({
   read: (item, place) => readItem(item, place, DIALECT),
   rewrite,
   build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
-  vote,
 });
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
@@ -71,32 +69,4 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
 function writeOutput(result: ToolResultPart): unknown {
   if (typeof result.content === "string") return { type: "text", text: result.content };
   return result.content.map((piece) => inSdkSpelling(buildPiece(piece, "input")));
-}
-
-const ROLES = new Set(["system", "user", "assistant"]);
-
-function vote(item: NativeObject): Vote {
-  if ("call_id" in item || "tool_calls" in item || "parts" in item || "lc" in item) return -1;
-  const { type } = item;
-  if (type === undefined || type === "message") return voteOnMessage(item);
-  if (typeof type !== "string" || "role" in item) return -1;
-  if ("callId" in item || "providerData" in item || "rawContent" in item) return 1;
-  if (type === "reasoning") return "summary" in item ? -1 : 0.85;
-  return /_(call|output|result)$|compaction/.test(type) ? 0.5 : -1;
-}
-
-function voteOnMessage(item: NativeObject): Vote {
-  if (!ROLES.has(String(item.role))) return -1;
-  const blocks = voteOnBlocks(item.content, blockVote);
-  if (blocks < 0) return -1;
-  const isOutput = item.role === "assistant" && "status" in item && blocks > 0;
-  const base = item.type === "message" ? 0.55 : 0.25;
-  return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
-}
-
-/** The wire's own output texts carry annotations, the SDK's put them into `providerData`. */
-function blockVote(block: NativeObject, type: string): Vote {
-  if ("providerData" in block) return 1;
-  if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
-  return type === "refusal" || type === "audio" || type === "image" ? 0.4 : -1;
 }

@@ -10,30 +10,18 @@ import {
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
+import { createCodec, opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
 import {
-  createCodec,
-  firstHas,
-  opaqueSlot,
-  type Reading,
-  rewriteBlocks,
-  type Slot,
-  slot,
-  type Vote,
-  voteOnBlocks,
-} from "./create-codec.ts";
-import {
+  arrayAt,
+  copyWith,
+  filled,
+  isBlockList,
   mediaFromData,
   mediaFromUrl,
   mediaFromValue,
   mediaReference,
   mediaUrl,
   mediaWords,
-} from "./media.ts";
-import {
-  arrayAt,
-  copyWith,
-  filled,
-  isBlockList,
   metaBags,
   type NativeObject,
   objectAt,
@@ -49,7 +37,6 @@ export const openaiChatCodec: Codec = createCodec({
   read,
   rewrite,
   build: (run) => toSteps(run).flatMap(buildStep),
-  vote,
 });
 
 const ROLES: Readonly<Record<string, Role>> = {
@@ -316,23 +303,4 @@ function writeResult(content: ToolResultPart["content"]): unknown {
 function buildPiece(piece: Part): unknown {
   if (piece.type === "media") return { type: "text", text: mediaWords(piece) };
   return piece.type === "text" ? { type: "text", text: piece.text } : piece;
-}
-
-const OWN_BLOCKS = new Set(["image_url", "input_audio", "refusal", "video_url"]);
-
-function vote(entry: NativeObject): Vote {
-  const role = entry.role;
-  if (typeof role !== "string" || !Object.hasOwn(ROLES, role) || "type" in entry || "parts" in entry)
-    return -1;
-  if (firstHas(entry.tool_calls, "name", "args") || typeof entry.getType === "function") return -1;
-  const blocks = voteOnBlocks(entry.content, (block, type) => {
-    if (OWN_BLOCKS.has(type)) return 0.9;
-    if (type === "file") return isObject(block.file) ? 0.9 : -1;
-    return type === "text" ? 0.5 : -1;
-  });
-  if (blocks < 0) return -1;
-  const calls = firstHas(entry.tool_calls, "id") || firstHas(entry.tool_calls, "function");
-  if (calls || isObject(entry.function_call) || role === "function") return 1;
-  if (role === "tool") return "tool_call_id" in entry || typeof entry.content === "string" ? 0.95 : -1;
-  return Math.max(0.5, blocks);
 }

@@ -19,16 +19,15 @@ import {
   rewriteBlocks,
   type Slot,
   slot,
-  type Vote,
-  voteOnBlocks,
 } from "./create-codec.ts";
-import { mediaFromData, mediaWords } from "./media.ts";
 import {
   arrayAt,
-  asObject,
   copyWith,
   filled,
+  inputObject,
   invalidMessages,
+  mediaFromData,
+  mediaWords,
   metaBags,
   type NativeObject,
   objectAt,
@@ -46,7 +45,6 @@ export const piCodec: Codec = createCodec({
   read,
   rewrite,
   build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
-  vote,
 });
 
 const ROLES: Readonly<Record<string, Role>> = {
@@ -176,7 +174,7 @@ function patch(block: unknown, part: Part): unknown {
   if (!isObject(block)) return build(part);
   if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
   if (part.type === "toolCall")
-    return { ...block, name: part.name, arguments: asObject(argumentsValue(part)) };
+    return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
   return build(part);
 }
 
@@ -195,7 +193,7 @@ function build(part: Part): unknown {
         type: "toolCall",
         id: part.id,
         name: part.name,
-        arguments: asObject(argumentsValue(part)),
+        arguments: inputObject(argumentsValue(part)),
       };
     case "toolResult":
       return { type: "text", text: jsonText(part.content) };
@@ -247,22 +245,4 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
 function timeOf(message: Message): number {
   const time = Date.parse(message.meta?.timestamp ?? "");
   return Number.isNaN(time) ? 0 : time;
-}
-
-const OWN_ROLES = new Set(["toolResult", "bashExecution", "branchSummary", "compactionSummary"]);
-
-function vote(entry: NativeObject): Vote {
-  const role = filled(entry.role);
-  if (role === undefined || role === "tool" || role === "developer" || role === "function") return -1;
-  if (["type", "tool_calls", "parts", "getType", "_getType"].some((key) => key in entry)) return -1;
-  if (OWN_ROLES.has(role)) return 1;
-  const blocks = voteOnBlocks(entry.content, (block, type) => {
-    if (type === "toolCall" || "thinkingSignature" in block) return 1;
-    if (type === "image") return typeof block.mimeType === "string" && "data" in block ? 0.95 : -1;
-    return type === "text" || type === "thinking" ? 0.2 : -1;
-  });
-  if (blocks < 0) return -1;
-  const timed = typeof entry.timestamp === "number";
-  if (!Object.hasOwn(ROLES, role)) return timed ? 0.8 : -1;
-  return Math.max(blocks, timed ? ("stopReason" in entry ? 1 : 0.8) : 0.15);
 }

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { mergeConfig } from "./layer.ts";
 import { loadConfig } from "./load.ts";
-import { toCamelCase } from "./names.ts";
-import { settings } from "./schema.ts";
+import { settings, toCamelCase } from "./schema.ts";
 
 const accepted = (work: () => unknown): boolean => {
   try {

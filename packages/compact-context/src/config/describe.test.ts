@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { configTable, describeConfig } from "./environment.ts";
-import { toSnakeCase } from "./names.ts";
+import { toSnakeCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
 it("every default is described, with path, variable, values and meaning", () => {

@@ -2,9 +2,7 @@ import { describe, expect, it } from "vitest";
 import { variablesOf } from "./environment.ts";
 import { valueAt } from "./layer.ts";
 import { loadConfig } from "./load.ts";
-import { toCamelCase } from "./names.ts";
-import type { Setting } from "./schema.ts";
-import { settings } from "./schema.ts";
+import { type Setting, settings, toCamelCase } from "./schema.ts";
 
 /** A value that is not the default, as environment text and as the configuration holds it. */
 function sample({ path, kind, values }: Setting): [string, unknown] {

@@ -1,7 +1,6 @@
 import { readDocument } from "./document.ts";
 import { type ConfigProblem, formatPath, type Layer, type SettingPath, valueAt } from "./layer.ts";
-import { didYouMean, toCamelCase } from "./names.ts";
-import { type Setting, settings, specifiedNames } from "./schema.ts";
+import { didYouMean, type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
 /** Environment variables as `process.env` has them. */

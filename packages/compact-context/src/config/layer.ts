@@ -1,7 +1,17 @@
 import type { Policy } from "../core/policy.ts";
 import { CompactError, requireOptions } from "../errors.ts";
-import { didYouMean, isGroup, renameKeys, toCamelCase, toSnakeCase } from "./names.ts";
-import { faultsOf, KEEP_SYSTEM_PROMPT, namesBelow, settings, specifiedNames } from "./schema.ts";
+import {
+  didYouMean,
+  faultsOf,
+  isGroup,
+  KEEP_SYSTEM_PROMPT,
+  namesBelow,
+  renameKeys,
+  settings,
+  specifiedNames,
+  toCamelCase,
+  toSnakeCase,
+} from "./schema.ts";
 import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./settings.ts";
 
 // Settings from a file, the environment or code: held to the one schema, and laid over one another.

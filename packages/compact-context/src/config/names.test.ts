@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { closest, didYouMean, toCamelCase, toSnakeCase } from "./names.ts";
+import { closest, didYouMean, toCamelCase, toSnakeCase } from "./schema.ts";
 
 it("names survive the way to the other spelling and back", () => {
   const word = fc.stringMatching(/^[a-z]{1,8}$/);

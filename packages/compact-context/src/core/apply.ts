@@ -444,44 +444,6 @@ export function reportOf(
   };
 }
 
-const NOTHING: LayerSizes = layerSizes([], () => undefined);
-
-export function unchangedReport(
-  reason: TriggerReason,
-  format: Format | undefined,
-  range: TokenCount,
-  size: { readonly messages: number; readonly elapsedMs: number; readonly refused?: RefusalReason },
-): CompactionReport {
-  return {
-    compacted: false,
-    reason,
-    refused: size.refused,
-    format,
-    tokensBefore: range.tokens,
-    tokensAfter: range.tokens,
-    range,
-    messagesBefore: size.messages,
-    messagesAfter: size.messages,
-    layers: { before: NOTHING, after: NOTHING },
-    prunedCount: 0,
-    clearedCount: 0,
-    elidedCount: 0,
-    reasoningDropped: 0,
-    newestAsk: undefined,
-    summaryVersion: undefined,
-    summaryTokens: 0,
-    summarizer: undefined,
-    failures: [],
-    attempts: [],
-    coverage: undefined,
-    check: undefined,
-    rungs: [],
-    archive: undefined,
-    elapsedMs: size.elapsedMs,
-    plan: undefined,
-  };
-}
-
 /** The layer of each message; our own summary is a layer of its own. */
 export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
   const marked = markSummaries(messages);

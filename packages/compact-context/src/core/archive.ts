@@ -1,6 +1,6 @@
-import { CompactError, crc32Hex, hasCode, openRecord, sealRecord, sha256Hex } from "../errors.ts";
+import { CompactError, crc32Hex, hasCode, openRecord, platform, sealRecord, sha256Hex } from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
-import { type CompactEvent, platform, type Redaction, type StorageDriver } from "./ports.ts";
+import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 
 // The archive of a session: one folder with a transcript and a summary for each compaction, and events. Transcripts have
 // one line with a checksum for each message. Secrets are removed before anything is written.

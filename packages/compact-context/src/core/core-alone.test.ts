@@ -124,13 +124,10 @@ function createManager(
     worker: "worker",
     redaction,
     summarizers: [summarizer],
-    sink: {
-      emit(draft) {
-        events.push(draft);
-        return draft;
-      },
+    recorder: {
+      announcer: (sessionId) => (event) => void events.push({ ...event, sessionId }),
+      write: async () => undefined,
       flush: async () => undefined,
-      takeLosses: () => [],
     },
     lists,
     withCost: (attempt) => attempt,

@@ -6,21 +6,15 @@ import {
   requireList,
   requireOptions,
 } from "../errors.ts";
-import {
-  type CompactionReport,
-  type CompactionResult,
-  type RefusalReason,
-  unchangedReport,
-} from "./apply.ts";
+import type { CompactionReport, CompactionResult, RefusalReason } from "./apply.ts";
 import { conflict } from "./archive.ts";
 import {
   type Announce,
-  type EventDescription,
-  EventRecorder,
-  type EventSink,
+  type EventRecorder,
   failureOf,
   tokenEstimate,
   triggerDecision,
+  unchangedReport,
   warning,
 } from "./events.ts";
 import { unsentResults } from "./plan.ts";
@@ -70,9 +64,7 @@ export interface ManagerParts {
   readonly redaction: Redaction;
   /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
-  readonly sink: EventSink;
-  /** Sent before the first event, such as that redaction is off. */
-  readonly firstEvent?: EventDescription;
+  readonly recorder: EventRecorder;
   readonly beforeCommit?: BeforeCommit;
   /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
@@ -146,14 +138,14 @@ export class SessionManager {
   readonly #sessions: Sessions;
   readonly #recorder: EventRecorder;
   readonly #lists: ListCheck | undefined;
-  readonly #background = new BackgroundCompactions();
+  #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
-    const { open, redaction, worker, environment, warn, sink, firstEvent } = parts;
+    const { open, redaction, worker, environment, warn, recorder } = parts;
     const now = (): Date => environment.now();
     this.#sessions = new Sessions({
       open,
@@ -162,15 +154,9 @@ export class SessionManager {
       now,
       warn,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#background.forget(sessionId),
+      onForget: (sessionId) => this.#background?.forget(sessionId),
     });
-    this.#recorder = new EventRecorder({
-      sink,
-      first: firstEvent,
-      archive: async () => (await open()).archive,
-      now,
-      warn,
-    });
+    this.#recorder = recorder;
     this.#lists = parts.lists?.((...found) => this.warn(...found));
   }
 
@@ -334,9 +320,9 @@ export class SessionManager {
     session: Session,
     announce: Announce,
   ): Promise<CompactionReport | undefined> {
-    const { countText } = session.current.edit;
-    if (call.manual || unsentResults(session.view, this.#settings.policy, countText).length === 0)
-      return undefined;
+    const { policy } = this.#settings;
+    if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
+    if (unsentResults(session.view, policy, session.current.edit.countText).length === 0) return undefined;
     const usagePct = session.usage.tokens / this.maxContextTokens;
     const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
     const outcome = await this.#compact(call, session, decision, announce);
@@ -385,7 +371,11 @@ export class SessionManager {
   ): Promise<CompactionReport | RefusalReason> {
     const request = this.#requestFor(call, session, decision);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
+    if (
+      mayUsePrepared &&
+      this.#background?.isRunning(session.id) &&
+      this.#canSendUncompacted(call, session)
+    ) {
       return "in_background";
     }
     return this.#sessions.runAlone(
@@ -393,7 +383,7 @@ export class SessionManager {
       async (fence) => {
         const context = await this.#runContext(announce, fence);
         const prepared = mayUsePrepared
-          ? await this.#background.commit(session, request, context)
+          ? await this.#background?.commit(session, request, context)
           : undefined;
         return prepared ?? compactSession(session, request, context);
       },
@@ -455,6 +445,7 @@ export class SessionManager {
     if (backgroundTriggerPct === undefined || usagePct < backgroundTriggerPct) return;
     if (!session.hasGrown(this.maxContextTokens)) return;
     const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
+    this.#background ??= new BackgroundCompactions();
     this.#background.start(
       session,
       async (snapshot, signal) => {

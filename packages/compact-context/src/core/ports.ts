@@ -11,12 +11,6 @@ export interface Environment {
   id(): string;
 }
 
-export const platform: Environment = {
-  now: () => new Date(),
-  clock: () => performance.now(),
-  id: () => crypto.randomUUID(),
-};
-
 // ---- Codec
 
 /** Translates one provider format to neutral messages and back, losslessly. */

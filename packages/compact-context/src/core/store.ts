@@ -41,7 +41,7 @@ function stateKey(sessionId: string): string {
   return archiveFiles.state(sessionKey(sessionId));
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   open(): Promise<Store>;
   readonly redaction: Redaction;
   /** Names this worker among those that share the storage. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { mergeConfig } from "../config/layer.ts";
-import { configuredExporters } from "../create-storage.ts";
+import { configuredExporters } from "../create-manager.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
 import { warning } from "./events.ts";
 

@@ -3,15 +3,18 @@ import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { requireList, requireOptions } from "../errors.ts";
 import type { Change, Step, Workbench, Working } from "./edit.ts";
-import { readEntries } from "./entries.ts";
-import { gatherResults } from "./fixes/batches.ts";
-import { dropBound } from "./fixes/bound.ts";
-import { dropEmptyEntries, dropRefusedBlocks, mendInputs, trimBlocks } from "./fixes/contents.ts";
+import { type LintOptions, type Mend, type Repaired, readEntries } from "./entries.ts";
+import {
+  dropBound,
+  dropEmptyEntries,
+  dropRefusedBlocks,
+  dropUnreadable,
+  mendInputs,
+  trimBlocks,
+} from "./fixes/contents.ts";
 import { fillIds, partTwins, renameReusedCalls } from "./fixes/identities.ts";
 import { alternate, liftSystem, mergeSystem, openWithUser } from "./fixes/order.ts";
-import { dropPartnerless, placeResultEntries } from "./fixes/results.ts";
-import { dropUnreadable } from "./fixes/unreadable.ts";
-import type { LintOptions, Mend, Repaired } from "./violation.ts";
+import { dropPartnerless, gatherResults, placeResultEntries } from "./fixes/results.ts";
 
 /** In the order in which one makes way for the next. */
 const STEPS: readonly Step[] = [

@@ -1,5 +1,5 @@
 import { type Message, messageText, type Part, readSummary, toolCalls } from "../core/message.ts";
-import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/names.ts";
+import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
 import { stripRuntimeContext } from "./runtime-context.ts";
 
 /**

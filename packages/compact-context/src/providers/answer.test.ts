@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAnthropic } from "./anthropic.ts";
-import { readChat } from "./openai-chat.ts";
+import { readAnthropic, readChat } from "./bodies.ts";
 
 describe("why a model stopped", () => {
   it.each([

@@ -1,8 +1,7 @@
 export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry, SavedTranscript } from "../core/archive.ts";
-export type { Archive } from "../search/archive.ts";
-export type { SearchOptions, SearchProblem, SearchResult } from "../search/archive-search.ts";
+export type { Archive, SearchOptions, SearchProblem, SearchResult } from "../search/archive.ts";
+export type { Difference, Restored, RestoreOptions } from "./recall.ts";
 export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
-export type { Difference, Restored, RestoreOptions } from "./restore.ts";
 export {
   type AiSdkTool,
   type AnthropicTool,

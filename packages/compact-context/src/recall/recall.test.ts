@@ -8,7 +8,7 @@ import { createRedactor } from "../redaction/redactor.ts";
 import { createArchive } from "../search/archive.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { countText } from "../tokens/count-tokens.ts";
-import { EXPAND_TOOL, SEARCH_TOOL } from "./names.ts";
+import { EXPAND_TOOL, SEARCH_TOOL } from "./arguments.ts";
 import { createRecall } from "./recall.ts";
 import { type RecallTool, recallTools, runRecallTool } from "./tools.ts";
 

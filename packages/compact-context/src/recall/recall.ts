@@ -1,10 +1,9 @@
+import { codecFor } from "../codecs/formats.ts";
+import type { ArchivedMessage, ArchiveProblem } from "../core/archive.ts";
+import { argumentsText, type Format, type Message, type Part, resultText } from "../core/message.ts";
 import { CompactError, requireOptions } from "../errors.ts";
-import type { Archive } from "../search/archive.ts";
-import type { FoundMessage, SearchHit } from "../search/archive-search.ts";
+import type { Archive, FoundMessage, SearchHit } from "../search/archive.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
-import { readableMessage } from "./readable.ts";
-import { type Restored, restoreStep } from "./restore.ts";
-import { within } from "./within.ts";
 
 /** Brings back what left the prompt of one session; ids of other sessions find nothing. Secrets stay out of it. */
 export interface Recall {
@@ -68,8 +67,7 @@ export function createRecall(ports: RecallPorts): Recall {
       return { found, text, offset, characters: whole.length, next };
     },
     async search(text, { limit } = {}) {
-      const options = { sessionId, ...(limit === undefined ? {} : { limit }) };
-      return (await (await archive()).search(text, options)).hits;
+      return (await (await archive()).search(text, { sessionId, limit })).hits;
     },
     steps: async () => (await archive()).steps(sessionId),
     restore: async (step, options) => restoreStep(await archive(), sessionId, { step, ...options }),
@@ -82,4 +80,167 @@ function requireWhole(name: string, value: number, least: number): void {
     place: `options.${name}`,
     hint: "Leave it out, or pass `next` of the piece before as `offset`.",
   });
+}
+
+/** A message list as it was, but for what the archive never had. */
+export interface Restored {
+  readonly sessionId: string;
+  readonly step: number;
+  /** Undefined for neutral messages. */
+  readonly format: Format | undefined;
+  /** In that format. */
+  readonly messages: readonly unknown[];
+  /** The same as neutral messages, one for one. */
+  readonly neutral: readonly Message[];
+  readonly archiveIds: readonly string[];
+  /** Where the list differs from the original, and why. */
+  readonly differences: readonly Difference[];
+  /** Lines that could not be read, by step. */
+  readonly problems: readonly (ArchiveProblem & { readonly step: number })[];
+}
+
+export interface Difference {
+  /** Index into `messages`. */
+  readonly index: number;
+  readonly archiveId: string;
+  readonly reason: string;
+}
+
+export interface RestoreOptions {
+  /** The newest when left out. */
+  readonly step?: number | undefined;
+  /** The list as it stood before that compaction, earlier summaries in it, instead of all originals. */
+  readonly asSent?: boolean;
+}
+
+/** Puts a session's conversation together again. Rejects with `NotFound` for a step that is not there. */
+export async function restoreStep(
+  archive: Pick<Archive, "steps" | "readTranscript">,
+  sessionId: string,
+  { step, asSent = false }: RestoreOptions,
+): Promise<Restored> {
+  const steps = await archive.steps(sessionId);
+  const last = step ?? steps.at(-1) ?? 1;
+  const wanted = asSent || !steps.includes(last) ? [last] : steps.filter((one) => one <= last);
+  const problems: Restored["problems"][number][] = [];
+  let messages: readonly ArchivedMessage[] = [];
+  for (const one of wanted) {
+    const transcript = await archive.readTranscript(sessionId, one);
+    problems.push(...transcript.problems.map((problem) => ({ ...problem, step: one })));
+    messages = one === wanted[0] ? transcript.messages : joinSteps(messages, transcript.messages);
+  }
+  const neutral = messages.map((archived) => archived.message);
+  const format = neutral.find((message) => message.format !== undefined)?.format;
+  return {
+    sessionId,
+    step: last,
+    format,
+    messages: format === undefined ? neutral : codecFor(format).encode(neutral),
+    neutral,
+    archiveIds: messages.map((archived) => archived.archiveId),
+    differences: messages.flatMap(differencesOf),
+    problems,
+  };
+}
+
+function differencesOf({ archiveId, redacted, leftOut }: ArchivedMessage, index: number): Difference[] {
+  const reasons = [
+    ...(redacted ? ["secrets were taken out"] : []),
+    ...(leftOut === undefined ? [] : [`left out: ${leftOut}`]),
+  ];
+  return reasons.map((reason) => ({ index, archiveId, reason }));
+}
+
+const POINTER = /archive id ([0-9a-z]{10})/g;
+
+/**
+ * The originals so far and what a later step adds: its list begins with what a compaction left of them, in order,
+ * with a summary of ours among it, and goes on with what is new.
+ */
+export function joinSteps(
+  originals: readonly ArchivedMessage[],
+  later: readonly ArchivedMessage[],
+): readonly ArchivedMessage[] {
+  const added: ArchivedMessage[] = [];
+  let from = 0;
+  for (const archived of later.filter(({ message }) => message.meta?.summaryVersion === undefined)) {
+    const fixed = isFixed(archived);
+    // What stays of the originals stands before everything new; instructions may be anywhere.
+    const stays = fixed || added.length === 0;
+    const at = stays ? placeOf(archived, originals, fixed ? 0 : from) : -1;
+    if (at < 0) added.push(archived);
+    from = fixed ? from : at + 1;
+  }
+  return [...originals, ...added];
+}
+
+function isFixed({ message }: ArchivedMessage): boolean {
+  return message.role === "system" || message.role === "developer";
+}
+
+function placeOf(archived: ArchivedMessage, originals: readonly ArchivedMessage[], from: number): number {
+  const pointers = pointersIn(archived.message);
+  for (let at = from; at < originals.length; at++) {
+    const original = originals[at];
+    if (original === undefined) continue;
+    if (original.archiveId === archived.archiveId) return at;
+    if (original.message.role !== archived.message.role) continue;
+    if (original.message.id === archived.message.id || pointers.has(original.archiveId)) return at;
+  }
+  return -1;
+}
+
+function pointersIn(message: Message): ReadonlySet<string> {
+  return new Set([...readableMessage(message).matchAll(POINTER)].map(([, id = ""]) => id));
+}
+
+/** A message as text for a reader: what was said, calls with their arguments, results. */
+export function readableMessage(message: Message): string {
+  return message.parts
+    .map(readablePart)
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+function readablePart(part: Part): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "reasoning":
+      return part.text === "" ? "" : `[reasoning] ${part.text}`;
+    case "toolCall":
+      return `[call ${part.name}] ${argumentsText(part)}`;
+    case "toolResult": {
+      const media =
+        typeof part.content === "string" ? [] : part.content.filter((one) => one.type === "media");
+      return [resultText(part), ...media.map((one) => `[${one.mediaType}]`)].filter(Boolean).join("\n");
+    }
+    case "media":
+      return `[${part.mediaType}${part.name === undefined ? "" : ` ${part.name}`}]`;
+  }
+}
+
+/** Even base64 and emoji have fewer characters to a token. */
+const MOST_CHARACTERS = 8;
+
+/** The beginning of a text that has at most so many tokens, never ending within a character; at least one character. */
+export function within(text: string, maxTokens: number, countText: (text: string) => number): string {
+  let piece = cut(text, maxTokens * MOST_CHARACTERS);
+  for (;;) {
+    const tokens = countText(piece);
+    if (tokens <= maxTokens) return piece;
+    // A piece that is cut anew counts anew: at least one character less each time.
+    const shorter = cut(piece, Math.min(piece.length - 1, Math.floor((piece.length * maxTokens) / tokens)));
+    if (shorter.length === piece.length) return piece;
+    piece = shorter;
+  }
+}
+
+function cut(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const end = Math.max(1, characters);
+  const code = text.charCodeAt(end);
+  const splits = code >= 0xdc00 && code <= 0xdfff;
+  if (!splits) return text.slice(0, end);
+  return text.slice(0, end > 1 ? end - 1 : end + 1);
 }

@@ -30,9 +30,9 @@ export interface OpenAiResponsesTool {
 
 export function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResponsesTool[] {
   requireTools(tools);
-  return tools.map(({ name, description, parameters }) => ({
-    ...{ type: "function", name, description, parameters, strict: false },
-  }));
+  return tools.map(({ name, description, parameters }) => {
+    return { type: "function", name, description, parameters, strict: false };
+  });
 }
 
 /** Messages: `tools`; calls are run with `runRecallTool`. */
@@ -86,7 +86,9 @@ export interface LangChainTool {
 export function asLangChainTools(tools: readonly RecallTool[]): LangChainTool[] {
   requireTools(tools);
   return tools.map(({ name, description, parameters, execute }) => ({
-    ...{ name, description, schema: parameters },
+    name,
+    description,
+    schema: parameters,
     lc_runnable: true,
     lc_namespace: ["langchain", "tools"],
     invoke: (input) => execute(isToolCall(input) ? input.args : input),
@@ -112,7 +114,11 @@ export interface OpenAiAgentsTool {
 export function asOpenAiAgentsTools(tools: readonly RecallTool[]): OpenAiAgentsTool[] {
   requireTools(tools);
   return tools.map(({ name, description, parameters, execute }) => ({
-    ...{ type: "function", name, description, parameters, strict: false },
+    type: "function",
+    name,
+    description,
+    parameters,
+    strict: false,
     invoke: (_, input) => execute(input),
     needsApproval: async () => false,
     isEnabled: async () => true,
@@ -134,7 +140,10 @@ export interface PiTool {
 export function asPiTools(tools: readonly RecallTool[]): PiTool[] {
   requireTools(tools);
   return tools.map(({ name, description, parameters, execute }) => ({
-    ...{ name, label: name, description, parameters },
+    name,
+    label: name,
+    description,
+    parameters,
     execute: async (_, args) => ({ content: [{ type: "text", text: await execute(args) }], details: {} }),
   }));
 }

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findAround, joinFindings, replaceFindings } from "./finding.ts";
-import { findAnchoredTokens, findKeyValues, findKubernetesSecrets } from "./key-values.ts";
-import { findPlaces } from "./places.ts";
-import { findPrivateKeys } from "./private-keys.ts";
+import { type Finding, findAround, findPrivateKeys, joinFindings, replaceFindings } from "./finding.ts";
+import { findAnchoredTokens, findKeyValues, findKubernetesSecrets, findPlaces } from "./named.ts";
 import { redact } from "./redactor.ts";
-import type { Finding } from "./secrets.ts";
 import { findTokens } from "./token-scanner.ts";
 
 const FINDERS = [

@@ -1,13 +1,14 @@
-import { type Finder, withoutSplitSecrets } from "./finding.ts";
-import { isPair } from "./places.ts";
 import {
+  type Finder,
   isHintingName,
   isPasswordName,
   isQuotedSecret,
   isSecretName,
   looksGenerated,
   REDACTED,
-} from "./secrets.ts";
+  withoutSplitSecrets,
+} from "./finding.ts";
+import { isPair } from "./named.ts";
 
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
 

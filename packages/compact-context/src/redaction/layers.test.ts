@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBlockRedactor } from "./blocks.ts";
+import { createMachine, findMatch } from "./custom-patterns.ts";
+import { createBlockRedactor } from "./finding.ts";
 import { ALPHABETS, checksumOf, partsOf, TOKEN_FORMATS } from "./formats.ts";
-import { parsePattern } from "./patterns/parse.ts";
-import { compileProgram } from "./patterns/program.ts";
-import { createMachine, findMatch } from "./patterns/search.ts";
+import { compileProgram, parsePattern } from "./patterns.ts";
 import { createRedactor, redact, WITHHELD } from "./redactor.ts";
 
 const R = "<REDACTED>";

@@ -1,4 +1,4 @@
-import type { Finding } from "./secrets.ts";
+import type { Finding } from "./finding.ts";
 
 interface PersonalFact {
   readonly kind: string;

@@ -1,20 +1,19 @@
 import type { Redaction } from "../core/ports.ts";
-import { requireOptions, requireText } from "../errors.ts";
+import { isList, requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
   type Finder,
+  type Finding,
   findAround,
+  findPrivateKeys,
   joinFindings,
   replaceFindings,
   replacements,
   type Span,
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
-import { findAnchoredTokens, findKeyValues, findKubernetesSecrets } from "./key-values.ts";
+import { findAnchoredTokens, findKeyValues, findKubernetesSecrets, findPlaces } from "./named.ts";
 import { findPersonal } from "./personal.ts";
-import { findPlaces } from "./places.ts";
-import { findPrivateKeys } from "./private-keys.ts";
-import type { Finding } from "./secrets.ts";
 import { findTokens } from "./token-scanner.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
@@ -67,7 +66,7 @@ export function redact(text: string): string {
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   requireOptions(options);
   const { enabled = true, patterns = [], onWarning } = options;
-  const custom = compilePatterns(patterns);
+  const custom = isList(patterns) && patterns.length === 0 ? [] : [compilePatterns(patterns)];
   if (!enabled) {
     onWarning?.(REDACTION_OFF_WARNING);
     const asItIs = (text: string): string => text;
@@ -78,7 +77,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
         maxDepth === undefined ? value : redactJson(value, asItIs, { deepest: maxDepth }),
     };
   }
-  const last = [...LAST, custom, ...(options.personal === true ? [findPersonal] : [])];
+  const last = [...LAST, ...custom, ...(options.personal === true ? [findPersonal] : [])];
   const finders = [...FIRST, ...NEAR, ...last];
   const search = createSearch(last, options);
   const redactText = (text: string): string => {

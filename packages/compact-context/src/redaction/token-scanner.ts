@@ -1,3 +1,4 @@
+import type { Finding } from "./finding.ts";
 import {
   ALPHABETS,
   type Alphabet,
@@ -7,7 +8,6 @@ import {
   TOKEN_FORMATS,
   type TokenFormat,
 } from "./formats.ts";
-import type { Finding } from "./secrets.ts";
 
 interface Compiled {
   readonly format: TokenFormat;

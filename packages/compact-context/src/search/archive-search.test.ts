@@ -6,8 +6,7 @@ import type { StorageDriver } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { createArchive } from "./archive.ts";
-import { createArchiveSearch } from "./archive-search.ts";
+import { createArchive, createArchiveSearch } from "./archive.ts";
 import { wordsOf } from "./words.ts";
 
 const redact = createRedactor();

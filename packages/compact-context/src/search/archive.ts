@@ -1,18 +1,19 @@
 import {
+  type ArchivedMessage,
   type ArchiveStore,
   createArchiveStore,
   deleteSession,
   readSessionId,
   sessionKey,
 } from "../core/archive.ts";
+import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
-import { requireOptions } from "../errors.ts";
-import {
-  createArchiveSearch,
-  type FoundMessage,
-  type SearchOptions,
-  type SearchResult,
-} from "./archive-search.ts";
+import { CompactError, requireOptions } from "../errors.ts";
+import { createOpenIndexes, type OpenIndexes } from "./open-indexes.ts";
+import { best, type Plan, planQuery, type Ranked, rankSegment, snippetOf } from "./rank.ts";
+import type { IndexedMessage } from "./segment.ts";
+import { readPlace, type SessionIndex } from "./session-index.ts";
+import { archiveIdTerm, foldedText, ownIdTerm, type Query, readQuery } from "./words.ts";
 
 /** Originals of many sessions that can be searched. */
 export interface Archive extends ArchiveStore {
@@ -55,4 +56,225 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
         for (const one of new Set([stateDriver, driver])) await deleteSession(one, sessionKey(sessionId));
       }),
   };
+}
+
+export interface FoundMessage extends ArchivedMessage {
+  readonly sessionId: string;
+  readonly step: number;
+}
+
+/** A message that holds what was looked for, secrets taken out. */
+export interface SearchHit {
+  readonly archiveId: string;
+  /** The id that the message had itself. */
+  readonly id: string;
+  readonly role: Role;
+  readonly sessionId: string;
+  /** The transcript that archived it first, and its place there, from 1. */
+  readonly step: number;
+  readonly n: number;
+  /** Comparable within one result only. */
+  readonly score: number;
+  /** The stretch that holds most of the words: some 200 characters. */
+  readonly snippet: string;
+}
+
+export interface SearchOptions {
+  /** All sessions when left out. */
+  readonly sessionId?: string;
+  /** 20 when left out. */
+  readonly limit?: number;
+}
+
+export interface SearchResult {
+  /** Best first. */
+  readonly hits: readonly SearchHit[];
+  /** Lines of transcripts that could not be read. */
+  readonly problems: readonly SearchProblem[];
+}
+
+export interface SearchProblem {
+  readonly sessionId: string;
+  readonly step: number;
+  /** From 1. */
+  readonly line: number;
+  readonly problem: string;
+}
+
+/** Finds archived messages by an index that is kept beside them, `{session}/search/`, and brought up to date by each call. */
+export interface ArchiveSearch {
+  /**
+   * Messages by BM25 over their words, any of which may be missing; what stands in double quotes must be there as it
+   * is. A word nobody wrote stands for those that begin with it. Rejects with `InvalidArgument` for an empty text.
+   */
+  search(text: string, options?: SearchOptions): Promise<SearchResult>;
+  /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
+  findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
+  /** Brings a session's index up to date without searching; a search does so by itself. */
+  refresh(sessionId: string): Promise<void>;
+  /** Forgets a session while `remove` takes it out of the archive. */
+  forget(sessionId: string, remove: () => Promise<void>): Promise<void>;
+  /** Characters held in memory: indexes in use and texts shown. */
+  held(): { readonly indexes: number; readonly texts: number };
+}
+
+export interface ArchiveSearchOptions {
+  /** The id of the session behind a folder name. */
+  nameOf(folder: string): Promise<string>;
+  warn?(message: string): void;
+  /** Most characters kept in memory; 64 and 16 million when left out. One index in use may be larger by itself. */
+  readonly memory?: { readonly indexes: number; readonly texts: number };
+}
+
+const MEMORY = { indexes: 64_000_000, texts: 16_000_000 };
+
+export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearchOptions): ArchiveSearch {
+  const { nameOf, warn = () => undefined, memory = MEMORY } = options;
+  const indexes = createOpenIndexes(driver, { warn, memory });
+  return {
+    async search(text, { sessionId, limit = 20 } = {}) {
+      checkSearch(text, limit);
+      const query = readQuery(text);
+      const folder = sessionId === undefined ? undefined : sessionKey(sessionId);
+      const found =
+        folder === undefined
+          ? await searchAll(indexes, query, limit)
+          : await searchIn([await indexes.open(folder)], { query, limit, indexes });
+      const nameFor = async (one: string): Promise<string> =>
+        one === folder && sessionId !== undefined ? sessionId : nameOf(one);
+      return withNames(found, nameFor);
+    },
+    async findMessage(sessionId, id) {
+      const folder = sessionKey(sessionId);
+      const index = await indexes.open(folder);
+      const place = placeOf(index, id);
+      if (place === undefined) return undefined;
+      const archived = await readPlace(driver, { folder, step: place.step }, place);
+      return archived && { ...archived, sessionId, step: place.step };
+    },
+    async refresh(sessionId) {
+      await indexes.open(sessionKey(sessionId));
+    },
+    forget: (sessionId, remove) => indexes.forget(sessionKey(sessionId), remove),
+    held: indexes.held,
+  };
+}
+
+function checkSearch(text: string, limit: number): void {
+  if (typeof text !== "string" || text.trim() === "") {
+    throw new CompactError("InvalidArgument", "the text to search for is empty", {
+      hint: "Give a word or a phrase of the message that you look for.",
+    });
+  }
+  if (Number.isSafeInteger(limit) && limit > 0) return;
+  throw new CompactError("InvalidArgument", `limit must be a whole number from 1, not ${limit}`, {
+    place: "options.limit",
+    hint: "Leave it out for 20.",
+  });
+}
+
+/** The first place of an archive id, else of a message's own id. */
+function placeOf({ segments }: SessionIndex, id: string): IndexedMessage | undefined {
+  if (typeof id !== "string" || id === "") return undefined;
+  for (const term of [archiveIdTerm(id), ownIdTerm(id)]) {
+    const places: IndexedMessage[] = [];
+    for (const { segment } of segments) segment.each(term, (at) => places.push(segment.message(at)));
+    const first = places.sort((one, other) => one.step - other.step || one.n - other.n)[0];
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
+
+interface Found {
+  readonly hits: readonly (Omit<SearchHit, "sessionId"> & { readonly folder: string })[];
+  readonly problems: readonly (Omit<SearchProblem, "sessionId"> & { readonly folder: string })[];
+}
+
+async function searchAll(indexes: OpenIndexes, query: Query, limit: number): Promise<Found> {
+  const open: SessionIndex[] = [];
+  for (const [folder, steps] of await indexes.folders()) open.push(await indexes.open(folder, steps));
+  return searchIn(open, { query, limit, indexes });
+}
+
+interface Asked {
+  readonly query: Query;
+  readonly limit: number;
+  readonly indexes: OpenIndexes;
+}
+
+async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promise<Found> {
+  const folders = new Map(sessions.flatMap(({ folder, segments }) => segments.map((one) => [one, folder])));
+  const placed = [...folders.keys()];
+  const plan = planQuery(
+    asked.query,
+    placed.map(({ segment }) => segment),
+  );
+  // A phrase is told from its words only by the texts: more of them have to be read.
+  const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : asked.limit;
+  const ranked = best(
+    placed.flatMap((one) => rankSegment(one, plan, most)),
+    most,
+  );
+  const problems = sessions.flatMap(({ folder, problems: all }) => all.map((one) => ({ ...one, folder })));
+  const candidates = ranked.length > MANY ? await havingPhrases(ranked, { ...asked, folders }) : ranked;
+  return { hits: await shown(candidates, plan, { ...asked, folders }), problems };
+}
+
+interface Placed extends Asked {
+  readonly folders: ReadonlyMap<Ranked["from"], string>;
+}
+
+/** So many texts are read in the order of their files, for in the order of their scores each file would be read often. */
+const MANY = 200;
+
+async function havingPhrases(
+  ranked: readonly Ranked[],
+  { query, indexes, folders }: Placed,
+): Promise<readonly Ranked[]> {
+  if (query.phrases.length === 0) return ranked;
+  const having: Ranked[] = [];
+  for (const [from, folder] of folders) {
+    const mine = ranked.filter((one) => one.from === from);
+    for (const one of mine.sort((left, right) => left.document - right.document)) {
+      const stored = await indexes.textOf(folder, from, one.document);
+      if (stored !== undefined && holdsPhrases(stored.text, query)) having.push(one);
+    }
+  }
+  return best(having, having.length);
+}
+
+async function shown(
+  ranked: readonly Ranked[],
+  plan: Plan,
+  { query, limit, indexes, folders }: Placed,
+): Promise<Found["hits"]> {
+  const hits: Found["hits"][number][] = [];
+  for (const { from, document, score } of ranked) {
+    if (hits.length >= limit) break;
+    const folder = folders.get(from) ?? "";
+    const stored = await indexes.textOf(folder, from, document);
+    if (stored === undefined || !holdsPhrases(stored.text, query)) continue;
+    const { archiveId, role, step, n } = from.segment.message(document);
+    const snippet = snippetOf(stored.text, query, plan.terms);
+    hits.push({ archiveId, id: stored.id, role, folder, step, n, score, snippet });
+  }
+  return hits;
+}
+
+function holdsPhrases(text: string, { phrases }: Query): boolean {
+  if (phrases.length === 0) return true;
+  const folded = foldedText(text);
+  return phrases.every((phrase) => folded.includes(phrase.text));
+}
+
+async function withNames(found: Found, nameOf: (folder: string) => Promise<string>): Promise<SearchResult> {
+  const names = new Map<string, string>();
+  for (const { folder } of [...found.hits, ...found.problems]) {
+    if (!names.has(folder)) names.set(folder, await nameOf(folder));
+  }
+  const named = <T extends { readonly folder: string }>({ folder, ...rest }: T) => ({
+    ...rest,
+    sessionId: names.get(folder) ?? folder,
+  });
+  return { hits: found.hits.map(named), problems: found.problems.map(named) };
 }

@@ -1,19 +1,18 @@
 import { keysOf, readTranscriptKey } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { createKeyedMutex } from "../errors.ts";
-import type { StoredText } from "./build.ts";
-import type { PlacedSegment } from "./merge.ts";
-import { readPlace } from "./read-step.ts";
-import { searchableText } from "./searchable.ts";
+import type { PlacedSegment, StoredText } from "./build.ts";
 import {
   emptyIndex,
   loadIndex,
   loadTexts,
+  readPlace,
   type SessionIndex,
   saveIndex,
   saveTexts,
   updateIndex,
 } from "./session-index.ts";
+import { searchableText } from "./words.ts";
 
 export interface OpenIndexesOptions {
   /** Told when an index cannot be stored: it is then made again by the next process. */

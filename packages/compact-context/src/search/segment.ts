@@ -1,6 +1,4 @@
 import { contentHash, type Role } from "../core/message.ts";
-import { readNumbers, writeNumber } from "./numbers.ts";
-import { eachPosting } from "./postings.ts";
 
 /** Where a message stands in the archive and what the ranking has to know of it. */
 export interface IndexedMessage {
@@ -191,4 +189,70 @@ function createDictionary(
       }
     },
   };
+}
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const VALUES: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, DIGITS.indexOf(String.fromCharCode(code))),
+);
+const MORE = 32;
+
+/** A whole number from 0 to 2^31 - 1 as one character for each five bits, the lowest first (as in source maps). */
+function writeNumber(value: number): string {
+  let text = "";
+  let rest = value;
+  while (rest >= MORE) {
+    text += DIGITS[(rest & 31) | MORE];
+    rest >>>= 5;
+  }
+  return text + DIGITS[rest];
+}
+
+/** Reads numbers one after the other from `start` to `end`; the text must be what `writeNumber` wrote. */
+function readNumbers(text: string, start: number, end: number): { next(): number; more(): boolean } {
+  let at = start;
+  return {
+    more: () => at < end,
+    next() {
+      let value = 0;
+      for (let shift = 0; at < end; shift += 5) {
+        const digit = VALUES[text.charCodeAt(at++) & 127] ?? 0;
+        value |= (digit & 31) << shift;
+        if (digit < MORE) break;
+      }
+      return value;
+    },
+  };
+}
+
+/**
+ * Writes in which documents a term stands, ascending, and how often: `pairs` are document and times in turn. What is
+ * written is the distance between documents; one bit says that the term stands there once, which it mostly does.
+ */
+export function writePostings(pairs: readonly number[]): string {
+  let text = "";
+  let last = -1;
+  for (let index = 0; index < pairs.length; index += 2) {
+    const document = pairs[index] ?? 0;
+    const times = pairs[index + 1] ?? 1;
+    const distance = document - last - 1;
+    text += times === 1 ? writeNumber(distance * 2) : writeNumber(distance * 2 + 1) + writeNumber(times);
+    last = document;
+  }
+  return text;
+}
+
+/** Visits every posting of `text` between two offsets. */
+export function eachPosting(
+  text: string,
+  { start, end }: { readonly start: number; readonly end: number },
+  visit: (document: number, times: number) => void,
+): void {
+  const numbers = readNumbers(text, start, end);
+  let document = -1;
+  while (numbers.more()) {
+    const head = numbers.next();
+    document += (head >>> 1) + 1;
+    visit(document, head & 1 ? numbers.next() : 1);
+  }
 }

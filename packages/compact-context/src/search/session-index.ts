@@ -1,11 +1,24 @@
+import {
+  type ArchivedMessage,
+  type ArchiveProblem,
+  archiveFiles,
+  createReading,
+  linesOf,
+  readArchiveLine,
+} from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { CompactError } from "../errors.ts";
-import { addOnce } from "./add-once.ts";
-import { createSegmentBuilder, type StoredText, type TextBlock } from "./build.ts";
-import { type CoveredStep, type IndexProblem, indexFiles, readManifest, writeManifest } from "./manifest.ts";
-import { mergeNewest, type PlacedSegment } from "./merge.ts";
-import { readStep, statedLength } from "./read-step.ts";
+import { CompactError, crc32Hex } from "../errors.ts";
+import {
+  addOnce,
+  type BlockPlace,
+  createSegmentBuilder,
+  mergeNewest,
+  type PlacedSegment,
+  type StoredText,
+  type TextBlock,
+} from "./build.ts";
 import { openSegment, segmentName } from "./segment.ts";
+import { WORDS_VERSION } from "./words.ts";
 
 /** What is known of one session's archived messages, as far as its transcripts were read. */
 export interface SessionIndex {
@@ -172,4 +185,120 @@ function filesOf({ folder, segments }: SessionIndex): string[] {
     indexFiles.segment(folder, segment.name),
     ...places.map((place) => indexFiles.texts(folder, place.name)),
   ]);
+}
+
+/** What a session's index covers and which segments make it up: the one file of it that is written over. */
+export interface Manifest {
+  readonly steps: readonly CoveredStep[];
+  readonly segments: readonly { readonly name: string; readonly blocks: readonly BlockPlace[] }[];
+  readonly problems: readonly IndexProblem[];
+}
+
+/** A transcript that was read, and how many messages it said it has. */
+export interface CoveredStep {
+  readonly step: number;
+  readonly messages: number;
+}
+
+/** A line that could not be read. */
+export interface IndexProblem {
+  readonly step: number;
+  readonly line: number;
+  readonly problem: string;
+}
+
+const FORMAT = 1;
+
+/** The keys of a session's index, below the session's own folder. */
+const indexFiles: {
+  manifest(folder: string): string;
+  segment(folder: string, name: string): string;
+  texts(folder: string, name: string): string;
+} = {
+  manifest: (folder) => `${folder}/search/index.json`,
+  segment: (folder, name) => `${folder}/search/${name}.terms`,
+  texts: (folder, name) => `${folder}/search/${name}.texts.json`,
+};
+
+function writeManifest(manifest: Manifest): string {
+  const body = { format: FORMAT, words: WORDS_VERSION, ...manifest };
+  return `${JSON.stringify({ index: body, c: crc32Hex(JSON.stringify(body)) })}\n`;
+}
+
+/** Undefined for text that is damaged or of another version: the index is then built anew. */
+function readManifest(text: string): Manifest | undefined {
+  try {
+    const { index, c } = JSON.parse(text) as {
+      index: Manifest & { format: unknown; words: unknown };
+      c: unknown;
+    };
+    const { steps, segments, problems } = index;
+    const current = index.format === FORMAT && index.words === WORDS_VERSION;
+    const whole = c === crc32Hex(JSON.stringify(index));
+    const named = segments.every(
+      ({ name, blocks }) => isName(name) && blocks.every((one) => isName(one.name)),
+    );
+    return current && whole && named ? { steps, segments, problems } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names become keys: nothing but what a hash consists of. */
+function isName(name: unknown): boolean {
+  return typeof name === "string" && /^[0-9a-z]{6,20}$/.test(name);
+}
+
+export interface StepPlace {
+  readonly folder: string;
+  readonly step: number;
+}
+
+export interface StepRead {
+  /** How many messages the transcript says it has. */
+  readonly messages: number;
+  readonly problems: readonly ArchiveProblem[];
+}
+
+/** Hands over the messages of a transcript one after the other; what cannot be read is told by its line. */
+async function readStep(
+  driver: StorageDriver,
+  { folder, step }: StepPlace,
+  take: (archived: ArchivedMessage) => Promise<void>,
+): Promise<StepRead> {
+  const problems: ArchiveProblem[] = [];
+  const reading = createReading();
+  for await (const { text, torn } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
+    for (const entry of reading.take(text, torn)) {
+      if ("problem" in entry) problems.push(entry);
+      else await take(entry);
+    }
+  }
+  problems.push(...reading.end());
+  return { messages: reading.stated(), problems };
+}
+
+/** How many messages the first line of a transcript says there are; 0 where there is none or it cannot be read. */
+async function statedLength(driver: StorageDriver, folder: string, step: number): Promise<number> {
+  for await (const { text } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
+    const read = readArchiveLine(text);
+    return typeof read === "string" ? 0 : read.of;
+  }
+  return 0;
+}
+
+/** The message at its place; undefined where the transcript holds another there. */
+export async function readPlace(
+  driver: StorageDriver,
+  { folder, step }: StepPlace,
+  wanted: { readonly n: number; readonly archiveId: string },
+): Promise<ArchivedMessage | undefined> {
+  for await (const { line, text } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
+    // Lines before its own can only be passed over: one message stands on each.
+    if (line < wanted.n) continue;
+    const read = readArchiveLine(text);
+    const matches = typeof read !== "string" && read.archived.archiveId === wanted.archiveId;
+    return matches ? read.archived : undefined;
+  }
+  return undefined;
 }

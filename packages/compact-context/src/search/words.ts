@@ -1,3 +1,5 @@
+import { argumentsText, type Message, resultText } from "../core/message.ts";
+
 /** Changes whenever the same text would give other words: indexes made before are then built anew. */
 export const WORDS_VERSION = 1;
 
@@ -87,4 +89,77 @@ function plain(word: string): string {
     0,
     LONGEST,
   );
+}
+
+/** The terms of an index: words as they are, ids behind a sign that no word begins with. All ASCII without blanks. */
+export function wordTerm(word: string): string {
+  return escaped(word);
+}
+
+export function archiveIdTerm(id: string): string {
+  return `@${escaped(id)}`;
+}
+
+/** The id that the message had itself. */
+export function ownIdTerm(id: string): string {
+  return `=${escaped(id)}`;
+}
+
+const PLAIN = /^[!-$&-~]*$/;
+const ODD = /[^!-$&-~]/g;
+
+// A string of ASCII alone takes half the memory of one with any other character in it.
+function escaped(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(ODD, (character) => `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** What of a message can be searched: its texts, readable reasoning, calls with their arguments, results, names of media. */
+export function searchableText(message: Message): string {
+  const texts: string[] = [];
+  for (const part of message.parts) {
+    if (part.type === "text" || part.type === "reasoning") texts.push(part.text);
+    else if (part.type === "toolCall") texts.push(`${part.name} ${readable(argumentsText(part))}`);
+    else if (part.type === "toolResult") texts.push(resultText(part));
+    else texts.push(part.name ?? part.url ?? "");
+  }
+  return texts.filter((text) => text !== "").join("\n");
+}
+
+/** Escaped line breaks in JSON text would stick to the word behind them. */
+function readable(json: string): string {
+  return json.replace(/\\[nrt]/g, " ").replaceAll('\\"', '"');
+}
+
+/** What to look for: any of the words ranks a message, every phrase must stand in it. */
+export interface Query {
+  /** Each once. */
+  readonly words: readonly string[];
+  readonly phrases: readonly Phrase[];
+}
+
+export interface Phrase {
+  /** As `foldedText` writes it. */
+  readonly text: string;
+  readonly words: readonly string[];
+}
+
+const QUOTED = /"([^"]+)"/g;
+
+/** Reads a query; what stands in double quotes is a phrase, and so is a text without any word in it. */
+export function readQuery(text: string): Query {
+  const phrases = [...text.matchAll(QUOTED)].map(([, quoted = ""]) => phrase(quoted));
+  const words = wordsOf(text.replace(QUOTED, " "));
+  if (words.length === 0 && phrases.length === 0) phrases.push(phrase(text));
+  const all = [...words, ...phrases.flatMap((one) => one.words)];
+  return { words: [...new Set(all)], phrases: phrases.filter((one) => one.text !== "") };
+}
+
+function phrase(text: string): Phrase {
+  return { text: foldedText(text).trim(), words: [...new Set(wordsOf(text))] };
+}
+
+/** Text as phrases are compared: case, compatibility forms and kinds of white space do not count. */
+export function foldedText(text: string): string {
+  return text.normalize("NFKC").toLowerCase().replace(/\s+/g, " ");
 }

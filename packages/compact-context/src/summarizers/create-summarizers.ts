@@ -2,6 +2,7 @@ import type { CompactConfig } from "../config/settings.ts";
 import type { Summarizer, TextModel } from "../core/ports.ts";
 import { CompactError, errorMessage, hasCode, once } from "../errors.ts";
 import { builtinSummarizer } from "./extractive/builtin.ts";
+import type { ModelSummarizerOptions } from "./llm/options.ts";
 
 /** What a model's summarizer takes from the configuration. */
 export type SummarizerSettings = Partial<
@@ -70,27 +71,26 @@ function summarizerOf(
   redact: SummarizerPorts["redact"],
 ): Summarizer {
   if ("summarize" in given && typeof given.summarize === "function") return given;
-  if ("generate" in given && typeof given.generate === "function") return fromModel(given, settings, redact);
+  if ("generate" in given && typeof given.generate === "function") {
+    const { verify, input, deadlineSeconds, temperature, seed } = settings;
+    const attemptDeadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000;
+    return modelSummarizer({ model: given, verify, input, attemptDeadlineMs, temperature, seed, redact });
+  }
   throw new CompactError("InvalidArgument", "summarizer has neither summarize nor generate", {
     place: "summarizer",
     hint: "Pass a Summarizer, or a model { name, generate(request) } that is asked for summaries.",
   });
 }
 
-/** The code that asks models is loaded with the first summary. */
-function fromModel(
-  model: TextModel,
-  { verify, input, deadlineSeconds, temperature, seed }: SummarizerSettings,
-  redact: ((text: string) => string) | undefined,
-): Summarizer {
-  const attemptDeadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1000;
+/** As `createModelSummarizer` makes it; the code that asks models is loaded with the first summary. */
+export function modelSummarizer(options: ModelSummarizerOptions): Summarizer {
   const load = once(async () => {
     const { createModelSummarizer } = await import("./llm/create.ts");
-    return createModelSummarizer({ model, verify, input, attemptDeadlineMs, temperature, seed, redact });
+    return createModelSummarizer(options);
   });
   return {
-    name: model.name,
-    usesLivePrefix: input === "prefix",
-    summarize: async (messages, options) => (await load()).summarize(messages, options),
+    name: options.model.name,
+    usesLivePrefix: options.input === "prefix",
+    summarize: async (messages, request) => (await load()).summarize(messages, request),
   };
 }

@@ -7,7 +7,7 @@ import {
   textHash,
 } from "../core/message.ts";
 import type { TokenCount, TokenCounter } from "../core/ports.ts";
-import { CompactError } from "../errors.ts";
+import { CompactError, errorMessage } from "../errors.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
 import { mediaTokens } from "./media.ts";
@@ -263,7 +263,7 @@ function createTextCounter(encoding: TextEncoding, warn: (message: string) => vo
     } catch (error) {
       failed = true;
       memo.clear();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       warn(`compact-context: ${encoding.name} cannot be loaded, counting characters/4 instead (${reason})`);
       return memo.get(text, compute);
     }

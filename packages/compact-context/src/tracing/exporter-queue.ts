@@ -1,6 +1,13 @@
-import type { EventLoss } from "../core/events.ts";
 import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
 import { later } from "../errors.ts";
+
+/** Events that did not reach a target, such as `Ariadne`. */
+export interface EventLoss {
+  readonly target: string;
+  /** Of the newest of them. */
+  readonly sessionId: string;
+  readonly count: number;
+}
 
 // The queue of one exporter: a slow one holds up nobody else, and nothing is lost without being counted and told.
 

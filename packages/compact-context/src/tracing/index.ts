@@ -1,9 +1,6 @@
 export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "../core/ports.ts";
-export { recordProblems } from "./check-record.ts";
-export { escapeControl } from "./escape.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
 export { createCallbackExporter, createConsoleExporter, createJsonlExporter } from "./exporters/local.ts";
-export { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./exporters/opentelemetry.ts";
 export type {
   InstrumentOptions,
   OpenTelemetryApi,
@@ -13,12 +10,15 @@ export type {
   OpenTelemetryMeter,
   OpenTelemetrySpan,
   OpenTelemetryTracer,
-} from "./exporters/opentelemetry-api.ts";
+} from "./exporters/opentelemetry.ts";
+export { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./exporters/opentelemetry.ts";
 export {
   type EventSchema,
   eventSchema,
   type Properties,
   type PropertySchema,
   type PropertyType,
+  recordProblems,
   recordSchema,
 } from "./schema.ts";
+export { escapeControl } from "./tracer.ts";

@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { warning } from "../core/events.ts";
+import type { ArchiveStore } from "../core/archive.ts";
+import { type EventRecorder, warning } from "../core/events.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
 import { createCallbackExporter } from "./exporters/local.ts";
-import { createTracer } from "./tracer.ts";
+import { ArchivingRecorder, createTracer, type EventSink, escapeControl } from "./tracer.ts";
 
 const note = (message: string) => ({ ...warning({ severity: "low", code: "x", message }), sessionId: "s" });
 const messageOf = (event: CompactEvent): unknown => event.properties.message;
@@ -231,5 +233,115 @@ describe("createTracer", () => {
     tracer.emit(note("one"));
     tracer.emit(note("two"));
     expect([tracer.dropped, lines]).toEqual([2, ["[compact] events cannot be exported: Invalid time value"]]);
+  });
+});
+
+/** A recorder over an archive that keeps its lines in memory; `fails` says for which sessions it is down. */
+function record(fails: (session: string) => boolean = () => false, sink?: Partial<EventSink>) {
+  const written: string[] = [];
+  const warnings: string[] = [];
+  const archive = {
+    async appendEvents(session, events) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (fails(session)) throw new Error("disk full");
+      for (const { properties } of events) written.push(`${session} ${properties.message}`);
+    },
+  } satisfies Partial<ArchiveStore>;
+  const recorder = new ArchivingRecorder({
+    sink: { emit: (draft) => draft, flush: async () => undefined, takeLosses: () => [], ...sink },
+    first: undefined,
+    archive: async () => archive as unknown as ArchiveStore,
+    now: () => new Date(0),
+    warn: (message) => void warnings.push(message),
+  });
+  return { recorder, written, warnings };
+}
+
+function say(recorder: EventRecorder, session: string, ...words: readonly (string | number)[]): void {
+  for (const word of words)
+    recorder.announcer(session)(warning({ severity: "low", code: "x", message: String(word) }));
+}
+
+describe("events beside the archive", () => {
+  it("OBS-3 a flush waits for events that another call is already writing, and keeps their order", async () => {
+    const { recorder, written } = record();
+    say(recorder, "s", 1, 2, 3);
+    const before = recorder.write("s");
+    say(recorder, "s", 4, 5);
+    await recorder.flush();
+    expect(written).toEqual(["s 1", "s 2", "s 3", "s 4", "s 5"]);
+    await before;
+  });
+
+  it("OBS-3 what the storage refuses is kept for the next time, reported once, and holds up no other session", async () => {
+    let down = true;
+    const { recorder, written, warnings } = record((session) => down && session === "a");
+    say(recorder, "a", 1, 2);
+    say(recorder, "b", 1);
+    await recorder.flush();
+    await recorder.flush();
+    expect(written).toEqual(["b 1"]);
+    expect(warnings).toEqual(["events could not be stored beside the archive, and wait: disk full"]);
+    down = false;
+    say(recorder, "a", 3);
+    await recorder.write("a");
+    expect(written).toEqual(["b 1", "a 1", "a 2", "a 3"]);
+  });
+
+  it("OBS-3 what does not fit in memory is counted, reported once, and told by an event", async () => {
+    const { recorder, written, warnings } = record();
+    say(recorder, "s", ...Array(1_003).keys());
+    await recorder.flush();
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/^more than 1000 events wait .* the oldest are dropped/);
+    expect(written).toHaveLength(1_001);
+    expect(written.at(-1)).toMatch(/^s \d events were not delivered to events\.jsonl$/);
+  });
+
+  it("OBS-3 what an exporter missed stands in an event beside the archive and with the other exporters", async () => {
+    const seen: unknown[] = [];
+    const lines: string[] = [];
+    const sink = createTracer({
+      exporters: [
+        { name: "broken", export: () => Promise.reject(new Error("no")) },
+        { name: "good", export: ({ properties }) => void seen.push(properties.message) },
+      ],
+      now: () => 0,
+      onError: (line) => lines.push(line),
+    });
+    const { recorder, written } = record(() => false, sink);
+    say(recorder, "s", "one", "two");
+    await recorder.flush();
+    const told = "2 events were not delivered to broken";
+    expect(seen).toEqual(["one", "two", told]);
+    expect(written).toEqual(["s one", "s two", `s ${told}`]);
+    expect(lines).toEqual(["[broken] export failed: no", "[broken] 2 events were not delivered"]);
+    await recorder.flush();
+    expect(lines).toHaveLength(2);
+  });
+});
+
+describe("escapeControl", () => {
+  it.each([
+    ["\x1b[2Jx", String.raw`\x1b[2Jx`],
+    ["\x9b31m", String.raw`\x9b31m`],
+    ["\x1bP1;2|dcs\x1b\\", `${String.raw`\x1bP1;2|dcs\x1b`}\\`],
+    ["over\rwritten\b\x00\x7f", String.raw`over\x0dwritten\x08\x00\x7f`],
+    ["\u202eabc\u2066d\u200b\u200d\ufeff", String.raw`\u202eabc\u2066d\u200b\u200d\ufeff`],
+    ["a\u2028b\u00adc", String.raw`a\u2028b\xadc`],
+    ["\u{e0041}\ud800", String.raw`\u{e0041}\ud800`],
+    ["é 漢字 😀\n\tkept", "é 漢字 😀\n\tkept"],
+  ])("makes %j visible", (text, expected) => expect(escapeControl(text)).toBe(expected));
+
+  it("leaves nothing of the C0, C1, bidi and zero-width characters but newline and tab", () => {
+    const units = fc.string({ unit: "binary", maxLength: 40 });
+    fc.assert(
+      fc.property(units, (text) => {
+        expect(escapeControl(text)).not.toMatch(
+          /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u200b-\u200d\ufeff\u2028\u2029]/u,
+        );
+      }),
+      { seed: 3, numRuns: 500 },
+    );
   });
 });

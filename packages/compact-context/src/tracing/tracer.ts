@@ -1,7 +1,15 @@
-import { type EventDraft, type EventLoss, type EventSink, eventAt, isLossWarning } from "../core/events.ts";
-import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
-import { escapeControl } from "./escape.ts";
-import { ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
+import type { ArchiveStore } from "../core/archive.ts";
+import {
+  type Announce,
+  type EventDescription,
+  type EventDraft,
+  type EventRecorder,
+  type StepTimes,
+  warning,
+} from "../core/events.ts";
+import { type CompactEvent, EVENT_VERSION, type Exporter, FALLBACK, type Place } from "../core/ports.ts";
+import { createKeyedMutex, errorMessage } from "../errors.ts";
+import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
   /** Events that did not reach an exporter, one for each exporter; the warnings about losses do not count. */
@@ -141,7 +149,7 @@ function createReport(
   redact: { redactValue(value: unknown): unknown } | undefined,
 ): Report {
   const reasonOf = (error: unknown): string => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     const safe = String(redact === undefined ? reason : redact.redactValue(reason));
     return `: ${escapeControl(safe).replace(/\s+/g, " ").slice(0, MAX_REASON)}`;
   };
@@ -152,4 +160,240 @@ function createReport(
       // Nobody is left to report this to; the run goes on.
     }
   };
+}
+
+// Controls but tab and newline, then what turns or hides text: soft hyphen, zero-width, bidi and invisible marks.
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
+/**
+ * The text with every character that could move the cursor, hide, or turn what follows made visible
+ * (`\x1b`, `\u202e`); newline and tab stay. Safe to print to a terminal.
+ */
+export function escapeControl(text: string): string {
+  return replaceUnseen(text, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
+    return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
+  });
+}
+
+/** The same characters written in another way, such as that of a data format. */
+export function replaceUnseen(text: string, written: (character: string) => string): string {
+  return text.replace(UNSEEN, written);
+}
+
+// ---- an event and its times
+
+/** The event of a draft that was sent `at`, ISO 8601. It never ends before it began, even if the clock was set back. */
+function eventAt(draft: EventDraft, at: string): CompactEvent {
+  const startedAt = draft.startedAt ?? draft.endedAt ?? at;
+  const endedAt = draft.endedAt ?? at;
+  const isBackwards = endedAt < startedAt;
+  return { ...draft, version: EVENT_VERSION, startedAt, endedAt: isBackwards ? startedAt : endedAt };
+}
+
+/** An error with one of these fallbacks ends its compaction. */
+const GIVEN_UP: ReadonlySet<unknown> = new Set([FALLBACK.nothingPruned, FALLBACK.readAgain]);
+
+/** Where an event stands in the compaction that it is a step of. */
+export interface RoundStep {
+  /** The number of the compaction in its session. */
+  readonly step: number;
+  readonly last: boolean;
+}
+
+/** Undefined for events outside of compactions, such as estimates. */
+export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
+  const { step, fallback } = properties;
+  if (typeof step !== "number") return undefined;
+  const last = name === "compact.pruned_messages" || (name === "compact.error" && GIVEN_UP.has(fallback));
+  return { step, last };
+}
+
+/** The time, or the start where it lies before that; both ISO 8601 in UTC. */
+export function notBefore(time: string, start: string): string {
+  return time < start ? start : time;
+}
+
+/** Sends events to exporters. Implemented by the tracer. */
+export interface EventSink {
+  /**
+   * Returns at once and never throws; the exporters run later. Returns the draft with the host's span, where an exporter
+   * knows it.
+   */
+  emit(draft: EventDraft): EventDraft;
+  /**
+   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
+   * Never rejects.
+   */
+  flush(): Promise<void>;
+  /** Losses since the last call. */
+  takeLosses(): readonly EventLoss[];
+}
+
+const LOSS_CODE = "events_dropped";
+
+function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
+  return name === "compact.warning" && properties.code === LOSS_CODE;
+}
+
+// ---- events beside the archive
+
+/** Most events that wait to be written, of all sessions. */
+const MAX_WAITING = 1000;
+/** Failed sessions in a row after which the others are not tried. */
+const MAX_FAILURES = 3;
+
+interface WaitingEvent {
+  readonly draft: EventDraft;
+  readonly at: Date;
+}
+
+interface RecorderOptions {
+  readonly sink: EventSink;
+  /** Announced before anything else. */
+  readonly first: EventDescription | undefined;
+  archive(): Promise<ArchiveStore>;
+  now(): Date;
+  warn(message: string): void;
+}
+
+/**
+ * Sends a manager's events to its archive and to the exporters, independently. Events for the archive stay in memory until
+ * a compaction.
+ */
+export class ArchivingRecorder implements EventRecorder {
+  readonly #options: RecorderOptions;
+  #first: EventDescription | undefined;
+  readonly #inTurn = createKeyedMutex();
+  /** By session; the one that waits longest is the first. */
+  readonly #waiting = new Map<string, WaitingEvent[]>();
+  #waitingCount = 0;
+  #overflow: EventLoss | undefined;
+  #overflowReported = false;
+  #failing = false;
+  #sweeping = false;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#first = options.first;
+  }
+
+  announcer(sessionId: string): Announce {
+    return (description, times) => {
+      if (this.#first !== undefined) this.#announce(sessionId, this.#first);
+      this.#first = undefined;
+      this.#announceLosses();
+      this.#announce(sessionId, description, times);
+    };
+  }
+
+  /**
+   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
+   * written causes a warning and is kept for the next time.
+   */
+  async write(sessionId: string): Promise<void> {
+    const written = await this.#writeSession(sessionId);
+    if (this.#sweeping || !written) return;
+    this.#sweeping = true;
+    void this.#writeAll().finally(() => {
+      this.#sweeping = false;
+    });
+  }
+
+  /** Writes the events of all sessions and flushes the exporters; reports what was lost. */
+  async flush(): Promise<void> {
+    const { sink } = this.#options;
+    await Promise.all([this.#writeAll(), sink.flush()]);
+    if (this.#announceLosses()) await Promise.all([this.#writeAll(), sink.flush()]);
+  }
+
+  #announce(sessionId: string, description: EventDescription, times?: StepTimes): void {
+    const { sink, now } = this.#options;
+    const event = { draft: sink.emit({ ...description, sessionId, ...times }), at: now() };
+    const events = this.#waiting.get(sessionId);
+    if (events === undefined) this.#waiting.set(sessionId, [event]);
+    else events.push(event);
+    this.#waitingCount += 1;
+    if (this.#waitingCount > MAX_WAITING) this.#dropOldest();
+  }
+
+  /** True when something was lost since the last time. */
+  #announceLosses(): boolean {
+    const losses = [
+      ...this.#options.sink.takeLosses(),
+      ...(this.#overflow === undefined ? [] : [this.#overflow]),
+    ];
+    this.#overflow = undefined;
+    for (const loss of losses) this.#announce(loss.sessionId, lossWarning(loss));
+    return losses.length > 0;
+  }
+
+  /** Drops the oldest event of the session that waits longest. */
+  #dropOldest(): void {
+    const [sessionId, events] = this.#waiting.entries().next().value ?? [];
+    if (sessionId === undefined || events === undefined) return;
+    events.shift();
+    this.#waitingCount -= 1;
+    if (events.length === 0) this.#waiting.delete(sessionId);
+    this.#overflow = { target: "events.jsonl", sessionId, count: (this.#overflow?.count ?? 0) + 1 };
+    if (this.#overflowReported) return;
+    this.#overflowReported = true;
+    this.#options.warn(
+      `more than ${MAX_WAITING} events wait to be stored beside the archive; the oldest are dropped. ` +
+        "Events are stored when their session is compacted, and by flush()",
+    );
+  }
+
+  async #writeAll(): Promise<void> {
+    let failures = 0;
+    for (const sessionId of [...this.#waiting.keys()]) {
+      if (failures === MAX_FAILURES) return;
+      failures = (await this.#writeSession(sessionId)) ? 0 : failures + 1;
+    }
+  }
+
+  #writeSession(sessionId: string): Promise<boolean> {
+    return this.#inTurn(sessionId, async () => {
+      try {
+        const events = this.#waiting.get(sessionId);
+        if (events !== undefined) await this.#append(sessionId, events);
+        if (this.#waiting.size === 0) this.#failing = false;
+        return true;
+      } catch (error) {
+        if (!this.#failing)
+          this.#options.warn(
+            `events could not be stored beside the archive, and wait: ${errorMessage(error)}`,
+          );
+        this.#failing = true;
+        return false;
+      }
+    });
+  }
+
+  async #append(sessionId: string, events: WaitingEvent[]): Promise<void> {
+    const archive = await this.#options.archive();
+    while (events.length > 0) {
+      const batch = [...events];
+      // The archive removes secrets itself.
+      await archive.appendEvents(
+        sessionId,
+        batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
+      );
+      for (const event of batch) {
+        // It may have been dropped meanwhile.
+        if (events[0] !== event) continue;
+        events.shift();
+        this.#waitingCount -= 1;
+      }
+    }
+    if (this.#waiting.get(sessionId) === events) this.#waiting.delete(sessionId);
+  }
+}
+
+function lossWarning({ target, count }: EventLoss): EventDescription {
+  const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
+  return warning({ severity: "medium", code: LOSS_CODE, message, count });
 }

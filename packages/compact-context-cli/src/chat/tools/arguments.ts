@@ -1,5 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { objectOf } from "compact-context/internal/providers/json";
+import { objectOf } from "compact-context/internal/providers/request";
 
 /** A text among a call's arguments; throws `InvalidArgument`, in words for the model. */
 export function textArgument(args: unknown, name: string): string {

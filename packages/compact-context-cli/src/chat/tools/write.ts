@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/pro
 import { basename, dirname, join } from "node:path";
 import type { AgentTool } from "compact-context/internal/agent/tool";
 import { CompactError } from "compact-context/internal/errors";
-import { objectOf } from "compact-context/internal/providers/json";
+import { objectOf } from "compact-context/internal/providers/request";
 import { plural } from "../../render/numbers.ts";
 import type { Workplace } from "../workplace.ts";
 import { objectSchema, textArgument } from "./arguments.ts";

@@ -92,5 +92,6 @@ function factsOf({ role, characters, archiveId, redacted }: ExpandedView, { fact
 
 /** What an error says, for a person. */
 export function reasonOf(error: unknown): string {
-  return visibleText(error instanceof Error ? error.message : String(error)).slice(0, 400);
+  const { message = String(error) } = Object(error) as Partial<Error>;
+  return visibleText(message).slice(0, 400);
 }

@@ -1,8 +1,7 @@
 import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { type Json, objectOf, textOf } from "../../providers/json.ts";
-import { windowOf } from "../../providers/window.ts";
-import { partsInstead } from "./prompt.ts";
+import { type Json, objectOf, textOf, windowOf } from "../../providers/request.ts";
+import { partsInstead } from "./text-model.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */
 export interface AiSdkStreamingModel {
@@ -56,7 +55,8 @@ function callOptions(
     prompt: model.provider.startsWith("anthropic") ? forTheCache(prompt) : prompt,
     maxOutputTokens,
     abortSignal: signal,
-    ...(tools.length === 0 ? {} : { tools: tools.map(functionTool), toolChoice: { type: "auto" } }),
+    tools: tools.length === 0 ? undefined : tools.map(functionTool),
+    toolChoice: tools.length === 0 ? undefined : { type: "auto" },
     ...thinkingOptions(model, thinkingLevel, thinking),
   });
 }

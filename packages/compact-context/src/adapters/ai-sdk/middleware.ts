@@ -7,7 +7,7 @@ import {
   type HostManager,
   type HostOptions,
 } from "../../host.ts";
-import { objectOf, positiveOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/request.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;

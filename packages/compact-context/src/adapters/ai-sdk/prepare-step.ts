@@ -1,6 +1,6 @@
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { toolList } from "./tools.ts";
+import { objectOf } from "../../providers/request.ts";
 
 export interface PrepareStepOptions extends HostOptions {
   readonly manager: HostManager;
@@ -55,4 +55,28 @@ function wordsOf(instructions: unknown): string {
     .map((entry: unknown) => (entry as { content?: unknown } | undefined)?.content)
     .filter((content) => typeof content === "string")
     .join("\n");
+}
+
+/**
+ * A tool set as a list that can be counted: name, description and JSON schema, the schema where the SDK keeps it
+ * (`jsonSchema(...)`), or the description alone where only the SDK could make one (zod).
+ */
+function toolList(tools: Readonly<Record<string, unknown>> | undefined): object[] {
+  return Object.entries(tools ?? {}).map(([name, tool]) => {
+    const { description, inputSchema, parameters } = objectOf(tool);
+    const schema = objectOf(inputSchema ?? parameters);
+    return { name, description, parameters: schema.jsonSchema ?? plainSchema(schema) };
+  });
+}
+
+/** zod 4 schemas turn into JSON schema by themselves; plain objects are one already. */
+function plainSchema(schema: object): unknown {
+  if ("type" in schema && "properties" in schema && !("_zod" in schema)) return schema;
+  const convert = (schema as { toJSONSchema?: unknown }).toJSONSchema;
+  if (typeof convert !== "function") return undefined;
+  try {
+    return convert.call(schema) as unknown;
+  } catch {
+    return undefined;
+  }
 }

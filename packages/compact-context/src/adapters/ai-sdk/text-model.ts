@@ -6,11 +6,15 @@ import type {
   TextModelRequest,
 } from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { answerOf } from "../../providers/answer.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
-import { windowOf } from "../../providers/window.ts";
-import { partsInstead } from "./prompt.ts";
+import { answerOf } from "../../providers/bodies.ts";
+import {
+  createTolerantCall,
+  type Json,
+  objectOf,
+  objectsIn,
+  textOf,
+  windowOf,
+} from "../../providers/request.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */
 export interface AiSdkLanguageModel {
@@ -87,4 +91,21 @@ function refusalIn(body: unknown): string {
   const message = objectOf(objectsIn(choices)[0]?.message);
   const parts = objectsIn(output).flatMap(({ content }) => objectsIn(content));
   return textOf(message.refusal) || parts.map(({ refusal }) => textOf(refusal)).join("");
+}
+
+/** A model message in the form that language models take: parts instead of text, files instead of images. */
+export function partsInstead(message: unknown): unknown {
+  const { role, content } = objectOf(message);
+  if (role === "system") return message;
+  if (typeof content === "string")
+    return { ...objectOf(message), content: [{ type: "text", text: content }] };
+  const parts = objectsIn(content);
+  if (!parts.some(({ type }) => type === "image")) return message;
+  return { ...objectOf(message), content: parts.map(fileInstead) };
+}
+
+function fileInstead(part: Json): Json {
+  if (part.type !== "image") return part;
+  const { image, mediaType, ...rest } = part;
+  return { ...rest, type: "file", mediaType: mediaType ?? "image/*", data: image };
 }

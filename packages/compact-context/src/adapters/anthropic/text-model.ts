@@ -1,9 +1,7 @@
 import type { TextModel, TextModelRequest } from "../../core/ports.ts";
 import { defined, requireOptions, requireText } from "../../errors.ts";
-import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
-import type { Json } from "../../providers/json.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
-import { windowOf } from "../../providers/window.ts";
+import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/bodies.ts";
+import { createTolerantCall, type Json, windowOf } from "../../providers/request.ts";
 
 /** The part of an `Anthropic` client that is used. */
 export interface AnthropicClient {

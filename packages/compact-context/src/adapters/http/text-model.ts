@@ -1,12 +1,27 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import { CompactError, requireOptions } from "../../errors.ts";
-import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/anthropic.ts";
-import { type Endpoint, fetchJson } from "../../providers/fetch-json.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { CHAT_LIMITS, chatBody, chatParameters, readChat } from "../../providers/openai-chat.ts";
-import { readResponse, responsesBody, responsesParameters } from "../../providers/openai-responses.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
-import { windowOf } from "../../providers/window.ts";
+import {
+  anthropicBody,
+  anthropicParameters,
+  CHAT_LIMITS,
+  chatBody,
+  chatParameters,
+  readAnthropic,
+  readChat,
+  readResponse,
+  responsesBody,
+  responsesParameters,
+} from "../../providers/bodies.ts";
+import {
+  createTolerantCall,
+  type Endpoint,
+  fetchJson,
+  type Json,
+  objectOf,
+  objectsIn,
+  textOf,
+  windowOf,
+} from "../../providers/request.ts";
 
 export interface UrlTextModelOptions {
   /** The base URL, such as `http://localhost:11434/v1`; a bare origin gets the interface's usual path. */
@@ -66,10 +81,10 @@ const APIS: Readonly<Record<NonNullable<UrlTextModelOptions["api"]>, Api>> = {
     body: anthropicBody,
     parameters: anthropicParameters,
     read: readAnthropic,
-    headers: (key) => ({
-      "anthropic-version": "2023-06-01",
-      ...(key === undefined ? {} : { "x-api-key": key }),
-    }),
+    headers: (key) => {
+      const version = { "anthropic-version": "2023-06-01" };
+      return key === undefined ? version : { ...version, "x-api-key": key };
+    },
   },
 };
 

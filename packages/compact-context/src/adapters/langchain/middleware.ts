@@ -9,7 +9,7 @@ import {
   type HostManager,
   type HostOptions,
 } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 import {
   type Handler,
   type ModelCall,

@@ -1,4 +1,4 @@
-import { objectOf, positiveOf } from "../../providers/json.ts";
+import { objectOf, positiveOf } from "../../providers/request.ts";
 
 /** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
 

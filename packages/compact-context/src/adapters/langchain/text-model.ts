@@ -1,9 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { answerOf } from "../../providers/answer.ts";
-import { objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
-import { windowOf } from "../../providers/window.ts";
+import { answerOf } from "../../providers/bodies.ts";
+import { createTolerantCall, objectOf, objectsIn, textOf, windowOf } from "../../providers/request.ts";
 
 /** The part of LangChain's chat models that is used. */
 export interface LangChainChatModel {

@@ -1,6 +1,7 @@
-export { createGraphArchive, type GraphArchive } from "./archive.ts";
-export type { GraphModel } from "./model.ts";
+export type { GraphModel } from "./node.ts";
 export {
+  createGraphArchive,
+  type GraphArchive,
   SummarizationNode,
   type SummarizationNodeConstructor,
   type SummarizationNodeOptions,

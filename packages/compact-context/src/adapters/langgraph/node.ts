@@ -1,9 +1,13 @@
+import { decode } from "../../codecs/formats.ts";
 import type { RunningSummary } from "../../core/manager.ts";
 import type { Message } from "../../core/message.ts";
-import type { TextModel } from "../../core/ports.ts";
+import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/delivery.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
+import { createRecall, type RecallSource } from "../../recall/index.ts";
+import { createRedactor } from "../../redaction/redactor.ts";
+import { createArchive } from "../../search/archive.ts";
 import {
   createRunningCompactor,
   handOn,
@@ -14,8 +18,11 @@ import {
   refuseUnknown,
 } from "../../summarize-messages.ts";
 import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
-import type { GraphArchive } from "./archive.ts";
-import { type GraphModel, textModelOf } from "./model.ts";
+import {
+  type LangChainChatModel,
+  type LangChainSettings,
+  textModelFromLangChain,
+} from "../langchain/text-model.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
 
 type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
@@ -226,5 +233,38 @@ function pythonWords(running: RunningSummary): object {
     summary: running.summary,
     summarized_message_ids: running.summarizedMessageIds,
     last_summarized_message_id: running.lastSummarizedMessageId ?? null,
+  };
+}
+
+/** A chat model, a function that makes one with given limits, or a text model of any other origin. */
+export type GraphModel =
+  | TextModel
+  | LangChainChatModel
+  | ((settings: LangChainSettings) => LangChainChatModel);
+
+/** LangGraph's mark for models whose words are not part of the answer: they stay out of `messages` streams. */
+const NO_STREAM = { tags: ["langsmith:nostream"] };
+
+function textModelOf(model: GraphModel): TextModel {
+  if (typeof model === "function" || "invoke" in model)
+    return textModelFromLangChain(model, { callOptions: NO_STREAM });
+  return model;
+}
+
+/** Keeps what a graph's summaries replace, and finds it again. */
+export interface GraphArchive extends RecallSource {
+  /** Resolves when the messages are safe. */
+  save(sessionId: string, messages: readonly unknown[]): Promise<void>;
+}
+
+/** An archive for `SummarizationNode` and the recall tools, over any storage driver; secrets are taken out first. */
+export function createGraphArchive(storage: StorageDriver): GraphArchive {
+  const archive = createArchive(storage, { redact: createRedactor() });
+  return {
+    async save(sessionId, messages) {
+      const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
+      await archive.saveTranscript(sessionId, newest + 1, decode(messages, "langchain"));
+    },
+    recall: (sessionId) => createRecall({ sessionId, archive: async () => archive }),
   };
 }

@@ -1,7 +1,7 @@
 import { decode } from "../../codecs/formats.ts";
 import { toolCalls } from "../../core/message.ts";
 import { CompactError } from "../../errors.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 import {
   type RecallSource,
   type RecallToolsOptions,

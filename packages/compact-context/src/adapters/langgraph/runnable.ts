@@ -59,7 +59,7 @@ export function createRunnable(name: string, work: Work): RunnableNode {
     pipe: (next: PipedTo): RunnableNode => createRunnable(name, after(invoke, next)),
     withConfig: (bound: object): RunnableNode =>
       createRunnable(name, (state, config) =>
-        invoke(state, { ...bound, ...(typeof config === "object" ? config : {}) }),
+        invoke(state, { ...bound, ...(typeof config === "object" ? config : undefined) }),
       ),
     getName: (suffix?: string): string => (suffix === undefined ? name : `${name}${suffix}`),
   });

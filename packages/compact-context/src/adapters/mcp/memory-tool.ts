@@ -1,8 +1,7 @@
 import { requireOptions } from "../../errors.ts";
 import type { MemorySource } from "../../memory/memory-candidate.ts";
 import { recallRelevantMemory } from "../../memory/recall.ts";
-import { textIn } from "../../recall/arguments.ts";
-import { MEMORY_TOOL } from "../../recall/names.ts";
+import { MEMORY_TOOL, textIn } from "../../recall/arguments.ts";
 import { RECALL_TOKENS } from "../../recall/recall.ts";
 import { type RecallTool, safely, schema } from "../../recall/tools.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";

@@ -5,8 +5,8 @@ import {
   createClientWrapper,
   refuseMethod,
 } from "../../host-client.ts";
-import { objectOf, positiveOf } from "../../providers/json.ts";
-import { overlay } from "../../providers/overlay.ts";
+import { overlay } from "../../providers/client-answer.ts";
+import { objectOf, positiveOf } from "../../providers/request.ts";
 
 const CHAT: ClientMethod = {
   format: "openai-chat",

@@ -1,10 +1,15 @@
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import { requireOptions, requireText } from "../../errors.ts";
-import type { Json } from "../../providers/json.ts";
-import { CHAT_LIMITS, chatBody, chatParameters, readChat } from "../../providers/openai-chat.ts";
-import { readResponse, responsesBody, responsesParameters } from "../../providers/openai-responses.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
-import { windowOf } from "../../providers/window.ts";
+import {
+  CHAT_LIMITS,
+  chatBody,
+  chatParameters,
+  readChat,
+  readResponse,
+  responsesBody,
+  responsesParameters,
+} from "../../providers/bodies.ts";
+import { createTolerantCall, type Json, windowOf } from "../../providers/request.ts";
 
 /** The part of an `OpenAI` client that is used. */
 export interface OpenAiClient {

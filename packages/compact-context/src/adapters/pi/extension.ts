@@ -3,17 +3,22 @@ import { decode } from "../../codecs/formats.ts";
 import type { CompactConfigInput } from "../../config/settings.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
-import type { CompactManager } from "../../create-manager.ts";
+import { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
-import { objectOf } from "../../providers/json.ts";
+import { objectOf } from "../../providers/request.ts";
 import { asPiTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
-import { createManagers, type Managers } from "./managers.ts";
-import { type NewestList, type PiMemoryOptions, registerMemory } from "./memory.ts";
-import { shielded, tell } from "./notices.ts";
+import {
+  contextText,
+  type NewestList,
+  type PiMemoryOptions,
+  registerMemory,
+  shielded,
+  statusText,
+  tell,
+} from "./memory.ts";
 import type { PiBeforeCompactEvent, PiCompaction, PiContext, PiContextEvent, PiExtensionApi } from "./sdk.ts";
-import { contextText, statusText } from "./words.ts";
 
 export interface PiExtensionOptions extends HostOptions, PiMemoryOptions {
   /** Left out: one is made for each model's window, with its archive under `.compact/archive` of the project. */
@@ -226,5 +231,42 @@ function createUsageReader(): (messages: readonly unknown[]) => unknown {
     if (typeof usage !== "object" || usage === null || seen.has(usage)) return undefined;
     seen.add(usage);
     return usage;
+  };
+}
+
+/** pi's own window where it says none: its models always do. */
+const WINDOW = 128_000;
+
+export interface Managers {
+  /** The manager for the model that pi uses now. */
+  managerFor(context: Pick<PiContext, "model" | "cwd">): CompactManager;
+  flush(): Promise<void>;
+}
+
+/** The given manager, or one of our own for each model's window. */
+function createManagers(given: CompactManager | undefined, config: CompactConfigInput): Managers {
+  const made = new Map<string, CompactManager>();
+  const managerFor: Managers["managerFor"] = ({ model, cwd }) => {
+    if (given !== undefined) return given;
+    const window = config.maxContextTokens ?? model?.contextWindow ?? WINDOW;
+    const key = `${model?.id ?? ""} ${window}`;
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const manager = new CompactManager({
+      model: model?.id,
+      storage: { root: `${cwd}/.compact/archive` },
+      ...config,
+      maxContextTokens: window,
+    });
+    made.set(key, manager);
+    return manager;
+  };
+  return {
+    managerFor,
+    flush: async (): Promise<void> => {
+      await Promise.all(
+        [...made.values(), ...(given === undefined ? [] : [given])].map((one) => one.flush()),
+      );
+    },
   };
 }

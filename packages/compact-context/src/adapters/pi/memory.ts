@@ -1,10 +1,10 @@
-import { memoryView } from "../../agent/index.ts";
+import { type ContextView, type MemoryView, memoryView } from "../../agent/index.ts";
 import { decode } from "../../codecs/formats.ts";
+import type { ManagerState } from "../../core/manager.ts";
+import { errorMessage } from "../../errors.ts";
 import type { ChannelMemory } from "../../memory/index.ts";
-import { objectOf } from "../../providers/json.ts";
-import { shielded } from "./notices.ts";
+import { objectOf } from "../../providers/request.ts";
 import type { PiAgentEndEvent, PiBeforeAgentEvent, PiContext, PiExtensionApi, PiSwitchEvent } from "./sdk.ts";
-import { memoryText } from "./words.ts";
 
 export interface PiMemoryOptions {
   /** What outlives a session: recalled before each prompt, told of each answer, and brought up to date before `/new`. */
@@ -63,4 +63,71 @@ function joined(before: readonly unknown[], turn: readonly unknown[]): readonly 
 function keyOf(message: unknown): string {
   const { role, timestamp } = objectOf(message);
   return timestamp === undefined ? JSON.stringify(message) : `${String(role)} ${String(timestamp)}`;
+}
+
+/** Tells a person what went wrong. */
+export function tell(context: PiContext, error: unknown): void {
+  context.ui.notify(`compact: ${errorMessage(error)}`, "warning");
+}
+
+/** What a handler gives; one that throws would end pi's turn, so that what goes wrong is a notice. */
+export async function shielded<T>(context: PiContext, work: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    tell(context, error);
+    return undefined;
+  }
+}
+
+const number = (value: number): string => value.toLocaleString("en-US");
+const CELLS = 20;
+const LAYER_CELLS = 10;
+const LAYERS: Readonly<Record<string, string>> = { toolPairs: "tool pairs" };
+
+/** What `/context` tells. */
+export function contextText(view: ContextView): string {
+  const { tokens, window, untilTrigger, compactions, lastCompaction, archiveSteps, layers, pinned } = view;
+  const used = tokens / window;
+  const messages = layers.reduce((sum, layer) => (layer.name === "tools" ? sum : sum + layer.messages), 0);
+  return [
+    `${bar(used, CELLS)} ${number(tokens)} of ${number(window)} tokens (${Math.round(used * 100)} %)`,
+    ...layers.filter((layer) => layer.tokens > 0).map((layer) => layerLine(layer, tokens)),
+    `${number(messages)} messages are sent; ${number(untilTrigger)} tokens to the next compaction`,
+    ...pinned.map((text) => `pinned: ${text}`),
+    compactions === 0
+      ? "nothing has been summarized"
+      : `${compactions} compactions, the newest at ${lastCompaction}; originals in ${archiveSteps} archive steps`,
+  ].join("\n");
+}
+
+function layerLine({ name, tokens }: ContextView["layers"][number], all: number): string {
+  return `${bar(tokens / all, LAYER_CELLS)} ${LAYERS[name] ?? name}: ${number(tokens)}`;
+}
+
+function bar(share: number, cells: number): string {
+  const filled = Math.min(cells, Math.round(share * cells));
+  return `${"█".repeat(filled)}${"░".repeat(cells - filled)}`;
+}
+
+/** What `/memory` tells: the state of the work, or what answers a query. */
+function memoryText({ enabled, files, session, found }: MemoryView, query: string): string {
+  if (!enabled) return "This session has no memory.";
+  if (query !== "") {
+    const items = found.map(({ source, title, content }) => `[${source} / ${title}]\n${content}`);
+    return items.length === 0 ? `The memory says nothing to "${query}".` : items.join("\n\n");
+  }
+  const sizes = files.map(({ path, characters }) => `${path}: ${number(characters)} characters`);
+  return [
+    session
+      .replace(/<!--[\s\S]*?-->/g, "")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim(),
+    ...sizes,
+  ].join("\n");
+}
+
+export function statusText({ totalTokens, maxContextTokens, summaryVersion }: ManagerState): string {
+  const percent = Math.round((totalTokens / maxContextTokens) * 100);
+  return `context ${percent} %${summaryVersion === undefined ? "" : `, summary v${summaryVersion}`}`;
 }

@@ -1,8 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { answerOf } from "../../providers/answer.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../../providers/json.ts";
-import { createTolerantCall } from "../../providers/tolerant.ts";
+import { answerOf } from "../../providers/bodies.ts";
+import { createTolerantCall, type Json, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 
 /** The part of pi's models that is used. */
 export interface PiModel {

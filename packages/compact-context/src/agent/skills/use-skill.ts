@@ -1,4 +1,4 @@
-import { objectOf, textOf } from "../../providers/json.ts";
+import { objectOf, textOf } from "../../providers/request.ts";
 import { type Diagnostic, diagnosticText } from "../diagnostic.ts";
 import type { AgentTool } from "../tool.ts";
 import type { Skill } from "./skill.ts";

@@ -6,7 +6,7 @@ import {
   renderRuntimeContext,
 } from "../../memory/runtime-context.ts";
 import { checkUser } from "../../memory/scope.ts";
-import { objectOf, textOf } from "../../providers/json.ts";
+import { objectOf, textOf } from "../../providers/request.ts";
 import { createAgentSession } from "../agent-session.ts";
 import { diagnosticOf } from "../diagnostic.ts";
 import type { AgentEvent, Spent, TurnEnd } from "../event.ts";

@@ -1,10 +1,16 @@
-import { copyWith } from "../../codecs/native.ts";
+import { copyWith, filled } from "../../codecs/native.ts";
+import { jsonText } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import type { Cell } from "../cells.ts";
-import { createEditor, type Removal, removeCells, replaceCells, type Step, type Workbench } from "../edit.ts";
-import type { Entry } from "../entries.ts";
-import { lacksInputObject, lacksReadableArguments, withReadableInput } from "../inputs.ts";
-import { isBlankText, typeOf, wordsOf } from "../rule.ts";
+import {
+  type Change,
+  createEditor,
+  type Removal,
+  removeCells,
+  replaceCells,
+  type Step,
+  type Workbench,
+} from "../edit.ts";
+import { type Cell, type Entry, type Fault, isBlankText, typeOf, wordsOf } from "../entries.ts";
 import {
   isEmptyMessage,
   isLateThinking,
@@ -13,9 +19,9 @@ import {
   spacedEnd,
   surplusMarks,
 } from "../rules/anthropic.ts";
+import { isBound, lacksInputObject, lacksReadableArguments, withReadableInput } from "../rules/generic.ts";
 import { isForeignInTool, lonelyApprovals } from "../rules/hosts.ts";
-import { danglingReasoning, isEmptyCompaction } from "../rules/items.ts";
-import { saysNothing } from "../rules/openai-chat.ts";
+import { danglingReasoning, isEmptyCompaction, saysNothing } from "../rules/openai.ts";
 
 type Reason = Pick<Removal, "rule" | "explanation">;
 
@@ -143,4 +149,55 @@ export const trimBlocks: Step = (bench) => {
 function withoutTrailingSpace(value: unknown): unknown {
   if (typeof value === "string") return value.trimEnd();
   return isObject(value) && typeof value.text === "string" ? { ...value, text: value.text.trimEnd() } : value;
+}
+
+/** Drops bound reasoning in and behind the entry at `from`. */
+export function dropBound(bench: Workbench, from: number): Change | undefined {
+  const behind = bench.list.entries.filter((entry) => entry.position >= from);
+  return removeCells(
+    bench,
+    behind.flatMap((entry) =>
+      entry.cells.filter(isBound).map((cell) => {
+        const explanation = "reasoning behind an edited prefix";
+        return { entry, cell, rule: "reasoning/edited-prefix", explanation };
+      }),
+    ),
+  );
+}
+
+/** Drops what cannot be read: the one block where the path names it, else the whole entry. */
+export const dropUnreadable: Step = (bench: Workbench): Change | undefined => {
+  const editor = createEditor(bench);
+  for (const fault of bench.list.faults) {
+    const { position, path, problem } = fault;
+    const rest = withoutBlock(fault);
+    editor.mends.push({
+      rule: path.endsWith(".role") ? "generic/unknown-role" : "generic/unreadable-entry",
+      index: editor.indexAt(position),
+      action: "dropped",
+      explanation: `${path} ${problem}`,
+      removed: jsonText(rest === undefined ? fault.native : rest.block),
+    });
+    if (rest === undefined) editor.drop(position);
+    else editor.replace(position, rest.native);
+  }
+  return editor.finish();
+};
+
+/** Blocks around the one that cannot be read are worth keeping. */
+function withoutBlock({
+  native,
+  path,
+}: Fault): { readonly native: unknown; readonly block: unknown } | undefined {
+  const [, field, index] = /^messages\[\d+\]\.(content|parts|tool_calls)\[(\d+)\]/.exec(path) ?? [];
+  if (field === undefined || !isObject(native)) return undefined;
+  const blocks = native[field];
+  if (!Array.isArray(blocks)) return undefined;
+  const rest = blocks.toSpliced(Number(index), 1);
+  const isSpoken = field === "tool_calls" && filled(native.content) !== undefined;
+  if (rest.length === 0 && !isSpoken) return undefined;
+  return {
+    native: copyWith(native, { [field]: rest.length === 0 ? undefined : rest }),
+    block: blocks[Number(index)],
+  };
 }

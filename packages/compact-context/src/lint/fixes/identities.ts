@@ -1,11 +1,17 @@
-import { viewMessage } from "../../codecs/langchain-view.ts";
+import { viewMessage } from "../../codecs/langchain-instances.ts";
 import { copyWith } from "../../codecs/native.ts";
 import { jsonText } from "../../core/message.ts";
 import { createEditor, type Editor, keepCells, replaceCells, type Step, type Workbench } from "../edit.ts";
-import type { Entry, ReadList } from "../entries.ts";
-import { lacksCallId, lacksResultId, withCallId, withResultId } from "../ids.ts";
+import {
+  type Entry,
+  lacksCallId,
+  lacksResultId,
+  type ReadList,
+  withCallId,
+  withResultId,
+  wordsOf,
+} from "../entries.ts";
 import { type PlacedResult, pairCalls, type Spot } from "../pairs.ts";
-import { wordsOf } from "../rule.ts";
 import { reusedCalls } from "../rules/anthropic.ts";
 import { entryId, repeatedIds } from "../rules/generic.ts";
 

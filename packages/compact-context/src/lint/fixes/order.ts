@@ -1,11 +1,9 @@
 import { copyWith } from "../../codecs/native.ts";
 import type { Format } from "../../core/message.ts";
-import { NO_REPLY, openingEntry } from "../answers.ts";
-import { createEditor, type Step, type Workbench } from "../edit.ts";
-import type { Entry } from "../entries.ts";
-import { isSystem } from "../rule.ts";
+import { createEditor, NO_REPLY, openingEntry, type Step, type Workbench } from "../edit.ts";
+import { type Entry, isSystem } from "../entries.ts";
 import { startsWrong, trailingSystem } from "../rules/anthropic.ts";
-import { isSpeaker, unalternating } from "../rules/openai-chat.ts";
+import { isSpeaker, unalternating } from "../rules/openai.ts";
 
 /** Moves system entries to the front where the format wants them lifted out of the list. */
 export const liftSystem: Step = (bench) => {

@@ -1,11 +1,20 @@
 import { objectOf } from "../../codecs/native.ts";
 import { carriesCompaction } from "../../core/message.ts";
-import type { Cell } from "../cells.ts";
-import type { Entry, ReadList } from "../entries.ts";
-import { pairCalls } from "../pairs.ts";
-import { batchesOf, firstInterloper, holdersOf, isSplit } from "../placement.ts";
-import { at, atEntry, badCells, type Finding, isBlankText, isSystem, type Rule, typeOf } from "../rule.ts";
-import { misplacedResults } from "./openai-chat.ts";
+import {
+  at,
+  atEntry,
+  badCells,
+  type Cell,
+  type Entry,
+  type Finding,
+  isBlankText,
+  isSystem,
+  type ReadList,
+  type Rule,
+  typeOf,
+} from "../entries.ts";
+import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "../pairs.ts";
+import { misplacedResults } from "./openai.ts";
 
 const FORMATS = ["anthropic"] as const;
 const TOOLS = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls";

@@ -1,10 +1,9 @@
 import { objectOf } from "../../codecs/native.ts";
 import { isObject } from "../../errors.ts";
-import type { Entry, ReadList } from "../entries.ts";
-import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit } from "../placement.ts";
-import { at, atEntry, type Finding, isSystem, type Rule } from "../rule.ts";
+import { at, atEntry, type Entry, type Finding, isSystem, type ReadList, type Rule } from "../entries.ts";
+import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit } from "../pairs.ts";
 import { startsWrong, trailingSystem } from "./anthropic.ts";
-import { misplacedResults } from "./openai-chat.ts";
+import { misplacedResults } from "./openai.ts";
 
 const FORMATS = ["gemini"] as const;
 const FUNCTION_CALLING = 'Gemini API: "Function calling with the Gemini API"';

@@ -1,9 +1,17 @@
 import { filled, objectOf } from "../../codecs/native.ts";
-import type { Cell } from "../cells.ts";
-import { type Entry, REMOVE_ALL, type ReadList } from "../entries.ts";
+import {
+  at,
+  atEntry,
+  badCells,
+  type Cell,
+  type Entry,
+  REMOVE_ALL,
+  type ReadList,
+  type Rule,
+  typeOf,
+} from "../entries.ts";
 import { pairCalls } from "../pairs.ts";
-import { at, atEntry, badCells, type Rule, typeOf } from "../rule.ts";
-import { misplacedResults } from "./openai-chat.ts";
+import { misplacedResults } from "./openai.ts";
 
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';
 const AI_SDK_APPROVAL = 'AI SDK: "Tool Calling", tool approval';

@@ -1,8 +1,8 @@
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CompactError } from "../../errors.ts";
-import { systemCode } from "../../storage/fs/errors.ts";
-import { hasEnded, machine } from "../../storage/fs/temps.ts";
+import { hasEnded, machine } from "../../storage/fs/files.ts";
+import { systemCode } from "../../storage/fs/folders.ts";
 
 /**
  * How one process at a time changes a channel, without any lock of the operating system: `lock` is a folder that comes

@@ -1,5 +1,5 @@
 import { type Message, toolCalls } from "../../core/message.ts";
-import { asData } from "../../summarizers/llm/frame.ts";
+import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryDocument } from "../changes/document.ts";
 import type { MemoryOperation, MemoryOrigin } from "../changes/operation.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";

@@ -1,4 +1,4 @@
-import { asData } from "../../summarizers/llm/frame.ts";
+import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryItem } from "../changes/document.ts";
 import type { InvalidateItem } from "../changes/operation.ts";
 import { sayTheSame } from "../likeness.ts";

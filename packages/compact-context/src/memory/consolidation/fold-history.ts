@@ -1,5 +1,5 @@
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
-import { asData } from "../../summarizers/llm/frame.ts";
+import { asData } from "../../summarizers/llm/prompts.ts";
 import type { MemoryDocument, MemorySection } from "../changes/document.ts";
 import { linesOf } from "../changes/text-lines.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";

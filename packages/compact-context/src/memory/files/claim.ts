@@ -4,8 +4,8 @@ import { type FileHandle, link, lstat, open, readFile, rename } from "node:fs/pr
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { later } from "../../errors.ts";
-import { systemCode } from "../../storage/fs/errors.ts";
-import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/temps.ts";
+import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/files.ts";
+import { systemCode } from "../../storage/fs/folders.ts";
 
 /** Milliseconds after its last sign that an owner is taken to be gone where its process cannot be asked for. */
 export const CLAIM_LEASE_MS = 30_000;

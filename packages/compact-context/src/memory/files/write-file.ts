@@ -3,8 +3,8 @@ import { linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { link, lstat, mkdir, open, readFile, realpath, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CompactError, createKeyedMutex, requireText } from "../../errors.ts";
-import { systemCode } from "../../storage/fs/errors.ts";
-import { dropTemp, tempName } from "../../storage/fs/temps.ts";
+import { dropTemp, tempName } from "../../storage/fs/files.ts";
+import { systemCode } from "../../storage/fs/folders.ts";
 
 export interface MemoryFile {
   readonly text: string;

@@ -1,4 +1,4 @@
-import { asData } from "../../summarizers/llm/frame.ts";
+import { asData } from "../../summarizers/llm/prompts.ts";
 import type { RerankMemories } from "../recall.ts";
 import type { Sidecar } from "../sidecar/task.ts";
 

@@ -1,6 +1,6 @@
 import type { Message } from "../../core/message.ts";
-import { asData } from "../../summarizers/llm/frame.ts";
-import { recordUnits, renderRecord } from "../../summarizers/llm/records.ts";
+import { recordUnits, renderRecord } from "../../summarizers/llm/fold.ts";
+import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
 import { likeness, SAME_STATEMENT } from "../likeness.ts";
 import { renderSessionMemory } from "../session-memory.ts";

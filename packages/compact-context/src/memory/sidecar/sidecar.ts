@@ -1,9 +1,8 @@
 import type { TextModelAnswer, TextModelMessage } from "../../core/ports.ts";
 import { CompactError, errorMessage, requireOptions } from "../../errors.ts";
 import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
-import { ask } from "../../summarizers/llm/ask.ts";
-import { type Breaker, createBreaker } from "../../summarizers/llm/breaker.ts";
-import { platformTime, type TimePorts } from "../../summarizers/llm/ports.ts";
+import { platformTime, type TimePorts } from "../../summarizers/llm/options.ts";
+import { ask, type Breaker, createBreaker } from "../../summarizers/llm/run.ts";
 import { fallbackTokens, normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson } from "./answer-json.ts";
 import type { Sidecar, SidecarOutcome, SidecarPorts, SidecarRecord, SidecarTask } from "./task.ts";

@@ -1,5 +1,5 @@
 import type { TextModel } from "../../core/ports.ts";
-import type { TimePorts } from "../../summarizers/llm/ports.ts";
+import type { TimePorts } from "../../summarizers/llm/options.ts";
 import type { JsonShape } from "./answer-json.ts";
 
 /** A small piece of work for a model, beside the run. */

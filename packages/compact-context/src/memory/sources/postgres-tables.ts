@@ -1,5 +1,4 @@
-import type { Database } from "../../storage/postgres/client.ts";
-import { quotedSchema } from "../../storage/postgres/schema.ts";
+import { type Database, quotedSchema } from "../../storage/postgres/client.ts";
 
 /**
  * `terms` are index terms as `analyze` gives them, each behind the number of its scope (`7:deploy`): one index serves

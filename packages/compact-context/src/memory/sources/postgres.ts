@@ -4,10 +4,12 @@ import {
   createDatabase,
   type Database,
   DEFAULT_WAITS,
+  locationOf,
+  openPool,
+  type PoolOptions,
   type PostgresPool,
+  quotedSchema,
 } from "../../storage/postgres/client.ts";
-import { locationOf, openPool, type PoolOptions } from "../../storage/postgres/pool.ts";
-import { quotedSchema } from "../../storage/postgres/schema.ts";
 import type { CandidateSource, RecallCandidate } from "../ranking/candidate.ts";
 import { findCandidates } from "./postgres-find.ts";
 import { makeTables } from "./postgres-tables.ts";

@@ -12,22 +12,26 @@ import {
   requireText,
 } from "../../errors.ts";
 import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../keys.ts";
-import { appendDurably } from "./append.ts";
-import { storageFailed } from "./errors.ts";
-import { openPlain, type PlacedFile, type TempFile, textPieces, writeTemp } from "./files.ts";
-import { createFolders, entriesOf, type Folders, type Place, syncFolder } from "./folders.ts";
-import { dropTemp, sweepTemps } from "./temps.ts";
 import {
+  appendDurably,
   commitFirst,
   commitNext,
+  dropTemp,
   nameOfVersion,
   newestFile,
+  openPlain,
+  type PlacedFile,
   readNewest,
   readVersion,
+  sweepTemps,
+  type TempFile,
+  textPieces,
   versionFile,
   versionNumbers,
   versionPath,
-} from "./versions.ts";
+  writeTemp,
+} from "./files.ts";
+import { createFolders, entriesOf, type Folders, type Place, storageFailed, syncFolder } from "./folders.ts";
 
 const PUT_ATTEMPTS = 100;
 const ROOT_HINT = 'Pass the folder of the archive: { root: ".compact" }.';

@@ -1,10 +1,21 @@
-import { createHash, type Hash } from "node:crypto";
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import { join } from "node:path";
-import { FolderVanished, notOurs, systemCode } from "./errors.ts";
-import { type Place, refuseSwapped } from "./folders.ts";
-import { dropTemp, sweepTemps, tempName } from "./temps.ts";
+import { createHash, type Hash, randomUUID } from "node:crypto";
+import { constants, readFileSync, readlinkSync } from "node:fs";
+import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { basename, join } from "node:path";
+import { conflict } from "../../core/archive.ts";
+import type { StoredValue } from "../../core/ports.ts";
+import { CompactError } from "../../errors.ts";
+import {
+  entriesOf,
+  FolderVanished,
+  notOurs,
+  type Place,
+  refuseSwapped,
+  storageFailed,
+  syncFolder,
+  systemCode,
+} from "./folders.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would wait for ever.
@@ -41,7 +52,7 @@ export async function openPlain({ place, name }: PlacedFile, flags: number): Pro
 }
 
 /** The bytes of a plain file; nothing where there is none. */
-export async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
+async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   const handle = await openPlain(file, constants.O_RDONLY);
   if (handle === undefined) return undefined;
   try {
@@ -52,7 +63,7 @@ export async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
 }
 
 /** The fingerprint of a plain file, read in pieces; nothing where there is none. */
-export async function fingerprintPlain(file: PlacedFile): Promise<string | undefined> {
+async function fingerprintPlain(file: PlacedFile): Promise<string | undefined> {
   const handle = await openPlain(file, constants.O_RDONLY);
   if (handle === undefined) return undefined;
   try {
@@ -89,7 +100,7 @@ export async function* textPieces(handle: FileHandle): AsyncGenerator<string> {
 }
 
 /** 128 bits of SHA-256 over a file's content. */
-export function fingerprintOf(content: Buffer): string {
+function fingerprintOf(content: Buffer): string {
   return shortened(createHash("sha256").update(content));
 }
 
@@ -139,4 +150,258 @@ function* inPieces(chunks: Iterable<string>): Generator<string> {
     open = "";
   }
   if (open !== "") yield open;
+}
+
+/**
+ * How an overwrite is decided between processes: `link` makes a name or fails, whoever else tries.
+ * The first value is the file itself (number 0). Every later one is committed as `.NAME.v1`, `.NAME.v2`, …:
+ * the highest number is the value, and only one writer can make the number after the one it read.
+ * NAME is then renamed to a copy of the newest, for people; it may lag after a crash.
+ */
+const KEPT_VERSIONS = 8;
+const READ_ATTEMPTS = 20;
+
+/** The numbers of the committed versions of a file, ascending; empty where only the file itself can be. */
+export async function versionNumbers(place: Place): Promise<number[]> {
+  const start = `.${place.name}.v`;
+  const numbers: number[] = [];
+  for (const { name } of await entriesOf(place.folder)) {
+    const number = name.startsWith(start) ? name.slice(start.length) : "";
+    if (/^[1-9]\d{0,14}$/.test(number)) numbers.push(Number(number));
+  }
+  return numbers.sort((a, b) => a - b);
+}
+
+/** The file that holds version `number`. */
+export function versionFile(place: Place, number: number): PlacedFile {
+  return { place, name: number === 0 ? place.name : `.${place.name}.v${number}` };
+}
+
+/** Where that file is while the place is held. */
+export function versionPath(place: Place, number: number): string {
+  return join(place.folder, versionFile(place, number).name);
+}
+
+/** The key name behind a committed version's file name; nothing for other names. */
+export function nameOfVersion(fileName: string): string | undefined {
+  return /^\.(.+)\.v[1-9]\d{0,14}$/.exec(fileName)?.[1];
+}
+
+/** The newest value; nothing where there is none. */
+export async function readNewest(place: Place): Promise<StoredValue | undefined> {
+  const found = await newestFile(place, readPlain);
+  if (found === undefined) return undefined;
+  const { number, content } = found;
+  return { value: content.toString("utf8"), version: `${number}.${fingerprintOf(content)}` };
+}
+
+/** The version of the newest value, which is never held as a whole. */
+export async function readVersion(place: Place): Promise<string | undefined> {
+  const found = await newestFile(place, fingerprintPlain);
+  return found && `${found.number}.${found.content}`;
+}
+
+/** The newest version's number and what `read` makes of its file; nothing where there is no value. */
+export async function newestFile<T>(
+  place: Place,
+  read: (file: PlacedFile) => Promise<T | undefined>,
+): Promise<{ readonly number: number; readonly content: T } | undefined> {
+  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+    const newest = (await versionNumbers(place)).at(-1) ?? 0;
+    const content = await read(versionFile(place, newest));
+    if (content !== undefined) return { number: newest, content };
+    // A version that vanished was overtaken while we looked: look again.
+    if (newest === 0 && (await versionNumbers(place)).length === 0) return undefined;
+  }
+  throw notOurs(join(place.shown, place.name), "the versions of this file keep vanishing");
+}
+
+/** Makes `temp` the first value; `Conflict` where there is one. */
+export async function commitFirst(place: Place, temp: TempFile, key: string): Promise<string> {
+  if ((await versionNumbers(place)).length > 0) throw conflict(key);
+  await linkOrConflict(temp.path, versionPath(place, 0), key);
+  await rm(temp.path, { force: true });
+  await syncFolder(place.folder);
+  return `0.${temp.fingerprint}`;
+}
+
+/** Makes `temp` the value after `ifVersion`; `Conflict` where that is no longer the newest. */
+export async function commitNext(
+  place: Place,
+  temp: TempFile,
+  ifVersion: string,
+  key: string,
+): Promise<string> {
+  if ((await readVersion(place)) !== ifVersion) throw conflict(key);
+  const base = Number(ifVersion.split(".")[0]);
+  const path = versionPath(place, base + 1);
+  await linkOrConflict(temp.path, path, key);
+  if (!(await isStillBase(place, base, ifVersion))) {
+    await rm(path, { force: true });
+    throw conflict(key);
+  }
+  await showNewest(place, temp, base + 1);
+  await syncFolder(place.folder);
+  return `${base + 1}.${temp.fingerprint}`;
+}
+
+async function linkOrConflict(from: string, to: string, key: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") throw conflict(key);
+    throw error;
+  }
+}
+
+/**
+ * A writer that slept while many versions came and went would re-make a number that was cleaned up.
+ * It finds its base gone: versions are cleaned up oldest first. Number 1 is never cleaned up, so for
+ * base 0 a successful link proves it, unless the file was deleted and made again.
+ */
+async function isStillBase(place: Place, base: number, version: string): Promise<boolean> {
+  if (`${base}.${await fingerprintPlain(versionFile(place, base))}` === version) return true;
+  return base === 0 && ((await versionNumbers(place)).at(-1) ?? 0) > 1;
+}
+
+async function showNewest(place: Place, temp: TempFile, number: number): Promise<void> {
+  const numbers = await versionNumbers(place);
+  const newest = numbers.at(-1) ?? number;
+  if (newest === number) await rename(temp.path, versionPath(place, 0));
+  await rm(temp.path, { force: true });
+  for (const old of numbers) {
+    if (old > 1 && old <= newest - KEPT_VERSIONS) await rm(versionPath(place, old), { force: true });
+  }
+}
+
+const NEWLINE = 10;
+
+/**
+ * Adds `text` to the end of a file in one write, durable when it resolves; a write that fails leaves the file as it
+ * was. A record that a crash cut off becomes a line of its own and is told: cutting it away could hit a record that
+ * another process is writing at this moment.
+ */
+export async function appendDurably(
+  file: PlacedFile,
+  text: string,
+  warn: (message: string) => void,
+): Promise<void> {
+  const path = join(file.place.shown, file.name);
+  const handle = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+  if (handle === undefined) throw new FolderVanished("the folder vanished");
+  try {
+    const stats = await handle.stat();
+    if (stats.nlink > 1) throw notOurs(path, "the file has a second name (hard link)");
+    if ((stats.mode & 0o077) !== 0) await handle.chmod(0o600);
+    const torn = stats.size > 0 && !(await endsLine(handle, stats.size));
+    if (torn) warn(`The last record of ${path} was cut off by a crash; it stays there as a line of its own.`);
+    await writeOrUndo(handle, Buffer.from(torn ? `\n${text}` : text, "utf8"), stats.size);
+  } catch (error) {
+    throw storageFailed(error, path);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** False after a write that a crash cut short: the next record must not be glued to it. */
+async function endsLine(handle: FileHandle, size: number): Promise<boolean> {
+  const last = Buffer.alloc(1);
+  await handle.read(last, 0, 1, size - 1);
+  return last[0] === NEWLINE;
+}
+
+async function writeOrUndo(handle: FileHandle, bytes: Buffer, goodSize: number): Promise<void> {
+  try {
+    const { bytesWritten } = await handle.write(bytes, 0, bytes.length);
+    if (bytesWritten < bytes.length) throw shortWrite(bytesWritten, bytes.length);
+    await handle.datasync();
+  } catch (error) {
+    await handle.truncate(goodSize);
+    throw error;
+  }
+}
+
+function shortWrite(written: number, wanted: number): CompactError {
+  return new CompactError("StorageFailed", `only ${written} of ${wanted} bytes could be written`, {
+    hint: "Free some disk space, or point the archive at another disk.",
+  });
+}
+
+const TEMP = /^\.temp-(?:([0-9a-f]{12})-(\d+)-)?[0-9a-f-]{36}$/;
+const LEFT_OVER_AFTER = 60 * 60 * 1000;
+
+/** Names of the temporary files that this process still needs. */
+const needed = new Set<string>();
+
+/** A new name for a temporary file, which says which process of which machine it belongs to; `dropTemp` must follow. */
+export function tempName(): string {
+  const name = `.temp-${machine()}-${process.pid}-${randomUUID()}`;
+  needed.add(name);
+  return name;
+}
+
+/** Removes a temporary file; one that cannot be removed now goes with a later sweep. */
+export async function dropTemp(path: string): Promise<void> {
+  needed.delete(basename(path));
+  await rm(path, { force: true });
+}
+
+/**
+ * Removes temporary files that a process which died left in a folder: at once when it ran on this machine and is gone,
+ * after an hour otherwise. `now` is in milliseconds of the disk's clock.
+ */
+export async function sweepTemps(folder: string, now: number): Promise<void> {
+  for (const { name } of await entriesOf(folder)) {
+    const temp = TEMP.exec(name);
+    if (temp === null) continue;
+    const path = join(folder, name);
+    try {
+      const isOld = (await lstat(path)).mtimeMs < now - LEFT_OVER_AFTER;
+      if (isOld || (!needed.has(name) && isGone(temp[1], Number(temp[2])))) await rm(path, { force: true });
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") throw error;
+    }
+  }
+}
+
+function isGone(where: string | undefined, pid: number): boolean {
+  return (where === machine() && pid === process.pid) || hasEnded(where, pid);
+}
+
+/** True when that process was on this machine and is no more; false where that cannot be known. */
+export function hasEnded(where: string | undefined, pid: number): boolean {
+  if (where !== machine()) return false;
+  try {
+    process.kill(pid, 0);
+    // Killed, but its parent has not asked yet: it has a number and runs no more.
+    return /\) [ZX] /.test(part(() => readFileSync(`/proc/${pid}/stat`, "utf8")));
+  } catch (error) {
+    return systemCode(error) === "ESRCH";
+  }
+}
+
+let known: string | undefined;
+
+/** The same for processes that can see each other's numbers: one start of one machine, and one container on it. */
+export function machine(): string {
+  known ??= createHash("sha256")
+    .update(
+      [
+        hostname(),
+        part(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
+        part(() => readlinkSync("/proc/self/ns/pid")),
+      ].join("\n"),
+    )
+    .digest("hex")
+    .slice(0, 12);
+  return known;
+}
+
+/** Empty on systems that do not have it. */
+function part(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return "";
+  }
 }

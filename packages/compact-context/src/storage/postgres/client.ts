@@ -1,4 +1,4 @@
-import { CompactError, errorMessage } from "../../errors.ts";
+import { CompactError, defined, errorMessage } from "../../errors.ts";
 
 /** What a statement gave back. */
 export interface PostgresResult {
@@ -90,14 +90,14 @@ async function persist<T>(
 }
 
 /** True for a failure of the moment: the same statement may succeed when it is sent again. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   return PASSING.test(code) || BROKEN.has(code) || ENDED.test(error.message);
 }
 
 /** SQLSTATE or system error code; empty where there is none. */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";
 }
@@ -135,7 +135,7 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** `StorageFailed` around an error of the server or of the way to it; errors of our own go through unchanged. */
-export function postgresFailed(error: unknown, place: string): CompactError {
+function postgresFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const code = codeOf(error);
   return new CompactError(
@@ -147,4 +147,201 @@ export function postgresFailed(error: unknown, place: string): CompactError {
       cause: error,
     },
   );
+}
+
+export interface PoolOptions {
+  /** 10 when left out. */
+  readonly connections?: number;
+  /** In milliseconds; 30,000 when left out. */
+  readonly statementTimeoutMs?: number;
+}
+
+/** Host, database and schema for people, never user or password. Throws `InvalidArgument` for what is no URL. */
+export function locationOf(url: string | undefined, schema: string): string {
+  if (url === undefined) return `postgres/${schema}`;
+  // A socket folder may stand in place of the host, which is no URL to the platform's own parser.
+  const parts = /^postgres(?:ql)?:\/\/(?:[^@/]*@)?([^/?#]*)(?:\/([^?#]*))?/.exec(url);
+  if (parts === null) {
+    throw new CompactError("InvalidArgument", "the Postgres URL cannot be read", {
+      hint: "It looks like postgres://user@host:5432/database.",
+    });
+  }
+  return `postgres://${decodeURIComponent(parts[1] ?? "")}/${parts[2] ?? ""}/${schema}`;
+}
+
+/** A pool of the package `pg`, loaded now, that never holds the process open. */
+export async function openPool(url: string | undefined, options: PoolOptions): Promise<PostgresPool> {
+  const pool = await newPool(
+    defined({
+      connectionString: url,
+      max: options.connections ?? 10,
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 10_000,
+      application_name: "compact-context",
+      // The pool never holds the process open: a host that is done may end.
+      allowExitOnIdle: true,
+    }),
+  );
+  // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
+  pool.on("error", () => {});
+  return pool;
+}
+
+interface ListenedPool extends PostgresPool {
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+async function newPool(settings: object): Promise<ListenedPool> {
+  try {
+    const { default: client } = await import("pg");
+    return new client.Pool(settings);
+  } catch (cause) {
+    throw new CompactError("StorageFailed", "the package pg cannot be loaded", {
+      hint: "Install it (npm install pg), or pass a pool.",
+      cause,
+    });
+  }
+}
+
+/**
+ * What each version of the schema adds; `%` stands for the quoted schema. Never changed once published: a new
+ * version goes to the end.
+ */
+const MIGRATIONS: readonly string[] = [
+  `create sequence %.numbers;
+
+   create table %.documents (
+     key text collate "C" primary key,
+     session text generated always as (case when position('/' in key) > 0 then split_part(key, '/', 1) end) stored,
+     name text generated always as (substring(key from '[^/]+$')) stored,
+     version bigint not null,
+     content bigint not null,
+     write_id uuid not null,
+     pieces integer not null default 0,
+     characters bigint not null,
+     body text,
+     raw bytea,
+     created_at timestamptz not null default now(),
+     updated_at timestamptz not null default now()
+   );
+   comment on table %.documents is 'One value a row: transcripts, summaries, events, session states.';
+   comment on column %.documents.body is 'The value, or its beginning when pieces > 0; null when raw holds it, which is so for text with a NUL.';
+   create index documents_session on %.documents (session);
+
+   create table %.pieces (
+     content bigint not null,
+     n integer not null,
+     key text collate "C" not null,
+     write_id uuid unique,
+     body text,
+     raw bytea,
+     created_at timestamptz not null default now(),
+     primary key (content, n)
+   );
+   comment on table %.pieces is 'What follows the beginning of a value: joined by content, in the order of n.';
+   create index pieces_key on %.pieces (key);
+
+   create table %.leases (
+     name text primary key,
+     owner text not null,
+     token bigint not null,
+     expires_at timestamptz not null
+   );
+
+   create table %.outbox (
+     session text not null,
+     id text not null,
+     body text not null,
+     attempts integer not null default 0,
+     due_at timestamptz not null default now(),
+     claimed_by text,
+     created_at timestamptz not null default now(),
+     primary key (session, id)
+   );
+   comment on column %.outbox.due_at is 'Not handed out before: the end of a claim, or of the wait after a failure.';
+   create index outbox_due on %.outbox (due_at);`,
+
+  // Keys begin with whose the session is: `~t/TENANT/~u/USER/SESSION/NAME`, either, both or none.
+  `alter table %.documents drop column session;
+   alter table %.documents
+     add column tenant text generated always as (substring(key from '^~t/([^/]+)/')) stored,
+     add column user_name text generated always as (substring(key from '^(?:~t/[^/]+/)?~u/([^/]+)/')) stored,
+     add column session text generated always as (substring(key from '^(?:~t/[^/]+/)?(?:~u/[^/]+/)?([^/~][^/]*)/')) stored;
+   create index documents_session on %.documents (session);
+   create index documents_tenant on %.documents (tenant, user_name) where tenant is not null;
+   create index documents_user on %.documents (user_name) where user_name is not null;
+
+   alter table %.outbox
+     add column tenant text generated always as (substring(session from '^~t/([^/]+)/')) stored,
+     add column user_name text generated always as (substring(session from '^(?:~t/[^/]+/)?~u/([^/]+)/')) stored;
+   comment on column %.outbox.session is 'The whole folder of a session: what stands before the name in documents.key.';`,
+];
+
+/** The name of a schema as it stands in a statement. Throws `InvalidArgument` for what is no plain name. */
+export function quotedSchema(schema: string): string {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`;
+  throw new CompactError("InvalidArgument", `${JSON.stringify(schema)} is no plain schema name`, {
+    place: "options.schema",
+    hint: "Use lower-case letters, digits and underscores, such as compact or compact_staging.",
+  });
+}
+
+/** Brings the schema up to date; any number of workers may do so at the same time. */
+export async function migrate(database: Database, schema: string, quoted: string): Promise<void> {
+  if ((await versionOf(database.run, quoted)) === MIGRATIONS.length) return;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await database.transaction((run) => catchUp(run, schema, quoted));
+      return;
+    } catch (error) {
+      if (!isPassing(error) || attempt >= 8) throw postgresFailed(error, `the schema ${schema}`);
+      // Comes back when the server does.
+      await database.run("select 1");
+    }
+  }
+}
+
+async function catchUp(run: Database["run"], schema: string, quoted: string): Promise<void> {
+  // One after the other: the lock ends with the transaction, also when the worker dies in it.
+  await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`compact-context ${schema}`]);
+  await requireUtf8(run);
+  await run(`create schema if not exists ${quoted}`);
+  await run(
+    `create table if not exists ${quoted}.migrations (version integer primary key, applied_at timestamptz not null default now())`,
+  );
+  const rows = await run(`select coalesce(max(version), 0)::int as version from ${quoted}.migrations`);
+  const current = known(Number(rows[0]?.version ?? 0));
+  for (const [index, text] of MIGRATIONS.entries()) {
+    if (index < current) continue;
+    await run(text.replaceAll("%", quoted));
+    await run(`insert into ${quoted}.migrations (version) values ($1)`, [index + 1]);
+  }
+}
+
+/** 0 where nothing was made yet. */
+async function versionOf(run: Database["run"], quoted: string): Promise<number> {
+  try {
+    const rows = await run(`select coalesce(max(version), 0)::int as version from ${quoted}.migrations`);
+    return known(Number(rows[0]?.version ?? 0));
+  } catch (error) {
+    const code = CompactError.isInstance(error) ? codeOf(error.cause) : "";
+    if (code === "42P01" || code === "3F000") return 0;
+    throw error;
+  }
+}
+
+function known(version: number): number {
+  if (version <= MIGRATIONS.length) return version;
+  throw new CompactError("StorageFailed", `the schema has version ${version}, made by a newer release`, {
+    hint: `This release knows versions up to ${MIGRATIONS.length}: update compact-context.`,
+  });
+}
+
+async function requireUtf8(run: Database["run"]): Promise<void> {
+  const rows = await run("select current_setting('server_encoding') as encoding");
+  if (rows[0]?.encoding === "UTF8") return;
+  throw new CompactError("StorageFailed", `the database has the encoding ${String(rows[0]?.encoding)}`, {
+    hint: "Use a database with the encoding UTF8: any other cannot hold every character.",
+  });
 }

@@ -1,11 +1,19 @@
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../../core/ports.ts";
 import { abortable, once, refuseAborted, requireOptions } from "../../errors.ts";
 import { checkKey, checkPrefix, recordsText } from "../keys.ts";
-import { createDatabase, DEFAULT_WAITS, type PostgresPool } from "./client.ts";
-import { locationOf, openPool } from "./pool.ts";
-import { migrate, quotedSchema } from "./schema.ts";
+import {
+  createDatabase,
+  DEFAULT_WAITS,
+  locationOf,
+  migrate,
+  openPool,
+  type PostgresPool,
+  quotedSchema,
+} from "./client.ts";
 import {
   appendValue,
+  createPostgresLeases,
+  createPostgresOutbox,
   deleteValue,
   listKeys,
   readValue,
@@ -14,7 +22,6 @@ import {
   type ValuePorts,
   writeValue,
 } from "./values.ts";
-import { createPostgresLeases, createPostgresOutbox } from "./workers.ts";
 
 export type { PostgresClient, PostgresPool, PostgresResult } from "./client.ts";
 

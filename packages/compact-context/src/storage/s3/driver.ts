@@ -12,8 +12,18 @@ import {
 import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../keys.ts";
 import { type Bucket, createBucket, type ObjectBytes } from "./bucket.ts";
 import { createConnection, type S3Client } from "./client.ts";
-import { appendRecord, copiesBefore, folderOfCopies, hasCopies } from "./log.ts";
-import { notesOfWrite, readBeginning, readOn, readValue, versionOf, writeValue } from "./values.ts";
+import {
+  appendRecord,
+  copiesBefore,
+  folderOfCopies,
+  hasCopies,
+  notesOfWrite,
+  readBeginning,
+  readOn,
+  readValue,
+  versionOf,
+  writeValue,
+} from "./values.ts";
 
 const BUCKET_HINT = "Pass the bucket of the archive: { bucket }.";
 

@@ -1,6 +1,6 @@
 import { conflict } from "../../core/archive.ts";
 import type { Bucket, ObjectBytes, ObjectFacts } from "./bucket.ts";
-import type { Condition, Written } from "./call.ts";
+import type { Condition, Written } from "./client.ts";
 
 /**
  * Every write leaves a random name of its own with the object, newest first, before the last few of its
@@ -20,7 +20,7 @@ export function notesOfWrite(write: string, before: Notes = {}): Notes {
 }
 
 /** The name of the newest write; empty for objects that something else wrote. */
-export function newestWrite(notes: Notes): string {
+function newestWrite(notes: Notes): string {
   return writesOf(notes)[0] ?? "";
 }
 
@@ -30,7 +30,7 @@ export function versionOf({ etag, notes }: Pick<ObjectFacts, "etag" | "notes">):
 }
 
 /** The outcome of a conditional write: done, also when its answer got lost, or refused. */
-export async function wasWritten(
+async function wasWritten(
   bucket: Bucket,
   name: string,
   outcome: { readonly written: Written; readonly write: string },
@@ -149,4 +149,93 @@ export async function* readOn(bucket: Bucket, name: string, first: ObjectBytes):
 
 function writesOf(notes: Notes): string[] {
   return (notes[WRITES] ?? "").split(" ").filter((write) => write !== "");
+}
+
+/**
+ * A value that is appended to is one object, written anew over the version read, until it has `FULL` bytes. The next
+ * record then first has the server copy the object to a hidden name that no other content ever gets, and goes
+ * alone into an object that names that copy as what comes before it. Every step counts with one conditional write of
+ * the object itself, so appends and puts of several processes never overwrite one another.
+ */
+const FULL = 262_144;
+const APPEND_ATTEMPTS = 100;
+const BEFORE = "compact-before";
+const COUNT = "compact-count";
+
+export interface LogRecord {
+  readonly key: string;
+  readonly text: string;
+  newWrite(): string;
+  /** Waits a moment after losing the `n`th race. */
+  yieldTurn(n: number): Promise<void>;
+}
+
+/** Adds a record to the end; resolves when it is durable, and adds it once also when answers get lost. */
+export async function appendRecord(bucket: Bucket, record: LogRecord): Promise<void> {
+  const { key, newWrite, yieldTurn } = record;
+  const write = newWrite();
+  for (let attempt = 1; attempt <= APPEND_ATTEMPTS; attempt++) {
+    const tail = await bucket.read(key, { start: 0, length: FULL });
+    const written = await (tail === undefined ? create : extend)(bucket, record, { write, tail });
+    if ((await wasWritten(bucket, key, { written, write })) !== undefined) return;
+    await yieldTurn(attempt);
+  }
+  throw conflict(key);
+}
+
+interface Step {
+  readonly write: string;
+  readonly tail: ObjectBytes | undefined;
+}
+
+function create(bucket: Bucket, { key, text }: LogRecord, { write }: Step): Promise<string | undefined> {
+  return bucket.write(key, new TextEncoder().encode(text), { condition: null, notes: notesOfWrite(write) });
+}
+
+async function extend(
+  bucket: Bucket,
+  { key, text }: LogRecord,
+  { write, tail }: Step,
+): Promise<string | undefined> {
+  if (tail === undefined) return undefined;
+  const added = new TextEncoder().encode(text);
+  const { etag, notes, size, bytes } = tail;
+  const follow = notesOfWrite(write, notes);
+  if (size === 0 || size + added.length <= FULL) {
+    const joined = new Uint8Array(size + added.length);
+    joined.set(bytes);
+    joined.set(added, size);
+    return bucket.write(key, joined, { condition: etag, notes: { ...notes, ...follow } });
+  }
+  const count = Number(notes[COUNT] ?? 0) + 1;
+  const copy = `${folderOfCopies(key)}${String(count).padStart(6, "0")}-${newestWrite(notes) || etag}`;
+  if (!(await bucket.copy(key, copy, etag))) return undefined;
+  const chained = { ...follow, [BEFORE]: copy, [COUNT]: String(count) };
+  return bucket.write(key, added, { condition: etag, notes: chained });
+}
+
+/** The hidden objects that come before this one, oldest first; nothing where one of them is gone. */
+export async function copiesBefore(
+  bucket: Bucket,
+  { notes }: Pick<ObjectFacts, "notes">,
+): Promise<string[] | undefined> {
+  const copies: string[] = [];
+  for (let name = notes[BEFORE]; name !== undefined; ) {
+    copies.unshift(name);
+    const facts: ObjectFacts | undefined = await bucket.facts(name);
+    if (facts === undefined) return undefined;
+    name = facts.notes[BEFORE];
+  }
+  return copies;
+}
+
+/** True for an object that others come before. */
+export function hasCopies(notes: Notes): boolean {
+  return notes[BEFORE] !== undefined;
+}
+
+/** Where the hidden objects of a key lie; no key is ever in there. */
+export function folderOfCopies(key: string): string {
+  const slash = key.lastIndexOf("/") + 1;
+  return `${key.slice(0, slash)}.${key.slice(slash)}.before/`;
 }

@@ -1,15 +1,21 @@
-import { escapeSummaryTags } from "../../core/message.ts";
-import type { UnfoundClaim } from "../../core/ports.ts";
+import { escapeSummaryTags, type Message } from "../../core/message.ts";
+import type { AttemptFailure, SummaryStrategy, TextModelAnswer, UnfoundClaim } from "../../core/ports.ts";
 import {
   HEADINGS,
+  type HeadingKey,
   LEDGER_HEADINGS,
   SHORT_WRITTEN_INTRODUCTION,
   WRITTEN_INTRODUCTION,
 } from "../extractive/headings.ts";
-import type { FactsBlock } from "./facts-block.ts";
-import { UNFOUND_HEADING, unfoundLines } from "./unfound-section.ts";
+import { workedWith } from "../extractive/identifiers.ts";
+import { type Section, sectionLines } from "../extractive/section.ts";
+import { buildSection } from "../extractive/sections.ts";
+import { readState } from "../extractive/state.ts";
+import { readSurroundings } from "../extractive/surroundings.ts";
+import { clipEnd, oneLine } from "../extractive/text.ts";
+import { withoutLoneSurrogates } from "./prompts.ts";
 
-type Count = (text: string) => number;
+type CountText = (text: string) => number;
 
 /** Below this a summary is the model's prose alone. */
 const LEAST_FOR_FACTS = 160;
@@ -31,7 +37,7 @@ export interface Division {
 }
 
 /** Leaves the prose what the facts do not need. */
-export function divideRoom(maxTokens: number, facts: FactsBlock | undefined, countText: Count): Division {
+export function divideRoom(maxTokens: number, facts: FactsBlock | undefined, countText: CountText): Division {
   if (facts === undefined) return { prose: Math.max(0, Math.floor(maxTokens)), facts: false };
   if (maxTokens < LEAST_FOR_FACTS) return { prose: Math.max(0, Math.floor(maxTokens)), facts: false };
   const wanted = facts.lines(Math.floor(maxTokens * FACTS_SHARE));
@@ -53,7 +59,7 @@ export function completeSummary(
   prose: string,
   facts: FactsBlock,
   unfound: readonly UnfoundClaim[],
-  { maxTokens, countText }: { readonly maxTokens: number; readonly countText: Count },
+  { maxTokens, countText }: { readonly maxTokens: number; readonly countText: CountText },
 ): string {
   const head = [introductionFor(maxTokens), ...ownHeadingsLowered(prose).split("\n")].map(escapeSummaryTags);
   const left = maxTokens - countText(`${head.join("\n")}\n`) - SLACK;
@@ -71,6 +77,9 @@ export function completeSummary(
   const bare = [...head, ...warnings].map(escapeSummaryTags).join("\n");
   return countText(bare) <= maxTokens ? bare : escapeSummaryTags(prose);
 }
+
+/** Heads the claims of a summary that its source does not hold. */
+export const UNFOUND_HEADING = "## Not found in the records";
 
 const OWN_HEADINGS: ReadonlySet<string> = new Set(
   [...Object.values(HEADINGS), ...Object.values(LEDGER_HEADINGS), UNFOUND_HEADING.slice(3)].map(
@@ -95,4 +104,213 @@ function ownHeadingsLowered(prose: string): string {
     .split("\n")
     .map((line) => (OWN_HEADINGS.has(line.trimEnd()) ? `#${line}` : line))
     .join("\n");
+}
+
+/** What an answer is held against. */
+export interface Acceptance {
+  /** Most tokens the text may have. */
+  readonly maxTokens: number;
+  readonly countText: (text: string) => number;
+  /** Texts that an answer must not repeat: the summary so far, earlier answers, single messages. */
+  readonly stale: readonly string[];
+}
+
+/** The text of an answer that may be a summary, or why it is none. */
+export type Judgement =
+  | { readonly text: string }
+  | { readonly failure: AttemptFailure; readonly detail: string };
+
+const SHORT = 600;
+const REFUSAL =
+  /^(?:i['’]?m (?:really |very )?sorry|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able)|won['’]t|must decline|will not)|unfortunately,? i can|as an ai\b|es tut mir leid|je (?:suis désolé|ne peux pas)|lo siento|申し訳|抱歉|对不起)/i;
+const ERROR_OPENING =
+  /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
+const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
+const MOST_NOISE = 0.02;
+/** A character that was cut in two is mended. */
+const MENDABLE = 3;
+const FEWEST_LETTERS = 3;
+const FEWEST_REPEATED = 40;
+const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
+
+/** Whether an answer is a summary at all; what it says is checked elsewhere. */
+export function judge(answer: TextModelAnswer, acceptance: Acceptance): Judgement {
+  const raw = cleaned(answer.text);
+  const lacking = judgeStop(answer, raw) ?? judgeText(raw);
+  if (lacking !== undefined) return lacking;
+  const repeated = acceptance.stale.some((text) => sameWords(text, raw));
+  if (repeated) return fail("stale", "repeats what was said before");
+  const tokens = acceptance.countText(raw);
+  if (tokens > acceptance.maxTokens)
+    return fail("too-long", `${tokens} tokens, ${acceptance.maxTokens} allowed`);
+  return { text: raw.replace(NOISE, "") };
+}
+
+function judgeStop({ stop, usage }: TextModelAnswer, text: string): Judgement | undefined {
+  if (stop === "refusal") return fail("refusal", "the provider says that the model refused");
+  if (text === "") {
+    const thought = stop === "length" || hasReasoning(usage);
+    return thought ? fail("reasoning-only", "no text, only reasoning") : fail("empty", "no text");
+  }
+  if (isRefusal(text)) return fail("refusal", opening(text));
+  if (stop === "length") return fail("truncated", "cut off at the token limit");
+  return undefined;
+}
+
+function judgeText(text: string): Judgement | undefined {
+  if (isErrorText(text)) return fail("error-text", opening(text));
+  const noise = text.match(NOISE)?.length ?? 0;
+  if (noise > Math.max(MENDABLE, text.length * MOST_NOISE))
+    return fail("malformed", `${noise} unreadable characters`);
+  const letters = text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+  if (letters < FEWEST_LETTERS) return fail("empty", "hardly a word");
+  const content = text.split("\n").filter((line) => !/^\s*(?:#{1,6}\s.*|[-*>]?\s*)$/.test(line));
+  return content.length === 0 ? fail("empty", "headings with nothing below them") : undefined;
+}
+
+function fail(failure: AttemptFailure, detail: string): Judgement {
+  return { failure, detail };
+}
+
+/** The text without lone surrogates and without a code fence around the whole. */
+function cleaned(text: string): string {
+  const whole = withoutLoneSurrogates(text).trim();
+  return (FENCE.exec(whole)?.[1] ?? whole).trim();
+}
+
+function isRefusal(text: string): boolean {
+  return text.length < SHORT && REFUSAL.test(text) && !text.includes("\n#");
+}
+
+function isErrorText(text: string): boolean {
+  if (ERROR_OPENING.test(text)) return text.length < SHORT || text.startsWith("<");
+  if (!text.startsWith("{") || !text.endsWith("}")) return false;
+  try {
+    const body = JSON.parse(text) as Record<string, unknown>;
+    const few = Object.keys(body).length <= 3;
+    return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
+  } catch {
+    return false;
+  }
+}
+
+function hasReasoning(usage: unknown): boolean {
+  return /"(?:reasoning_tokens|thinking_tokens|reasoningTokens|thoughtsTokenCount)":[1-9]/.test(
+    JSON.stringify(usage) ?? "",
+  );
+}
+
+function sameWords(left: string, right: string): boolean {
+  const [a, b] = [plain(left), plain(right)];
+  return a === b || (a.length >= FEWEST_REPEATED && a.startsWith(b) && b.length >= a.length * 0.9);
+}
+
+function plain(text: string): string {
+  return text.replace(/\s+/g, " ").trim().toLowerCase();
+}
+
+function opening(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, 120);
+}
+
+/** What a program found in the messages and the summary so far, to stand beside a model's prose. */
+export interface FactsBlock {
+  /** Sections in at most `room` tokens, the most important first; empty where there is nothing to tell. */
+  lines(room: number): string[];
+}
+
+/** Sections in order of importance, each with its share of the room for all of them. */
+const SECTIONS: readonly (readonly [HeadingKey, number])[] = [
+  ["constraints", 0.22],
+  ["request", 0.25],
+  ["errors", 0.1],
+  ["todos", 0.1],
+  ["files", 0.14],
+  ["commands", 0.1],
+  ["firstRequest", 0.08],
+  ["inheritedRules", 0.06],
+  ["identifiers", 0.05],
+];
+const BRIEF: ReadonlySet<HeadingKey> = new Set(["request", "constraints", "inheritedRules"]);
+const REQUESTS: ReadonlySet<HeadingKey> = new Set(["request", "firstRequest"]);
+const MOST_ROUNDS = 3;
+
+/** Reads the facts once; cheap to lay out again for another room. */
+export function factsBlock(
+  messages: readonly Message[],
+  previous: string | undefined,
+  {
+    strategy,
+    requests,
+    countText,
+  }: { readonly strategy: SummaryStrategy; readonly requests: boolean; readonly countText: CountText },
+): FactsBlock {
+  const state = readState(readSurroundings(messages, undefined), previous);
+  const identifiers = workedWith(state.conversation, [], state.identifiers);
+  const sections = SECTIONS.filter(([heading]) => strategy !== "brief" || BRIEF.has(heading))
+    .filter(([heading]) => requests || !REQUESTS.has(heading))
+    .map(([heading, share]) => buildSection(heading, share, state, identifiers))
+    .filter((section) => section.blocks.length > 0);
+  return { lines: (room) => layOut(sections, room, countText) };
+}
+
+interface Laid {
+  readonly lines: readonly string[];
+  readonly tokens: number;
+  readonly room: number;
+}
+
+const NOTHING: Laid = { lines: [], tokens: 0, room: 0 };
+
+/** Every section gets its share; what some leave over goes to those that need more, half of it to each in turn. */
+function layOut(sections: readonly Section[], room: number, countText: CountText): string[] {
+  let laid: readonly Laid[] = sections.map(() => NOTHING);
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    let left = room - laid.reduce((total, section) => total + section.tokens, 0);
+    laid = sections.map((section, index) => {
+      const had = laid[index] ?? NOTHING;
+      const more = Math.floor(round === 0 ? section.share * room : left / 2);
+      const now = layOne(section, Math.min(had.tokens + left, had.room + more), countText);
+      const taken = now.tokens - had.tokens;
+      if (taken <= 0 || taken > left) return had;
+      left -= taken;
+      return now;
+    });
+  }
+  return laid.flatMap((section) => section.lines);
+}
+
+function layOne(section: Section, room: number, countText: CountText): Laid {
+  const lines = shown(sectionLines(section, room, countText));
+  return { lines, tokens: lines.length === 0 ? 0 : countText(`${lines.join("\n")}\n`), room };
+}
+
+const NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(LEDGER_HEADINGS).map(([key, name]) => [`## ${HEADINGS[key as HeadingKey]}`, `## ${name}`]),
+);
+
+function shown(lines: string[]): string[] {
+  const [heading, ...rest] = lines;
+  return heading === undefined ? [] : [NAMES.get(heading) ?? heading, ...rest];
+}
+
+const MOST = 16;
+const LONGEST = 160;
+
+/** The lines that warn the reader of claims that were not found, in at most `room` tokens. */
+function unfoundLines(
+  unfound: readonly UnfoundClaim[],
+  room: number,
+  countText: (text: string) => number,
+): string[] {
+  const texts = [...new Set(unfound.map((claim) => clipEnd(oneLine(claim.text), LONGEST)))].slice(0, MOST);
+  const lines: string[] = [];
+  let left = room - countText(`${UNFOUND_HEADING}\n`);
+  for (const text of texts) {
+    const cost = countText(`- ${text}\n`);
+    if (cost > left) break;
+    left -= cost;
+    lines.push(`- ${text}`);
+  }
+  return lines.length === 0 ? [] : [UNFOUND_HEADING, ...lines];
 }

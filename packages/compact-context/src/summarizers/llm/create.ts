@@ -4,17 +4,17 @@ import { CompactError, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { takeOwnSummaries } from "../extractive/own-summaries.ts";
-import { throwIfAborted } from "./ask.ts";
-import { createBreaker } from "./breaker.ts";
-import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
-import { type FactsBlock, factsBlock } from "./facts-block.ts";
-import { type Folded, fold } from "./fold.ts";
-import { checkOptions, deadlinesOf, type ModelSummarizerOptions } from "./options.ts";
-import { platformTime, type TimePorts } from "./ports.ts";
-import { charactersOf, type RecordUnit, recordUnits } from "./records.ts";
-import { removeUnfound } from "./remove.ts";
-import type { KnownModel, Run } from "./run.ts";
-import { findUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
+import { completeSummary, divideRoom, type FactsBlock, factsBlock, isRoomy, proseOf } from "./complete.ts";
+import { charactersOf, type Folded, fold, type RecordUnit, recordUnits } from "./fold.ts";
+import {
+  checkOptions,
+  deadlinesOf,
+  type ModelSummarizerOptions,
+  platformTime,
+  type TimePorts,
+} from "./options.ts";
+import { createBreaker, type KnownModel, type Run, throwIfAborted } from "./run.ts";
+import { findUnfound, removeUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
 
 const BREAKER_FAILURES = 3;
 const BREAKER_PAUSE_MS = 60_000;

@@ -1,11 +1,11 @@
+import { type Message, type Part, resultText } from "../../core/message.ts";
 import type { AttemptFailure, LiveConversation, SummaryAttempt, SummaryStrategy } from "../../core/ports.ts";
+import { groupUnits, typedText } from "../../core/units.ts";
 import { CompactError } from "../../errors.ts";
-import { climb } from "./ladder.ts";
+import { callText } from "../extractive/lines.ts";
 import { windowOf } from "./options.ts";
-import { promptMessages } from "./prompts.ts";
-import { charactersOf, type RecordUnit } from "./records.ts";
-import type { KnownModel, PartToAsk, Run } from "./run.ts";
-import { splitUnits } from "./split.ts";
+import { asData, promptMessages } from "./prompts.ts";
+import { climb, type KnownModel, type PartToAsk, type Run } from "./run.ts";
 
 /** What is to be summarized. */
 export interface FoldInput {
@@ -173,4 +173,171 @@ function livePart(input: FoldInput, known: KnownModel, run: Run): PartToAsk | un
     part: 1,
     parts: 1,
   };
+}
+
+/** One request's share of the input. */
+export interface InputPart {
+  readonly text: string;
+  readonly tokens: number;
+  /** Units that end in this part. */
+  readonly units: number;
+  /** Characters of what was said, headers and escapes aside. */
+  readonly characters: number;
+}
+
+type Count = (text: string) => number;
+
+/**
+ * Packs units into parts of at most `room` tokens, in order. A unit that is larger is split between its records,
+ * a record that is larger inside its text; nothing is left out.
+ */
+export function splitUnits(units: readonly RecordUnit[], room: number, countText: Count): InputPart[] {
+  const parts: InputPart[] = [];
+  let open = emptyPart();
+  const close = (): void => {
+    if (open.texts.length > 0 || open.units > 0) parts.push({ ...open, text: open.texts.join("\n") });
+    open = emptyPart();
+  };
+  const put = ({ text, tokens, characters }: Piece): void => {
+    if (open.tokens + tokens > room) close();
+    open.texts.push(text);
+    open.tokens += tokens;
+    open.characters += characters;
+  };
+  for (const unit of units) {
+    const text = unit.map(renderRecord).join("\n");
+    const tokens = countText(`${text}\n`);
+    const whole = { text, tokens, characters: charactersOf([unit]) };
+    if (tokens > room) for (const piece of recordPieces(unit, room, countText)) put(piece);
+    else if (text !== "") put(whole);
+    open.units += 1;
+  }
+  close();
+  return parts;
+}
+
+interface Piece {
+  readonly text: string;
+  readonly tokens: number;
+  readonly characters: number;
+}
+
+function emptyPart(): { texts: string[]; tokens: number; units: number; characters: number } {
+  return { texts: [], tokens: 0, units: 0, characters: 0 };
+}
+
+function recordPieces(unit: RecordUnit, room: number, countText: Count): Piece[] {
+  return unit.flatMap((record) => {
+    const text = renderRecord(record);
+    const tokens = countText(`${text}\n`);
+    const characters = record.text.length;
+    return tokens <= room ? [{ text, tokens, characters }] : textPieces(record, room, countText);
+  });
+}
+
+/** The text of one record in pieces under numbered headers, `[12.1 result]`, `[12.2 result]`. */
+function textPieces(record: ConversationRecord, room: number, countText: Count): Piece[] {
+  const pieces: Piece[] = [];
+  let rest = record.text;
+  while (rest !== "") {
+    const header = record.header.replace(/^\[(\d+)/, `[$1.${pieces.length + 1}`);
+    const length = fittingLength(header, rest, { room, countText });
+    const text = renderRecord({ header, text: rest.slice(0, length) });
+    pieces.push({ text, tokens: countText(`${text}\n`), characters: length });
+    rest = rest.slice(length);
+  }
+  return pieces;
+}
+
+/** Characters of the next piece: as many as fit, ending at a line where one ends in its second half. */
+function fittingLength(
+  header: string,
+  text: string,
+  { room, countText }: { readonly room: number; readonly countText: Count },
+): number {
+  const cost = (length: number): number =>
+    countText(`${renderRecord({ header, text: text.slice(0, length) })}\n`);
+  // No token of a common encoding spans more than a few dozen characters: longer guesses are wasted.
+  let length = Math.min(text.length, room * 8);
+  for (let tokens = cost(length); tokens > room && length > 1; tokens = cost(length)) {
+    length = Math.max(1, Math.min(length - 1, Math.floor((length * room * 0.98) / tokens)));
+  }
+  if (length < text.length) {
+    const line = text.lastIndexOf("\n", length);
+    if (line > length / 2) length = line + 1;
+  }
+  const code = text.charCodeAt(length);
+  return code >= 0xdc00 && code <= 0xdfff && length > 1 ? length - 1 : length;
+}
+
+/** A piece of the conversation as a model reads it. */
+export interface ConversationRecord {
+  /** `[12 call bash]`: the message's number in the input, from 1, and who speaks. */
+  readonly header: string;
+  /** As it was said. */
+  readonly text: string;
+}
+
+/** Messages that are not taken apart as long as they fit: one message, or an exchange. */
+export type RecordUnit = readonly ConversationRecord[];
+
+/** The units of a list in order. */
+export function recordUnits(messages: readonly Message[], redact: (text: string) => string): RecordUnit[] {
+  return groupUnits(messages).map((unit) =>
+    unit.indexes.flatMap((index) => {
+      const message = messages[index];
+      return message === undefined ? [] : recordsOf(message, index + 1, redact);
+    }),
+  );
+}
+
+/** Characters of what was said, without headers. */
+export function charactersOf(units: readonly RecordUnit[]): number {
+  return units.reduce((total, unit) => total + unit.reduce((sum, record) => sum + record.text.length, 0), 0);
+}
+
+/** A record as it stands in a request; its text cannot look like a header or close the frame. */
+export function renderRecord(record: ConversationRecord): string {
+  return `${record.header}\n${asData(record.text)}`;
+}
+
+function recordsOf(message: Message, number: number, redact: (text: string) => string): ConversationRecord[] {
+  return message.parts.flatMap((part) => {
+    const read = readPart(message, part);
+    if (read === undefined || read.text.trim() === "") return [];
+    return [{ header: `[${number} ${read.speaker}]`, text: redact(read.text) }];
+  });
+}
+
+function readPart(message: Message, part: Part): { speaker: string; text: string } | undefined {
+  switch (part.type) {
+    case "text":
+      return { speaker: speakerOf(message), text: part.text };
+    case "toolCall":
+      return { speaker: `call ${asName(part.name)}`, text: callText(part) };
+    case "toolResult":
+      return { speaker: part.isError === true ? "result, failed" : "result", text: resultText(part) };
+    case "reasoning":
+      return { speaker: "reasoning", text: part.text };
+    case "media":
+      return { speaker: "media", text: part.name ?? part.url ?? part.mediaType };
+  }
+}
+
+function speakerOf(message: Message): string {
+  if (message.role === "tool") return "result";
+  if (message.role === "user" && message.meta?.synthetic === true) return "note";
+  return message.role;
+}
+
+function asName(name: string): string {
+  return name.replace(/[^\w.:-]/g, "_").slice(0, 80);
+}
+
+/** What people typed in these messages. */
+export function userTexts(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => {
+    if (message.role !== "user" || message.meta?.synthetic === true) return [];
+    return message.parts.flatMap((part) => (part.type === "text" ? [typedText(part.text)] : []));
+  });
 }

@@ -1,7 +1,6 @@
 import type { TextModel } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, MAX_TIMER_MS } from "../../errors.ts";
 import { lookUpModel } from "../../tokens/models.ts";
-import type { TimePorts } from "./ports.ts";
 import type { PromptTemplates } from "./prompts.ts";
 
 export interface ModelSummarizerOptions {
@@ -105,3 +104,20 @@ function requireOneOf(name: string, value: string | undefined, allowed: readonly
     hint: "Leave it out for the first of them.",
   });
 }
+
+/** Time as the summarizer sees it; everything may be replaced in tests. */
+export interface TimePorts {
+  /** Milliseconds of a steady clock. */
+  readonly clock: () => number;
+  /** Calls back once after so many milliseconds; the returned function prevents it. */
+  readonly after: (milliseconds: number, callback: () => void) => () => void;
+}
+
+/** The platform's own time. */
+export const platformTime: TimePorts = {
+  clock: () => performance.now(),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, Math.min(milliseconds, MAX_TIMER_MS));
+    return () => clearTimeout(timer);
+  },
+};

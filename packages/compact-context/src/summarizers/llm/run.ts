@@ -11,12 +11,8 @@ import type {
 import { CompactError, errorMessage } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
-import { judge } from "./accept.ts";
-import { ask, throwIfAborted } from "./ask.ts";
-import type { Breaker } from "./breaker.ts";
-import { proseOf } from "./complete.ts";
-import type { ModelSummarizerOptions } from "./options.ts";
-import type { TimePorts } from "./ports.ts";
+import { judge, proseOf } from "./complete.ts";
+import type { ModelSummarizerOptions, TimePorts } from "./options.ts";
 import { promptId, promptMessages } from "./prompts.ts";
 
 /** One model as a summarizer instance knows it across calls. */
@@ -80,7 +76,7 @@ const FAULTS: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
 ]);
 
 /** One request to one model, within what is left of the time. Throws `Aborted` alone. */
-export async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): Promise<Tried> {
+async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): Promise<Tried> {
   throwIfAborted(run.request.signal);
   const { clock } = run.time;
   const started = clock();
@@ -187,4 +183,181 @@ function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): 
 function wordsOf(error: unknown): string {
   if (CompactError.isInstance(error)) return `${error.code}: ${error.message}`;
   return errorMessage(error);
+}
+
+/** Most times that a shorter text is asked for, each time half of the last. */
+const SHORTER = 2;
+/** Least tokens worth asking for. */
+const LEAST = 48;
+/** Room for thinking that is given to a model whose answer was nothing else. */
+const THINKING_TOKENS = 8192;
+
+/** What one model made of one part: its text, or why there is none. */
+export type Climbed =
+  | { readonly text: string; readonly strategy: Ask["strategy"] }
+  | { readonly last: SummaryAttempt };
+
+/**
+ * Asks one model about one part, down the rungs that may help: shorter (twice at most), with room to think (once),
+ * `brief` after a refusal (once). Every attempt but the last is told; the last one's fallback is the caller's to name.
+ */
+export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promise<Climbed> {
+  let wanted: Ask = { strategy: run.strategy, maxTokens: run.room };
+  let shorter = 0;
+  let thinking = false;
+  for (;;) {
+    const tried: Tried = await attempt(known, part, wanted, run);
+    if (tried.text !== undefined) {
+      run.request.onAttempt?.(tried.attempt);
+      return { text: tried.text, strategy: wanted.strategy };
+    }
+    const next = nextRung(tried.attempt.outcome as AttemptFailure, wanted, { shorter, thinking, known });
+    if (next === undefined) return { last: tried.attempt };
+    if (next.rung === "shorter") shorter += 1;
+    if (next.rung === "thinking") {
+      thinking = true;
+      known.thinkingTokens = THINKING_TOKENS;
+    }
+    run.request.onAttempt?.({ ...tried.attempt, fallback: next.rung });
+    wanted = next.wanted;
+  }
+}
+
+interface Climb {
+  readonly shorter: number;
+  readonly thinking: boolean;
+  readonly known: KnownModel;
+}
+
+function nextRung(
+  failure: AttemptFailure,
+  wanted: Ask,
+  { shorter, thinking, known }: Climb,
+): { readonly rung: "shorter" | "thinking" | "brief"; readonly wanted: Ask } | undefined {
+  if (failure === "too-long" || failure === "truncated") {
+    const maxTokens = Math.floor(wanted.maxTokens / 2);
+    return shorter < SHORTER && maxTokens >= LEAST
+      ? { rung: "shorter", wanted: { ...wanted, maxTokens } }
+      : undefined;
+  }
+  if (failure === "refusal") {
+    return wanted.strategy === "brief"
+      ? undefined
+      : { rung: "brief", wanted: { ...wanted, strategy: "brief" } };
+  }
+  if (failure === "reasoning-only" && !thinking && known.thinkingTokens < THINKING_TOKENS)
+    return { rung: "thinking", wanted };
+  return undefined;
+}
+
+/** How one call to a model ended. */
+export type Asked =
+  | { readonly kind: "answer"; readonly answer: TextModelAnswer }
+  | { readonly kind: "error"; readonly error: unknown }
+  | { readonly kind: "timeout" };
+
+export interface AskLimits {
+  /** Milliseconds until the call is given up. */
+  readonly milliseconds: number;
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined;
+  readonly time: TimePorts;
+}
+
+/**
+ * Calls a model, and gives up on it at the deadline whether or not it listens to its signal. Throws `Aborted`
+ * when the caller's signal is; never anything else.
+ */
+export async function ask(model: TextModel, request: TextModelRequest, limits: AskLimits): Promise<Asked> {
+  const { signal, time } = limits;
+  throwIfAborted(signal);
+  const controller = new AbortController();
+  let isAnswered = false;
+  let cancelTimer = (): void => {};
+  let onAbort = (): void => {};
+  const timedOut = new Promise<Asked>((resolve) => {
+    cancelTimer = time.after(limits.milliseconds, () => resolve({ kind: "timeout" }));
+  });
+  const aborted = new Promise<"aborted">((resolve) => {
+    onAbort = () => resolve("aborted");
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    const ended = await Promise.race([
+      generate(model, { ...request, signal: controller.signal }),
+      timedOut,
+      aborted,
+    ]);
+    if (ended === "aborted") throw abortError(signal);
+    isAnswered = ended.kind === "answer";
+    return ended;
+  } finally {
+    cancelTimer();
+    signal?.removeEventListener("abort", onAbort);
+    if (!isAnswered) controller.abort(signal?.reason);
+  }
+}
+
+async function generate(model: TextModel, request: TextModelRequest): Promise<Asked> {
+  try {
+    return { kind: "answer", answer: await model.generate(request) };
+  } catch (error) {
+    return { kind: "error", error };
+  }
+}
+
+/** Throws `Aborted` when the signal is. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw abortError(signal);
+}
+
+function abortError(signal: AbortSignal | undefined): CompactError {
+  return new CompactError("Aborted", "The summary was aborted by its caller.", {
+    hint: "The history is as it was; call again to compact it.",
+    cause: signal?.reason,
+  });
+}
+
+/** Keeps a model that fails again and again from being asked, and tries it once after a pause. */
+export interface Breaker {
+  /** False while it is open; after the pause it answers true once, and again when that try has ended. */
+  allows(now: number): boolean;
+  succeeded(): void;
+  failed(now: number): void;
+  /** The try ended without telling whether the model works. */
+  undecided(): void;
+}
+
+export interface BreakerOptions {
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  readonly pauseMs: number;
+}
+
+/** A closed breaker; times are milliseconds of one steady clock. */
+export function createBreaker({ failures, pauseMs }: BreakerOptions): Breaker {
+  let inRow = 0;
+  let openedAt: number | undefined;
+  let trying = false;
+  return {
+    allows(now) {
+      if (openedAt === undefined) return true;
+      if (trying || now - openedAt < pauseMs) return false;
+      trying = true;
+      return true;
+    },
+    succeeded() {
+      inRow = 0;
+      openedAt = undefined;
+      trying = false;
+    },
+    failed(now) {
+      inRow += 1;
+      trying = false;
+      if (inRow >= failures) openedAt = now;
+    },
+    undecided() {
+      trying = false;
+    },
+  };
 }

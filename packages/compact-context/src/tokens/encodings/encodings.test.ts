@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { whole } from "../../../../../test/whole.ts";
 import { createEncoding, type Encoding } from "../bpe/encode.ts";
-import { splitO200k } from "../bpe/split-o200k.ts";
+import { splitO200k } from "../bpe/split.ts";
 import { cl100kBase } from "./cl100k-base.ts";
 import { o200kBase } from "./o200k-base.ts";
 import { checksum, pairs } from "./o200k-base.vocabulary.generated.ts";

@@ -1,6 +1,6 @@
-import { notBefore, roundStep } from "../../core/events.ts";
 import type { CompactEvent, CompactEventName, Exporter } from "../../core/ports.ts";
 import { createLruMap, requireOptions } from "../../errors.ts";
+import { notBefore, roundStep } from "../tracer.ts";
 import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-post.ts";
 
 export interface AriadneOptions {

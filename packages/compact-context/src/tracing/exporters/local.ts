@@ -1,7 +1,7 @@
 import { eventLine } from "../../core/archive.ts";
 import type { CompactEvent, Exporter } from "../../core/ports.ts";
 import { requireOptions } from "../../errors.ts";
-import { escapeControl } from "../escape.ts";
+import { escapeControl } from "../tracer.ts";
 
 // Exporters that stay in the process: a function, a file, the terminal.
 

@@ -2,8 +2,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type EventDescription, warning } from "../../core/events.ts";
 import { createTracer } from "../tracer.ts";
-import { createOpenTelemetryExporter, type OpenTelemetryOptions } from "./opentelemetry.ts";
-import type { OpenTelemetryApi, OpenTelemetryAttributes, OpenTelemetryContext } from "./opentelemetry-api.ts";
+import {
+  createOpenTelemetryExporter,
+  type OpenTelemetryApi,
+  type OpenTelemetryAttributes,
+  type OpenTelemetryContext,
+  type OpenTelemetryOptions,
+} from "./opentelemetry.ts";
 
 interface Written {
   readonly name: string;

@@ -1,0 +1,283 @@
+import { type Format, jsonText } from "../core/message.ts";
+import { isObject } from "../errors.ts";
+import { filled, type NativeObject } from "./native.ts";
+
+// How a format is recognised: every entry of a list votes for or against it. The votes are weighed against each other, so
+// those of all formats stand here together.
+
+/**
+ * What one entry says about a format: -1 it cannot be of it, 0 nothing, up to 1 it can be of no other.
+ */
+type Vote = number;
+
+/** How likely the list is in the format: 0 it is not, up to 1 it is in no other. */
+export function likelihood(list: readonly unknown[], format: Format): number {
+  return weighVotes(list, VOTES[format]);
+}
+
+const VOTES: Readonly<Record<Format, (entry: NativeObject) => Vote>> = {
+  "openai-chat": voteForChat,
+  "openai-responses": voteForResponses,
+  "openai-agents": voteForAgents,
+  anthropic: voteForAnthropic,
+  gemini: voteForGemini,
+  "ai-sdk": voteForAiSdk,
+  langchain: voteForLangchain,
+  pi: voteForPi,
+};
+
+const LOOKED_AT = 256;
+
+/** The strongest vote among a bounded number of entries, 0 as soon as one of them speaks against the format. */
+export function weighVotes(list: readonly unknown[], vote: (entry: NativeObject) => Vote): number {
+  let strongest = 0;
+  for (const entry of sample(list)) {
+    const said = isObject(entry) ? voteOn(entry, vote) : -1;
+    if (said < 0) return 0;
+    strongest = Math.max(strongest, said);
+  }
+  return strongest;
+}
+
+/** An entry that cannot be read, such as one whose getters throw, is of no format. */
+function voteOn(entry: NativeObject, vote: (entry: NativeObject) => Vote): Vote {
+  try {
+    return vote(entry);
+  } catch {
+    return -1;
+  }
+}
+
+/** The whole of a short list; of a long one the beginning, the end, and entries spread evenly between. */
+function sample(list: readonly unknown[]): readonly unknown[] {
+  if (list.length <= LOOKED_AT) return list;
+  const edge = LOOKED_AT / 4;
+  const middle = LOOKED_AT / 2;
+  const step = (list.length - 2 * edge) / middle;
+  const spread = Array.from({ length: middle }, (_, index) => list[edge + Math.floor(index * step)]);
+  return [...list.slice(0, edge), ...spread, ...list.slice(-edge)];
+}
+
+/** The vote of a message by its content blocks: the strongest, or -1 when one of them is foreign. */
+function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string) => Vote): Vote {
+  if (!Array.isArray(content)) return 0;
+  let strongest = 0;
+  for (const block of (content as unknown[]).slice(0, 32)) {
+    if (!isObject(block)) continue;
+    const said = vote(block, typeof block.type === "string" ? block.type : "");
+    if (said < 0) return -1;
+    strongest = Math.max(strongest, said);
+  }
+  return strongest;
+}
+
+/** True when `value` is a list whose first entry is an object with these keys. */
+function firstHas(value: unknown, ...keys: readonly string[]): boolean {
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  return isObject(first) && keys.every((key) => key in first);
+}
+
+// ---- OpenAI: chat completions
+
+const CHAT_ROLES = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
+const CHAT_BLOCKS = new Set(["image_url", "input_audio", "refusal", "video_url"]);
+
+function voteForChat(entry: NativeObject): Vote {
+  const role = entry.role;
+  if (typeof role !== "string" || !CHAT_ROLES.has(role) || "type" in entry || "parts" in entry) return -1;
+  if (firstHas(entry.tool_calls, "name", "args") || typeof entry.getType === "function") return -1;
+  const blocks = voteOnBlocks(entry.content, (block, type) => {
+    if (CHAT_BLOCKS.has(type)) return 0.9;
+    if (type === "file") return isObject(block.file) ? 0.9 : -1;
+    return type === "text" ? 0.5 : -1;
+  });
+  if (blocks < 0) return -1;
+  const calls = firstHas(entry.tool_calls, "id") || firstHas(entry.tool_calls, "function");
+  if (calls || isObject(entry.function_call) || role === "function") return 1;
+  if (role === "tool") return "tool_call_id" in entry || typeof entry.content === "string" ? 0.95 : -1;
+  return Math.max(0.5, blocks);
+}
+
+// ---- OpenAI: responses
+
+const RESPONSES_ROLES = new Set(["system", "developer", "user", "assistant"]);
+
+function voteForResponses(item: NativeObject): Vote {
+  const { type } = item;
+  if ("callId" in item || "providerData" in item || "rawContent" in item) return -1;
+  if (type === undefined || type === "message") return voteOnResponsesMessage(item);
+  if (typeof type !== "string" || "content" in item === false) return voteOnResponsesItem(item);
+  return type === "reasoning" ? 0.8 : -1;
+}
+
+function voteOnResponsesItem(item: NativeObject): Vote {
+  const type = String(item.type);
+  if ("role" in item || "lc" in item || "data" in item || type === "function_call_result") return -1;
+  if ("call_id" in item) return 1;
+  return /_(call|output)$|^reasoning$|compaction|^item_reference$|^mcp_/.test(type) ? 0.9 : 0.1;
+}
+
+function voteOnResponsesMessage(item: NativeObject): Vote {
+  if (!RESPONSES_ROLES.has(String(item.role)) || "tool_calls" in item || "parts" in item) return -1;
+  const blocks = voteOnBlocks(item.content, (_block, type) =>
+    /^(input|output)_/.test(type) ? 0.85 : type === "refusal" ? 0.3 : -1,
+  );
+  if (blocks < 0) return -1;
+  return Math.max(blocks, item.type === "message" ? 0.6 : 0.3);
+}
+
+// ---- OpenAI: Agents SDK
+
+const AGENTS_ROLES = new Set(["system", "user", "assistant"]);
+
+function voteForAgents(item: NativeObject): Vote {
+  if ("call_id" in item || "tool_calls" in item || "parts" in item || "lc" in item) return -1;
+  const { type } = item;
+  if (type === undefined || type === "message") return voteOnAgentsMessage(item);
+  if (typeof type !== "string" || "role" in item) return -1;
+  if ("callId" in item || "providerData" in item || "rawContent" in item) return 1;
+  if (type === "reasoning") return "summary" in item ? -1 : 0.85;
+  return /_(call|output|result)$|compaction/.test(type) ? 0.5 : -1;
+}
+
+function voteOnAgentsMessage(item: NativeObject): Vote {
+  if (!AGENTS_ROLES.has(String(item.role))) return -1;
+  const blocks = voteOnBlocks(item.content, agentsBlock);
+  if (blocks < 0) return -1;
+  const isOutput = item.role === "assistant" && "status" in item && blocks > 0;
+  const base = item.type === "message" ? 0.55 : 0.25;
+  return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
+}
+
+/** The wire's own output texts carry annotations, the SDK's put them into `providerData`. */
+function agentsBlock(block: NativeObject, type: string): Vote {
+  if ("providerData" in block) return 1;
+  if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
+  return type === "refusal" || type === "audio" || type === "image" ? 0.4 : -1;
+}
+
+// ---- Anthropic
+
+/** How strongly a block type speaks for Anthropic; other providers share the weak ones. */
+const ANTHROPIC_BLOCKS: Readonly<Record<string, (block: NativeObject) => Vote>> = {
+  text: () => 0.45,
+  compaction: () => 0.45,
+  thinking: (block) => ("thinkingSignature" in block ? -1 : 0.9),
+  redacted_thinking: () => 0.9,
+  container_upload: () => 0.9,
+  image: (block) => (isObject(block.source) ? 0.95 : -1),
+  document: (block) => (isObject(block.source) ? 0.95 : -1),
+  file: (block) => (typeof block.content === "string" ? 0.9 : -1),
+};
+
+function anthropicBlock(block: NativeObject, type: string): Vote {
+  if (/tool_(use|result)$/.test(type)) return 1;
+  return Object.hasOwn(ANTHROPIC_BLOCKS, type) ? (ANTHROPIC_BLOCKS[type]?.(block) ?? -1) : -1;
+}
+
+const ANTHROPIC_ROLES = new Set(["user", "assistant", "system"]);
+const NOT_ANTHROPIC = ["tool_calls", "parts", "getType", "_getType"];
+
+function voteForAnthropic(entry: NativeObject): Vote {
+  const { role, type } = entry;
+  if (typeof role !== "string" || !ANTHROPIC_ROLES.has(role) || (type !== undefined && type !== "message"))
+    return -1;
+  if (NOT_ANTHROPIC.some((field) => field in entry)) return -1;
+  const blocks = voteOnBlocks(entry.content, anthropicBlock);
+  return blocks < 0 ? -1 : Math.max(blocks, type === "message" ? 0.45 : 0.4);
+}
+
+// ---- Gemini
+
+const GEMINI_ROLES = new Set(["user", "model", "function", "system"]);
+
+function voteForGemini(entry: NativeObject): Vote {
+  if (!Array.isArray(entry.parts) || "content" in entry) return -1;
+  const { role } = entry;
+  if (role !== undefined && !(typeof role === "string" && GEMINI_ROLES.has(role))) return -1;
+  const blocks = voteOnBlocks(entry.parts, (block, type) => (type === "" && !("type" in block) ? 1 : -1));
+  return blocks === 0 ? 0.5 : blocks;
+}
+
+// ---- AI SDK
+
+const AI_SDK_ROLES = new Set(["system", "user", "assistant", "tool"]);
+const NOT_AI_SDK = ["type", "tool_calls", "tool_call_id", "lc", "getType", "_getType", "timestamp"];
+
+function voteForAiSdk(entry: NativeObject): Vote {
+  const role = String(entry.role);
+  if (!AI_SDK_ROLES.has(role) || NOT_AI_SDK.some((field) => field in entry)) return -1;
+  if (Array.isArray(entry.parts))
+    return voteOnBlocks(entry.parts, (_part, type) => (type === "" ? -1 : 1)) || 0.4;
+  if (role === "tool" && !Array.isArray(entry.content)) return -1;
+  const blocks = voteOnBlocks(entry.content, aiSdkBlock);
+  if (blocks < 0) return -1;
+  return Math.max(blocks, isObject(entry.providerOptions) ? 0.9 : 0.2);
+}
+
+function aiSdkBlock(block: NativeObject, type: string): Vote {
+  if (/^tool-(call|result|approval)/.test(type)) return 1;
+  if (type === "file") return isObject(block.file) || "content" in block ? -1 : 0.9;
+  if (type === "image") return "image" in block ? 0.9 : -1;
+  if (type === "reasoning") return typeof block.text === "string" ? 0.9 : -1;
+  return type === "text" ? 0.3 : -1;
+}
+
+// ---- LangChain
+
+const LANGCHAIN_KINDS =
+  /^(human|ai|system|tool|function|generic|chat|(Human|AI|System|Tool|Function|Chat)Message(Chunk)?)$/;
+
+function voteForLangchain(entry: NativeObject): Vote {
+  if (entry.lc === 1) return isObject(entry.kwargs) ? 1 : -1;
+  if (instanceKind(entry) !== undefined) return 1;
+  if (typeof entry.type !== "string") return voteOnPlainLangchain(entry);
+  return LANGCHAIN_KINDS.test(entry.type) && ("content" in entry || isObject(entry.data)) ? 1 : -1;
+}
+
+/** Plain `{role, content}` is accepted here too, but says as much about other formats. */
+function voteOnPlainLangchain(entry: NativeObject): Vote {
+  const role = jsonText(entry.role);
+  if (!/^(user|assistant|system|developer|tool|human|ai)$/.test(role)) return -1;
+  if ("parts" in entry || "timestamp" in entry) return -1;
+  if (firstHas(entry.tool_calls, "name", "args")) return 1;
+  if (firstHas(entry.tool_calls) || (role === "tool" && !("tool_call_id" in entry))) return -1;
+  const blocks = voteOnBlocks(entry.content, plainLangchainBlock);
+  if (blocks < 0) return -1;
+  return /^(human|ai)$/.test(role) || isObject(entry.additional_kwargs) ? 1 : 0.15;
+}
+
+function plainLangchainBlock(block: NativeObject, type: string): Vote {
+  const isShared = /^(text|image_url|image|audio|video|file|reasoning)$/.test(type);
+  return isShared && !("source" in block) ? 0.15 : -1;
+}
+
+/** What `getType()` of a message instance says; undefined for plain objects. */
+export function instanceKind(entry: NativeObject): string | undefined {
+  for (const name of ["getType", "_getType"]) {
+    const method = entry[name];
+    if (typeof method === "function") return jsonText((method as () => unknown).call(entry));
+  }
+  return undefined;
+}
+
+// ---- pi
+
+const PI_ROLES = new Set(["system", "user", "assistant", "toolResult"]);
+const PI_OWN_ROLES = new Set(["toolResult", "bashExecution", "branchSummary", "compactionSummary"]);
+
+function voteForPi(entry: NativeObject): Vote {
+  const role = filled(entry.role);
+  if (role === undefined || role === "tool" || role === "developer" || role === "function") return -1;
+  if (["type", "tool_calls", "parts", "getType", "_getType"].some((key) => key in entry)) return -1;
+  if (PI_OWN_ROLES.has(role)) return 1;
+  const blocks = voteOnBlocks(entry.content, (block, type) => {
+    if (type === "toolCall" || "thinkingSignature" in block) return 1;
+    if (type === "image") return typeof block.mimeType === "string" && "data" in block ? 0.95 : -1;
+    return type === "text" || type === "thinking" ? 0.2 : -1;
+  });
+  if (blocks < 0) return -1;
+  const timed = typeof entry.timestamp === "number";
+  if (!PI_ROLES.has(role)) return timed ? 0.8 : -1;
+  return Math.max(blocks, timed ? ("stopReason" in entry ? 1 : 0.8) : 0.15);
+}

@@ -1,0 +1,173 @@
+import { objectOf } from "../codecs/native.ts";
+import { lookUpModel } from "../tokens/models.ts";
+
+/** Where and how a model is reached without an SDK. */
+export interface Endpoint {
+  readonly fetch: typeof globalThis.fetch;
+  /** Sent with every request; values never appear in errors. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Most bytes of an answer. */
+  readonly maxBytes: number;
+}
+
+export interface JsonRequest {
+  readonly url: string;
+  /** Absent for a GET. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Sends JSON and reads JSON. An error status rejects with an `Error` that has `status`, `headers` and the body as
+ * `error`, like those of the SDKs. Redirects are not followed: they would carry the key elsewhere.
+ */
+export async function fetchJson(endpoint: Endpoint, { url, body, signal }: JsonRequest): Promise<unknown> {
+  const response = await endpoint.fetch(url, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { accept: "application/json", "content-type": "application/json", ...endpoint.headers },
+    redirect: "manual",
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+  });
+  const text = await readBounded(response, endpoint.maxBytes);
+  if (response.ok) return parsed(text, response);
+  throw failure(endpoint, response, text);
+}
+
+async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > maxBytes) {
+      await reader.cancel();
+      throw Object.assign(new Error(`The answer is longer than ${maxBytes} bytes.`), {
+        status: response.status,
+      });
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function parsed(text: string, response: Response): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw Object.assign(new Error("The answer is no JSON.", { cause }), { status: response.status });
+  }
+}
+
+const SHOWN = 300;
+
+function failure(endpoint: Endpoint, response: Response, text: string): Error {
+  const { status, headers } = response;
+  const shown = withoutSecrets(text, endpoint.headers);
+  const error = bodyOf(shown);
+  const told = textOf(objectOf(objectOf(error).error ?? error).message) || shown.trim().slice(0, SHOWN);
+  const redirected = status >= 300 && status < 400 ? "redirects are not followed" : "";
+  const said = [told, redirected].filter((part) => part !== "").join("; ");
+  return Object.assign(new Error(said === "" ? `status ${status}` : `${status} ${said}`), {
+    status,
+    headers,
+    error,
+  });
+}
+
+function bodyOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.slice(0, SHOWN);
+  }
+}
+
+/** A server that repeats a header does not get it into a log. */
+function withoutSecrets(text: string, headers: Endpoint["headers"]): string {
+  const values = Object.values(headers).flatMap((value) => [value, value.replace(/^Bearer /i, "")]);
+  return values
+    .filter((value) => value.length >= 8)
+    .reduce((left, value) => left.replaceAll(value, "<REDACTED>"), text);
+}
+
+/** Words by which servers say that they do not take a parameter, rather than that its value is wrong. */
+const REFUSED =
+  /unsupported|not supported|does not support|unrecognized|unknown|unexpected|deprecated|extra (?:inputs|fields)|not permitted|not allowed|may only be set/i;
+
+/** Calls with optional parameters. What the server refuses is renamed or left out, and stays so. */
+export type TolerantCall = <Answer>(
+  parameters: Json,
+  send: (accepted: Json) => PromiseLike<Answer>,
+) => Promise<Answer>;
+
+/**
+ * A call that goes on without a parameter that the server does not take: reasoning models refuse a temperature, and
+ * servers differ over the name of the output limit. Every other error is thrown as it came.
+ */
+export function createTolerantCall(renames: Readonly<Record<string, string>> = {}): TolerantCall {
+  const refused = new Set<string>();
+
+  function accepted(parameters: Json): Json {
+    const taken: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(parameters)) {
+      const other = renames[name];
+      if (!refused.has(name)) taken[name] = value;
+      else if (other !== undefined && !refused.has(other)) taken[other] = value;
+    }
+    return taken;
+  }
+
+  return async (parameters, send) => {
+    for (;;) {
+      const sent = accepted(parameters);
+      try {
+        return await send(sent);
+      } catch (error) {
+        const name = refusedParameter(error, Object.keys(sent));
+        if (name === undefined) throw error;
+        refused.add(name);
+      }
+    }
+  };
+}
+
+/** Which of the sent parameters an error of an SDK or of `fetchJson` refuses. */
+function refusedParameter(error: unknown, sent: readonly string[]): string | undefined {
+  const { status, statusCode, message, responseBody, error: body } = objectOf(error);
+  const code = status ?? statusCode;
+  if (code !== 400 && code !== 422) return undefined;
+  const inner = objectOf(objectOf(body).error ?? body);
+  const words = [message, responseBody, inner.message].map(textOf).join("\n");
+  if (!REFUSED.test(words)) return undefined;
+  const named = textOf(inner.param);
+  if (sent.includes(named)) return named;
+  return sent.find((name) => new RegExp(`(?<![\\w])${name}(?![\\w])`).test(words));
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export { objectOf };
+
+export function objectsIn(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+/** The first of the values that is a number above 0, such as a limit that goes by several names. */
+export function positiveOf(...values: readonly unknown[]): number | undefined {
+  return values.find((value): value is number => typeof value === "number" && value > 0);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The given window, else that of a model whose name is known; empty when neither is there. */
+export function windowOf(model: string, given: number | undefined): { readonly window?: number } {
+  if (given !== undefined) return { window: given };
+  const { known, window } = lookUpModel(model);
+  return known ? { window } : {};
+}
