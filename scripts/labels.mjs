@@ -2,15 +2,28 @@
 // each command ended. A label names its line by file, position and hash, never by its text.
 //   node scripts/labels.mjs show FILE [--from N] [--to N]   prints the first stretch of a session with its positions
 //   node scripts/labels.mjs seal LABELS                     adds the hashes to a file of labels, and checks positions
-// FILE is a path under the folder of shared sessions (`--sessions DIR`, default ../shared).
-import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+//   node scripts/labels.mjs score [--set open|kept]         how much of what the built library reads is right
+//   node scripts/labels.mjs score --languages open|kept     the same of sentences in many languages
+// FILE is a path under the folder of shared sessions (`--sessions DIR`, default ../shared). `score` reads the library at
+// `--dist DIR`, whose summarizer is in `--folder summarizers/extractive`; `--show SECTION` prints what is false or missed.
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { scoreSentences } from "./labels/languages.mjs";
+import { confusionTable } from "./labels/outcomes.mjs";
+import { loadLibrary, mistakesOf, scoreSessions, tableOf } from "./labels/score.mjs";
+import {
+  hashOf,
+  linesOf,
+  readLabels,
+  readMessages,
+  readRows,
+  readSentences,
+  textAt,
+} from "./labels/sessions.mjs";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const READER = join(ROOT, "packages/compact-context-cli/dist/transcripts/read.js");
 /** Lines of a tool result that are printed from its beginning and from its end. */
 const HEAD = 6;
 const TAIL = 20;
@@ -22,38 +35,24 @@ const { values, positionals } = parseArgs({
   options: {
     from: { type: "string" },
     to: { type: "string" },
-    sessions: { type: "string" },
+    sessions: { type: "string", default: join(ROOT, "../shared") },
     full: { type: "boolean" },
+    dist: { type: "string", default: join(ROOT, "packages/compact-context/dist") },
+    folder: { type: "string", default: "summarizers/extractive" },
+    set: { type: "string", default: "open" },
+    show: { type: "string" },
+    languages: { type: "string" },
   },
 });
-const sessions = resolve(values.sessions ?? join(ROOT, "../shared"));
+const sessions = resolve(values.sessions);
 const [command, name] = positionals;
 if (command === "show") await show(name);
 else if (command === "seal") await seal(name);
-else throw new Error("show FILE, or seal LABELS");
-
-/** The messages before the first compaction of the session's own tool. */
-export async function readMessages(file) {
-  const { readTranscript } = await import(pathToFileURL(READER).href);
-  const transcript = await readTranscript(readFileSync(join(sessions, file), "utf8"), { name: file });
-  return transcript.segments[0].messages;
-}
-
-/** The lines of a part as labels count them, from 0. */
-function linesOf(part) {
-  if (part.type === "text" || part.type === "reasoning") return (part.text ?? "").split("\n");
-  if (part.type === "toolCall") return [JSON.stringify(part.arguments ?? part.args ?? part.input ?? part)];
-  if (part.type === "toolResult") {
-    const content = part.content ?? part.text ?? part.output;
-    return (
-      typeof content === "string" ? content : content.map((one) => one.text ?? `[${one.type}]`).join("\n")
-    ).split("\n");
-  }
-  return [`[${part.type}]`];
-}
+else if (command === "score") await score();
+else throw new Error("show FILE, seal LABELS, or score");
 
 async function show(file) {
-  const messages = await readMessages(file);
+  const messages = await readMessages(sessions, file);
   const to = Number(values.to ?? messages.length);
   for (let index = Number(values.from ?? 0); index < to; index += 1) {
     const message = messages[index];
@@ -77,25 +76,14 @@ async function show(file) {
 }
 
 async function seal(path) {
-  const rows = readFileSync(path, "utf8")
-    .split("\n")
-    .filter(Boolean)
-    .map((line, at) => {
-      try {
-        return JSON.parse(line);
-      } catch {
-        throw new Error(`${path}:${at + 1} is not JSON`);
-      }
-    });
+  const rows = readRows(path);
   const files = new Map();
   const wrong = [];
   for (const row of rows) {
-    if (!files.has(row.file)) files.set(row.file, await readMessages(row.file));
-    const part = files.get(row.file)[row.message]?.parts[row.part];
-    const lines = part === undefined ? [] : linesOf(part);
-    const text = row.line === undefined ? lines.join("\n") : lines[row.line];
-    if (text === undefined || text.trim() === "") wrong.push(JSON.stringify(row));
-    else row.hash = createHash("sha256").update(text.replace(/\s+/g, " ").trim()).digest("hex").slice(0, 12);
+    if (!files.has(row.file)) files.set(row.file, await readMessages(sessions, row.file));
+    const text = textAt(files.get(row.file), row);
+    if (text === undefined) wrong.push(JSON.stringify(row));
+    else row.hash = hashOf(text);
   }
   if (wrong.length > 0) {
     console.error(`${wrong.length} labels at no line:\n${wrong.join("\n")}`);
@@ -103,8 +91,21 @@ async function seal(path) {
     return;
   }
   writeFileSync(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  const counts = Object.entries(Object.groupBy?.(rows, (row) => row.section) ?? {}).map(
-    ([key, list]) => `${key} ${list.length}`,
-  );
-  console.log(`${rows.length} labels sealed. ${counts.join(" · ")}`);
+  const counts = new Map();
+  for (const { section } of rows) counts.set(section, (counts.get(section) ?? 0) + 1);
+  console.log(`${rows.length} labels sealed. ${[...counts].map((pair) => pair.join(" ")).join(" · ")}`);
+}
+
+async function score() {
+  const library = await loadLibrary(values.dist, values.folder);
+  const set = values.languages ?? values.set;
+  if (set !== "open" && set !== "kept") throw new Error(`There is no set ${set}: open or kept`);
+  if (values.languages !== undefined) return print(scoreSentences(library, readSentences(set)));
+  const scored = await scoreSessions(library, readLabels(set), (file) => readMessages(sessions, file));
+  print(scored.tallies, `\n\n${confusionTable(scored.outcomes)}`);
+}
+
+function print(tallies, more = "") {
+  console.log(`${tableOf(tallies)}${more}`);
+  if (values.show !== undefined) console.log(mistakesOf(tallies, values.show));
 }

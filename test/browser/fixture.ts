@@ -173,7 +173,7 @@ function compact(session: string, list: readonly FateView[], { compactions, step
     messages,
     summary: [
       { text: "Extract of the conversation so far, made by program.\n", kind: "line", sources: [] },
-      { text: "## Open tasks\n", kind: "heading", sources: [] },
+      { text: "## Tasks\n", kind: "heading", sources: [] },
       ...gone
         .filter((_, place) => place % 9 === 0)
         .map((each, place) => ({

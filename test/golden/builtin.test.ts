@@ -4,13 +4,10 @@ import { decode } from "../../packages/compact-context/src/codecs/formats.ts";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import type { SummaryStrategy } from "../../packages/compact-context/src/core/ports.ts";
 import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
-import {
-  HEADINGS,
-  INTRODUCTION,
-} from "../../packages/compact-context/src/summarizers/extractive/headings.ts";
-import { STRATEGIES } from "../../packages/compact-context/src/summarizers/extractive/strategies.ts";
+import { HEADINGS, INTRODUCTION } from "../../packages/compact-context/src/summarizers/extractive/format.ts";
+import { VIEWS } from "../../packages/compact-context/src/summarizers/extractive/sections.ts";
 
-const NAMES = Object.keys(STRATEGIES) as SummaryStrategy[];
+const NAMES = Object.keys(VIEWS) as SummaryStrategy[];
 
 /** What the built-in summarizer makes of the demo session; `npx vitest run test/golden -u` writes the files anew. */
 describe("built-in summaries of the recorded session", () => {
@@ -34,10 +31,10 @@ describe("built-in summaries of the recorded session", () => {
     },
   );
 
-  it.each(NAMES)("%s has its sections in the order of its plan, the telling lines last", async (strategy) => {
+  it.each(NAMES)("%s has its sections in the order of its view, the story last", async (strategy) => {
     const text = await summaryOf(strategy, 2000);
     const printed = text.split("\n").filter((line) => line.startsWith("## "));
-    const planned = [...STRATEGIES[strategy].sections.map(([key]) => key), "timeline" as const];
+    const planned = [...VIEWS[strategy].map(([key]) => key), "story" as const];
     const order = planned.flatMap((key) => [
       `## ${HEADINGS[key]}`,
       ...(key === "request" ? [`## ${HEADINGS.answered}`] : []),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { SummaryStrategy } from "../../packages/compact-context/src/core/ports.ts";
 import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
-import { STRATEGIES } from "../../packages/compact-context/src/summarizers/extractive/strategies.ts";
+import { VIEWS } from "../../packages/compact-context/src/summarizers/extractive/sections.ts";
 import { manifest, present, read } from "../transcripts/sessions.ts";
 
 /**
@@ -13,7 +13,7 @@ import { manifest, present, read } from "../transcripts/sessions.ts";
  */
 const mode = process.env.SUMMARY_HASHES;
 const FILE = new URL("session-hashes.txt", import.meta.url);
-const NAMES = Object.keys(STRATEGIES) as SummaryStrategy[];
+const NAMES = Object.keys(VIEWS) as SummaryStrategy[];
 const SIZES = [400, 2000];
 const A_SESSION = 120_000;
 /** Messages of a session that is short enough to be looked at in every run. */

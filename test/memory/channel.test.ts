@@ -46,7 +46,7 @@ function work(prefix = "m"): Talk {
     .reply("The retry helper is missing. Next, I will write src/retry.ts.")
     .user("We deploy on Thursdays after 18:00, remember that.")
     .call("edit_file", { path: "src/retry.ts", new_string: "export function retry() {}" })
-    .call("bash", { command: "npm test" }, "12 passed")
+    .call("bash", { command: "npm test" }, " Test Files  2 passed (2)\n      Tests  12 passed (12)")
     .reply("All tests pass. We decided to keep three attempts because the broker drops slow workers.");
 }
 

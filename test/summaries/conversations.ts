@@ -20,7 +20,7 @@ export function loginSession(turns = 6): Message[] {
         `export const limit${turn}Value = ${turn + 7001}; // see https://tracker.example/T-${turn + 310}`,
       ),
       call(turn + 1000, { command: `npm test -- step${turn}` }, "bash"),
-      result(turn + 1000, `TypeError: step${turn} is not a function\nexit code 1`),
+      result(turn + 1000, `Exit code 1\nTypeError: step${turn} is not a function`),
     );
   }
   list.push(say("user", "Good. Now do the same for the reset form, but only on branch fix/umlauts."));

@@ -1,4 +1,4 @@
-import { HEADINGS } from "../../packages/compact-context/src/summarizers/extractive/headings.ts";
+import { HEADINGS } from "../../packages/compact-context/src/summarizers/extractive/format.ts";
 import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 
 /** What people forbid and demand, three sentences a language. */
@@ -43,6 +43,6 @@ export const RULES: Readonly<Record<string, readonly string[]>> = {
 
 /** Tokens of the section that holds these rules. */
 export function sectionTokens(rules: readonly string[]): number {
-  const heading = o200kBase.count(`## ${HEADINGS.constraints}\n`);
+  const heading = o200kBase.count(`## ${HEADINGS.rules}\n`);
   return rules.reduce((total, rule) => total + o200kBase.count(`- ${rule}\n>`), heading);
 }

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type RunningSummary, summarizeMessages } from "../../packages/compact-context/src/index.ts";
+import {
+  type RunningSummary,
+  summarizeMessages,
+  type TextModelAnswer,
+} from "../../packages/compact-context/src/index.ts";
 
 /** One message is one token: the arithmetic can be done by hand. */
 const countTokens = (messages: readonly unknown[]): number => messages.length;
@@ -49,13 +53,18 @@ it("RUN-3 no list is over maxTokens, whatever its system message and its summary
       async (system, rounds) => {
         const list = system === 0 ? [] : [{ id: "s", role: "system", content: words(system) }];
         let runningSummary: RunningSummary | undefined;
+        let answers = 0;
+        const generate = async (): Promise<TextModelAnswer> => {
+          answers += 1;
+          return { text: `Words ${answers}.`, stop: "end" };
+        };
         for (const size of rounds) {
           for (const count of size) {
             const role = list.length % 2 === 0 ? "user" : "assistant";
             list.push({ id: `m${list.length}`, role, content: words(count) });
           }
           const made = await summarizeMessages(list, {
-            model: { name: "brief", generate: async () => ({ text: "Two words.", stop: "end" }) },
+            model: { name: "brief", generate },
             finalPrompt: "{summary}",
             maxTokens: 24,
             maxSummaryTokens: 8,

@@ -223,7 +223,7 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
     instruction: summarizer.deterministic === true ? undefined : request.note,
     signal: request.signal,
     live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,
-    context: summarizer.deterministic === true ? context : undefined,
+    context,
     onAttempt: (attempt) => {
       attempts.push(attempt);
       if (attempt.fallback !== undefined) options.onAttempt?.(attempt);

@@ -242,7 +242,7 @@ export interface SummarizeOptions {
   readonly signal?: AbortSignal;
   /** The agent's conversation as its last call sent it, for models that can continue it. */
   readonly live?: LiveConversation;
-  /** The list that the summary will stand in, for deterministic summarizers. */
+  /** The list that the summary will stand in. */
   readonly context?: SummaryContext;
   /** Called after every request to a model. */
   readonly onAttempt?: (attempt: SummaryAttempt) => void;
@@ -282,13 +282,13 @@ export interface Summarizer {
   readonly name: string;
   /** True where `SummarizeOptions.live` is of use. */
   readonly usesLivePrefix?: boolean;
-  /** True where no model is called: it keeps to `maxTokens` and reads `SummarizeOptions.context`. */
+  /** True where no model is called: it keeps to `maxTokens`. */
   readonly deterministic?: boolean;
   summarize(messages: readonly Message[], options: SummarizeOptions): Promise<Summary>;
 }
 
-/** Kinds of claims that a summary makes and its source does not hold. */
-export type ClaimKind = "url" | "path" | "identifier" | "number" | "quote" | "attribution";
+/** Kinds of claims that a summary makes and its source does not hold; `outcome`: checks ended otherwise. */
+export type ClaimKind = "url" | "path" | "identifier" | "number" | "quote" | "attribution" | "outcome";
 
 /** A claim that the source does not hold. */
 export interface UnfoundClaim {

@@ -226,9 +226,9 @@ export function turnStarts(messages: readonly Message[]): number[] {
 // ---- what the user typed
 
 const BLOCK_OPENING =
-  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions)[-_][a-z_-]{1,40}|(?:file|folder|url)_content|user_instructions|INSTRUCTIONS)(?:\s[^>\n]*)?>/i;
+  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions|user-prompt-submit|workspace|editor|attached|additional|open)[-_][a-z_-]{1,40}|(?:file|folder|url)_content|user_instructions|INSTRUCTIONS|skill|current_datetime)(?:\s[^>\n]*)?>/i;
 const INJECTED_LINE =
-  /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for )/;
+  /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for |If you need specific details from before exiting plan mode )/;
 
 /** Consecutive lines of a user message. */
 export interface TextSegment {
@@ -251,7 +251,7 @@ export function typedText(text: string): string {
 
 /** The text in order, split into what a person typed and what a host added. */
 export function textSegments(text: string): TextSegment[] {
-  if (!text.includes("<") && !text.includes("[Request")) return [{ text, typed: true }];
+  if (!/<|\[Request|^\s{0,8}If you need specific/m.test(text)) return [{ text, typed: true }];
   const found: { typed: boolean; pieces: string[] }[] = [];
   const add = (typed: boolean, piece: string): void => {
     const last = found.at(-1);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { archiveId } from "../core/archive.ts";
-import type { Message } from "../core/message.ts";
+import { type Message, wrapSummary } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
@@ -103,6 +103,15 @@ describe("what is found", () => {
     expect((await idsFor(search, "migration ledger")).slice(0, 2)).toEqual(["both", "summary"]);
     const [first, second] = (await search.search("migration ledger", { sessionId: "s" })).hits;
     expect(first?.score).toBeGreaterThan(second?.score ?? 0);
+  });
+
+  it("shows a summary without the tag around it", async () => {
+    const { archive, search } = setUp();
+    const text = wrapSummary("The berth of pier 07 is 4,322 ells long.", 2);
+    const meta = { summaryVersion: 2 };
+    await archive.saveTranscript("s", 1, [message("summary", text, { meta, role: "assistant" as const })]);
+    const [hit] = (await search.search("berth pier", { sessionId: "s" })).hits;
+    expect(hit?.snippet).toBe("The berth of pier 07 is 4,322 ells long.");
   });
 
   it("shows the stretch that holds most of the words", async () => {

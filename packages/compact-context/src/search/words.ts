@@ -1,4 +1,4 @@
-import { argumentsText, type Message, resultText } from "../core/message.ts";
+import { argumentsText, type Message, messageText, readSummary, resultText } from "../core/message.ts";
 
 /** Changes whenever the same text would give other words: indexes made before are then built anew. */
 export const WORDS_VERSION = 1;
@@ -116,6 +116,9 @@ function escaped(text: string): string {
 
 /** What of a message can be searched: its texts, readable reasoning, calls with their arguments, results, names of media. */
 export function searchableText(message: Message): string {
+  const summary = message.meta?.summaryVersion === undefined ? undefined : readSummary(messageText(message));
+  // The tag around a summary is no word of it: quoted in a list, it would look like one.
+  if (summary !== undefined) return summary.text;
   const texts: string[] = [];
   for (const part of message.parts) {
     if (part.type === "text" || part.type === "reasoning") texts.push(part.text);

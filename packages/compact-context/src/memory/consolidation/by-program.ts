@@ -1,5 +1,5 @@
 import type { Message } from "../../core/message.ts";
-import { readConversation } from "../../summarizers/extractive/conversation.ts";
+import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { sentences } from "../../summarizers/extractive/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import type { MemoryOperation } from "../changes/operation.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scripted, talk } from "../../../../../test/memory/talk.ts";
-import { readConversation } from "../../summarizers/extractive/conversation.ts";
+import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { createMemoryWriter, type MemoryWriter } from "../changes/writer.ts";
 import { ensureChannel } from "../files/ensure.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";

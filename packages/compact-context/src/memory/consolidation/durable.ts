@@ -1,5 +1,5 @@
 import { messageText } from "../../core/message.ts";
-import type { Conversation } from "../../summarizers/extractive/conversation.ts";
+import type { Reading } from "../../summarizers/extractive/reading.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 import type { MemoryTrust } from "../changes/operation.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
@@ -45,7 +45,7 @@ export function isTransient(text: string): boolean {
  * What people and the agent settled for longer: rules that are to hold from now on, choices, facts about the people and
  * their ways, and what they asked to remember. Nothing of what tools brought back is among them.
  */
-export function durableStatements({ messages, requests }: Conversation): DurableStatement[] {
+export function durableStatements({ messages, requests }: Reading): DurableStatement[] {
   const said = requests.flatMap(({ id, text }) => {
     const found = proseOf(text).flatMap((sentence) => ofPerson(sentence, id));
     return found.length > MOST_OF_ONE ? found.filter((one) => REMEMBER.test(one.text)) : found;

@@ -1,6 +1,5 @@
 import type { Message } from "../../core/message.ts";
-import { readState } from "../../summarizers/extractive/state.ts";
-import { readSurroundings } from "../../summarizers/extractive/surroundings.ts";
+import { openTasks, readConversation } from "../../summarizers/extractive/reading.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
@@ -19,24 +18,30 @@ const TITLE = 90;
 
 /** What happened in these messages, a line for each turn that mattered; undefined where nothing did. */
 export function historyEntry(messages: readonly Message[], at: number): HistoryEntry | undefined {
-  const task = readState(readSurroundings(messages, undefined), undefined);
-  const log = worklogOf(task.conversation);
-  const decided = task.decisions
-    .map(({ text, rationale }) => oneLine(`${text} ${rationale}`))
-    .filter(isTellingDecision);
+  const task = readConversation(messages);
+  const log = worklogOf(task);
+  const decided = task.decisions.map(({ text }) => text).filter(isTellingDecision);
   const lines = [
     ...tellingTurns(log),
     ...labelled("Decided", decided.slice(-MOST_OF_A_KIND)),
-    ...labelled("Asked for", task.constraints.filter(isFirmRule).slice(0, MOST_OF_A_KIND).toReversed()),
+    ...labelled(
+      "Asked for",
+      task.rules
+        .map(({ text }) => text)
+        .filter(isFirmRule)
+        .slice(0, MOST_OF_A_KIND)
+        .toReversed(),
+    ),
     ...labelled(
       "Left open",
-      task.todos.slice(0, MOST_OF_A_KIND).map(({ text }) => text),
+      openTasks(task.plan)
+        .slice(0, MOST_OF_A_KIND)
+        .map(({ text }) => text),
     ),
   ];
   const [first] = log;
   if (first === undefined || lines.length === 0) return undefined;
-  const telling =
-    task.conversation.requests.find(({ text }) => text.length >= TITLE / 5) ?? task.conversation.requests[0];
+  const telling = task.requests.find(({ text }) => text.length >= TITLE / 5) ?? task.requests[0];
   return entryOf(clipEnd(firstSentence(telling?.text ?? first.asked), TITLE), lines, at);
 }
 

@@ -1,4 +1,5 @@
 import type { Message } from "../../core/message.ts";
+import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { recordUnits, renderRecord } from "../../summarizers/llm/fold.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
@@ -144,6 +145,7 @@ export function founded(messages: readonly Message[], known: string): (statement
     .flat()
     .map(({ text }) => text);
   const source = sourceOf({
+    reading: readConversation(messages),
     messages,
     texts: [...texts, known],
     previous: undefined,

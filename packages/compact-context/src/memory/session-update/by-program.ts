@@ -1,14 +1,20 @@
 import { type Message, messageText } from "../../core/message.ts";
-import type { ErrorEntry, FileEntry } from "../../summarizers/extractive/ledger.ts";
-import { readState, type TaskState } from "../../summarizers/extractive/state.ts";
-import { readSurroundings } from "../../summarizers/extractive/surroundings.ts";
+import type { FileEffect } from "../../summarizers/extractive/actions.ts";
+import {
+  keyOf,
+  type OpenError,
+  openTasks,
+  type Reading,
+  readConversation,
+  type Step,
+} from "../../summarizers/extractive/reading.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 import { heldBy, likeness, SAME_STATEMENT, sayTheSame } from "../likeness.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
 import { isCorrection } from "./corrections.ts";
 import { statedNextSteps } from "./next-steps.ts";
 import { isFirmRule, isTellingDecision } from "./statements.ts";
-import { firstSentence, type WorklogLine, worklogOf, worklogText } from "./worklog.ts";
+import { firstSentence, lastRun, type WorklogLine, worklogOf, worklogText } from "./worklog.ts";
 
 /** Newest messages that are read; what was said before them stands in the last state. */
 const MOST_MESSAGES = 600;
@@ -26,15 +32,15 @@ const MOST_ERRORS = 6;
  */
 export function sessionStateOf(messages: readonly Message[], last: SessionMemoryState): SessionMemoryState {
   const read = messages.slice(-MOST_MESSAGES);
-  const task = readState(readSurroundings(read, undefined), undefined);
-  const { requests } = task.conversation;
-  if (requests.length === 0 && task.conversation.calls.length === 0) return last;
-  const log = worklogOf(task.conversation);
+  const task = readConversation(read);
+  const { requests, steps } = task;
+  if (requests.length === 0 && steps.length === 0) return last;
+  const log = worklogOf(task);
   return {
     title: titleOf(task, last),
     currentState: currentState(task, last),
     userIntent: merged(last.userIntent, intentOf(task)).slice(-MOST),
-    activeFiles: activeFiles(task.files, last.activeFiles),
+    activeFiles: activeFiles(steps, last.activeFiles),
     decisions: merged(last.decisions, decisionsOf(task)).slice(-MOST),
     constraints: constraintsOf(task, last.constraints),
     errorsAndCorrections: errorsOf(task, last.errorsAndCorrections),
@@ -44,34 +50,29 @@ export function sessionStateOf(messages: readonly Message[], last: SessionMemory
 }
 
 /** The first thing that a list asks for; a list whose beginning is gone keeps the name it had. */
-function titleOf({ conversation }: TaskState, last: SessionMemoryState): string {
-  const telling =
-    conversation.requests.find(({ text }) => text.length >= TELLING) ?? conversation.requests[0];
+function titleOf({ requests }: Reading, last: SessionMemoryState): string {
+  const telling = requests.find(({ text }) => text.length >= TELLING) ?? requests[0];
   if (telling === undefined) return last.title;
   const title = clipEnd(firstSentence(telling.text), TITLE);
   const known = last.userIntent.some((intent) => intent.startsWith(title.replace(/ …$/, "")));
   return last.title !== "" && known ? last.title : title;
 }
 
-function currentState(task: TaskState, last: SessionMemoryState): string[] {
-  const { conversation, request, todos, commands } = task;
-  const newest = request.at(-1);
-  const doing = todos
+function currentState(task: Reading, last: SessionMemoryState): string[] {
+  const newest = task.requests.at(-1)?.text;
+  const doing = openTasks(task.plan)
     .filter(({ status }) => /progress|active|doing/i.test(status))
     .map(({ text }) => `Doing: ${text}`);
-  const said = lastSaid(conversation.messages);
-  const open = tellingErrors(task)
-    .filter(({ resolved }) => !resolved)
-    .slice(0, 2)
-    .map(errorText);
-  const [command] = commands;
+  const said = lastSaid(task.messages);
+  const open = tellingErrors(task).slice(0, 2).map(errorText);
+  const ran = lastRun(task.steps);
   const state = [
     ...(newest === undefined
       ? []
       : [`${task.answered ? "Answered" : "Under way"}: ${clipEnd(firstSentence(newest), LONGEST)}`]),
     ...doing,
     ...(said === "" ? [] : [`Last said: ${said}`]),
-    ...(command === undefined ? [] : [`Last run: \`${clipEnd(command.command, 120)}\` (${command.outcome})`]),
+    ...(ran === undefined ? [] : [`Last run: \`${clipEnd(oneLine(ran.command), 120)}\` (${ran.outcome})`]),
     ...open.map((text) => `Open: ${text}`),
   ];
   return state.length === 0 ? [...last.currentState] : state;
@@ -90,8 +91,8 @@ function lastSaid(messages: readonly Message[]): string {
   );
 }
 
-function intentOf({ conversation }: TaskState): string[] {
-  const telling = conversation.requests.filter(({ text }) => text.length >= TELLING);
+function intentOf({ requests }: Reading): string[] {
+  const telling = requests.filter(({ text }) => text.length >= TELLING);
   const [first] = telling;
   const newest = telling.slice(-REQUESTS);
   const shown = first === undefined || newest.includes(first) ? newest : [first, ...newest];
@@ -99,26 +100,45 @@ function intentOf({ conversation }: TaskState): string[] {
 }
 
 /** Changed files and, where there are none, those that were read; the one touched last at the end. */
-function activeFiles(files: readonly FileEntry[], last: readonly string[]): string[] {
-  const changed = files.filter(({ effect }) => effect !== "read");
-  const shown = (changed.length > 0 ? changed : files.slice(0, 6)).map(
-    ({ path, effect }) => `${path} (${effect})`,
+function activeFiles(steps: readonly Step[], last: readonly string[]): string[] {
+  const files = filesOf(steps);
+  const changed = files.filter(([, effect]) => effect !== "read");
+  const shown = (changed.length > 0 ? changed : files.slice(-6)).map(
+    ([path, effect]) => `${path} (${effect})`,
   );
   const pathOf = (item: string): string => item.replace(/ \([^()]{1,40}\)$/, "");
   const now = new Set(shown.map(pathOf));
-  return [...last.filter((item) => !now.has(pathOf(item))), ...shown.toReversed()].slice(-MOST);
+  return [...last.filter((item) => !now.has(pathOf(item))), ...shown].slice(-MOST);
 }
 
-function decisionsOf({ decisions }: TaskState): string[] {
+/** Files that steps touched, the one touched last at the end; one that was created stays so when it is edited later. */
+function filesOf(steps: readonly Step[]): [path: string, effect: FileEffect][] {
+  const files = new Map<string, FileEffect>();
+  for (const { action, outcome } of steps) {
+    if (outcome.state === "failed") continue;
+    for (const { path, effect } of action.files) {
+      const before = files.get(path) ?? "read";
+      const known = effect === "read" || (effect === "edited" && before === "created") ? before : effect;
+      files.delete(path);
+      files.set(path, known);
+    }
+  }
+  return [...files];
+}
+
+function decisionsOf({ decisions }: Reading): string[] {
   return decisions
-    .map(({ text, rationale }) => oneLine(`${text} ${rationale}`))
+    .map(({ text }) => text)
     .filter(isTellingDecision)
     .slice(-MOST);
 }
 
 /** The person's own rules: a newer one takes the place of one that says nearly the same. */
-function constraintsOf(task: TaskState, last: readonly string[]): string[] {
-  const newer = task.constraints.filter(isFirmRule).toReversed();
+function constraintsOf(task: Reading, last: readonly string[]): string[] {
+  const newer = task.rules
+    .map(({ text }) => text)
+    .filter(isFirmRule)
+    .toReversed();
   const older = last.filter((item) => !newer.some((rule) => likeness(rule, item) >= SAME_STATEMENT));
   const all = [...older, ...newer];
   if (all.length <= MOST) return all;
@@ -126,9 +146,11 @@ function constraintsOf(task: TaskState, last: readonly string[]): string[] {
   return [...all.slice(0, MOST / 2), ...all.slice(-MOST / 2)];
 }
 
-function errorsOf(task: TaskState, last: readonly string[]): string[] {
-  const errors = tellingErrors(task).slice(0, MOST_ERRORS).toReversed().map(errorText);
-  const corrections = task.conversation.requests
+function errorsOf(task: Reading, last: readonly string[]): string[] {
+  const open = tellingErrors(task).map(errorText);
+  const solved = solvedErrors(task).map((error) => `${errorText(error)} (passed later)`);
+  const errors = [...open, ...solved].slice(0, MOST_ERRORS).toReversed();
+  const corrections = task.requests
     .slice(1)
     .filter(({ text }) => isCorrection(text))
     .map(({ text }) => `Corrected by the user: ${clipEnd(firstSentence(text), LONGEST)}`);
@@ -140,8 +162,26 @@ function errorsOf(task: TaskState, last: readonly string[]): string[] {
 }
 
 /** Failures of work; a look at a file that is not there is none. */
-function tellingErrors({ errors }: TaskState): ErrorEntry[] {
-  return errors.filter(({ text, from }) => TROUBLE.test(text) && !LOOKING.test(from));
+function tellingErrors({ openErrors }: Reading): OpenError[] {
+  return openErrors.filter(isTelling);
+}
+
+function isTelling({ text, from }: OpenError): boolean {
+  return TROUBLE.test(text) && !LOOKING.test(from);
+}
+
+/** What failed before the same command passed, newest first. */
+function solvedErrors({ steps }: Reading): OpenError[] {
+  const passed = new Set<string>();
+  const solved: OpenError[] = [];
+  for (const step of steps.toReversed()) {
+    const key = keyOf(step);
+    const { state, errors, detail } = step.outcome;
+    if (state === "passed") passed.add(key);
+    if (state === "failed" && passed.delete(key))
+      solved.push({ text: oneLine(errors[0] ?? detail), from: clipEnd(oneLine(key), 100) });
+  }
+  return solved.filter(isTelling);
 }
 
 const TROUBLE =
@@ -149,23 +189,21 @@ const TROUBLE =
 const LOOKING = /^(?:ls|cat|grep|rg|find|head|tail|sed -n|wc|read|view|open|glob|search)\b/i;
 
 /** Words of a tool, marked as such: what they ask for was asked by nobody. */
-function errorText({ text, from, resolved }: ErrorEntry): string {
-  return `\`${from}\` gave "${text.replace(/<\/?[\w-]{1,40}>/g, "").replaceAll('"', "'")}"${resolved ? " (passed later)" : ""}`;
+function errorText({ text, from }: OpenError): string {
+  return `\`${from}\` gave "${text.replace(/<\/?[\w-]{1,40}>/g, "").replaceAll('"', "'")}"`;
 }
 
 /** The newest task list; else what the assistant says is left; else what stood there and was not done since. */
-function nextSteps(task: TaskState, last: readonly string[], log: readonly WorklogLine[]): string[] {
-  const listed = task.todos.map(({ text, status }) =>
+function nextSteps(task: Reading, last: readonly string[], log: readonly WorklogLine[]): string[] {
+  const listed = openTasks(task.plan).map(({ text, status }) =>
     /progress|active|doing/i.test(status) ? `${text} (begun)` : text,
   );
   if (listed.length > 0) return listed.slice(0, MOST);
-  const reply = task.conversation.messages.findLast(
-    (one) => one.role === "assistant" && messageText(one) !== "",
-  );
+  const reply = task.messages.findLast((one) => one.role === "assistant" && messageText(one) !== "");
   const stated = reply === undefined ? [] : statedNextSteps(messageText(reply));
   const open = task.answered
     ? []
-    : task.request.slice(-1).map((text) => `${FINISH}${clipEnd(firstSentence(text), LONGEST)}`);
+    : task.requests.slice(-1).map(({ text }) => `${FINISH}${clipEnd(firstSentence(text), LONGEST)}`);
   if (stated.length > 0) return [...open, ...stated].slice(0, MOST);
   const said = `${log.slice(-3).map(worklogText).join("\n")}\n${reply === undefined ? "" : messageText(reply)}`;
   const kept = last.filter(

@@ -1,6 +1,6 @@
 import { type Message, messageText, toolCalls } from "../../core/message.ts";
 import { turnStarts, typedText } from "../../core/units.ts";
-import { readAction } from "../../summarizers/extractive/calls.ts";
+import { readAction } from "../../summarizers/extractive/actions.ts";
 import { isCorrection } from "./corrections.ts";
 
 /** What happened since the last update of SESSION.md. */

@@ -1,13 +1,12 @@
-import { isDirective } from "../../summarizers/extractive/directives.ts";
+import { rulesIn } from "../../summarizers/extractive/statements.ts";
 
-/** Words that limit something as often as they tell of it; alone they make no rule of an English sentence. */
-const WEAK = /\b(?:no|should(?:n['’]t)?|without|rather than|instead of|except|keep|required?|only)\b/gi;
-const ENGLISH = /\b(?:the|a|an|is|are|to|of|it|this|that|and|when|on|in|for|with|by)\b/i;
+/** Asks to note a fact, which forbids and demands nothing. */
+const NOTED = /\bremember that\b/gi;
 
 /** True for a directive that forbids or demands something in so many words. */
 export function isFirmRule(sentence: string): boolean {
   if (/[:：]$/.test(sentence)) return false;
-  return isDirective(ENGLISH.test(sentence) ? sentence.replace(WEAK, " ") : sentence);
+  return rulesIn(sentence.replace(NOTED, " ")).length > 0;
 }
 
 const ABOUT_TO =

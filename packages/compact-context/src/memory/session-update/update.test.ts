@@ -69,6 +69,30 @@ describe("an update of SESSION.md", () => {
     expect(constraints).toEqual([]);
   });
 
+  it.each([
+    ["done", false, "outcome not recorded"],
+    ["Exit code: 0", false, "passed"],
+    ["Error: no such target\nexit code 2", true, "failed"],
+  ])("says of a command only what shows: %s", (output, isError, told) => {
+    const list = talk().user("Build the docs").call("bash", { command: "make docs" }, output, isError);
+    const { currentState, worklog } = sessionStateOf(list.messages, emptySessionMemory());
+    expect(currentState).toContain(`Last run: \`make docs\` (${told})`);
+    expect(worklog).toEqual([`Build the docs → ran \`make docs\` (${told})`]);
+  });
+
+  it("a failure is told as solved once the same command passed, not when its end is unknown", () => {
+    const told = (later: string): readonly string[] =>
+      sessionStateOf(
+        talk()
+          .user("Build it")
+          .call("bash", { command: "make" }, "Error: lib missing", true)
+          .call("bash", { command: "make" }, later).messages,
+        emptySessionMemory(),
+      ).errorsAndCorrections;
+    expect(told("Exit code: 0")).toEqual(['`make` gave "Error: lib missing" (passed later)']);
+    expect(told("linking")).toEqual(['`make` gave "Error: lib missing"']);
+  });
+
   it("sections of a person's own stay, and a file that is up to date is not written", async () => {
     await writeFile(path(), "# Current State\n\nOld.\n\n# My own notes\n\n- Call Ann.\n");
     await updateChannelSessionMemory({ channelDir, messages: work().messages });

@@ -1,8 +1,8 @@
 import { type Message, messageText } from "../../core/message.ts";
 import { turnStarts } from "../../core/units.ts";
-import type { Call, Conversation } from "../../summarizers/extractive/conversation.ts";
-import { outcomeOf } from "../../summarizers/extractive/ledger.ts";
-import { commandKey } from "../../summarizers/extractive/shell.ts";
+import { commandKey, isLookingCommand } from "../../summarizers/extractive/actions.ts";
+import type { Outcome } from "../../summarizers/extractive/outcomes.ts";
+import type { Reading, Step } from "../../summarizers/extractive/reading.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 
 /** One turn in a line: what was asked, and what came of it. */
@@ -18,20 +18,19 @@ export interface WorklogLine {
 const ASKED = 110;
 const SAID = 130;
 const NAMED = 3;
-const LOOKING = /^(?:ls|cat|grep|rg|find|head|tail|pwd|echo|which|wc|tree|sed -n|cd|sleep)\b/;
 
 /** The turns of a conversation that have an outcome or are the newest, in order. */
-export function worklogOf(conversation: Conversation): readonly WorklogLine[] {
-  const { messages, requests } = conversation;
+export function worklogOf(reading: Reading): readonly WorklogLine[] {
+  const { messages, requests, steps } = reading;
   const starts = turnStarts(messages);
   const lines = starts.flatMap((start, turn) => {
     const end = starts[turn + 1] ?? messages.length;
     const request = requests.find(({ message }) => message >= start && message < end);
     if (request === undefined) return [];
-    const calls = conversation.calls.filter(({ message }) => message >= start && message < end);
+    const calls = steps.filter(({ message }) => message >= start && message < end);
     const outcome = outcomeIn(messages.slice(start, end), calls);
     const asked = clipEnd(firstSentence(request.text), ASKED);
-    const weighty = calls.some((call) => changes(call).length > 0 || failed(call));
+    const weighty = calls.some((call) => changes(call).length > 0 || call.outcome.state === "failed");
     return [{ id: request.id, asked, outcome, weighty }];
   });
   // Words to which nothing answered belong to what follows them; the newest wait for their answer.
@@ -56,7 +55,7 @@ export function firstSentence(text: string): string {
   return /[:：]$/.test(first) && at >= 0 && following !== undefined ? `${first} ${following}` : first;
 }
 
-function outcomeIn(messages: readonly Message[], calls: readonly Call[]): string {
+function outcomeIn(messages: readonly Message[], calls: readonly Step[]): string {
   const files = [...new Set(calls.flatMap(changes))];
   const ran = lastRun(calls);
   const parts = [
@@ -70,23 +69,26 @@ function outcomeIn(messages: readonly Message[], calls: readonly Call[]): string
   return [...parts, ...(answer === "" ? [] : [answer])].join("; ");
 }
 
-function changes(call: Call): string[] {
-  if (call.result?.isError === true) return [];
-  return call.action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path);
+function changes({ action, outcome }: Step): string[] {
+  if (outcome.state === "failed") return [];
+  return action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path);
 }
 
-function failed(call: Call): boolean {
-  return call.result !== undefined && call.action.command !== undefined && outcomeOf(call) !== "ok";
+/** The last command that does more than look around. */
+export function lastRun(
+  steps: readonly Step[],
+): { readonly command: string; readonly outcome: string } | undefined {
+  const run = steps.findLast(
+    ({ action }) => action.command !== undefined && !isLookingCommand(action.command),
+  );
+  const command = commandKey(run?.action.command ?? "");
+  return run === undefined || command === "" ? undefined : { command, outcome: ended(run.outcome) };
 }
 
-function lastRun(calls: readonly Call[]): { readonly command: string; readonly outcome: string } | undefined {
-  const run = calls.findLast(({ action }) => {
-    const key = action.command === undefined ? "" : commandKey(action.command);
-    return key !== "" && !action.reads && !LOOKING.test(key);
-  });
-  return run === undefined
-    ? undefined
-    : { command: commandKey(run.action.command ?? ""), outcome: outcomeOf(run) };
+/** How a command ended, as far as anything shows it; words of its output stay out of notes that are read later. */
+function ended({ state, detail }: Outcome): string {
+  if (state === "unknown") return detail === "" ? "outcome not recorded" : detail;
+  return state === "passed" ? state : (/^exit \d+/.exec(detail)?.[0] ?? state);
 }
 
 function named(files: readonly string[]): string {

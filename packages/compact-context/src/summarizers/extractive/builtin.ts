@@ -1,4 +1,4 @@
-import type { Message } from "../../core/message.ts";
+import { type Message, messageText, readSummary } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
 import { CompactError, requireList, requireOptions } from "../../errors.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
@@ -31,13 +31,12 @@ async function summarizeBuiltin(messages: readonly Message[], options: Summarize
   }
   const countText = options.countText ?? ((text: string): number => o200kBase.count(text));
   // Most processes never compact: what reads and writes summaries is loaded with the first one.
-  const [{ composeSummary }, { takeOwnSummaries }, { readSurroundings }] = await Promise.all([
+  const [{ composeSummary }, { readConversation }] = await Promise.all([
     import("./compose.ts"),
-    import("./own-summaries.ts"),
-    import("./surroundings.ts"),
+    import("./reading.ts"),
   ]);
-  const { kept, previous } = takeOwnSummaries(messages, options.previous);
-  const text = composeSummary(readSurroundings(kept, options.context), {
+  const { rest, previous } = takeOwnSummaries(messages, options.previous);
+  const text = composeSummary(readConversation(rest, options.context), {
     maxTokens: Math.floor(options.maxTokens),
     strategy: options.strategy ?? "task_state",
     previous,
@@ -45,4 +44,23 @@ async function summarizeBuiltin(messages: readonly Message[], options: Summarize
     countText,
   });
   return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
+}
+
+/**
+ * Takes summaries of ours out of a list; the first found stands in where no summary so far was given. Only messages
+ * that the program itself marked count: anybody can type a tag.
+ */
+export function takeOwnSummaries(
+  messages: readonly Message[],
+  given: string | undefined,
+): { readonly rest: readonly Message[]; readonly previous: string | undefined } {
+  let previous = given;
+  const rest = messages.filter((message) => {
+    if (message.meta?.summaryVersion === undefined) return true;
+    const summary = readSummary(messageText(message));
+    if (summary === undefined) return true;
+    previous ??= summary.text;
+    return false;
+  });
+  return { rest, previous };
 }

@@ -1,259 +1,358 @@
 import { escapeSummaryTags } from "../../core/message.ts";
-import type { SummaryStrategy } from "../../core/ports.ts";
-import { isRule } from "./directives.ts";
-import { gatherEvidence } from "./evidence.ts";
-import { factsIn } from "./facts.ts";
-import { fitLines } from "./fit.ts";
 import {
+  type Earlier,
+  episodeLines,
   HEADINGS,
-  type HeadingKey,
   INTRODUCTION,
-  NOT_ALL,
   REPEATED,
+  ROOT,
+  readEarlier,
   SHORT_INTRODUCTION,
+  type Title,
   WISH,
-} from "./headings.ts";
-import { workedWith } from "./identifiers.ts";
-import { addLines, type Line, readLines } from "./lines.ts";
-import { markPrinted, markStaying } from "./printed.ts";
-import { neededLater } from "./score.ts";
-import { type Section, sectionLines } from "./section.ts";
-import { buildSection } from "./sections.ts";
-import { createKept, createPurse, type Selection, selectLines } from "./select.ts";
-import { keepSkeleton } from "./skeleton.ts";
-import { readState, type TaskState } from "./state.ts";
-import { STRATEGIES } from "./strategies.ts";
-import type { Scene } from "./surroundings.ts";
-import { clipToTokens, oneLine, plainWords } from "./text.ts";
-import { timelineTexts } from "./timeline.ts";
+} from "./format.ts";
+import { aboutNote, foreignPieces, itemsOf } from "./items.ts";
+import type { Entry, Reading, Speech, Step } from "./reading.ts";
+import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
+import { createSaid, createSelection, type Item, rarityIn, type Selection } from "./select.ts";
+import { clipEnd, clipToTokens, factsIn, oneLine, termsOf } from "./text.ts";
 
-export interface ComposeOptions {
-  readonly maxTokens: number;
-  readonly strategy: SummaryStrategy;
-  readonly previous: string | undefined;
-  readonly instruction: string | undefined;
-  readonly countText: (text: string) => number;
-}
-
-/** In less room the clipped request is all there is. */
-const TINY = 12;
-/** In less room there are no sections. */
-const LITTLE = 240;
-/** In less room an introduction would take what a telling line takes. */
-const WITHOUT_INTRODUCTION = 120;
-const BRIEF_INTRODUCTION = 1000;
-const ROOMY = 1500;
-/** From here on sections have the whole of their shares; below `ROOMY` the lean part of them. */
-const AMPLE = 8000;
-/** Without room for sections the request may take this share, unless the clip would say nothing; telling lines have the rest. */
-const LITTLE_SHARE = 0.1;
-const LEAST_REQUEST = 128;
-/** Longest line in characters, from so many tokens of summary on: where few lines fit, they are split at clauses. */
-const LONGEST_LINES = [
-  [ROOMY, 300],
-  [64, 140],
-  [0, 70],
-] as const;
-/** Part of their shares that sections are given where the lines leave room, the most that fits. */
-const WIDER = [1, 0.7];
-/** Least room of the sections that a short summary has too. */
-const LEAST: Readonly<Partial<Record<HeadingKey, number>>> = { request: 40, constraints: 30, errors: 40 };
-/** Most of the budget that the user's rules may take. */
-const RULES_SHARE = 0.2;
-/** In less room a section is a heading and a stub. */
-const LEAST_SECTION = 24;
-const LISTS: ReadonlySet<HeadingKey> = new Set(["files", "commands", "identifiers"]);
 /** `brief` stays short whatever it is given. */
-const BRIEF_MOST = 600;
+const BRIEF_TOKENS = 600;
+/** In less room the request is all there is. */
+const TINY = 40;
+/** In less room nobody says whose words they are. */
+const LEAST_TAG = 12;
+const SHORT = 1000;
+const NAMES_SHARE = 0;
+/** Most of the budget that all sections before the story may take. */
+const FRONT_SHARE = 0.7;
+/** How often room that labels did not need is filled again. */
+const FILL_ROUNDS = 4;
+/** Characters of a request that name its episode. */
+const HEADLINE = 160;
 
-/** The text of a summary, at most `maxTokens` tokens; empty when there is no room or nothing to say. */
-export function composeSummary(scene: Scene, options: ComposeOptions): string {
-  const maxTokens =
-    options.strategy === "brief" ? Math.min(BRIEF_MOST, options.maxTokens) : options.maxTokens;
-  if (maxTokens < 1) return "";
-  const state = readState(scene, options.previous);
-  const countText = options.countText;
-  if (maxTokens < TINY) return tinySummary(state, maxTokens, countText);
-  const head = headLines(options, maxTokens);
-  const selection = { ...readSelection(state, maxTokens, options), cut: scene.cut };
-  const within = { ...options, maxTokens };
-  const build = (part: number): SectionTexts => sectionTexts(state, selection, within, part);
-  const part = partOfShares(STRATEGIES[options.strategy].lean, maxTokens);
-  const lean = build(part);
-  const shown = new Set(factsIn(lean.prose.join("\n")).map((fact) => fact.key));
-  const spent = countText(`${[...head, ...lean.lines].join("\n")}\n`);
-  const timeline = timelineLines({ ...selection, shown }, lean, maxTokens - spent, maxTokens);
-  if (lean.lines.join("") === "" && timeline.lines.length === 0) {
-    const repeated = [...head, REPEATED].join("\n");
-    return scene.repeats && countText(repeated) <= maxTokens ? repeated : "";
+/** The text of a summary, at most `maxTokens` tokens; empty where there is no room or nothing to say. */
+export function composeSummary(reading: Reading, given: ComposeOptions): string {
+  const most = given.strategy === "brief" ? Math.min(BRIEF_TOKENS, given.maxTokens) : given.maxTokens;
+  if (most < 1) return "";
+  const options = { ...given, maxTokens: most };
+  const before = readEarlier(given.previous ?? "");
+  const current = currentRequest(reading, before);
+  const earlier = current.request === before.request ? before : withRequestTold(before);
+  // Paths that an earlier round shortened stand for what they stood for then.
+  const root = before.root === "" ? commonRoot(reading.steps) : before.root;
+  const scene: Scene = {
+    reading,
+    earlier,
+    options,
+    shorten: (text) => (root === "" ? text : text.replaceAll(root, "")),
+    ...current,
+    notes: "",
+  };
+  const whole = most < TINY ? "" : writeSummary(scene, root);
+  return whole === "" ? tinySummary(scene, most) : whole;
+}
+
+/** A request that is no longer the current one is told where its episode is. */
+function withRequestTold(earlier: Earlier): Earlier {
+  if (earlier.request === "") return earlier;
+  const asked = earlier.request.split("\n").map((text) => ({ kind: "request" as const, text }));
+  const last = earlier.episodes.at(-1);
+  if (last?.title !== "current") {
+    return { ...earlier, episodes: [...earlier.episodes, { title: "user", pieces: asked }] };
   }
-  const whole = (sections: SectionTexts): string[] =>
-    [...head, ...sections.lines, ...timeline.lines].map(escapeSummaryTags);
-  const wider = WIDER.filter((more) => more > part).map((more) => whole(build(more)));
-  const lines = wider.find((candidate) => countText(candidate.join("\n")) <= maxTokens) ?? whole(lean);
-  const fitted = fitLines(lines, timeline.expendable, maxTokens, countText);
-  return fitted === "" ? tinySummary(state, maxTokens, countText) : fitted;
+  const told = { title: "user", pieces: [...asked, ...last.pieces] } as const;
+  return { ...earlier, episodes: [...earlier.episodes.slice(0, -1), told] };
 }
 
-function partOfShares(lean: number, maxTokens: number): number {
-  const way = (maxTokens - ROOMY) / (AMPLE - ROOMY);
-  return lean + (1 - lean) * Math.min(1, Math.max(0, way));
+/** The newest request where it does not stand beside the summary, and whether it was answered. */
+export function currentRequest(
+  { episodes, answered, messages }: Reading,
+  earlier: Earlier,
+): Pick<Scene, "request" | "answered" | "asking"> {
+  const newest = episodes.findLast(({ request }) => request !== undefined);
+  const said = messages.length > 0 ? answered : earlier.answered;
+  if (newest?.request === undefined) return { request: earlier.request, answered: said, asking: -1 };
+  const { text, stays, message } = newest.request;
+  const request = stays === "no" ? `${text}${aboutNote(newest.about)}${lastReply(newest.entries)}` : "";
+  return { request, answered: said, asking: message };
 }
 
-function tinySummary(state: TaskState, maxTokens: number, countText: (text: string) => number): string {
-  const said =
-    state.request.at(0) ?? state.earlier.prose.find((line) => line.trim() !== "") ?? lastSaid(state);
-  const line = escapeSummaryTags(oneLine(said));
-  const tag = state.request.length > 0 && maxTokens >= 12 ? "[user] " : "";
-  const clipped = clipToTokens(line, maxTokens - (tag === "" ? 0 : countText(tag)), countText);
-  const text = clipped === "" ? "" : `${tag}${clipped}`;
-  return countText(text) <= maxTokens ? text : clipToTokens(text, maxTokens, countText);
+/** The newest reply to a question after a request: it decides how the work goes on. */
+function lastReply(entries: readonly Entry[]): string {
+  const reply = entries.findLast((entry) => entry.kind === "user");
+  if (reply === undefined || reply.speech.stays !== "no") return "";
+  return `\n${oneLine(reply.speech.text)}${aboutNote(reply.about)}`;
 }
 
-function lastSaid(state: TaskState): string {
-  for (const message of [...state.conversation.messages].reverse()) {
-    for (const part of message.parts) if (part.type === "text" && part.text.trim() !== "") return part.text;
+function tinySummary({ request, reading, earlier, options }: Scene, most: number): string {
+  const spoken = reading.episodes.flatMap(({ entries }) =>
+    entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.text] : [])),
+  );
+  const said = oneLine(request || earlier.foreign || (spoken.at(-1) ?? ""));
+  const tag = request !== "" && most >= LEAST_TAG ? "[user] " : "";
+  return said === "" ? "" : clipToTokens(escapeSummaryTags(`${tag}${said}`), most, options.countText);
+}
+
+function writeSummary(scene: Scene, root: string): string {
+  const { reading, earlier, options } = scene;
+  const { maxTokens, countText } = options;
+  const beside = oneLine(reading.beside.join("\n"));
+  const own = itemsOf(reading, earlier.episodes.length, scene.shorten).filter(
+    ({ text }) => !beside.includes(oneLine(text)),
+  );
+  const items = wishedItems([...earlierItems(earlier), ...own], options.instruction);
+  const said = createSaid(rarityIn(items));
+  for (const text of textsBeside(reading)) said.add(text);
+  const head = headLines(options);
+  const front = buildSections(scene, said, Math.floor(maxTokens * FRONT_SHARE));
+  const requestLinesNow = front.find(({ key }) => key === "request")?.lines ?? [];
+  const requestRoom = countText(requestLinesNow.join("\n"));
+  const names = maxTokens < SHORT ? 0 : Math.floor(maxTokens * NAMES_SHARE);
+  const selection = createSelection(items, headlinesOf(scene, items), said, countText);
+  const write = (): string[] => {
+    const { taken } = selection;
+    const story = storyLines(scene, taken);
+    const further = new Set(currentPieces(scene, taken).map(({ order }) => order));
+    const sectionsNow = front.flatMap(({ key, lines }) =>
+      key === "request" && further.size > 0 ? requestLines(scene, requestRoom, further) : lines,
+    );
+    const told = [...sectionsNow, ...story];
+    const rooted = root !== "" && told.some((line) => RELATIVE.test(line));
+    return told.length === 0 ? head : [...head, ...(rooted ? [`${ROOT}${root}`] : []), ...told];
+  };
+  const room = maxTokens - names;
+  let lines = write();
+  for (let round = 0; round < FILL_ROUNDS; round += 1) {
+    if (!selection.fill(room - countText(lines.join("\n")))) break;
+    lines = write();
   }
-  return "";
+  return finish(scene, { head, write, selection, names });
 }
 
-function headLines(options: ComposeOptions, maxTokens: number): string[] {
-  if (maxTokens < WITHOUT_INTRODUCTION) return [];
-  const introduction = maxTokens < BRIEF_INTRODUCTION ? SHORT_INTRODUCTION : INTRODUCTION;
-  if (options.instruction === undefined || options.instruction.trim() === "") return [introduction];
-  const wish = clipToTokens(oneLine(options.instruction), Math.floor(maxTokens * 0.1), options.countText);
+interface Draft {
+  readonly head: readonly string[];
+  readonly write: () => string[];
+  readonly selection: Selection;
+  /** Tokens for names. */
+  readonly names: number;
+}
+
+/** Items leave from the end until the whole fits, then lines do. */
+function finish(scene: Scene, { head, write, selection, names }: Draft): string {
+  const { maxTokens, countText } = scene.options;
+  for (;;) {
+    const lines = write();
+    const left = maxTokens - countText(lines.map(escapeSummaryTags).join("\n"));
+    const { taken } = selection;
+    if (left < 0 && taken.length > 0) {
+      taken.length -= Math.max(1, Math.ceil(taken.length * 0.02));
+      continue;
+    }
+    if (left < 0) return clipLines(lines.map(escapeSummaryTags).join("\n"), scene.options);
+    if (lines.length === head.length)
+      return scene.reading.repeats ? fitLine([...head, REPEATED], scene.options) : "";
+    const listed = names === 0 ? [] : nameLines(scene, lines.join("\n"), Math.min(names, left - 2));
+    const text = [...lines, ...listed].map(escapeSummaryTags).join("\n");
+    return countText(text) <= maxTokens ? text : lines.map(escapeSummaryTags).join("\n");
+  }
+}
+
+/** How the story of each episode begins where it is told: with the first words of its request. */
+function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
+  const { reading, earlier } = scene;
+  const headlines = new Map<number, Item>();
+  for (const item of items) {
+    if (item.kind !== "request" || item.order !== 0) continue;
+    const speech = reading.episodes[item.episode - earlier.episodes.length]?.request;
+    if (speech !== undefined && titleOf(speech, scene) === "current") continue;
+    headlines.set(item.episode, { ...item, text: clipEnd(item.text, HEADLINE) });
+  }
+  return headlines;
+}
+
+function fitLine(lines: readonly string[], { maxTokens, countText }: ComposeOptions): string {
+  const text = lines.join("\n");
+  return countText(text) <= maxTokens ? text : "";
+}
+
+function clipLines(text: string, { maxTokens, countText }: ComposeOptions): string {
+  const lines = text.split("\n");
+  while (lines.length > 1 && countText(lines.join("\n")) > maxTokens) lines.pop();
+  const left = lines.join("\n");
+  return countText(left) <= maxTokens ? left : clipToTokens(left, maxTokens, countText);
+}
+
+function headLines({ maxTokens, instruction, countText }: ComposeOptions): string[] {
+  if (maxTokens < 120) return [];
+  const introduction = maxTokens < SHORT ? SHORT_INTRODUCTION : INTRODUCTION;
+  const wish = clipToTokens(oneLine(instruction ?? ""), Math.floor(maxTokens * 0.1), countText);
   return wish === "" ? [introduction] : [introduction, `${WISH}${wish}`];
 }
 
-function longestLine(maxTokens: number): number {
-  return LONGEST_LINES.find(([from]) => maxTokens >= from)?.[1] ?? 70;
+// ---- the story
+
+const EARLIER_WEIGHT: Readonly<Record<Item["kind"], number>> = {
+  request: 4,
+  user: 5,
+  assistant: 1.6,
+  changed: 1.8,
+  code: 0.3,
+  ran: 1.2,
+  looked: 0.2,
+  found: 0.2,
+  foreign: 2,
+};
+const EARLIER_AGE = 0.6;
+const FADING = 0.5;
+/** The place of another writer's summary in the story. */
+const FOREIGN = -1;
+
+/** Pieces of the story so far, and of what another writer told. */
+export function earlierItems(earlier: Earlier): Item[] {
+  const told = earlier.episodes.flatMap(({ pieces }, episode) =>
+    pieces.map((piece, order) => ({
+      ...piece,
+      episode,
+      order,
+      // The first rounds fade: what is worth most of them stays longest.
+      weight: EARLIER_WEIGHT[piece.kind] * EARLIER_AGE * ((episode + 1) / earlier.episodes.length) ** FADING,
+    })),
+  );
+  return [
+    ...foreignPieces(earlier.foreign).map((piece, order) => ({ ...piece, episode: FOREIGN, order })),
+    ...told,
+  ];
 }
 
-function readSelection(state: TaskState, maxTokens: number, options: ComposeOptions): Selection {
-  const longest = longestLine(maxTokens);
-  const earlier: Line[] = [];
-  for (const text of state.earlier.prose) {
-    const origin = { source: "summary", message: -1, part: -1, superseded: false } as const;
-    addLines(earlier, { ...origin, text: text.replace(/^\s{0,8}(?:- |\[earlier\] )/, "") }, longest);
+/** The pieces under the requests that they belong to. */
+export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
+  const episodes = new Map<number, Item[]>();
+  for (const item of taken) episodes.set(item.episode, [...(episodes.get(item.episode) ?? []), item]);
+  const inOrder = (told: readonly Item[]): Item[] =>
+    [...told].sort((left, right) => left.order - right.order);
+  const foreign = inOrder(episodes.get(FOREIGN) ?? []).map(({ text }) => `> ${text}`);
+  const lines = [...episodes]
+    .filter(([episode]) => episode !== FOREIGN)
+    .sort(([left], [right]) => left - right)
+    .flatMap(([episode, told]) => {
+      const title = titleIn(scene, episode);
+      const rest =
+        title === "current" ? told.filter(({ kind }) => kind !== "request") : withoutHeadline(told);
+      if (rest.length === 0) return [];
+      const written = episodeLines(title, inOrder(rest));
+      return goesOn(scene, episode) && episodes.has(episode - 1) ? written.slice(1) : written;
+    });
+  return [
+    ...(foreign.length === 0 ? [] : [`## ${HEADINGS.foreign}`, ...foreign]),
+    ...(lines.length === 0 ? [] : [`## ${HEADINGS.story}`, ...lines]),
+  ];
+}
+
+/** True for what comes before the first request of a later round: it goes on with the last episode of the round before. */
+function goesOn({ reading, earlier }: Scene, episode: number): boolean {
+  const own = reading.episodes[episode - earlier.episodes.length];
+  return own !== undefined && own.request === undefined && earlier.episodes.length > 0;
+}
+
+/** The title of an episode by its number. */
+function titleIn(scene: Scene, episode: number): Title {
+  const { reading, earlier } = scene;
+  const before = earlier.episodes[goesOn(scene, episode) ? episode - 1 : episode];
+  return before?.title ?? titleOf(reading.episodes[episode - earlier.episodes.length]?.request, scene);
+}
+
+/** A headline leaves where the whole line that it begins is told. */
+function withoutHeadline(told: readonly Item[]): Item[] {
+  const first = told.filter(({ kind, order }) => kind === "request" && order === 0);
+  const longest = first.reduce(
+    (one, other) => (other.text.length > one.text.length ? other : one),
+    first[0] as Item,
+  );
+  return told.filter((item) => !first.includes(item) || item === longest);
+}
+
+/** Further lines of the current request that were taken. */
+function currentPieces(scene: Scene, taken: readonly Item[]): Item[] {
+  const { reading, earlier } = scene;
+  return taken.filter(({ episode, kind }) => {
+    const speech = reading.episodes[episode - earlier.episodes.length]?.request;
+    return kind === "request" && speech !== undefined && titleOf(speech, scene) === "current";
+  });
+}
+
+function titleOf(speech: Speech | undefined, { asking, request }: Scene): Title {
+  if (speech === undefined) return "none";
+  if (speech.stays === "whole") return "staying";
+  return request !== "" && speech.message === asking ? "current" : "user";
+}
+
+const WISHED = 8;
+
+/** What a person asked the summary to look after is worth more, by what is rare in the wish. */
+function wishedItems(items: readonly Item[], instruction: string | undefined): readonly Item[] {
+  const wished = termsOf(instruction ?? "");
+  if (wished.size === 0) return items;
+  const rarity = rarityIn(items);
+  return items.map((item) => {
+    let shared = 0;
+    for (const term of termsOf(item.text).keys()) shared += (wished.get(term) ?? 0) * rarity(term);
+    return shared === 0 ? item : { ...item, weight: item.weight * (1 + WISHED * shared) };
+  });
+}
+
+function* textsBeside({ episodes }: Reading): Generator<string> {
+  for (const { request, entries } of episodes) {
+    if (request?.stays === "whole") yield request.text;
+    for (const entry of entries) {
+      if (entry.kind === "step" && entry.step.stays) yield entry.step.action.words;
+      else if ("speech" in entry && entry.speech.stays === "whole") yield entry.speech.text;
+    }
   }
-  const lines = [...earlier, ...readLines(state.conversation, longest)];
-  const index = gatherEvidence(state.conversation, lines);
-  for (const fact of index.facts) fact.likely = neededLater(fact, state.conversation.messages.length);
-  const wished = new Set(plainWords(options.instruction ?? ""));
-  return { lines, index, shown: new Set(), wished, cut: [], countText: options.countText };
 }
 
-interface SectionTexts {
-  readonly lines: readonly string[];
-  /** The lines that are sentences, not lists of names: a name in a list says nothing about itself. */
-  readonly prose: readonly string[];
-}
+// ---- paths and names
 
-function sectionTexts(
-  state: TaskState,
-  selection: Selection,
-  options: ComposeOptions,
-  part: number,
-): SectionTexts {
-  const { maxTokens, countText } = options;
-  const plan = STRATEGIES[options.strategy];
-  if (maxTokens < LITTLE) {
-    const lines = littleSections(state, options);
-    return { lines, prose: lines };
+/** Share of the absolute paths that a root has below it, and parts that it has at least. */
+const SHARED = 0.8;
+const MIN_DEPTH = 3;
+/** A path that may be a shortened one. */
+const RELATIVE = /(?<![\w/.~-])[\w@.-]+(?:\/[\w@.-]+|\.[a-z]{1,5}\b)/i;
+
+/** The folder that most absolute paths of the steps share, with a slash at its end; empty where there is none. */
+function commonRoot(steps: readonly Step[]): string {
+  const paths = steps.flatMap(({ action }) => action.files.map(({ path }) => path));
+  const absolute = paths.filter((path) => path.startsWith("/") && !/[\r\n]/.test(path));
+  const counts = new Map<string, number>();
+  for (const path of absolute) {
+    for (let at = path.indexOf("/", 1); at > 0; at = path.indexOf("/", at + 1)) {
+      const folder = path.slice(0, at + 1);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
   }
-  const identifiers = workedWith(state.conversation, selection.index.facts, state.earlier.identifiers);
-  const texts: string[] = [];
-  const prose: string[] = [];
-  let left = Math.floor(maxTokens * plan.sectionsShare);
-  for (const [heading, share] of plan.sections.filter(([, , from = 0]) => maxTokens >= from)) {
-    const usual = Math.max(LEAST[heading] ?? 0, part * share * maxTokens);
-    const lines =
-      heading === "constraints"
-        ? constraintLines(state, { share, usual, left }, options)
-        : linesWithin(
-            buildSection(heading, share, state, identifiers),
-            Math.floor(Math.min(left, usual)),
-            countText,
-          );
-    if (lines.length > 0) left -= countText(`${lines.join("\n")}\n`);
-    texts.push(...lines);
-    if (!LISTS.has(heading)) prose.push(...lines);
+  const shared = [...counts].filter(([folder, count]) => {
+    return count >= absolute.length * SHARED && folder.split("/").length > MIN_DEPTH;
+  });
+  return shared.reduce((longest, [folder]) => (folder.length > longest.length ? folder : longest), "");
+}
+
+/** Names and values of the work that the text does not say, the newest first. */
+function nameLines({ reading, earlier, options, shorten }: Scene, text: string, room: number): string[] {
+  const heading = `## ${HEADINGS.names}`;
+  const told = new Set(factsIn(text).map(({ key }) => key));
+  const worked = reading.steps
+    .filter(({ stays, action }) => !stays && action.kind !== "read" && action.kind !== "search")
+    .map(({ action, outcome }) => shorten(`${action.command ?? action.words} ${outcome.detail}`))
+    .reverse();
+  const found = worked.flatMap((words) => factsIn(words).filter(({ kind }) => kind !== "number"));
+  const names = new Set([...found.map(({ key }) => key), ...earlier.names].filter((name) => !told.has(name)));
+  let left = room - options.countText(`${heading}\n- `);
+  const chosen: string[] = [];
+  for (const name of names) {
+    left -= options.countText(`${name}, `);
+    if (left < 0) break;
+    chosen.push(name);
   }
-  return { lines: texts, prose };
-}
-
-function constraintLines(
-  state: TaskState,
-  { share, usual, left }: { readonly share: number; readonly usual: number; readonly left: number },
-  options: ComposeOptions,
-): string[] {
-  const rules = rulesFirst(state.constraints, usual, options);
-  const section = buildSection("constraints", share, { ...state, constraints: rules.texts }, []);
-  const lines = linesWithin(section, Math.floor(Math.min(left, rules.room)), options.countText);
-  const noted = [...lines, NOT_ALL];
-  return leavesOut(lines, state) && options.countText(`${noted.join("\n")}\n`) <= left ? noted : lines;
-}
-
-// Wishes leave without a word; that a rule is missing is worth a line.
-function leavesOut(lines: readonly string[], { constraints, earlier }: TaskState): boolean {
-  const rules = lines.filter((line) => line.startsWith("- ") && isRule(line)).length;
-  return lines.length > 0 && (rules < constraints.filter(isRule).length || earlier.rulesLeftOut);
-}
-
-function linesWithin(section: Section, room: number, countText: (text: string) => number): string[] {
-  return section.blocks.length === 0 || room < LEAST_SECTION ? [] : sectionLines(section, room, countText);
-}
-
-/** Constraints have their usual room, or as much as their rules take up to `RULES_SHARE`; without room for all, wishes go first. */
-function rulesFirst(
-  constraints: readonly string[],
-  usual: number,
-  { maxTokens, countText }: ComposeOptions,
-): { readonly texts: readonly string[]; readonly room: number } {
-  const cost = (texts: readonly string[]): number =>
-    countText(`## ${HEADINGS.constraints}\n`) +
-    texts.reduce((total, text) => total + countText(`- ${oneLine(text)}\n>`), 0);
-  const rules = constraints.filter(isRule);
-  const room = Math.max(usual, Math.min(cost(rules), maxTokens * RULES_SHARE));
-  return { texts: cost(constraints) <= room ? constraints : rules, room };
-}
-
-function littleSections(state: TaskState, options: ComposeOptions): string[] {
-  const { maxTokens, countText } = options;
-  if (maxTokens < LEAST_REQUEST) return [];
-  const rules = rulesFirst(state.constraints, 0, options);
-  const told = { ...state, constraints: rules.texts };
-  const section = buildSection("constraints", RULES_SHARE, told, []);
-  const room = Math.max(LEAST_SECTION, Math.floor(rules.room));
-  return [...littleRequest(state, options), ...linesWithin(section, room, countText)];
-}
-
-// Where a newer request stands beside the summary, an older one is a line like others.
-function littleRequest(state: TaskState, { maxTokens, countText }: ComposeOptions): string[] {
-  if (state.conversation.requests.some(({ stays }) => stays !== "no")) return [];
-  const request = tinySummary(state, Math.floor(maxTokens * LITTLE_SHARE), countText);
-  return request === "" ? [] : [request];
-}
-
-function timelineLines(
-  selection: Selection,
-  sections: SectionTexts,
-  room: number,
-  maxTokens: number,
-): { lines: string[]; expendable: number } {
-  const headings = maxTokens < LITTLE ? [] : [`## ${HEADINGS.timeline}`];
-  const purse = room - headings.reduce((sum, heading) => sum + selection.countText(`${heading}\n`), 0);
-  if (purse < 8) return { lines: [], expendable: 0 };
-  const roomy = maxTokens >= ROOMY;
-  const kept = createKept();
-  markStaying(selection, kept, longestLine(maxTokens));
-  markPrinted(selection, kept, sections.prose, longestLine(maxTokens));
-  const skeleton = createPurse(Math.floor(purse * (roomy ? 0.55 : 0.3)));
-  const given = skeleton.left();
-  keepSkeleton(selection, kept, skeleton, roomy ? 2000 : 600);
-  selectLines(selection, kept, createPurse(purse - (given - skeleton.left())));
-  const texts = timelineTexts(selection.lines, kept.positions);
-  return texts.length === 0
-    ? { lines: [], expendable: 0 }
-    : { lines: [...headings, ...texts], expendable: texts.length };
+  return chosen.length === 0 ? [] : [heading, `- ${chosen.join(", ")}`];
 }

@@ -1,119 +1,340 @@
-import type { HeadingKey } from "./headings.ts";
-import type { IdentifierList } from "./identifiers.ts";
-import type { FileEntry } from "./ledger.ts";
-import { codeRows, decisionRows, requirementRows, stepRows } from "./rows.ts";
-import type { Block, Section } from "./section.ts";
-import type { TaskState } from "./state.ts";
-import { oneLine } from "./text.ts";
+import type { SummaryStrategy } from "../../core/ports.ts";
+import {
+  decisionRow,
+  type Earlier,
+  errorLine,
+  HEADINGS,
+  NOT_ALL,
+  quoteLines,
+  type SectionKey,
+  taskLine,
+} from "./format.ts";
+import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts";
+import { isFinished, keyOf, openTasks, type Reading, type Step, type Task } from "./reading.ts";
+import { createSaid, createSelection, type Item, rarityIn, type Said } from "./select.ts";
+import { replacesRule } from "./statements.ts";
+import { clipEnd, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
+import { isBareReply } from "./typed.ts";
 
-/** A section with what the state has for it; without blocks when it has nothing. */
-export function buildSection(
-  heading: HeadingKey,
-  share: number,
-  state: TaskState,
-  identifiers: readonly IdentifierList[],
-): Section {
-  switch (heading) {
-    case "request":
-    case "answered":
-      return { heading: state.answered ? "answered" : "request", share, blocks: state.request.map(quote) };
-    case "firstRequest":
-      return { heading, share, blocks: state.firstRequest === undefined ? [] : [quote(state.firstRequest)] };
-    case "constraints":
-      return { heading, share, blocks: items(state.constraints) };
-    case "inheritedRules":
-      return { heading, share, blocks: items(state.inheritedRules) };
-    case "todos":
-      return { heading, share, blocks: items(state.todos.map((todo) => `[${todo.status}] ${todo.text}`)) };
-    case "errors":
-      return { heading, share, blocks: items(errorTexts(state)) };
-    case "decisions":
-      return { heading, share, blocks: items(decisionTexts(state)), oldestFirst: true };
-    case "files":
-      return { heading, share, blocks: fileBlocks(state.files) };
-    case "commands":
-      return {
-        heading,
-        share,
-        blocks: items(state.commands.map((entry) => `\`${entry.command}\` -> ${entry.outcome}`)),
-      };
-    case "identifiers":
-      return {
-        heading,
-        share,
-        blocks: identifiers.map(({ label, names }) => ({ kind: "list", label, items: names })),
-      };
-    default:
-      return { heading, share, blocks: rowBlocks(heading, state), oldestFirst: true };
-  }
+export interface ComposeOptions {
+  /** Most tokens of the text. */
+  readonly maxTokens: number;
+  readonly strategy: SummaryStrategy;
+  /** The summary so far. */
+  readonly previous: string | undefined;
+  /** What a person asked the summary to look after. */
+  readonly instruction: string | undefined;
+  readonly countText: (text: string) => number;
 }
 
-const ROWS: Readonly<Partial<Record<HeadingKey, (state: TaskState) => string[]>>> = {
-  decisionLog: decisionRows,
-  codeDelta: codeRows,
-  steps: stepRows,
-  requirements: requirementRows,
+/** Sections of a strategy in order of print, each with the most of the budget that it may take. */
+type View = readonly (readonly [SectionKey, number])[];
+
+const FRONT: View = [
+  ["request", 0.22],
+  ["rules", 0.2],
+  ["inheritedRules", 0.05],
+  ["tasks", 0.08],
+  ["checks", 0.06],
+  ["errors", 0.05],
+  ["nextSteps", 0.05],
+  ["questions", 0.04],
+];
+
+/** Six views of one reading: what each tells before the story. */
+export const VIEWS: Readonly<Record<SummaryStrategy, View>> = {
+  task_state: FRONT,
+  decision_log: [
+    ["request", 0.12],
+    ["rules", 0.12],
+    ["decisionLog", 0.5],
+    ["tasks", 0.08],
+    ["nextSteps", 0.05],
+  ],
+  code_delta: [
+    ["request", 0.12],
+    ["rules", 0.1],
+    ["codeDelta", 0.5],
+    ["tasks", 0.08],
+    ["checks", 0.05],
+    ["errors", 0.05],
+  ],
+  brief: [
+    ["request", 0.35],
+    ["rules", 0.2],
+    ["tasks", 0.15],
+    ["checks", 0.08],
+    ["errors", 0.08],
+    ["nextSteps", 0.08],
+  ],
+  step_ledger: [
+    ["request", 0.12],
+    ["rules", 0.1],
+    ["steps", 0.6],
+    ["tasks", 0.08],
+  ],
+  requirements_ledger: [
+    ["request", 0.15],
+    ["requirements", 0.45],
+    ["rules", 0.12],
+    ["inheritedRules", 0.05],
+    ["tasks", 0.1],
+  ],
 };
 
-function rowBlocks(heading: HeadingKey, state: TaskState): Block[] {
-  const newer = ROWS[heading]?.(state) ?? [];
-  const subjects = new Set(newer.map(rowSubject));
-  const older = [...(state.earlier.rows.get(heading) ?? [])].reverse();
-  return items([
-    ...newer,
-    ...older.filter((row) => !subjects.has(rowSubject(row)) || heading !== "codeDelta"),
-  ]);
+/** In less room there are no sections beside request and rules. */
+const SMALL = 240;
+/** Least tokens of a section: a heading and a line. */
+const LEAST_SECTION = 14;
+
+/** What a summary is made of. */
+export interface Scene {
+  readonly reading: Reading;
+  readonly earlier: Earlier;
+  readonly options: ComposeOptions;
+  readonly shorten: (text: string) => string;
+  /** The newest request, unless it stands beside the summary. */
+  readonly request: string;
+  readonly answered: boolean;
+  /** Index of the message that makes the current request; -1 where an earlier round holds it. */
+  readonly asking: number;
+  /** What a model wrote above the sections; "" where a program writes alone. */
+  readonly notes: string;
 }
 
-// The file of a change: a newer row about it replaces the older.
-function rowSubject(row: string): string {
-  return row.slice(0, row.indexOf(": "));
+/** What a view tells before the story. */
+export interface Section {
+  readonly key: SectionKey;
+  readonly lines: readonly string[];
 }
 
-function quote(text: string): Block {
-  return { kind: "quote", text };
-}
-
-function items(texts: readonly string[]): Block[] {
-  return texts.map((text) => ({ kind: "item", text: oneLine(text) }));
-}
-
-function errorTexts(state: TaskState): string[] {
-  return state.errors.map(({ text, from, resolved }) =>
-    from === "" ? text : `${text} (from \`${from}\`${resolved ? "; passed later" : ""})`,
+/** The sections of the scene's strategy in at most `room` tokens; what they tell counts as said. */
+export function buildSections(scene: Scene, said: Said, room: number): Section[] {
+  const { options } = scene;
+  const { countText, maxTokens } = options;
+  const view = VIEWS[options.strategy].filter(
+    ([key]) => maxTokens >= SMALL || key === "request" || key === "rules",
   );
+  let left = room;
+  return view.flatMap(([key, share]) => {
+    const most = Math.min(left, Math.max(LEAST_SECTION, Math.floor(share * maxTokens)));
+    const lines = most < LEAST_SECTION ? [] : sectionLines(key, scene, most);
+    if (lines.length === 0) return [];
+    left -= countText(`${lines.join("\n")}\n`);
+    for (const line of lines.slice(1)) said.add(line);
+    return { key, lines };
+  });
 }
 
-function decisionTexts(state: TaskState): string[] {
-  const newer = state.decisions.map(({ text, rationale }) => `${text} ${rationale}`.trim());
-  return [...state.earlierDecisions.filter((text) => !newer.includes(text)), ...newer].reverse();
-}
-
-const ROOT_FROM = 3;
-
-// Absolute paths of one project are printed under their common folder.
-function fileBlocks(files: readonly FileEntry[]): Block[] {
-  const changed = files.filter((file) => file.effect !== "read");
-  // A relative path beside a root would be read as one under it in the next round.
-  const rooted = files.every((file) => file.path.startsWith("/"));
-  const root = rooted ? commonFolder((changed.length > 0 ? changed : files).map((file) => file.path)) : "";
-  const short = (file: FileEntry): string =>
-    root !== "" && file.path.startsWith(root) ? file.path.slice(root.length) : file.path;
-  const list = (effect: FileEntry["effect"]): Block[] => {
-    const paths = [...new Set(files.filter((file) => file.effect === effect).map(short))];
-    return paths.length === 0 ? [] : [{ kind: "list", label: effect, items: paths }];
-  };
-  const head: Block[] = root === "" ? [] : [{ kind: "preamble", text: `root: ${root}` }];
-  return [...head, ...list("edited"), ...list("created"), ...list("deleted"), ...list("read")];
-}
-
-function commonFolder(paths: readonly string[]): string {
-  const absolute = paths.filter((path) => path.startsWith("/"));
-  const first = absolute[0];
-  if (first === undefined || absolute.length < ROOT_FROM) return "";
-  let root = first.slice(0, first.lastIndexOf("/") + 1);
-  for (const path of absolute) {
-    while (!path.startsWith(root)) root = root.slice(0, root.lastIndexOf("/", root.length - 2) + 1);
+/** One section in at most `room` tokens; empty where there is nothing to tell or no room. */
+export function sectionLines(key: SectionKey, scene: Scene, room: number): string[] {
+  const { reading, earlier } = scene;
+  const list = (rows: readonly string[]): string[] => listLines(key, rows, room, scene.options, scene.notes);
+  switch (key) {
+    case "request":
+      return requestLines(scene, room);
+    case "rules": {
+      const rules = allRules(scene);
+      const shown = new Set(list([...rules].sort((left, right) => strength(right) - strength(left))));
+      const lines = list(rules.filter((rule) => shown.has(`- ${oneLine(rule)}`)));
+      const missing = earlier.rulesLeftOut || lines.length - 1 < rules.length;
+      return lines.length > 0 && missing ? [...lines, NOT_ALL] : lines;
+    }
+    case "inheritedRules":
+      return list(earlier.inheritedRules);
+    case "tasks":
+      return list(taskRows(reading.plan ?? earlier.tasks));
+    case "checks":
+      return list(checkRows(scene));
+    case "errors":
+      return list(errorRows(scene));
+    case "nextSteps":
+      return list(reading.messages.length > 0 ? stopRows(scene) : earlier.nextSteps);
+    case "questions":
+      return list(reading.messages.length > 0 ? reading.questions.map(oneLine) : earlier.questions);
+    case "decisionLog":
+      return rowLines(key, decisionRows(reading), scene, room);
+    case "codeDelta":
+      return rowLines(key, changeRows(scene), scene, room);
+    case "steps":
+      return rowLines(key, stepRows(scene), scene, room);
+    case "requirements":
+      return rowLines(key, requirementRows(reading), scene, room);
+    default:
+      return [];
   }
-  return root.length > 1 ? root : "";
+}
+
+/** A heading and as many of the first rows as fit; those that the notes say already come last. */
+function listLines(
+  key: SectionKey,
+  rows: readonly string[],
+  room: number,
+  { countText }: ComposeOptions,
+  notes = "",
+): string[] {
+  const heading = `## ${HEADINGS[key]}`;
+  let left = room - countText(`${heading}\n`);
+  const taken = new Set<string>();
+  for (const row of unsaidFirst(rows, notes)) {
+    const cost = countText(`- ${oneLine(row)}\n`);
+    if (cost > left) continue;
+    left -= cost;
+    taken.add(row);
+  }
+  const lines = rows.filter((row) => taken.has(row)).map((row) => `- ${oneLine(row)}`);
+  return lines.length === 0 ? [] : [heading, ...lines];
+}
+
+/** Rows in order of time, those of earlier rounds first; the newest are kept where not all fit. */
+function rowLines(
+  key: SectionKey,
+  rows: readonly string[],
+  { earlier, options }: Scene,
+  room: number,
+): string[] {
+  const all = [...new Set([...(earlier.rows.get(key) ?? []), ...rows])];
+  const [heading, ...lines] = listLines(key, all.reverse(), room, options);
+  return heading === undefined ? [] : [heading, ...lines.reverse()];
+}
+
+/** The request whole, or those of its lines that tell most; `more` are lines that have to be among them. */
+export function requestLines(scene: Scene, room: number, more: ReadonlySet<number> = new Set()): string[] {
+  const { request, answered, options } = scene;
+  if (request.trim() === "") return [];
+  const heading = `## ${HEADINGS[answered ? "answered" : "request"]}`;
+  const whole = [heading, ...quoteLines(request.trim())];
+  if (options.countText(whole.join("\n")) <= room) return whole;
+  const items = typedPieces(request, "request").map((piece, order) => ({ ...piece, episode: 0, order }));
+  const left = room - options.countText(`${heading}\n`);
+  const selection = createSelection(items, new Map(), createSaid(rarityIn(items)), options.countText);
+  selection.fill(left);
+  const { taken } = selection;
+  if (taken.length === 0) {
+    const clipped = clipToTokens(oneLine(request), left - 3, options.countText);
+    return clipped === "" ? [] : [heading, `> ${clipped}`];
+  }
+  while (taken.length > 1 && options.countText(withGaps(taken, items).join("\n")) > left) taken.pop();
+  const orders = new Set([...taken.map(({ order }) => order), ...more]);
+  return [
+    heading,
+    ...withGaps(
+      items.filter(({ order }) => orders.has(order)),
+      items,
+    ),
+  ];
+}
+
+/** The chosen lines of a text in order; ` …` where lines between them are left out. */
+function withGaps(taken: readonly Item[], items: readonly Item[]): string[] {
+  const sorted = [...taken].sort((left, right) => left.order - right.order);
+  return sorted.flatMap(({ text, order }, index) => {
+    const next = sorted[index + 1]?.order ?? items.length;
+    return quoteLines(`${text}${next > order + 1 ? " …" : ""}`);
+  });
+}
+
+const LASTING =
+  /rest of (?:this|the) (?:session|conversation|chat)|important constraint|from now on|for every|in all|every time|whenever/i;
+const ABSOLUTE = /\b(?:never|always|every|each|any|all|must)\b/i;
+
+/** How plainly a rule says that it lasts: where not all rules have room, the plainest stay. */
+function strength(rule: string): number {
+  if (LASTING.test(rule)) return 2;
+  return ABSOLUTE.test(rule) ? 1 : 0;
+}
+
+function allRules({ reading, earlier }: Scene): string[] {
+  const rules = reading.rules.map(({ text }) => text);
+  const older = earlier.rules.filter(
+    (rule) => !rules.some((newer) => newer === rule || replacesRule(newer, rule)),
+  );
+  return [...rules, ...older];
+}
+
+function taskRows(plan: readonly Task[]): string[] {
+  const open = openTasks(plan);
+  const done = plan.filter(isFinished);
+  return [...open.map(taskLine), ...done.map(taskLine)];
+}
+
+const MAX_CHECKS = 6;
+
+function checkRows({ reading, earlier, shorten }: Scene): string[] {
+  const rows = reading.verification
+    .filter(({ stays }) => !stays)
+    .map((step) => {
+      const failing = step.outcome.failing.filter((name) => !step.outcome.detail.includes(name));
+      const names = failing.length === 0 ? "" : `, failing: ${failing.join(", ")}`;
+      return `\`${clipEnd(oneLine(shorten(keyOf(step))), 140)}\`: ${outcomeWords(step.outcome)}${names}`;
+    });
+  const known = new Set(rows.map(commandOf));
+  return [...rows, ...earlier.checks.filter((row) => !known.has(commandOf(row)))].slice(0, MAX_CHECKS);
+}
+
+function commandOf(row: string): string {
+  return row.slice(0, row.indexOf("`: "));
+}
+
+function errorRows({ reading, earlier, shorten }: Scene): string[] {
+  const passed = new Set(
+    reading.steps
+      .filter(({ outcome }) => outcome.state === "passed")
+      .map((step) => clipEnd(oneLine(keyOf(step)), 100)),
+  );
+  const older = earlier.errors.filter(({ from }) => !passed.has(from)).map(errorLine);
+  return [...reading.openErrors.map((error) => shorten(errorLine(error))), ...older];
+}
+
+const LAST_STEPS = 3;
+
+/** What was announced and done last; work that was answered has stopped nowhere. */
+function stopRows({ reading, shorten, asking }: Scene): string[] {
+  const announced = reading.nextSteps.map((text) => `announced: ${oneLine(text)}`);
+  if (reading.answered) return announced;
+  const last = reading.steps
+    .filter(({ stays, action, message }) => !stays && action.kind !== "plan" && message > asking)
+    .slice(-LAST_STEPS);
+  return [...announced, ...last.map(({ action }) => `last: ${clipEnd(oneLine(shorten(action.words)), 200)}`)];
+}
+
+function namesOf(steps: readonly Step[]): string[] {
+  return [...new Set(steps.map(({ action }) => clipEnd(action.words, 120)))].slice(0, 3);
+}
+
+function decisionRows({ decisions, steps }: Reading): string[] {
+  return decisions.map((decision) => {
+    const before = steps.filter(({ message }) => message < decision.message).slice(-3);
+    const here = steps.filter(({ message }) => message === decision.message);
+    return decisionRow(decision, namesOf(before), namesOf(here));
+  });
+}
+
+function changeRows({ reading, shorten }: Scene): string[] {
+  const remarks = reading.episodes.flatMap(({ entries }) =>
+    entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech] : [])),
+  );
+  return filesChanged(reading.steps).map((story) => {
+    const why = remarks.findLast(({ message }) => message <= story.step.message)?.text;
+    const words = story.what.length === 0 ? `${story.path}: ${story.effect}` : changeWords(story);
+    return `${shorten(words)}${why === undefined ? "" : ` (${clipEnd(oneLine(why), 200)})`}`;
+  });
+}
+
+function stepRows({ reading, shorten }: Scene): string[] {
+  return reading.steps
+    .filter(({ stays }) => !stays)
+    .map(({ id, action, outcome }) => {
+      const ended =
+        outcome.state === "unknown"
+          ? outcome.detail || "outcome not recorded"
+          : `${outcome.state} ${outcome.detail}`;
+      return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipEnd(oneLine(ended), 160)}`;
+    });
+}
+
+function requirementRows({ requests }: Reading): string[] {
+  return requests
+    .filter(({ stays, text }) => stays !== "whole" && !isBareReply(text))
+    .map(({ id, text }) => `[${id}] ${clipEnd(oneLine(text), 500)}`);
 }

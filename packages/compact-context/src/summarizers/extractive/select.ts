@@ -1,126 +1,243 @@
-import type { Message } from "../../core/message.ts";
-import type { Evidence, EvidenceIndex } from "./evidence.ts";
-import { createMaxHeap } from "./heap.ts";
-import type { Line, LineSource } from "./lines.ts";
-import { measureLine } from "./text.ts";
-import { WEIGHTS } from "./weights.ts";
+import { clipToTokens, termsOf, WORD_WEIGHT } from "./text.ts";
 
-export interface Selection {
-  readonly lines: readonly Line[];
-  readonly index: EvidenceIndex;
-  /** Keys of facts that the reader sees elsewhere in the summary already. */
-  readonly shown: ReadonlySet<string>;
-  /** What stays of messages that were cut. */
-  readonly cut: readonly Message[];
-  /** Words of the person's wish, in lower case; lines that have them count more. */
-  readonly wished: ReadonlySet<string>;
-  readonly countText: (text: string) => number;
+/** A piece of the story that is told as a whole or not at all. */
+export interface Item {
+  /** Which episode it belongs to; those of the summary so far come first. */
+  readonly episode: number;
+  /** Place within the episode. */
+  readonly order: number;
+  readonly kind: ItemKind;
+  readonly text: string;
+  /** What its terms are worth, beside others. */
+  readonly weight: number;
 }
 
-/** Tokens left to spend; `take` answers false, and takes nothing, when the cost does not fit. */
-export interface Purse {
-  left(): number;
-  take(tokens: number): boolean;
+export type ItemKind =
+  | "request"
+  | "user"
+  | "assistant"
+  | "changed"
+  | "code"
+  | "ran"
+  | "found"
+  | "looked"
+  | "foreign";
+
+/** What has been said so far, and how often. */
+export interface Said {
+  /** Notes that a text stands in the summary, or beside it. */
+  add(text: string): void;
+  /** Worth of what a text says that was not said. */
+  novelty(terms: ReadonlyMap<string, number>): number;
 }
 
-export function createPurse(tokens: number): Purse {
-  let left = tokens;
+/** A term that was said once is worth this part when it is said again in another sentence. */
+const AGAIN = [1, 0.25, 0.08];
+/** What a term is worth that was said more often. */
+const OFTEN = 0.01;
+
+export function createSaid(rarity: (term: string) => number): Said {
+  const times = new Map<string, number>();
   return {
-    left: () => left,
-    take(cost) {
-      if (cost > left) return false;
-      left -= cost;
-      return true;
+    add(text) {
+      for (const term of termsOf(text).keys()) times.set(term, (times.get(term) ?? 0) + 1);
+    },
+    novelty(terms) {
+      let sum = 0;
+      for (const [term, weight] of terms)
+        sum += weight * rarity(term) * (AGAIN[times.get(term) ?? 0] ?? OFTEN);
+      return sum;
     },
   };
 }
 
-const SPEECH: ReadonlySet<LineSource> = new Set(["assistant", "user", "summary"]);
-const MISFITS = 60;
-const GROUP_COST = 4;
+const MIN_RARITY = 0.1;
 
-/** Positions of the lines to keep so far, with the bookkeeping that keeps a line or its twin from being taken twice. */
-export interface Kept {
-  readonly positions: Set<number>;
-  readonly texts: Set<string>;
-  readonly groups: Set<number>;
-  readonly mentions: Map<Evidence, number>;
-}
-
-export function createKept(): Kept {
-  return { positions: new Set(), texts: new Set(), groups: new Set(), mentions: new Map() };
-}
-
-/** Keeps one line when it fits; answers whether it did. A text that is kept already is not kept again and costs nothing. */
-export function keepLine(position: number, selection: Selection, kept: Kept, purse: Purse): boolean {
-  const line = selection.lines[position];
-  if (line === undefined || kept.texts.has(line.text)) return false;
-  const from = line.from === undefined ? 0 : selection.countText(line.from);
-  const tag = kept.groups.has(line.part) ? 1 : GROUP_COST + from;
-  if (!purse.take(selection.countText(`${line.text}\n`) + tag)) return false;
-  kept.positions.add(position);
-  kept.texts.add(line.text);
-  kept.groups.add(line.part);
-  for (const fact of selection.index.ofLine[position] ?? []) {
-    kept.mentions.set(fact, (kept.mentions.get(fact) ?? 0) + 1);
-  }
-  return true;
-}
-
-/** Fills the purse with the lines that tell most for their tokens: greedy, values looked at again when they may have sunk. */
-export function selectLines(selection: Selection, kept: Kept, purse: Purse): void {
-  const heap = createMaxHeap();
-  const telling = new Float64Array(selection.lines.length);
-  const weights = new Float64Array(selection.lines.length);
-  const wishes = new Float64Array(selection.lines.length);
-  const rate = (position: number): number =>
-    (worth(position, telling[position] ?? 0, selection, kept) + (wishes[position] ?? 0)) *
-    (weights[position] ?? 0);
-  selection.lines.forEach((line, position) => {
-    if (line.stays === true || kept.positions.has(position)) return;
-    const wish = wishWorth(line, selection.wished);
-    const facts = selection.index.ofLine[position] ?? [];
-    if (facts.length === 0 && wish === 0 && !SPEECH.has(line.source)) return;
-    const { tokens, words } = measureLine(line.text);
-    telling[position] = Math.min(1, words / WEIGHTS.tellingWords);
-    weights[position] = WEIGHTS.source[line.source] / (tokens + GROUP_COST) ** WEIGHTS.price;
-    wishes[position] = wish;
-    const value = rate(position);
-    if (value > 0) heap.push(position, value);
+/**
+ * What a term counts beside others: less the more items have it, and a name more the later it was last used, since what
+ * was worked with lately is what the work goes on with.
+ */
+export function rarityIn(items: readonly Item[]): (term: string) => number {
+  const seen = new Map<string, { count: number; last: number; name: boolean }>();
+  items.forEach((item, index) => {
+    for (const [term, weight] of termsOf(item.text)) {
+      const known = seen.get(term);
+      if (known === undefined) seen.set(term, { count: 1, last: index, name: weight > WORD_WEIGHT });
+      else {
+        known.count += 1;
+        known.last = index;
+      }
+    }
   });
-  let misfits = 0;
+  const whole = Math.max(1, Math.log(1 + items.length));
+  return (term) => {
+    const found = seen.get(term);
+    if (found === undefined) return 1;
+    const rarity = Math.max(MIN_RARITY, 1 - Math.log(found.count) / whole);
+    return found.name ? rarity * (0.5 + found.last / items.length) : rarity;
+  };
+}
+
+/** What one more line costs beside its own tokens: a group's label, an episode's heading. */
+const LABEL_TOKENS = 3;
+const HEADING_TOKENS = 8;
+/** Short items say more per token than their tokens tell, so that long ones are not shut out. */
+const BASE_TOKENS = 6;
+/** Most of the room that kinds of little worth may take together with others of their kind. */
+const SHARES: Partial<Record<ItemKind, number>> = { code: 0.07, found: 0.08, looked: 0.05 };
+/** Items in a row that may not fit before the rest is given up. */
+const MAX_MISFITS = 60;
+
+/** What a person typed is told where there is room, though it says nothing new. */
+const TYPED_AGAIN = 0.01;
+
+function isTyped({ kind }: Item): boolean {
+  return kind === "request" || kind === "user";
+}
+
+interface Candidate {
+  readonly item: Item;
+  readonly terms: ReadonlyMap<string, number>;
+  readonly tokens: number;
+}
+
+/** Items chosen so far. */
+export interface Selection {
+  /** In the order in which they were taken: what is worth least comes last. */
+  readonly taken: Item[];
+  /** Takes the items that tell most for their tokens until `room` is used; false where nothing more fits. */
+  fill(room: number): boolean;
+}
+
+/**
+ * Chooses among items, greedily, with what was said already taken off. An episode is never told without its headline,
+ * the beginning of its request; an episode without one in `headlines` needs none.
+ */
+export function createSelection(
+  items: readonly Item[],
+  headlines: ReadonlyMap<number, Item>,
+  said: Said,
+  countText: (text: string) => number,
+): Selection {
+  const candidates = items.map((item): Candidate => {
+    return { item, terms: termsOf(item.text), tokens: countText(item.text) };
+  });
+  const rate = ({ item, terms, tokens }: Candidate): number =>
+    (item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0)) / (tokens + BASE_TOKENS);
+  const open = new Set(candidates.keys());
+  const episodes = new Set<number>();
+  const taken: Item[] = [];
+  const headlineFor = (item: Item): Item | undefined => {
+    const headline = episodes.has(item.episode) ? undefined : headlines.get(item.episode);
+    return headline === undefined || isBeginning(item) ? undefined : headline;
+  };
+  const costOf = ({ item, tokens }: Candidate): number => {
+    const headline = headlineFor(item);
+    const opening = episodes.has(item.episode) ? 0 : HEADING_TOKENS;
+    return tokens + LABEL_TOKENS + opening + (headline === undefined ? 0 : countText(headline.text));
+  };
+  const take = (index: number, item: Item): void => {
+    const headline = headlineFor(item);
+    for (const one of headline === undefined ? [item] : [headline, item]) {
+      said.add(one.text);
+      taken.push(one);
+    }
+    if (headline !== undefined || isBeginning(item) || !headlines.has(item.episode))
+      episodes.add(item.episode);
+    open.delete(index);
+  };
+  /** Takes what fits; gives the indexes of what did not, what is worth most first. */
+  const takeFitting = (room: number): number[] => {
+    const caps = new Map(Object.entries(SHARES).map(([kind, share]) => [kind, share * room]));
+    const misfits: number[] = [];
+    let left = room;
+    for (const index of byRate(open, (one) => rate(candidates[one] as Candidate))) {
+      const { item } = candidates[index] as Candidate;
+      const cost = costOf(candidates[index] as Candidate);
+      const cap = caps.get(item.kind) ?? Number.POSITIVE_INFINITY;
+      if (cost > left && misfits.push(index) > MAX_MISFITS) break;
+      if (cost > left || cost > cap) continue;
+      left -= cost;
+      caps.set(item.kind, cap - cost);
+      take(index, item);
+    }
+    return misfits;
+  };
+  const fill = (room: number): boolean => {
+    const before = taken.length;
+    const [first] = takeFitting(room);
+    if (taken.length === 0 && first !== undefined) {
+      // Where nothing fits, a beginning says more than nothing.
+      const candidate = candidates[first] as Candidate;
+      const text = clipToTokens(candidate.item.text, candidate.tokens + room - costOf(candidate), countText);
+      if (text !== "") take(first, { ...candidate.item, text });
+    }
+    return taken.length > before;
+  };
+  return { taken, fill };
+}
+
+/** What is worth most now comes first: rates may sink while others are taken, and are looked at again. */
+function* byRate(indexes: ReadonlySet<number>, rate: (index: number) => number): Generator<number> {
+  const heap = createMaxHeap();
+  for (const index of indexes) heap.push(index, rate(index));
   for (let entry = heap.pop(); entry !== undefined; entry = heap.pop()) {
     const value = rate(entry.item);
-    if (value <= 0 || kept.texts.has(selection.lines[entry.item]?.text ?? "")) continue;
-    if (value < heap.top()) {
-      heap.push(entry.item, value);
-      continue;
+    if (value > 0 && value < heap.top()) heap.push(entry.item, value);
+    else if (value > 0) yield entry.item;
+  }
+}
+
+function isBeginning({ kind, order }: Item): boolean {
+  return kind === "request" && order === 0;
+}
+
+interface MaxHeap {
+  push(item: number, value: number): void;
+  /** The greatest entry, taken out; equal values come out by lowest item. */
+  pop(): { readonly item: number; readonly value: number } | undefined;
+  /** The greatest value without taking it out; -Infinity where there is none. */
+  top(): number;
+}
+
+function createMaxHeap(): MaxHeap {
+  const entries: { readonly item: number; readonly value: number }[] = [];
+  const isBefore = (left: number, right: number): boolean => {
+    const [one, other] = [entries[left], entries[right]];
+    if (one === undefined || other === undefined) return one !== undefined;
+    return one.value > other.value || (one.value === other.value && one.item < other.item);
+  };
+  const swap = (left: number, right: number): void => {
+    const [one, other] = [entries[left], entries[right]];
+    if (one === undefined || other === undefined) return;
+    entries[left] = other;
+    entries[right] = one;
+  };
+  const sink = (): void => {
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1;
+      const best = isBefore(left + 1, left) ? left + 1 : left;
+      if (!isBefore(best, at)) return;
+      swap(at, best);
+      at = best;
     }
-    if (!keepLine(entry.item, selection, kept, purse)) misfits += 1;
-    if (misfits > MISFITS || purse.left() < GROUP_COST) return;
-  }
-}
-
-// Facts that are new to the reader count once for being there; lines that say something about them count up to three times.
-function worth(position: number, telling: number, selection: Selection, kept: Kept): number {
-  const line = selection.lines[position];
-  if (line === undefined) return 0;
-  let value = SPEECH.has(line.source) ? WEIGHTS.speech * telling : 0;
-  for (const fact of selection.index.ofLine[position] ?? []) {
-    const { likely } = fact;
-    const mentions = kept.mentions.get(fact) ?? 0;
-    if (mentions === 0 && !selection.shown.has(fact.key))
-      value += likely - WEIGHTS.distraction * (1 - likely);
-    value += WEIGHTS.telling * likely * telling * (WEIGHTS.tellings[mentions] ?? 0);
-  }
-  return value;
-}
-
-// What a person asked for counts whoever said it.
-function wishWorth(line: Line, wished: ReadonlySet<string>): number {
-  if (wished.size === 0) return 0;
-  const text = line.text.toLowerCase();
-  let shared = 0;
-  for (const word of wished) if (text.includes(word)) shared += 1;
-  return (WEIGHTS.wish * Math.min(3, shared)) / WEIGHTS.source[line.source];
+  };
+  return {
+    push(item, value) {
+      let at = entries.push({ item, value }) - 1;
+      while (at > 0 && isBefore(at, (at - 1) >> 1)) {
+        swap(at, (at - 1) >> 1);
+        at = (at - 1) >> 1;
+      }
+    },
+    pop() {
+      const first = entries[0];
+      const last = entries.pop();
+      if (first === undefined || last === undefined || entries.length === 0) return first;
+      entries[0] = last;
+      sink();
+      return first;
+    },
+    top: () => entries[0]?.value ?? Number.NEGATIVE_INFINITY,
+  };
 }

@@ -1,20 +1,34 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { measureLine } from "./text.ts";
+import { eachRun, factsIn, factsOfRun } from "./text.ts";
 
-describe("the measure of a line", () => {
+const visited = (text: string): string[] => {
+  const runs: string[] = [];
+  eachRun(text, (run) => runs.push(run));
+  return runs;
+};
+
+describe("facts", () => {
   it.each([
-    ["Never change the lock file", 4],
-    ["src/queue/ledger.ts keeps what retry_count says", 3],
-    ["camelCase SHOUT e.g. it-self", 0],
-    ["再試行の回数", 1.5],
-    ["", 0],
-  ])("counts the plain words of %j", (text, words) => {
-    expect(measureLine(text).words).toBe(words);
+    ["see src/app/main.ts:120", "path app/main.ts", "number 120"],
+    ["a ValueError in parseHeader", "error ValueError", "identifier parseHeader"],
+    ["run with --dry-run (MAX_SIZE=4096)", "flag --dry-run", "identifier MAX_SIZE", "number 4096"],
+    ["read https://example.org/a_b?c=1.", "url https://example.org/a_b?c=1"],
+    ["ABC-12 and 3f2a9c1d", "ticket ABC-12", "hash 3f2a9c1d"],
+    ["Only plain words here. Never Mind, e.g. this: none"],
+  ])("of %j", (text, ...facts) => {
+    expect(factsIn(text).map(({ kind, key }) => `${kind} ${key}`)).toEqual(facts);
   });
 
-  it("guesses tokens: blanks join words, digits come in threes, every line has one", () => {
-    expect(measureLine("a few words").tokens).toBe(3);
-    expect(measureLine("123456").tokens).toBe(2);
-    expect(measureLine("").tokens).toBe(1);
+  it("passes over words that hold no fact, and over nothing that does", () => {
+    const character = fc.constantFrom(...'aabcdefEFX019_/.-@+~:#=?&%$ "é中');
+    fc.assert(
+      fc.property(fc.string({ unit: character, maxLength: 60 }), (text) => {
+        fc.pre(!text.includes("://"));
+        const every = text.match(/[\w@.+/~:#=?&%$-]{3,}/g) ?? [];
+        expect(visited(text).flatMap(factsOfRun)).toEqual(every.flatMap(factsOfRun));
+      }),
+    );
+    expect(visited("Plain words: none. Of them-selves")).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
-const PLAIN_WORD = /\p{L}{4,}/gu;
-const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
-const SENTENCE_ROOM = 20_000;
+/** Only so much of a text is read from its beginning and its end. */
+const READ_HALF = 40_000;
 
 /** Text without line breaks or runs of blanks. */
 export function oneLine(text: string): string {
@@ -13,28 +12,20 @@ export function clipEnd(text: string, characters: number): string {
   return `${wordHead(text, Math.max(0, characters - 2))} …`;
 }
 
-/** Head and tail of a text with ` … ` between them, each ending at a whole line or word where one is near. */
-function clipMiddle(text: string, characters: number): string {
-  if (text.length <= characters) return text;
-  const room = Math.max(0, characters - 3);
-  const head = wordHead(text, Math.ceil(room * 0.65));
-  const tail = wordTail(text, Math.floor(room * 0.35));
-  const [lines, last] = [lineHead(head), lineTail(tail)];
-  const mark = lines === head || last === tail ? " … " : "\n…\n";
-  return `${lines}${mark}${last}`.trim();
-}
-
-/** Part of a clipped text that is given up for the sake of a whole line. */
-const GIVEN_UP = 0.4;
-
-function lineHead(head: string): string {
-  const end = head.lastIndexOf("\n");
-  return end >= head.length * (1 - GIVEN_UP) ? head.slice(0, end).trimEnd() : head;
-}
-
-function lineTail(tail: string): string {
-  const start = tail.indexOf("\n");
-  return start >= 0 && start <= tail.length * GIVEN_UP ? tail.slice(start).trimStart() : tail;
+/** The longest beginning of `text` that ends with a word and has at most `tokens` tokens; empty where no word fits. */
+export function clipToTokens(text: string, tokens: number, countText: (text: string) => number): string {
+  if (tokens <= 0) return "";
+  const most = Math.min(text.length, tokens * 16);
+  if (most === text.length && countText(text) <= tokens) return text;
+  let low = 0;
+  let high = most;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (countText(clipEnd(text, middle)) <= tokens) low = middle;
+    else high = middle - 1;
+  }
+  const clipped = low < 4 ? "" : clipEnd(text, low);
+  return countText(clipped) <= tokens ? clipped : "";
 }
 
 const NEAR = 60;
@@ -44,116 +35,265 @@ function wordHead(text: string, length: number): string {
   while (end > 0 && length - end < NEAR && /\S/.test(text.charAt(end)) && /\S/.test(text.charAt(end - 1)))
     end -= 1;
   if (end === 0 || length - end === NEAR) end = length;
-  if (isHighSurrogate(text, end - 1)) end -= 1;
+  const code = text.charCodeAt(end - 1);
+  if (code >= 0xd800 && code <= 0xdbff) end -= 1;
   return text.slice(0, end).trimEnd();
 }
 
-function wordTail(text: string, length: number): string {
-  if (length === 0) return "";
-  const from = text.length - length;
-  let start = from;
-  while (start - from < NEAR && /\S/.test(text.charAt(start)) && /\S/.test(text.charAt(start - 1)))
-    start += 1;
-  if (start >= text.length || start - from === NEAR) start = from;
-  if (isHighSurrogate(text, start - 1)) start += 1;
-  return text.slice(start).trimStart();
+/** The whole of a text of usual length; beginning and end of a huge one. */
+export function readable(text: string): string {
+  return text.length > 2 * READ_HALF ? `${text.slice(0, READ_HALF)}\n${text.slice(-READ_HALF)}` : text;
 }
 
-function isHighSurrogate(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
-  return code >= 0xd800 && code <= 0xdbff;
-}
+// A sentence ends before a capital, a quote or another script; `e.g. this` and `a.ts` go on.
+const SENTENCE_END =
+  /(?<=[.!?][)"'”’»*`]{0,3})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|No|Nr|z\.B|bzw|usw)\.)\s+(?=[^\p{Ll}\s])|(?<=[。！？])|\n/u;
 
-/** The longest head-and-tail clip of `text` that has at most `tokens` tokens; empty when not even one word fits. */
-export function clipToTokens(text: string, tokens: number, countText: (text: string) => number): string {
-  if (tokens <= 0) return "";
-  const most = Math.min(text.length, tokens * 16);
-  if (most === text.length && countText(text) <= tokens) return text;
-  let low = 0;
-  let high = most;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (countText(clipMiddle(text, middle)) <= tokens) low = middle;
-    else high = middle - 1;
-  }
-  const clipped = low < 4 ? "" : clipMiddle(text, low);
-  return countText(clipped) <= tokens ? clipped : "";
-}
-
-/** Sentences and lines of a text, trimmed, none empty; only the first and last 20,000 characters of a longer one are looked at. */
+/** Sentences and lines of a text, trimmed, none empty. */
 export function sentences(text: string): string[] {
-  const read =
-    text.length > 2 * SENTENCE_ROOM ? `${text.slice(0, SENTENCE_ROOM)}\n${text.slice(-SENTENCE_ROOM)}` : text;
-  return read
+  return readable(text)
     .split(SENTENCE_END)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence.length > 1);
 }
 
-const MARKS = /^(?:(?:[-*+]|#{1,6}|>{1,8})\s+)+/;
+const MARKS = /^(?:(?:[-*+•]|#{1,6}|>{1,8}|\d{1,3}[.)])\s+)+/;
 
 /** A sentence without the marks of a list, heading or quote before it. */
 export function withoutMarks(sentence: string): string {
   return sentence.replace(MARKS, "");
 }
 
-/** Words of four letters and more, in lower case. */
-export function plainWords(text: string): string[] {
-  return text.toLowerCase().match(PLAIN_WORD) ?? [];
+const FENCE = /^\s{0,8}(?:```|~~~)/;
+
+/** A line of a text; `code` where it stands between fences. */
+export interface TextLine {
+  readonly text: string;
+  readonly code: boolean;
 }
 
-/** What a line is made of, guessed without an encoder. */
-interface LineMeasure {
-  /** Good to about a fifth. */
-  readonly tokens: number;
-  /** Words of four letters and more that are no part of a name or path; in scripts without blanks every four letters. */
-  readonly words: number;
-}
-
-const PLAIN_LETTERS = 4;
-const HYPHEN = 45;
-const DOT = 46;
-const SLASH = 47;
-const UNDERSCORE = 95;
-const LOWER_A = 97;
-const FIRST_FOREIGN = 0xc0;
-
-export function measureLine(text: string): LineMeasure {
-  let tokens = 0;
-  let plain = 0;
-  let foreign = 0;
-  let start = 0;
-  for (let index = 0; index <= text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (isLetter(code)) continue;
-    tokens += Math.ceil((index - start) / 7) + markTokens(code);
-    if (isPlainWord(text, start, index)) plain += 1;
-    if (code >= FIRST_FOREIGN) foreign += 1;
-    start = index + 1;
+/** The lines of a text, fences themselves left out, none empty. */
+export function linesOf(text: string): TextLine[] {
+  const lines: TextLine[] = [];
+  let code = false;
+  for (const line of readable(text).split("\n")) {
+    if (FENCE.test(line)) code = !code;
+    else if (line.trim() !== "") lines.push({ text: line.trimEnd(), code });
   }
-  return { tokens: Math.max(1, Math.round(tokens)), words: plain + foreign / 4 };
+  return lines;
 }
 
-// The letters from start to end are a word of prose: only the first may be a capital, and no name or path goes on beside it.
-function isPlainWord(text: string, start: number, end: number): boolean {
-  if (end - start < PLAIN_LETTERS || joins(text.charCodeAt(end))) return false;
-  const before = text.charCodeAt(start - 1);
-  if (joins(before) || before === DOT) return false;
-  for (let index = start + 1; index < end; index += 1) if (text.charCodeAt(index) < LOWER_A) return false;
-  return true;
+/** Words of four letters and more, in lower case; pairs of characters in scripts without blanks. */
+function wordsOf(text: string): string[] {
+  const words = text
+    .toLowerCase()
+    .match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{2}|\p{L}{4,}/gu);
+  return words ?? [];
 }
 
-function isLetter(code: number): boolean {
-  return (code | 32) >= 97 && (code | 32) <= 122;
+/** What stands in a text word by word comes behind what does not; else the order stays. */
+export function unsaidFirst(rows: readonly string[], text: string): string[] {
+  if (text === "") return [...rows];
+  const said = runOfWords(text);
+  const isSaid = (row: string): boolean => {
+    const words = runOfWords(row.replace(/^\[[^\]]{0,40}\] /, ""));
+    return words.length > 2 && said.includes(words);
+  };
+  return [...rows.filter((row) => !isSaid(row)), ...rows.filter(isSaid)];
 }
 
-// Beside one of these a word is part of a name or a path.
-function joins(code: number): boolean {
-  return (code >= 48 && code <= 57) || code === UNDERSCORE || code === SLASH || code === HYPHEN;
+function runOfWords(text: string): string {
+  return ` ${(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).join(" ")} `;
 }
 
-// Blanks join the word after them; digits come up to three a token. The end of the text (NaN) costs nothing.
-function markTokens(code: number): number {
-  if (Number.isNaN(code) || code === 32) return 0;
-  return code >= 48 && code <= 57 ? 0.4 : 0.6;
+const FACT_WEIGHT = 1.6;
+const NUMBER_WEIGHT = 0.6;
+/** Of a plain word; names weigh more. */
+export const WORD_WEIGHT = 0.5;
+
+/** What a text is about: its names, numbers and words, each with what knowing it is worth. */
+export function termsOf(text: string): Map<string, number> {
+  const terms = new Map<string, number>();
+  for (const word of wordsOf(text)) terms.set(word, WORD_WEIGHT);
+  for (const { key, kind } of factsIn(text)) terms.set(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
+  return terms;
+}
+
+// ---- names and values
+
+/** Kinds of hard tokens that an agent may need verbatim later. */
+export type FactKind =
+  | "url"
+  | "email"
+  | "path"
+  | "file"
+  | "uuid"
+  | "error"
+  | "flag"
+  | "ticket"
+  | "hash"
+  | "identifier"
+  | "number";
+
+export interface Fact {
+  /** The text that stands for it; a path is known by its last two parts. */
+  readonly key: string;
+  readonly kind: FactKind;
+}
+
+const EXTENSIONS =
+  "ts tsx js jsx mjs cjs py go rs java kt rb php c h cc cpp hpp cs swift sh bash zsh sql md mdx txt json jsonl yaml yml toml ini cfg conf env lock html css scss vue svelte xml csv log proto ipynb rst mod sum tf gradle lua dart ex exs scala pl r";
+const FILE_EXTENSIONS: ReadonlySet<string> = new Set(EXTENSIONS.split(" "));
+const URL = /https?:\/\/[^\s"'`<>)\]}\\|]{4,300}/g;
+const TRAILING = /[.,;:!?'"*_-]+$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const FLAG = /^--[a-z][a-z0-9-]+$/;
+const TICKET = /^(?:#[A-Z]?\d{2,9}|[A-Z]{2,6}-\d{1,6})$/;
+const DECIMAL = /^\d[\d,]*\.\d+(?:\.\d+)*$/;
+const INTEGER = /^\d{3,}$/;
+const COMMON_NUMBER = /^(?:(?:19|20)\d\d|100|200|404|500|1000|0\.0|1\.0)$/;
+const ERROR_CLASS = /^[A-Z]\w*(?:Error|Exception|Warning|Failure)$/;
+const HASH = /^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}$/;
+const UPPER_CODE = /^(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,12}$/;
+const CAMEL = /^[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*$/;
+const SNAKE = /^[A-Za-z][A-Za-z0-9]*_\w+$/;
+const ACRONYM = /^[A-Z]{2,}[a-z]\w+$/;
+const LONGEST = 200;
+
+/** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
+export function factsIn(text: string): Fact[] {
+  const found = new Map<string, Fact>();
+  eachRun(text, (run) => {
+    for (const fact of factsOfRun(run)) found.set(fact.key, fact);
+  });
+  return [...found.values()];
+}
+
+/** Visits the pieces of a text that may hold facts: URLs whole, then runs without blanks, quotes and brackets; plain words are passed over. */
+export function eachRun(text: string, visit: (run: string) => void): void {
+  const rest = text.includes("://") ? withoutUrls(text, visit) : text;
+  let start = -1;
+  let before = NO_RUN;
+  let telling = false;
+  for (let at = 0; at <= rest.length; at += 1) {
+    const kind = runKind(rest, at);
+    if (kind === NO_RUN) {
+      if (telling && at - start >= 3) visit(rest.slice(start, at));
+      start = -1;
+      telling = false;
+    } else {
+      if (start < 0) start = at;
+      telling ||= isTelling(kind, before, rest, at);
+    }
+    before = kind;
+  }
+}
+
+function withoutUrls(text: string, visit: (url: string) => void): string {
+  return text.replace(URL, (url) => {
+    visit(url);
+    return " ";
+  });
+}
+
+// Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows.
+function isTelling(kind: number, before: number, text: string, at: number): boolean {
+  if (kind === TELLING) return true;
+  if (kind === CAPITAL) return before === LETTER || before === CAPITAL;
+  if (kind === DOT) return runKind(text, at + 1) !== NO_RUN;
+  return kind === HYPHEN && before === HYPHEN;
+}
+
+const NO_RUN = 0;
+const OTHER = 1;
+const LETTER = 2;
+const CAPITAL = 3;
+const TELLING = 4;
+const DOT = 5;
+const HYPHEN = 6;
+const RUN_KINDS = runKinds();
+
+function runKinds(): Uint8Array {
+  const kinds = new Uint8Array(128);
+  const set = (characters: string, kind: number): void => {
+    for (const character of characters) kinds[character.charCodeAt(0)] = kind;
+  };
+  set("abcdefghijklmnopqrstuvwxyz", LETTER);
+  set("ABCDEFGHIJKLMNOPQRSTUVWXYZ", CAPITAL);
+  set("0123456789_/", TELLING);
+  set("@+~:#=?&%$", OTHER);
+  set(".", DOT);
+  set("-", HYPHEN);
+  return kinds;
+}
+
+// Beyond the end there is no run.
+function runKind(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < 128 ? (RUN_KINDS[code] ?? NO_RUN) : NO_RUN;
+}
+
+const JOINT = /[:=?&%$]+/;
+const WORD_JOINT = /[.+@~#/-]+/;
+const NONE: readonly Fact[] = [];
+
+/** The facts in one run of `eachRun`. */
+export function factsOfRun(run: string): readonly Fact[] {
+  if (run.startsWith("http") && run.includes("://")) return alone(run.replace(TRAILING, ""), "url");
+  return JOINT.test(run) ? run.split(JOINT).flatMap(factsOfPiece) : factsOfPiece(run);
+}
+
+function factsOfPiece(raw: string): readonly Fact[] {
+  if (raw.length < 3) return NONE;
+  const piece = trimEnd(raw);
+  const path = piece.includes("/") ? pathKey(piece) : undefined;
+  if (path !== undefined) return alone(path, "path");
+  const whole = wholeKind(piece);
+  if (whole !== undefined) return alone(piece, whole);
+  return WORD_JOINT.test(piece) ? piece.split(WORD_JOINT).flatMap(factsOfWord) : factsOfWord(piece);
+}
+
+function factsOfWord(word: string): readonly Fact[] {
+  const kind = word.length >= 3 ? wordKind(word) : undefined;
+  return kind === undefined ? NONE : alone(word, kind);
+}
+
+function alone(key: string, kind: FactKind): readonly Fact[] {
+  return key.length >= 3 && key.length <= LONGEST ? [{ key, kind }] : NONE;
+}
+
+// The pattern alone would be quadratic on a long run of dots that ends in something else.
+function trimEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && ".,;:!?'\"*-".includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
+/** The last two parts of a path; undefined for what has one part or no letter. */
+export function pathKey(path: string): string | undefined {
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "" && part !== "." && part !== ".." && part !== "~");
+  const key = parts.slice(-2).join("/");
+  return parts.length < 2 || !/[A-Za-z]/.test(key) ? undefined : key;
+}
+
+function wholeKind(piece: string): FactKind | undefined {
+  if (piece.length > 64) return undefined;
+  const dot = piece.lastIndexOf(".");
+  if (dot > 0 && FILE_EXTENSIONS.has(piece.slice(dot + 1))) return "file";
+  if (dot > 0 && piece.includes("@")) return "email";
+  if (DECIMAL.test(piece) || INTEGER.test(piece)) return COMMON_NUMBER.test(piece) ? undefined : "number";
+  if (FLAG.test(piece)) return "flag";
+  if (TICKET.test(piece)) return "ticket";
+  return UUID.test(piece) ? "uuid" : undefined;
+}
+
+function wordKind(word: string): FactKind | undefined {
+  if (INTEGER.test(word)) return COMMON_NUMBER.test(word) ? undefined : "number";
+  if (ERROR_CLASS.test(word)) return "error";
+  if (HASH.test(word)) return "hash";
+  if (UPPER_CODE.test(word)) return "identifier";
+  if (word.length < 6) return undefined;
+  return CAMEL.test(word) || SNAKE.test(word) || ACRONYM.test(word) ? "identifier" : undefined;
 }

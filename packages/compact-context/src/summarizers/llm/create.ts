@@ -3,8 +3,10 @@ import type { SummarizeOptions, Summarizer, Summary, SummaryCheck } from "../../
 import { CompactError, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
-import { takeOwnSummaries } from "../extractive/own-summaries.ts";
-import { completeSummary, divideRoom, type FactsBlock, factsBlock, isRoomy, proseOf } from "./complete.ts";
+import { takeOwnSummaries } from "../extractive/builtin.ts";
+import { type Reading, readConversation } from "../extractive/reading.ts";
+import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
+import { type FactsBlock, factsBlock } from "./facts.ts";
 import { charactersOf, type Folded, fold, type RecordUnit, recordUnits } from "./fold.ts";
 import {
   checkOptions,
@@ -24,8 +26,8 @@ const LEAST_PROSE = 48;
 const REMEMBERED = 8;
 
 /**
- * A summarizer that asks a model: the prose is the model's, the sections of constraints, files, commands and errors
- * are found by program, and what the prose claims is looked up in its source. `summarize` throws `SummarizerFailed`
+ * A summarizer that asks a model: the prose is the model's, the sections of requests, rules, tasks, checks, errors and
+ * changed files are found by program, and what the prose claims is looked up in its source. `summarize` throws `SummarizerFailed`
  * when no model gave a usable answer, `Aborted` when the signal is; keep one instance per model, since it remembers
  * which models fail.
  */
@@ -55,6 +57,7 @@ interface Instance {
 interface Prepared {
   readonly kept: readonly Message[];
   readonly previous: string | undefined;
+  readonly reading: Reading;
   readonly units: readonly RecordUnit[];
   readonly facts: FactsBlock | undefined;
   readonly countText: (text: string) => number;
@@ -128,16 +131,18 @@ function prepare(
     });
   }
   const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
-  const { kept, previous } = takeOwnSummaries(messages, request.previous);
+  const { rest: kept, previous } = takeOwnSummaries(messages, request.previous);
+  const reading = readConversation(kept, request.context);
   const strategy = request.strategy ?? "task_state";
   // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
   const requests = isRoomy(request.maxTokens) && options.templates === undefined;
   return {
     kept,
     previous: previous === "" ? undefined : previous,
+    reading,
     units: recordUnits(kept, options.redact ?? redact),
     facts:
-      options.ledger === false ? undefined : factsBlock(kept, previous, { strategy, requests, countText }),
+      options.ledger === false ? undefined : factsBlock(reading, { strategy, requests, previous, countText }),
     countText,
   };
 }
@@ -211,7 +216,7 @@ function createChecker(
 
 function readSource(
   options: ModelSummarizerOptions,
-  { kept, previous, units }: Prepared,
+  { kept, previous, reading, units }: Prepared,
   request: SummarizeOptions,
 ): Source {
   const { live } = request;
@@ -223,6 +228,7 @@ function readSource(
           { header: "", text: JSON.stringify([live.prefix.system, live.prefix.tools]) ?? "" },
         ];
   return sourceOf({
+    reading,
     messages: live === undefined ? kept : [...kept, ...live.messages],
     texts: [...units.flat(), ...beside].map((record) => `${record.header}\n${record.text}`),
     previous,

@@ -1,8 +1,13 @@
-import { type Message, type Part, resultText } from "../../core/message.ts";
+import {
+  argumentsValue,
+  type Message,
+  type Part,
+  resultText,
+  type ToolCallPart,
+} from "../../core/message.ts";
 import type { AttemptFailure, LiveConversation, SummaryAttempt, SummaryStrategy } from "../../core/ports.ts";
 import { groupUnits, typedText } from "../../core/units.ts";
-import { CompactError } from "../../errors.ts";
-import { callText } from "../extractive/lines.ts";
+import { CompactError, isObject } from "../../errors.ts";
 import { windowOf } from "./options.ts";
 import { asData, promptMessages } from "./prompts.ts";
 import { climb, type KnownModel, type PartToAsk, type Run } from "./run.ts";
@@ -322,6 +327,35 @@ function readPart(message: Message, part: Part): { speaker: string; text: string
     case "media":
       return { speaker: "media", text: part.name ?? part.url ?? part.mediaType };
   }
+}
+
+/** Arguments that hold the text an edit took away. */
+const REPLACED = /^old_?(?:str|string|text)$/i;
+const SHORT_CALL = 200;
+const DEEPEST = 6;
+
+/** A call as a person would write it: its name, then `key: value` with strings decoded into their own lines. */
+function callText(call: ToolCallPart): string {
+  const value = argumentsValue(call);
+  if (!isObject(value)) return `${call.name}: ${plain(value, 0)}`;
+  const pairs = Object.entries(value)
+    .filter(([key]) => !REPLACED.test(key))
+    .map(([key, entry]) => `${key}: ${plain(entry, 0)}`);
+  const short = pairs.join(", ");
+  const inLine = short.length <= SHORT_CALL && !short.includes("\n");
+  return `${call.name} ${inLine ? short : pairs.join("\n")}`.trim();
+}
+
+function plain(value: unknown, depth: number): string {
+  if (typeof value === "string") return value;
+  if (depth >= DEEPEST || typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
+  if (Array.isArray(value)) {
+    const items = (value as unknown[]).map((item) => plain(item, depth + 1));
+    return items.join(items.some((item) => item.includes("\n") || item.length > 60) ? "\n" : ", ");
+  }
+  return Object.entries(value)
+    .map(([key, entry]) => `${key}: ${plain(entry, depth + 1)}`)
+    .join(", ");
 }
 
 function speakerOf(message: Message): string {

@@ -9,8 +9,9 @@ export interface ModelSummarizerOptions {
   /** Asked in turn where the one before fails. */
   readonly fallbackModels?: readonly TextModel[];
   /**
-   * What happens to claims (paths, identifiers, numbers, URLs, quotes, words put into the user's mouth) that the
-   * source does not hold: `flag` (default) lists them below the notes, `remove` takes the phrase out, `off` does not look.
+   * What happens to claims (paths, identifiers, numbers, URLs, quotes, words put into the user's mouth, how checks
+   * ended) that the source does not hold: `flag` (default) lists them below the notes, `remove` takes the phrase out,
+   * `off` does not look.
    */
   readonly verify?: "flag" | "remove" | "off";
   /**

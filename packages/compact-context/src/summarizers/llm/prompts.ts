@@ -157,91 +157,120 @@ ok
 [6 call bash]
 command: npm test -- names
 [7 result]
-1 failed: names.test.ts "keeps the dotless i"`;
+1 failed, 11 passed: names.test.ts "keeps the dotless i"
+[8 user]
+Keep the dotless i as it is. Then do the same for the reset form.
+[9 assistant]
+The test now passes with toLocaleLowerCase("tr"). Should the reset form reject names that are not NFC, or mend them?
+[9 call edit]
+path: src/auth/names.ts
+[10 result]
+ok`;
 
 /** The shape of each strategy's notes, few-shot. Headings are the model's to translate, formats are not. */
 export const SHAPES: Readonly<Record<SummaryStrategy, Shape>> = {
   task_state: {
-    prompt: "task_state@1",
-    form: `### Goal
-What the user wants in the end and how success is told.
-### State
-What is done, what is being done, what was found out: with file, function, branch, environment and identifier names.
-### Constraints
-The user's limits and wishes, quoted word for word.
+    prompt: "task_state@2",
+    form: `### Current request
+The user's newest request, quoted word for word where it is short, and how success is told.
+### Standing rules
+The user's limits and wishes that go on to hold, quoted word for word, newest first.
+### Tasks
+Open ones in order, with their status.
+### What happened
+By request of the user, oldest first. For each: what was asked (first words); which files changed, how and why; what ran and with which outcome; how it ended; what the user answered or chose. What was found out stands where it was found.
 ### Decisions
-Each with its reason.
-### Next
-Outstanding actions in order, open questions, blockers.
-Name the record a statement comes from at its end, as in [4].`,
+Each with its reason, and what was rejected in its favour and why.
+### Last checks
+The last run of each test, build or check: command, passed or failed, counts, names of what fails. An edit behind a run makes it outdated: say so. What the assistant says of a check is no outcome: only its result is.
+### Open errors
+Word for word, with the command that gave them.
+### Next step
+What comes next, and where the work stopped.
+### Waiting for the user
+Questions without an answer.
+### Names and values
+Exact names, paths, branches, ids, versions, numbers and URLs that are needed again and stand nowhere above.
+A heading with nothing to tell is left out. Name the record a statement comes from at its end, as in [4].`,
     example: {
       records: EXAMPLE_RECORDS,
-      notes: `### Goal
-Login works for names with an umlaut [1].
-### State
-- \`src/auth/names.ts:18\` only trims and lower-cases; the key is never brought to NFC [3, 4].
-- \`src/auth/names.ts\` was edited to do so [5].
-- \`npm test -- names\`: 1 failed, names.test.ts "keeps the dotless i" [7].
-### Constraints
+      notes: `### Current request
+- user: "Keep the dotless i as it is. Then do the same for the reset form." [8]
+### Standing rules
 - user: "don't touch the database schema" [1]
+### What happened
+- user: "Login fails for names with an umlaut. Fix it" [1]: \`src/auth/names.ts:18\` only trims and lower-cases [3]; changed \`src/auth/names.ts\` to bring the lookup key to NFC, which never happened [4, 5]; ran \`npm test -- names\`: 1 failed, 11 passed [7].
+- user: "Keep the dotless i as it is." [8]: changed \`src/auth/names.ts\` to use toLocaleLowerCase("tr") [9, 10]; not run since. The reset form is not begun.
 ### Decisions
-- Normalise in names.ts rather than in the query, because the query is shared [4].
-### Next
-- Mend the failing test about the dotless i.`,
+- Bring names to NFC in names.ts, because the query is shared; rejected: in the query [4].
+### Last checks
+- \`npm test -- names\`: failed, 1 failed, 11 passed, names.test.ts "keeps the dotless i" [7]; outdated since the edit [9].
+### Next step
+- Run \`npm test -- names\` again, then bring names of the reset form to NFC.
+### Waiting for the user
+- Should the reset form reject names that are not NFC, or mend them? [9]`,
     },
   },
   decision_log: {
-    prompt: "decision_log@1",
+    prompt: "decision_log@2",
     form: `One line for each decision, oldest first, and nothing else:
 [step_id] decision :: rationale :: inputs :: outputs
-step_id is the number of the record that states it; inputs and outputs are brief; a single - stands for what the records do not say.`,
+step_id is the number of the record that states it; the rationale has the reason and what was rejected; inputs and outputs are brief, outputs with the outcome of what ran; a single - stands for what the records do not say. What the user chose or ruled out is a decision too.`,
     example: {
       records: EXAMPLE_RECORDS,
       notes: `[1] leave the database schema alone :: the user said so :: - :: -
-[4] bring names to NFC in names.ts :: the query is shared :: src/auth/names.ts:18 :: src/auth/names.ts edited; names.test.ts "keeps the dotless i" fails`,
+[4] bring names to NFC in names.ts :: the query is shared; rejected: in the query :: src/auth/names.ts:18 :: src/auth/names.ts edited; npm test -- names: 1 failed, 11 passed, names.test.ts "keeps the dotless i"
+[8] keep the dotless i :: the user said so :: names.test.ts "keeps the dotless i" :: src/auth/names.ts edited, not run since
+[9] the reset form rejects or mends names that are not NFC :: open, asked of the user :: - :: -`,
     },
   },
   code_delta: {
-    prompt: "code_delta@1",
+    prompt: "code_delta@2",
     form: `One bullet for each file that was changed:
 - file_path: what changed (functions, APIs, side effects); why; follow-up
-Then, under "### Follow-ups", what remains to be done. Files that were only read are left out.`,
+Then, under "### Last checks", the last run of each test, build or check with its outcome and the names of what fails, and under "### Follow-ups" what remains to be done, questions that wait for the user included. Files that were only read are left out. What the assistant says of a check is no outcome: only its result is.`,
     example: {
       records: EXAMPLE_RECORDS,
-      notes: `- src/auth/names.ts: lookup keys are brought to NFC; why: umlauts failed at login, and the query is shared; follow-up: names.test.ts "keeps the dotless i" fails
+      notes: `- src/auth/names.ts: lookup keys are brought to NFC, lower-cased by toLocaleLowerCase("tr"); why: umlauts failed at login, the query is shared, the dotless i stays; follow-up: run the tests again
+### Last checks
+- npm test -- names: 1 failed, 11 passed, names.test.ts "keeps the dotless i"; before the last edit
 ### Follow-ups
-- Mend names.test.ts.`,
+- The same for the reset form; asked of the user: reject names that are not NFC, or mend them?`,
     },
   },
   brief: {
-    prompt: "brief@1",
-    form: `A few plain sentences: what was asked, what was done, what is next. No headings, no lists.`,
+    prompt: "brief@2",
+    form: `A few plain sentences: what was asked, what was ruled out, what was done, how the last checks ended, what is next, what waits for the user. No headings, no lists.`,
     example: {
       records: EXAMPLE_RECORDS,
-      notes: `The user wants logins with an umlaut to work and said "don't touch the database schema". Names are now brought to NFC in src/auth/names.ts; names.test.ts "keeps the dotless i" fails and is next.`,
+      notes: `The user wants logins with an umlaut to work, said "don't touch the database schema" and "Keep the dotless i as it is", and then wants the same for the reset form. Names are now brought to NFC in src/auth/names.ts; npm test -- names ended with 1 failed (names.test.ts "keeps the dotless i") and was not run since the last edit. Next is that run, then the reset form; the user was asked whether it should reject or mend names that are not NFC.`,
     },
   },
   step_ledger: {
-    prompt: "step_ledger@1",
+    prompt: "step_ledger@2",
     form: `One line for each step of the assistant, oldest first, and nothing else:
 [step_id] what was done -> outcome
-step_id is the number of the record.`,
+step_id is the number of the record. The outcome is what the result says, with counts and names of what failed; a single - stands for what no result says.`,
     example: {
       records: EXAMPLE_RECORDS,
       notes: `[2] searched src/auth for normalise -> src/auth/names.ts:18 only trims and lower-cases
 [4] edited src/auth/names.ts to bring keys to NFC -> ok
-[6] npm test -- names -> 1 failed: names.test.ts "keeps the dotless i"`,
+[6] npm test -- names -> 1 failed, 11 passed: names.test.ts "keeps the dotless i"
+[9] edited src/auth/names.ts to use toLocaleLowerCase("tr") -> ok, not run since
+[9] asked the user whether the reset form rejects or mends names that are not NFC -> -`,
     },
   },
   requirements_ledger: {
-    prompt: "requirements_ledger@1",
+    prompt: "requirements_ledger@2",
     form: `One line for each thing that the user requires, oldest first, and nothing else:
 [step_id] "the user's own words" :: open, done or withdrawn :: where it shows
-step_id is the number of the user's record. A later requirement that changes an earlier one replaces it.`,
+step_id is the number of the user's record. A later requirement that changes an earlier one replaces it; what the user answered or chose is a requirement too. Done is only what a result shows.`,
     example: {
       records: EXAMPLE_RECORDS,
-      notes: `[1] "Login fails for names with an umlaut. Fix it" :: open :: src/auth/names.ts edited, names.test.ts "keeps the dotless i" fails
-[1] "don't touch the database schema" :: open :: -`,
+      notes: `[1] "Login fails for names with an umlaut. Fix it" :: open :: src/auth/names.ts edited, npm test -- names not run since
+[1] "don't touch the database schema" :: open :: -
+[8] "Keep the dotless i as it is." :: open :: names.test.ts "keeps the dotless i" failed before the last edit
+[8] "do the same for the reset form" :: open :: not begun`,
     },
   },
 };

@@ -1,18 +1,37 @@
 import type { Message } from "../../core/message.ts";
-import type { ClaimKind, UnfoundClaim } from "../../core/ports.ts";
-import { readEarlier } from "../extractive/earlier.ts";
-import { type FactKind, factsIn } from "../extractive/facts.ts";
+import type { UnfoundClaim } from "../../core/ports.ts";
+import { type Earlier, readEarlier } from "../extractive/format.ts";
+import { keyOf, type Reading, type Step } from "../extractive/reading.ts";
+import {
+  type Claim,
+  claimsIn,
+  isAbout,
+  type KnownText,
+  knownText,
+  type OutcomeClaim,
+  readOutcomeClaim,
+} from "./claims.ts";
 import { UNFOUND_HEADING } from "./complete.ts";
 import { userTexts } from "./fold.ts";
 
 /** What the writer of a summary was given. */
 export interface Source {
   readonly all: KnownText;
-  /** What people typed, here and in the summary so far. */
+  /** What people typed or chose, here and in the summary so far. */
   readonly user: KnownText;
+  /** Runs of tests, builds and the like, oldest first. */
+  readonly checks: readonly CheckRun[];
+}
+
+interface CheckRun {
+  readonly command: string;
+  readonly state: "passed" | "failed" | "unknown";
+  /** Counts and names of what failed. */
+  readonly detail: string;
 }
 
 export interface SourceInput {
+  readonly reading: Reading;
   readonly messages: readonly Message[];
   /** Everything that the model read beside the summary so far. */
   readonly texts: readonly string[];
@@ -26,20 +45,46 @@ export interface Unfound extends UnfoundClaim {
 }
 
 /** Indexes what a summary may draw on. What an earlier check did not find does not become true by being repeated. */
-export function sourceOf({ messages, texts, previous, instruction }: SourceInput): Source {
+export function sourceOf({ reading, messages, texts, previous, instruction }: SourceInput): Source {
   const so = previous === undefined ? "" : withoutUnfound(previous);
   const wish = instruction ?? "";
   const earlier = readEarlier(previous ?? "");
   const saidEarlier = [
-    ...earlier.request,
-    earlier.firstRequest ?? "",
-    ...earlier.constraints,
+    earlier.request,
+    ...earlier.rules,
+    ...earlier.episodes.flatMap(({ pieces }) =>
+      pieces.filter(({ kind }) => kind === "request" || kind === "user").map(({ text }) => text),
+    ),
     ...so.split("\n").filter((line) => claimsIn(line).some((claim) => claim.byUser)),
   ];
   return {
     all: knownText([...texts, so, wish]),
-    user: knownText([...userTexts(messages), ...saidEarlier, wish]),
+    user: knownText([...userTexts(messages), ...answersIn(reading), ...saidEarlier, wish]),
+    checks: [...checksOf(earlier), ...reading.steps.flatMap(checkOf)],
   };
+}
+
+/** What the user chose, approved or refused in dialogues of tools. */
+function answersIn({ episodes }: Reading): string[] {
+  return episodes.flatMap(({ entries }) =>
+    entries.flatMap((entry) => (entry.kind === "answer" ? [entry.answer.about, entry.answer.text] : [])),
+  );
+}
+
+function checkOf(step: Step): CheckRun[] {
+  const { verifies, state, detail, failing } = step.outcome;
+  return verifies ? [{ command: keyOf(step), state, detail: [detail, ...failing].join(" ") }] : [];
+}
+
+const CHECK = /^`(.+)`: (passed|failed)?(.*)$/;
+
+function checksOf({ checks }: Earlier): CheckRun[] {
+  const runs = checks.flatMap((row): CheckRun[] => {
+    const [, command, state, detail = ""] = CHECK.exec(row) ?? [];
+    if (command === undefined) return [];
+    return [{ command, state: state === "passed" || state === "failed" ? state : "unknown", detail }];
+  });
+  return runs.reverse();
 }
 
 function withoutUnfound(previous: string): string {
@@ -54,12 +99,18 @@ function withoutUnfound(previous: string): string {
   return denied.reduce((text, claim) => text.replaceAll(claim, " "), previous.slice(0, at));
 }
 
+/** Sections that tell what is wished for. */
+const WISHES = /^#{1,6}\s.*(?:request|goal|rule|constraint|task|next|plan|require|wait|question)/i;
+
 /** Looks every claim of a text up in its source. */
 export function findUnfound(text: string, source: Source): { checked: number; unfound: Unfound[] } {
   const unfound: Unfound[] = [];
   let checked = 0;
+  let wished = false;
   text.split("\n").forEach((content, line) => {
+    if (headingLevel(content) > 0) wished = WISHES.test(content);
     for (const claim of claimsIn(content)) {
+      if (wished && claim.kind === "outcome") continue;
       checked += 1;
       const kind = lackOf(claim, source);
       if (kind !== undefined) unfound.push({ kind, text: claim.text, line });
@@ -69,7 +120,7 @@ export function findUnfound(text: string, source: Source): { checked: number; un
 }
 
 /** What kind of claim is not borne out; undefined for one that is. */
-function lackOf(claim: Claim, { all, user }: Source): UnfoundClaim["kind"] | undefined {
+function lackOf(claim: Claim, { all, user, checks }: Source): UnfoundClaim["kind"] | undefined {
   switch (claim.kind) {
     case "url":
       return all.has(claim.text) ? undefined : "url";
@@ -83,7 +134,32 @@ function lackOf(claim: Claim, { all, user }: Source): UnfoundClaim["kind"] | und
       return quoteLack(claim, all, user);
     case "attribution":
       return saidByUser(claim.text, user) ? undefined : "attribution";
+    case "outcome":
+      return isContradicted(claim.text, checks) ? "outcome" : undefined;
   }
+}
+
+/** True where the runs show something else than a clause says. */
+function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
+  const claim = readOutcomeClaim(clause);
+  if (claim === undefined) return false;
+  const { name, subjects } = claim;
+  const named = name === "" ? [] : checks.filter(({ command }) => command.includes(name));
+  if (named.length > 0) return disagree(named, claim);
+  const about = subjects.map((subject) => checks.filter(({ command }) => isAbout(command, subject)));
+  // A file or test that no command names is known by what the last run said of it.
+  return about.some((runs) => (name === "" || runs.at(-1)?.detail.includes(name)) && disagree(runs, claim));
+}
+
+/** Runs that do not tell how they ended disagree with nothing. */
+function disagree(runs: readonly CheckRun[], { state, now }: OutcomeClaim): boolean {
+  if (runs.length === 0) return false;
+  if (state === "failed") return lastOfEach(runs).every((run) => run.state === "passed");
+  return now ? runs.at(-1)?.state === "failed" : runs.every((run) => run.state === "failed");
+}
+
+function lastOfEach(runs: readonly CheckRun[]): CheckRun[] {
+  return [...new Map(runs.map((run) => [run.command, run])).values()];
 }
 
 const LINE_NUMBER = /:(\d{1,7})(?:[:-](\d{1,7}))?$/;
@@ -144,216 +220,6 @@ function saidByUser(line: string, user: KnownText): boolean {
   if (words.length < FEWEST_TELLING) return true;
   const shared = words.filter((word) => user.hasStem(word)).length;
   return shared >= words.length * SHARED;
-}
-
-/** Something that a line of a summary says and that its source can be asked for. */
-export interface Claim {
-  readonly kind: ClaimKind;
-  /** As the line has it. */
-  readonly text: string;
-  /** The line says that the user said it. */
-  readonly byUser: boolean;
-}
-
-const URL = /[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'`<>)\]}\\|]+/gi;
-const CODE = /`([^`\n]{1,400})`/g;
-const QUOTES = [
-  /"([^"\n]{2,600})"/g,
-  /“([^”\n]{2,600})”/g,
-  /«([^»\n]{2,600})»/g,
-  /„([^“”\n]{2,600})[“”]/g,
-  /「([^」\n]{2,600})」/g,
-  /(?<![\p{L}\p{N}])'([^'\n]{2,600})'(?![\p{L}\p{N}])/gu,
-];
-const BLOCK_QUOTE = /^\s{0,8}>\s?(.+)$/;
-const PATH =
-  /(?<![\w@<])(?:~|\.{1,2})?(?:\/?[\w@.+~%-]+)?(?:\/[\w@.+~%$[\]{}-]+)+\/?|\b[A-Za-z]:\\[\w\\.+ ~-]*[\w~]/g;
-const PATH_ROOT =
-  /^(?:src|lib|libs|test|tests|docs?|app|apps|packages?|bin|scripts?|config|internal|cmd|pkg|etc|usr|var|opt|home|tmp|node_modules|dist|build|server|client|api|public|assets|components|services|modules|crates|tools|examples?)$/i;
-const NUMBER = /(?<![\p{L}\p{N}_.])v?(\d[\d,_]*(?:\.\d+)*)(?=[a-z%µ]{0,3}(?![\p{L}\p{N}_]))/gu;
-const ORDINAL = /^\s{0,8}(?:[-*]\s+)?(?:\d{1,3}[.)]|\[\d{1,6}(?:\.\d+)?\])(?=\s)/;
-const CITATION = /\[\d{1,6}(?:\.\d{1,6})?(?:\s?[,–-]\s?\d{1,6}(?:\.\d{1,6})?){0,12}\]/g;
-const SAID_BY_USER =
-  /\b(?:the |our )?(?:user|customer|human|client|operator)s?(?:['’]s)?\b[^.\n]{0,60}?\b(?:said|says|asked|asks|wants?|wanted|requested|requests|requires?|required|insists?|insisted|approved?|confirmed|told|instructed|prefers?|preferred|demand(?:s|ed)|stated|agreed|authori[sz]ed|allowed|forb(?:ade|ids?))\b|^\s{0,8}(?:[-*]\s+)?(?:user|human|nutzer|benutzer|utilisateur|usuario|пользователь|用户|ユーザー)\s?[:：]|\b(?:Nutzer|Benutzer)\b[^.\n]{0,40}\b(?:sagte|will|wollte|verlangt|bat)\b|用户(?:说|要求|希望)|ユーザーは/i;
-const IDENTIFIERS: ReadonlySet<FactKind> = new Set<FactKind>([
-  "email",
-  "file",
-  "uuid",
-  "error",
-  "flag",
-  "ticket",
-  "hash",
-  "identifier",
-]);
-/** Names of products that a writer knows without having read them. */
-const COMMON_NAMES: ReadonlySet<string> = new Set(
-  "TypeScript JavaScript GitHub GitLab PostgreSQL MySQL MongoDB GraphQL OpenAI DevOps YouTube LinkedIn macOS WebSocket WebSockets WebAssembly LangChain LangGraph FastAPI NumPy PyTorch TensorFlow DynamoDB CloudFront CloudWatch OAuth2 UTF-8 Node.js Next.js Vue.js".split(
-    " ",
-  ),
-);
-
-/** Everything in one line that can be looked up, each once. */
-function claimsIn(line: string): Claim[] {
-  const byUser = SAID_BY_USER.test(line);
-  const found = new Map<string, Claim>();
-  const add = (kind: ClaimKind, text: string): void => {
-    if (text !== "" && !found.has(text)) found.set(text, { kind, text, byUser });
-  };
-  let rest = line.replace(ORDINAL, " ").replace(CITATION, " ");
-  const take = (pattern: RegExp, kind: ClaimKind | ((text: string) => ClaimKind)): void => {
-    rest = rest.replace(pattern, (whole: string, inner: unknown) => {
-      const text = trimmed(typeof inner === "string" ? inner : whole);
-      add(typeof kind === "function" ? kind(text) : kind, text);
-      return typeof inner === "string" ? ` ${urlFree(inner)} ` : " ";
-    });
-  };
-  const quoted = BLOCK_QUOTE.exec(rest)?.[1];
-  if (quoted !== undefined) add("quote", quoted);
-  take(URL, "url");
-  take(CODE, codeKind);
-  for (const pattern of QUOTES) take(pattern, "quote");
-  for (const path of pathsIn(rest)) {
-    add("path", path);
-    rest = rest.replace(path, " ");
-  }
-  for (const name of namesIn(rest)) add("identifier", name);
-  for (const [, number = ""] of rest.matchAll(NUMBER)) if (tellsSomething(number)) add("number", number);
-  if (byUser) add("attribution", line.trim());
-  return [...found.values()];
-}
-
-/** A span of code is a path, one name, or words to be found in this order. */
-function codeKind(text: string): ClaimKind {
-  if (/\s/.test(text)) return "quote";
-  return text.includes("/") || text.includes("\\") ? "path" : "identifier";
-}
-
-// What stands in quotes is read on for the names in it, but URLs there are looked up already.
-function urlFree(text: string): string {
-  return /\s/.test(text) ? text : "";
-}
-
-function pathsIn(text: string): string[] {
-  return (text.match(PATH) ?? []).map(trimmed).filter(isPath);
-}
-
-// `read/write` and `client/server` are words, not places.
-function isPath(text: string): boolean {
-  if (/^[A-Za-z]:\\/.test(text)) return true;
-  if (!/[A-Za-z]/.test(text)) return false;
-  if (/^(?:\/|~|\.)/.test(text) || text.endsWith("/")) return true;
-  const segments = text.split("/");
-  if (segments.length >= 3 || /\.[A-Za-z]\w{0,9}$/.test(text)) return true;
-  return /[\d_@]/.test(text) || PATH_ROOT.test(segments[0] ?? "");
-}
-
-function namesIn(text: string): string[] {
-  return factsIn(text)
-    .filter((fact) => IDENTIFIERS.has(fact.kind) && !COMMON_NAMES.has(fact.key))
-    .map((fact) => fact.key);
-}
-
-// Single digits count things; they are no facts that could be looked up.
-function tellsSomething(number: string): boolean {
-  return number.replace(/\D/g, "").length >= 2;
-}
-
-function trimmed(text: string): string {
-  return text.replace(/^[\s([{]+/, "").replace(/[\s.,;:!?'")\]}]+$/, "");
-}
-
-/** Texts that a summary may draw on, indexed once for many look-ups. */
-export interface KnownText {
-  /** True where the text stands somewhere, not as a part of a longer word. */
-  has(text: string): boolean;
-  /** True where the text stands and no path goes on before it. */
-  startsPath(text: string): boolean;
-  /** True where the number stands somewhere, with or without thousands separators. */
-  hasNumber(digits: string): boolean;
-  /** True where the words stand somewhere in this order, whatever blanks, case and quotes are between them. */
-  hasWords(text: string): boolean;
-  /** True where a word begins like this one, case aside. */
-  hasStem(word: string): boolean;
-}
-
-const STEM = 5;
-const QUANTITY = /\d[\d,_]*(?:\.\d+)*/g;
-
-/** Indexes texts; linear in their length. */
-function knownText(texts: readonly string[]): KnownText {
-  const all = texts.join("\n");
-  const lower = once(() => all.toLowerCase());
-  const numbers = once(() => numbersIn(all));
-  const words = once(() => ` ${wordsOf(all).join(" ")} `);
-  const stems = once(
-    () =>
-      new Set(
-        all
-          .toLowerCase()
-          .match(/[\p{L}\p{N}]{4,}/gu)
-          ?.map(stemOf),
-      ),
-  );
-  return {
-    has: (text) => standsIn(all, text) || standsIn(lower(), text.toLowerCase()),
-    startsPath: (text) => standsIn(all, text, startsThere),
-    hasNumber: (digits) => numbers().has(normalizedNumber(digits)),
-    hasWords(text) {
-      const wanted = wordsOf(text).join(" ");
-      return wanted === "" || words().includes(` ${wanted} `);
-    },
-    hasStem: (word) => stems().has(stemOf(word.toLowerCase())),
-  };
-}
-
-/** Every number of a text, as `hasNumber` knows it. */
-function numbersIn(text: string): Set<string> {
-  const found = new Set<string>();
-  for (const [number] of text.matchAll(QUANTITY)) {
-    found.add(normalizedNumber(number));
-    for (const digits of number.split(/[.,_]/)) found.add(normalizedNumber(digits));
-  }
-  return found;
-}
-
-function normalizedNumber(digits: string): string {
-  return digits.replace(/[,_]/g, "").replace(/^0+(?=\d)/, "");
-}
-
-/** Words in lower case: letters, digits, and what holds names together. */
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-}
-
-function stemOf(word: string): string {
-  return [...word].slice(0, STEM).join("");
-}
-
-function standsIn(all: string, text: string, startsHere: (before: string) => boolean = anywhere): boolean {
-  if (text === "") return true;
-  for (let at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) {
-    const before = all.charAt(at - 1);
-    const behind = all.charAt(at + text.length);
-    const whole = !joins(before, text.charAt(0)) && !joins(text.charAt(text.length - 1), behind);
-    if (whole && startsHere(before)) return true;
-  }
-  return false;
-}
-
-const anywhere = (): boolean => true;
-const startsThere = (before: string): boolean => !/[\w/\\~.-]/.test(before);
-
-/** True where two characters belong to one word. */
-function joins(left: string, right: string): boolean {
-  return /[\p{L}\p{N}_]/u.test(left) && /[\p{L}\p{N}_]/u.test(right);
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 const PREFIX = /^(\s*(?:[-*>]\s+|\d{1,3}[.)]\s+)?(?:[^,;.`"]{1,40}:\s+)?)(.*)$/;

@@ -1,0 +1,559 @@
+import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
+import { isObject } from "../../errors.ts";
+import { filesOfSteps, keyOfCommand, onlyLooks, quotedCode, readSteps, wordsOfCommand } from "./commands.ts";
+import {
+  addedLines,
+  describeChange,
+  describeContent,
+  type Hunk,
+  readPatch,
+  readSearchBlocks,
+} from "./edits.ts";
+import { clipEnd, oneLine } from "./text.ts";
+
+export type FileEffect = "read" | "edited" | "created" | "deleted";
+
+export interface FileChange {
+  readonly path: string;
+  readonly effect: FileEffect;
+  /** What changed in it, in words: `renamed parse() to read(); added class Cache`; empty where nothing is named. */
+  readonly what: string;
+  /** Lines that came in, trimmed; those of a new file are left to `what`. */
+  readonly added: readonly string[];
+}
+
+export type ActionKind =
+  | "read"
+  | "search"
+  | "edit"
+  | "run"
+  | "plan"
+  | "ask"
+  | "agent"
+  | "web"
+  | "message"
+  | "other";
+
+/** What a tool call does, as far as its name and arguments tell. */
+export interface Action {
+  readonly kind: ActionKind;
+  readonly files: readonly FileChange[];
+  /** The shell command, whole. */
+  readonly command: string | undefined;
+  /** The call in words, without its outcome. */
+  readonly words: string;
+}
+
+const LONGEST_WORDS = 300;
+
+/** Reads a call of any agent; unknown tools are told by their name and short arguments. Never throws. */
+export function readAction(call: ToolCallPart): Action {
+  const value = argumentsValue(call);
+  const args: Arguments = isObject(value) ? value : {};
+  const given: Given = { name: call.name, args, text: typeof value === "string" ? value : undefined };
+  const action = readPatchCall(given) ?? TOOLS.get(plainName(call.name))?.(given) ?? readByArguments(given);
+  return { ...action, words: clipEnd(oneLine(action.words), LONGEST_WORDS) };
+}
+
+/** A command without leading cd, env assignments and plumbing (`| tail`, `2>&1`): two runs of the same program read the same. */
+export function commandKey(command: string): string {
+  return keyOfCommand(command);
+}
+
+/** True for commands that only look around (ls, cat, grep, git status, git log …). */
+export function isLookingCommand(command: string): boolean {
+  return onlyLooks(command);
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+interface Given {
+  readonly name: string;
+  readonly args: Arguments;
+  /** The arguments where they are a text and no object. */
+  readonly text: string | undefined;
+}
+
+type Reader = (given: Given) => Action | undefined;
+
+function action(kind: ActionKind, words: string, files: readonly FileChange[] = []): Action {
+  return { kind, files, command: undefined, words };
+}
+
+// ---- arguments, whatever their host calls them
+
+const PATH =
+  "file_path filePath path absolute_path notebook_path target_file file filename file_name relative_path".split(
+    " ",
+  );
+const OLD = "old_string oldString oldText old_str old_text search old_content".split(" ");
+const NEW = "new_string newString newText new_str new_text replace new_content replacement new_source".split(
+  " ",
+);
+const CONTENT = "content contents file_text text code new_source body".split(" ");
+const PATTERN =
+  "pattern query regex search_term glob_pattern search keyword file_name function_name class_name glob file_pattern".split(
+    " ",
+  );
+const MESSAGE = "message result finish_reason response answer summary content text output".split(" ");
+
+function textOf(args: Arguments, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = args[name];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return undefined;
+}
+
+function objectsOf(value: unknown): Arguments[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  return items.filter(isObject);
+}
+
+function pathsOf(args: Arguments): string[] {
+  const single = textOf(args, PATH);
+  if (single !== undefined) return [single];
+  return ["paths", "files", "filePaths", "file_paths"].flatMap((name) => {
+    const value = args[name];
+    const items: readonly unknown[] = Array.isArray(value) ? value : [];
+    return items.flatMap((item) => (typeof item === "string" ? [item] : isObject(item) ? pathsOf(item) : []));
+  });
+}
+
+// ---- files
+
+const read: Reader = ({ args }) => {
+  const paths = pathsOf(args);
+  if (paths.length === 0) return undefined;
+  const files = paths.map((path): FileChange => ({ path, effect: "read", what: "", added: [] }));
+  return action("read", `read ${paths.slice(0, 8).join(", ")}${rangeOf(args)}`, files);
+};
+
+function rangeOf(args: Arguments): string {
+  const from = args.offset ?? args.start_line ?? args.line_number ?? args.startLine;
+  const range: readonly unknown[] = Array.isArray(args.view_range) ? args.view_range : [];
+  if (typeof range[0] === "number" && typeof range[1] === "number") return ` (lines ${range[0]}–${range[1]})`;
+  if (typeof from !== "number" || from < 2) return "";
+  const end = args.end_line ?? args.endLine;
+  if (typeof end === "number") return ` (lines ${from}–${end})`;
+  return typeof args.limit === "number"
+    ? ` (lines ${from}–${from + args.limit - 1})`
+    : ` (from line ${from})`;
+}
+
+const edit: Reader = (given) => {
+  const { args } = given;
+  const [path] = pathsOf(args);
+  const hunks = hunksOf(args);
+  if (path === undefined) {
+    // SWE-agent edits the file that is open.
+    const what = describeChange("", hunks);
+    return hunks.length === 0 ? undefined : action("edit", told("edited the open file", what));
+  }
+  return changed([{ path, effect: "edited", what: describeChange(path, hunks), added: addedLines(hunks) }]);
+};
+
+function hunksOf(args: Arguments): Hunk[] {
+  const blocks = textOf(args, ["diff"]);
+  if (blocks !== undefined) {
+    const found = readSearchBlocks(blocks);
+    return found.length > 0 ? found : readPatch(`--- a\n+++ a\n${blocks}`).flatMap(({ hunks }) => hunks);
+  }
+  const pairs = objectsOf(args.edits ?? args.replacements);
+  const hunks = (pairs.length > 0 ? pairs : [args]).map((pair): Hunk => {
+    const before = textOf(pair, OLD);
+    const after = textOf(pair, NEW) ?? (before === undefined ? textOf(pair, CONTENT) : undefined);
+    return { before: before?.split("\n") ?? [], after: after?.split("\n") ?? [] };
+  });
+  return hunks.filter(({ before, after }) => before.length + after.length > 0);
+}
+
+const write: Reader = ({ args, name }) => {
+  const [path] = pathsOf(args);
+  if (path === undefined) return undefined;
+  const content = textOf(args, CONTENT);
+  const what = content === undefined ? "" : describeContent(path, content);
+  const verb = /create/i.test(name) || args.command === "create" ? "created" : "wrote";
+  return action("edit", what === "" ? `${verb} ${path}` : `${verb} ${path} with ${what}`, [
+    { path, effect: "created", what, added: [] },
+  ]);
+};
+
+const remove: Reader = ({ args }) => {
+  const files = pathsOf(args).map((path): FileChange => ({ path, effect: "deleted", what: "", added: [] }));
+  return files.length === 0 ? undefined : changed(files);
+};
+
+/** One tool with a `command` argument for all that can be done to a file. */
+const editor: Reader = (given) => {
+  const { command } = given.args;
+  if (command === "view") return read(given) ?? undefined;
+  if (command === "create") return write(given);
+  if (command === "undo_edit") {
+    const path = pathsOf(given.args)[0] ?? "a file";
+    return action("edit", `undid the last edit of ${path}`, [
+      { path, effect: "edited", what: "last edit undone", added: [] },
+    ]);
+  }
+  return edit(given);
+};
+
+function changed(files: readonly FileChange[]): Action {
+  const words = files
+    .map(({ path, effect, what }) =>
+      effect === "created" && what !== "" ? `created ${path} with ${what}` : told(`${effect} ${path}`, what),
+    )
+    .join("; ");
+  return action("edit", words, files);
+}
+
+function told(what: string, detail: string): string {
+  return detail === "" ? what : `${what}: ${detail}`;
+}
+
+const PATCH_KEYS = ["patchText", "patch", "input", "diff", "command", "cmd"];
+
+function readPatchCall({ name, args, text }: Given): Action | undefined {
+  const texts = text === undefined ? PATCH_KEYS.flatMap((key) => wordsIn(args[key])) : [text];
+  const patch = texts.find(
+    (candidate) =>
+      candidate.includes("*** Begin Patch") || (/patch/i.test(name) && /^(?:\*\*\* |--- )/m.test(candidate)),
+  );
+  if (patch === undefined) return undefined;
+  const files = readPatch(patch).map((file): FileChange => {
+    const content = file.hunks.flatMap(({ after }) => after).join("\n");
+    const what =
+      file.effect === "created" ? describeContent(file.path, content) : describeChange(file.path, file.hunks);
+    const moved = file.movedTo === undefined ? [] : [`moved to ${file.movedTo}`];
+    return {
+      path: file.path,
+      effect: file.effect,
+      what: [...moved, ...(what === "" ? [] : [what])].join("; "),
+      added: file.effect === "edited" ? addedLines(file.hunks) : [],
+    };
+  });
+  return files.length === 0 ? undefined : changed(files);
+}
+
+function wordsIn(value: unknown): string[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return items.filter((item): item is string => typeof item === "string");
+}
+
+// ---- commands
+
+const run: Reader = ({ args, text }) => {
+  const command = text ?? commandIn(args);
+  return command === undefined ? undefined : (readEditorLine(command) ?? runOf(command));
+};
+
+/** Commands of SWE-agent's own file editor, which are typed where others type shell commands. */
+function readEditorLine(command: string): Action | undefined {
+  const [first = "", ...rest] = command.trim().split("\n");
+  const [verb = "", target = ""] = first.slice(0, 400).split(/\s+/);
+  if (verb === "edit" && /^\d{1,7}:\d{1,7}$/.test(target) && rest.at(-1)?.trim() === "end_of_edit") {
+    const what = describeContent("", rest.slice(0, -1).join("\n"));
+    return action("edit", told(`edited lines ${target.replace(":", "–")} of the open file`, what));
+  }
+  if (rest.length > 0) return undefined;
+  if (verb === "open" && target !== "") return read({ name: verb, args: { path: target }, text: undefined });
+  if (verb === "create" && target !== "")
+    return changed([{ path: target, effect: "created", what: "", added: [] }]);
+  return verb === "submit"
+    ? action("message", told("submitted", target === "" ? "" : first.slice(7)))
+    : undefined;
+}
+
+function commandIn(args: Arguments): string | undefined {
+  for (const name of ["command", "cmd", "script", "bash", "commands", "code"]) {
+    const value = args[name];
+    if (typeof value === "string" && value !== "") return value;
+    if (Array.isArray(value) && value.length > 0)
+      return name === "commands" ? wordsIn(value).join("\n") : shellWords(value);
+  }
+  return undefined;
+}
+
+// `["bash", "-lc", "npm test"]` runs its last word; `["npm", "test"]` is the command itself.
+function shellWords(words: readonly unknown[]): string {
+  const texts = words.map(String);
+  return /^-\w{0,5}c$/.test(texts[1] ?? "") ? (texts[2] ?? "") : texts.join(" ");
+}
+
+const SEARCHERS: ReadonlySet<string> = new Set(
+  "grep egrep rg ag ack find fd search_file search_dir find_file".split(" "),
+);
+
+function runOf(command: string): Action {
+  const steps = readSteps(command);
+  const files = filesOfSteps(steps).map(({ path, effect, content }): FileChange => {
+    return { path, effect, what: content === undefined ? "" : describeContent(path, content), added: [] };
+  });
+  const looks = onlyLooks(command);
+  const searches = steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
+  const reads = looks && files.length > 0 && files.every(({ effect }) => effect === "read");
+  const kind = searches && looks ? "search" : reads ? "read" : "run";
+  const written = files
+    .filter(({ effect }) => effect === "created" || effect === "edited")
+    .map(({ path, what }) => (what === "" ? path : `${path} with ${what}`));
+  const ran = wordsOfCommand(command);
+  const wrote =
+    written.length > 0 && (ran === "" || files.some(({ what }) => what !== ""))
+      ? `wrote ${written.join("; ")}`
+      : "";
+  const words = [wrote, ran].filter((part) => part !== "").join("; ");
+  return { kind, files, command, words };
+}
+
+const typeInto: Reader = ({ args }) => {
+  const session = `session ${scalar(args.session_id ?? args.sessionId ?? args.shell_id ?? "")}`.trim();
+  const typed = textOf(args, ["chars", "input", "text"])?.trim() ?? "";
+  return action(
+    "run",
+    typed === ""
+      ? `waited for ${session}`
+      : `typed ${quotedCode(clipEnd(oneLine(typed), 160))} into ${session}`,
+  );
+};
+
+// ---- searches and the web
+
+const search: Reader = ({ args, name }) => {
+  const pattern = textOf(args, PATTERN);
+  if (pattern === undefined) return undefined;
+  const place = textOf(args, [
+    "path",
+    "dir",
+    "directory",
+    "dir_path",
+    "target_directory",
+    "include",
+    "glob",
+    "file_pattern",
+    "file_path",
+  ]);
+  const where = place === undefined || place === pattern ? "" : ` in ${place}`;
+  const what = /glob|find_?file|file_?search/i.test(name) ? "files " : "";
+  return action("search", `searched for ${what}${quotedCode(clipEnd(oneLine(pattern), 160))}${where}`);
+};
+
+const list: Reader = ({ args }) =>
+  action("search", `listed ${textOf(args, ["path", "dir_path", "directory", ...PATH]) ?? "the folder"}`);
+
+const fetchPage: Reader = ({ args }) => {
+  const url =
+    textOf(args, ["url", "uri", "link"]) ?? /https?:\/\/\S{1,300}/.exec(textOf(args, ["prompt"]) ?? "")?.[0];
+  return url === undefined ? undefined : action("web", `fetched ${url}`);
+};
+
+const searchWeb: Reader = ({ args }) => {
+  const query = textOf(args, ["query", "q", "search_term", "search_query"]);
+  if (query !== undefined) return action("web", `searched the web for "${clipEnd(oneLine(query), 200)}"`);
+  return fetchPage({ name: "", args, text: undefined });
+};
+
+// ---- plans
+
+const FINISHED = /^(?:completed|complete|done|finished)$/i;
+const UNDER_WAY = /^(?:in[_ -]progress|doing|active)$/i;
+
+const writePlan: Reader = ({ args }) => {
+  const steps = objectsOf(args.todos ?? args.plan ?? args.items ?? args.tasks);
+  if (steps.length === 0) return undefined;
+  const ofStatus = (pattern: RegExp): string[] =>
+    steps
+      .filter(({ status }) => typeof status === "string" && pattern.test(status))
+      .map((step) =>
+        clipEnd(oneLine(textOf(step, ["content", "step", "description", "title", "text"]) ?? ""), 100),
+      );
+  const done = ofStatus(FINISHED).length;
+  const now = ofStatus(UNDER_WAY).filter((step) => step !== "");
+  return action(
+    "plan",
+    `updated the plan: ${done} of ${steps.length} done${now.length > 0 ? `; in progress: ${now.join("; ")}` : ""}`,
+  );
+};
+
+const addTask: Reader = ({ args }) => {
+  const subject = textOf(args, ["subject", "title", "content", "description"]);
+  return subject === undefined ? undefined : action("plan", `added task "${clipEnd(oneLine(subject), 200)}"`);
+};
+
+const updateTask: Reader = ({ args }) => {
+  const id = scalar(args.taskId ?? args.task_id ?? args.id ?? "");
+  const status = textOf(args, ["status"]);
+  const subject = textOf(args, ["subject", "description"]);
+  const now =
+    status === undefined
+      ? subject === undefined
+        ? ""
+        : `: ${clipEnd(oneLine(subject), 150)}`
+      : ` is ${status.replace(/_/g, " ")}`;
+  return action("plan", `task ${id}${now}`);
+};
+
+const proposePlan: Reader = ({ args }) => {
+  const plan = textOf(args, ["plan", "response"]);
+  const first = plan?.split("\n").find((line) => /\w/.test(line.slice(0, 300)));
+  return action("plan", told("proposed a plan", clipEnd(oneLine(first ?? "").replace(/^#{1,6} /, ""), 200)));
+};
+
+const plans =
+  (words: string): Reader =>
+  () =>
+    action("plan", words);
+
+// ---- people and agents
+
+const askUser: Reader = ({ args }) => {
+  const questions = objectsOf(args.questions).flatMap((one) => textOf(one, ["question", "text"]) ?? []);
+  const single = textOf(args, ["question", "prompt", "message", "text"]);
+  const asked = questions.length > 0 ? questions : single === undefined ? [] : [single];
+  return asked.length === 0 ? undefined : action("ask", `asked the user: ${asked.map(oneLine).join(" / ")}`);
+};
+
+const startAgent: Reader = ({ args }) => {
+  const what = textOf(args, ["description", "task", "message", "prompt", "query", "objective"]);
+  if (what === undefined) return undefined;
+  const type = textOf(args, ["subagent_type", "agent_type", "agent", "mode"]);
+  return action(
+    "agent",
+    `started agent${type === undefined ? "" : ` (${type})`}: ${clipEnd(oneLine(what), 200)}`,
+  );
+};
+
+const awaitTask: Reader = ({ args }) => {
+  const id = scalar(
+    args.task_id ?? args.taskId ?? args.bash_id ?? args.shell_id ?? args.agent_id ?? args.id ?? "",
+  );
+  return action("agent", `looked at the output of task ${id}`.trim());
+};
+
+const finish: Reader = ({ args, text }) => {
+  const said = textOf(args, MESSAGE) ?? text;
+  return action("message", told("finished", said === undefined ? "" : clipEnd(oneLine(said), 250)));
+};
+
+const think: Reader = ({ args }) => {
+  const thought = textOf(args, ["thought", "thoughts", "text", "content"]);
+  return action("other", told("thought", thought === undefined ? "" : clipEnd(oneLine(thought), 250)));
+};
+
+const useSkill: Reader = ({ args }) => {
+  const skill = textOf(args, ["skill", "name", "command", "skill_name"]);
+  const given = textOf(args, ["args", "arguments"]);
+  return skill === undefined
+    ? undefined
+    : action(
+        "other",
+        `used skill ${skill}${given === undefined ? "" : ` (${clipEnd(oneLine(given), 150)})`}`,
+      );
+};
+
+// ---- the table
+
+const TABLE: readonly (readonly [names: string, reader: Reader])[] = [
+  [
+    "bash shell localshell localshellcall exec execcommand runshellcommand executecommand executebash runcommand runcommands runterminalcmd runinterminal terminal cmdrun executeipython computerbash powershell",
+    run,
+  ],
+  ["writestdin sendinput writebash", typeInto],
+  [
+    "read readfile readfiles readmanyfiles view viewcode viewimage viewfile open openfile catfile notebookread",
+    read,
+  ],
+  [
+    "edit multiedit strreplace stringreplace replace replaceinfile searchandreplace editfile applydiff notebookedit insert insertcontent insertedit replacestringinfile multireplacestringinfile editor smarteditor insertlines appendstring editblock",
+    edit,
+  ],
+  ["write writefile writetofile create createfile createnewfile savefile", write],
+  ["delete deletefile removefile", remove],
+  ["strreplaceeditor strreplacebasededittool fileeditor texteditor", editor],
+  [
+    "grep glob search searchfiles searchfilecontent filesearch codesearch codebasesearch grepsearch semanticsearch findfile findfiles searchfile searchdir findfunction findclass findcodesnippet find grepcode globfiles",
+    search,
+  ],
+  ["ls list listdir listdirectory listfiles", list],
+  ["webfetch fetch fetchurl fetchwebpage webbrowsergo browsernavigate gotourl urlfetch readurl", fetchPage],
+  ["websearch googlewebsearch searchweb googlesearch tavilysearch", searchWeb],
+  ["todowrite updateplan updatetodos writetodos todo updatetodolist tasktracker managetodolist", writePlan],
+  ["todoread tasklist taskget listtasks", plans("read the task list")],
+  ["taskcreate", addTask],
+  ["taskupdate", updateTask],
+  ["exitplanmode planmoderespond", proposePlan],
+  ["enterplanmode", plans("entered plan mode")],
+  ["askuserquestion askfollowupquestion askuser question requestuserinput askquestion", askUser],
+  ["task agent newtask spawnagent delegate dispatchagent runsubagent", startAgent],
+  ["taskoutput bashoutput agentoutput readbash wait waitagent", awaitTask],
+  ["attemptcompletion finish submit taskcomplete done", finish],
+  ["think sequentialthinking", think],
+  ["skill useskill", useSkill],
+];
+
+const TOOLS: ReadonlyMap<string, Reader> = new Map(
+  TABLE.flatMap(([names, reader]) => names.split(" ").map((name): [string, Reader] => [name, reader])),
+);
+
+/** `functions.exec_command`, `EditActionArguments` and `run-command` as the table has them. */
+function plainName(name: string): string {
+  return name
+    .slice(0, 100)
+    .replace(/^functions?\./, "")
+    .replace(/(?:Action)?(?:Args|Arguments)$/, "")
+    .replace(/[-_.\s]/g, "")
+    .toLowerCase();
+}
+
+// ---- tools that the table does not have
+
+const RUNNER = /bash|shell|exec|terminal|command/i;
+
+function readByArguments(given: Given): Action {
+  const { name, args, text } = given;
+  const isOwn = !name.startsWith("mcp__");
+  const [path] = pathsOf(args);
+  if (isOwn && path !== undefined && textOf(args, OLD) !== undefined) return edit(given) ?? generic(given);
+  if (isOwn && path !== undefined && /write|create|save/i.test(name)) return write(given) ?? generic(given);
+  if (isOwn && RUNNER.test(name) && (text ?? commandIn(args)) !== undefined)
+    return run(given) ?? generic(given);
+  return generic(given);
+}
+
+/** The name of a tool in words, with its short arguments. */
+function generic({ name, args, text }: Given): Action {
+  const title = name.replace(/^mcp__/, "").replace(/__/g, " ");
+  const told = text === undefined ? spokenArguments(args) : clipEnd(oneLine(text), 200);
+  const kind = /^(?:web_|browser)/i.test(name) ? "web" : /ask_?(?:user|human)/i.test(name) ? "ask" : "other";
+  return action(kind, told === "" ? title : `${title}: ${told}`);
+}
+
+const NOISE = /^(?:security_risk|timeout|timeout_ms|yield_time_ms|max_output_tokens)$/;
+
+function spokenArguments(args: Arguments): string {
+  return Object.entries(args)
+    .slice(0, 20)
+    .filter(([key]) => !NOISE.test(key))
+    .flatMap(([key, value]) => {
+      const spoken = spokenValue(value, 0);
+      return spoken === "" ? [] : [`${key} ${spoken}`];
+    })
+    .join(", ");
+}
+
+/** A value in words: scalars as they are, lists and objects as the scalars in them. */
+function spokenValue(value: unknown, depth: number): string {
+  if (depth > 3) return "";
+  if (Array.isArray(value)) return joined(value, depth, " + ");
+  return isObject(value) ? joined(Object.values(value), depth, " ") : scalar(value);
+}
+
+function joined(values: readonly unknown[], depth: number, separator: string): string {
+  const spoken = values.slice(0, 6).map((value) => spokenValue(value, depth + 1));
+  const rest = values.length > 6 ? " …" : "";
+  return `${spoken.filter((text) => text !== "").join(separator)}${rest}`;
+}
+
+function scalar(value: unknown): string {
+  if (typeof value === "string") return clipEnd(oneLine(value), 120);
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+}

@@ -1,0 +1,461 @@
+/** What a shell command does: its parts, the files that it touches, and the words that tell it. */
+
+import { clipEnd, oneLine } from "./text.ts";
+
+export interface FileTouch {
+  readonly path: string;
+  readonly effect: "read" | "edited" | "created" | "deleted";
+  /** What was written, where the command itself holds it. */
+  readonly content: string | undefined;
+}
+
+/** One program run of a script. */
+export interface Step {
+  /** What joins it to the step before: `&&`, `||`, `;`, `|`, `&`; empty for the first. */
+  readonly joiner: string;
+  /** Program and arguments without quotes; assignments, wrappers and redirections are left out. */
+  readonly words: readonly string[];
+  /** The same as it was typed, with assignments and wrappers. */
+  readonly text: string;
+  /** The same without them. */
+  readonly program: string;
+  readonly redirects: readonly Redirect[];
+  /** The here-document that it reads. */
+  readonly here: string | undefined;
+}
+
+interface Redirect {
+  readonly operator: string;
+  readonly target: string;
+}
+
+const LONGEST = 20_000;
+const TOKEN =
+  /(\d?>{1,2}(?:&\d?)?|&>{1,2}|<{1,3}|&&|\|\||\|&|[|;&\n])|([ \t\r]+)|((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\\[\s\S]|[^\s|;&<>"'\\$]|\$)+)|([\s\S])/g;
+const HERE = /<<-?\s{0,3}(["']?)(\w{1,40})\1/;
+const MARK = "\u0001";
+const ASSIGNMENT = /^[A-Za-z_]\w{0,60}=/;
+const WRAPPERS: ReadonlySet<string> = new Set([
+  "time",
+  "nohup",
+  "command",
+  "exec",
+  "rtk",
+  "env",
+  "sudo",
+  "then",
+  "do",
+  "else",
+  "!",
+]);
+
+/** The steps of a script in order; only the first 20,000 characters are read. */
+export function readSteps(command: string): Step[] {
+  const { script, bodies } = liftHereDocuments(command.slice(0, LONGEST));
+  const steps: Step[] = [];
+  let joiner = "";
+  let tokens: string[] = [];
+  const close = (next: string): void => {
+    const step = stepOf(joiner, tokens, bodies);
+    if (step !== undefined) steps.push(step);
+    joiner = step === undefined && steps.length === 0 ? "" : next;
+    tokens = [];
+  };
+  let atStart = true;
+  let inComment = false;
+  for (const [token, operator, blank] of script.matchAll(TOKEN)) {
+    if (token === "\n") inComment = false;
+    else if (atStart && token.startsWith("#")) inComment = true;
+    atStart = operator !== undefined || blank !== undefined;
+    if (inComment) continue;
+    if (operator !== undefined && /^(?:&&|\|\||\|&?|[;&\n])$/.test(operator)) close(joinerOf(operator));
+    else if (blank === undefined) tokens.push(token);
+    else tokens.push(" ");
+  }
+  close("");
+  return steps;
+}
+
+function joinerOf(operator: string): string {
+  if (operator === "\n") return ";";
+  return operator === "|&" ? "|" : operator;
+}
+
+/** The script without here-documents; a mark with a number stands where each one was opened. */
+function liftHereDocuments(command: string): { script: string; bodies: string[] } {
+  const lines: string[] = [];
+  const bodies: string[] = [];
+  let end: string | undefined;
+  let body: string[] = [];
+  for (const line of command.split("\n")) {
+    if (end !== undefined && line.trim() !== end) {
+      body.push(line);
+      continue;
+    }
+    if (end !== undefined) {
+      bodies.push(body.join("\n"));
+      end = undefined;
+      continue;
+    }
+    const opening = HERE.exec(line);
+    lines.push(opening === null ? line : line.replace(opening[0], `${MARK}${bodies.length}${MARK}`));
+    end = opening?.[2];
+    body = [];
+  }
+  if (end !== undefined) bodies.push(body.join("\n"));
+  return { script: lines.join("\n"), bodies };
+}
+
+function stepOf(joiner: string, tokens: readonly string[], bodies: readonly string[]): Step | undefined {
+  const typed: string[] = [];
+  const redirects: Redirect[] = [];
+  const filled = tokens.join("").includes(MARK) ? tokens.join("") : "";
+  let operator: string | undefined;
+  for (const token of tokens) {
+    if (token === " ") continue;
+    if (operator !== undefined) {
+      redirects.push({ operator, target: unquoted(token) });
+      operator = undefined;
+    } else if (/^\d?>{1,2}&\d$/.test(token)) redirects.push({ operator: token, target: "" });
+    else if (/^(?:\d?>{1,2}|&>{1,2}|<{1,3})&?$/.test(token)) operator = token;
+    else typed.push(token);
+  }
+  const joined = joinAdjacent(tokens, typed);
+  const start = programStart(joined);
+  const shown = joined.filter((word) => !isMark(word));
+  const words = joined.slice(start).filter((word) => !isMark(word));
+  if (words.length === 0) return undefined;
+  const here = bodies[Number(filled.split(MARK)[1] ?? "-1")];
+  const [text, program] = [withoutMarks(shown.join(" ")), withoutMarks(words.join(" "))];
+  return { joiner, words: words.map((word) => withoutMarks(unquoted(word))), text, program, redirects, here };
+}
+
+/** Words as they were typed: tokens without a blank between them are one word. */
+function joinAdjacent(tokens: readonly string[], typed: readonly string[]): string[] {
+  const words: string[] = [];
+  let next = 0;
+  let apart = true;
+  for (const token of tokens) {
+    if (token !== typed[next] || token === " ") {
+      apart = true;
+      continue;
+    }
+    if (apart || words.length === 0) words.push(token);
+    else words[words.length - 1] += token;
+    next += 1;
+    apart = false;
+  }
+  return words;
+}
+
+function programStart(words: readonly string[]): number {
+  let at = 0;
+  while (at < words.length) {
+    const word = words[at] ?? "";
+    if (word === "timeout") at += 2;
+    else if (ASSIGNMENT.test(word) || WRAPPERS.has(word) || word === "(" || word === "{") at += 1;
+    else break;
+  }
+  return at;
+}
+
+function isMark(word: string): boolean {
+  return word.startsWith(MARK) && word.endsWith(MARK);
+}
+
+function withoutMarks(text: string): string {
+  return text.includes(MARK)
+    ? text
+        .split(MARK)
+        .filter((_, index) => index % 2 === 0)
+        .join("<<…")
+    : text;
+}
+
+function unquoted(word: string): string {
+  const quote = word.charAt(0);
+  if (word.length > 1 && (quote === '"' || quote === "'") && word.endsWith(quote)) return word.slice(1, -1);
+  return word.replace(/^(--?[\w-]{1,40}=)(["'])([\s\S]*)\2$/, "$1$3");
+}
+
+// ---- two runs of the same program
+
+const PLUMBING: ReadonlySet<string> = new Set(
+  "tail head grep egrep rg tee cat sed less more wc sort uniq awk cut jq tr column xargs".split(" "),
+);
+const SETTING_UP: ReadonlySet<string> = new Set(
+  "cd pushd popd export set source . unset shopt ulimit umask".split(" "),
+);
+
+/** The steps that do the work: without `cd`, settings, filters of output and what only prints. */
+function workingSteps(steps: readonly Step[]): Step[] {
+  const working = steps.filter(({ joiner, words }) => {
+    const program = words[0] ?? "";
+    if (joiner === "|" && PLUMBING.has(program)) return false;
+    if (joiner === "||" && /^(?:true|echo|:)$/.test(program)) return false;
+    return !SETTING_UP.has(program);
+  });
+  const telling = working.filter(
+    ({ words }) => !/^(?:echo|printf|sleep|wait|true|:|done|fi)$/.test(words[0] ?? ""),
+  );
+  return telling.length > 0 ? telling : working;
+}
+
+/** A command without leading cd, assignments and plumbing: two runs of the same program read the same. */
+export function keyOfCommand(command: string): string {
+  const steps = workingSteps(readSteps(command));
+  const words = steps
+    .map(({ joiner, program }, index) => (index === 0 ? program : `${spaced(joiner)}${program}`))
+    .join("");
+  return oneLine(words);
+}
+
+function spaced(joiner: string): string {
+  return joiner === ";" ? "; " : ` ${joiner} `;
+}
+
+// ---- looking around
+
+const LOOKERS: ReadonlySet<string> = new Set(
+  "ls ll cat head tail grep egrep fgrep rg ag ack pwd echo printf which type whereis wc tree stat file du df env printenv date whoami uname hostname id sort uniq cut awk gawk jq yq less more bat nl diff cmp xxd hexdump od strings realpath readlink basename dirname sleep true fd open goto scroll_up scroll_down search_file search_dir find_file ps top free md5sum sha256sum column tr view".split(
+    " ",
+  ),
+);
+const GIT_LOOKING =
+  /^(?:status|log|diff|show|blame|ls-files|ls-tree|ls-remote|rev-parse|rev-list|describe|reflog|cat-file|shortlog|grep|merge-base|for-each-ref|name-rev|show-ref|show-branch|count-objects|check-ignore|whatchanged|diff-tree|var|version)$/;
+const LOOKING_STEP =
+  /^(?:git (?:branch|tag|remote|stash list|worktree list|config (?:--get|--list|-l)\b|notes (?:list|show)|submodule status)(?: (?:-[avrl]{1,3}|--?(?:all|list|merged|no-merged|show-current|contains|verbose|sort\S{0,40}|format\S{0,80})|get-url|show)\b.{0,300})?|gh \w{2,12} (?:view|list|diff|checks|status)\b.{0,2000}|gh api (?!.{0,2000}(?:-X|--method|-f|-F|--field|--raw-field|--input)\b).{0,2000}|(?:docker|podman) (?:ps|logs|images|inspect)\b.{0,500}|kubectl (?:get|describe|logs)\b.{0,500}|(?:npm|pnpm|yarn) (?:ls|list|view|info|why|outdated)\b.{0,500}|pip3? (?:list|show|freeze)\b.{0,200}|go (?:env|version|list|doc)\b.{0,500}|\S{1,100} (?:--version|-v|-V|--help|-h|version|help))$/;
+
+/** True where every step only looks around. */
+export function onlyLooks(command: string): boolean {
+  const steps = readSteps(command).filter(({ words }) => !SETTING_UP.has(words[0] ?? ""));
+  return steps.length > 0 && steps.every(isLooking);
+}
+
+function isLooking(step: Step): boolean {
+  if (step.redirects.some((redirect) => isWriting(redirect))) return false;
+  const words = gitWords(step.words);
+  const [program = "", second = ""] = words;
+  if (program === "find") return !words.some((word) => /^-(?:delete|exec|execdir|ok)$/.test(word));
+  if (program === "sed")
+    return !words.some((word) => /^-[a-zA-Z]{0,5}i/.test(word) || word.startsWith("--in-place"));
+  if (program === "xargs") return words.slice(1).some((word) => LOOKERS.has(word));
+  if (program === "git" && GIT_LOOKING.test(second)) return true;
+  return LOOKERS.has(program) || LOOKING_STEP.test(words.join(" ").slice(0, 2500));
+}
+
+function isWriting({ operator, target }: Redirect): boolean {
+  return operator.includes(">") && target !== "" && !target.startsWith("/dev/");
+}
+
+/** `git -C dir status` is `git status`. */
+function gitWords(words: readonly string[]): readonly string[] {
+  if (words[0] !== "git") return words;
+  let at = 1;
+  while (at < words.length && words[at]?.startsWith("-") === true)
+    at += /^-[Cc]$/.test(words[at] ?? "") ? 2 : 1;
+  return ["git", ...words.slice(at)];
+}
+
+// ---- files
+
+const READERS: ReadonlySet<string> = new Set("cat head tail less more bat open nl view".split(" "));
+const NAME = /^[\w@.+~/-]*[\w~]$/;
+
+/** Files that a command plainly reads or writes: redirections, `tee`, `sed -i`, `cat`, `rm`, `mv`, `touch`. */
+export function filesOfSteps(steps: readonly Step[]): FileTouch[] {
+  return steps.flatMap((step) => {
+    const written = step.redirects
+      .filter((redirect) => isWriting(redirect) && isFile(redirect.target))
+      .map(({ operator, target }): FileTouch => {
+        const content = step.words[0] === "cat" ? step.here : undefined;
+        return { path: target, effect: operator.includes(">>") ? "edited" : "created", content };
+      });
+    return [...written, ...argumentFiles(step, written.length > 0)];
+  });
+}
+
+function argumentFiles({ words, here }: Step, writes: boolean): FileTouch[] {
+  const effect = effectOf(words);
+  if (effect === undefined || (effect === "read" && writes)) return [];
+  const program = words[0] ?? "";
+  const names = words.slice(1).filter((word) => !word.startsWith("-") && isFile(word));
+  const [content] = program === "tee" ? [here] : [];
+  const told = program === "sed" ? names.slice(-1) : names;
+  if (effect === "created" && (program === "mv" || program === "git")) {
+    return told.map((path, index) => ({ path, effect: index === 0 ? "deleted" : "created", content }));
+  }
+  return told.map((path) => ({ path, effect, content }));
+}
+
+function effectOf(words: readonly string[]): FileTouch["effect"] | undefined {
+  const [program = "", second = ""] = gitWords(words);
+  if (READERS.has(program)) return "read";
+  if (program === "sed") return words.some((word) => /^-[a-zA-Z]{0,5}i/.test(word)) ? "edited" : "read";
+  if (program === "tee" || program === "touch" || program === "create") return "created";
+  if (program === "mv" || (program === "git" && second === "mv")) return "created";
+  return program === "rm" || (program === "git" && second === "rm") ? "deleted" : undefined;
+}
+
+function isFile(word: string): boolean {
+  if (word.length > 300 || word.startsWith("/dev/") || !NAME.test(word) || !/[A-Za-z]/.test(word))
+    return false;
+  return word.includes("/") || /\.[A-Za-z]\w{0,9}$/.test(word) || /^(?:Makefile|Dockerfile)$/.test(word);
+}
+
+// ---- words
+
+/** The command in words: ran `npm test`; committed: "fix: read twice". Empty for one that only writes a file. */
+export function wordsOfCommand(command: string): string {
+  const phrases: string[] = [];
+  let run = "";
+  const flush = (): void => {
+    if (run !== "") phrases.push(`ran ${quotedCode(run)}`);
+    run = "";
+  };
+  const steps = workingSteps(readSteps(command));
+  const commits = steps.some((step) => step.words[0] === "git" && gitWords(step.words)[1] === "commit");
+  for (const step of steps) {
+    const told = wordsOfStep(step);
+    if (told !== undefined) {
+      flush();
+      phrases.push(told);
+    } else if (!isWrittenFile(step) && !(commits && gitWords(step.words)[1] === "add")) {
+      const text = clipEnd(oneLine(step.text), 160) + scriptOf(step);
+      run = run === "" ? text : `${run}${spaced(step.joiner)}${text}`;
+    }
+  }
+  flush();
+  if (phrases.length > 0 || steps.some(isWrittenFile)) return phrases.join("; ");
+  return `ran ${quotedCode(clipEnd(oneLine(command), 160))}`;
+}
+
+/** True for `cat > file <<EOF` and `echo … > file`: the file says it all. */
+function isWrittenFile({ words, redirects }: Step): boolean {
+  return (
+    /^(?:cat|echo|printf)$/.test(words[0] ?? "") &&
+    redirects.some((one) => isWriting(one) && isFile(one.target))
+  );
+}
+
+function scriptOf({ here }: Step): string {
+  return here === undefined ? "" : ` <<(${here.split("\n").length} lines)`;
+}
+
+function wordsOfStep(step: Step): string | undefined {
+  const words = gitWords(step.words);
+  if (words[0] === "gh") return wordsOfForge(words);
+  if (words[0] !== "git") return undefined;
+  const [, verb = "", ...rest] = words;
+  if (verb === "commit") return wordsOfCommit(rest, step.here);
+  if (verb === "push") return wordsOfPush(rest);
+  if (verb !== "checkout" && verb !== "switch") return undefined;
+  const creates = rest.findIndex((word) => /^(?:-[bBcC]|--create)$/.test(word));
+  if (creates !== -1 && rest[creates + 1] !== undefined) return `created branch ${rest[creates + 1]}`;
+  const plain = rest.filter((word) => !word.startsWith("-"));
+  return verb === "switch" && plain.length === 1 ? `switched to branch ${plain[0]}` : undefined;
+}
+
+function wordsOfCommit(words: readonly string[], here: string | undefined): string {
+  const given = optionValue(words, /^(?:-[a-z]{0,4}m|--message)$/, /^--message=/);
+  const message = here !== undefined && (given === undefined || given.includes("$(")) ? here : given;
+  const line = message
+    ?.split("\n")
+    .find((text) => text.trim() !== "")
+    ?.trim();
+  const amends = words.includes("--amend");
+  if (line === undefined) return amends ? "amended the last commit" : "committed";
+  return `${amends ? "amended the last commit" : "committed"}: "${clipEnd(line, 140)}"`;
+}
+
+function wordsOfPush(words: readonly string[]): string {
+  const plain = words.filter((word) => !word.startsWith("-"));
+  const forced = words.some((word) => word === "-f" || word.startsWith("--force"))
+    ? "force-pushed"
+    : "pushed";
+  if (words.includes("--delete") || words.includes("-d"))
+    return `deleted ${plain.slice(1).join(", ")} on ${plain[0] ?? "the remote"}`;
+  return plain.length > 1
+    ? `${forced} ${plain.slice(1).join(", ")} to ${plain[0]}`
+    : `${forced}${plain.length === 1 ? ` to ${plain[0]}` : ""}`;
+}
+
+const FORGE_VERBS: Readonly<Record<string, string>> = {
+  "pr create": "opened a pull request",
+  "issue create": "opened an issue",
+  "release create": "made a release",
+  "pr merge": "merged the pull request",
+  "pr comment": "commented on the pull request",
+  "issue comment": "commented on the issue",
+  "pr edit": "edited the pull request",
+  "pr close": "closed the pull request",
+  "issue close": "closed the issue",
+};
+
+function wordsOfForge(words: readonly string[]): string | undefined {
+  const verb = FORGE_VERBS[`${words[1] ?? ""} ${words[2] ?? ""}`];
+  if (verb === undefined) return undefined;
+  const number = /^#?\d{1,7}$/.test(words[3] ?? "") ? ` ${words[3]}` : "";
+  const title = optionValue(words, /^(?:-t|--title)$/, /^--title=/);
+  return `${verb}${number}${title === undefined ? "" : ` "${clipEnd(title, 120)}"`}`;
+}
+
+function optionValue(words: readonly string[], option: RegExp, joined: RegExp): string | undefined {
+  const at = words.findIndex((word) => option.test(word));
+  if (at !== -1) return words[at + 1];
+  return words.find((word) => joined.test(word))?.replace(joined, "");
+}
+
+/** Text as code, in marks that it does not hold itself. */
+export function quotedCode(text: string): string {
+  return text.includes("`") ? `"${text}"` : `\`${text}\``;
+}
+
+// ---- what an outcome needs to know of a command
+
+export interface Program {
+  readonly words: readonly string[];
+  readonly looks: boolean;
+}
+
+/** The programs of a command, without settings and filters of output. */
+export function programsOf(command: string): Program[] {
+  return workingSteps(readSteps(command)).map((step) => ({ words: step.words, looks: isLooking(step) }));
+}
+
+/** The program whose exit code is that of the whole command. */
+export function lastProgram(command: string): string {
+  return readSteps(command).at(-1)?.words[0] ?? "";
+}
+
+/** True where the exit code is not that of the work: a pipe, `|| true` or `; echo` ends the command. */
+export function readsThroughPipe(command: string): boolean {
+  const steps = readSteps(command);
+  const last = steps.at(-1);
+  if (last === undefined || /\bset -[a-z]{0,5}o? ?pipefail\b/.test(command)) return false;
+  if (last.joiner === "|" || last.joiner === "||" || last.joiner === "&") return true;
+  return last.joiner === ";" && /^(?:echo|printf|true|:)$/.test(last.words[0] ?? "");
+}
+
+const SILENT =
+  /^(?:(?:npx |pnpm (?:exec )?|yarn |bunx |\.\/node_modules\/\.bin\/)?(?:tsc|eslint|vue-tsc)\b|go (?:build|vet)\b|gofmt -l|shellcheck\b|flake8\b|(?:ba|z)?sh -n\b|node --check\b|python3? -m (?:py_compile|compileall -q)\b)/;
+
+/** True for a checker that prints nothing when all is well, and whose output is not filtered or thrown away. */
+export function outputIsSilent(command: string): boolean {
+  const steps = readSteps(command);
+  if (
+    steps.some(
+      ({ joiner, words }) =>
+        joiner === "||" || (joiner === "|" && !/^(?:head|tail|cat|tee)$/.test(words[0] ?? "")),
+    )
+  )
+    return false;
+  if (
+    steps.some(({ redirects }) =>
+      redirects.some(({ operator, target }) => operator.includes(">") && target !== ""),
+    )
+  )
+    return false;
+  const working = workingSteps(steps);
+  return working.length > 0 && working.every(({ program }) => SILENT.test(program));
+}

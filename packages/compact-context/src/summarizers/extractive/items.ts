@@ -1,0 +1,357 @@
+import type { FileChange } from "./actions.ts";
+import type { Outcome } from "./outcomes.ts";
+import { type Entry, type Episode, keyOf, type Reading, type Step } from "./reading.ts";
+import type { Item, ItemKind } from "./select.ts";
+import { decisionsIn } from "./statements.ts";
+import { clipEnd, linesOf, oneLine, readable, sentences, type TextLine, withoutMarks } from "./text.ts";
+import type { Answer } from "./typed.ts";
+
+/** What each kind of piece is worth beside others; found on recorded sessions (docs/summaries.md). */
+const WEIGHTS = {
+  /** A message that a person typed, as a whole or its first line. */
+  typed: 5,
+  /** A further line of a long one. */
+  typedLine: 2,
+  typedCode: 0.7,
+  reply: 6,
+  answer: 6,
+  /** The assistant's last words before the user speaks again. */
+  closing: 2.6,
+  decision: 2.4,
+  /** Says why something is so, or what was found out. */
+  explained: 2.2,
+  remark: 1.2,
+  /** "Let me look at …": says what comes next, and the next steps say it too. */
+  narration: 0.2,
+  report: 0.4,
+  changed: 2.2,
+  code: 0.35,
+  ran: 1.6,
+  committed: 2.4,
+  other: 0.8,
+  looked: 0.1,
+  found: 0.3,
+  /** Of an output that was emptied nothing else is told. */
+  emptied: 1,
+  foreign: 2,
+  foreignRest: 1.2,
+} as const;
+
+/** What the oldest piece is worth beside the newest. */
+const OLDEST = 0.5;
+/** The newest messages show where the work stands: so many are worth so much more. */
+const NEWEST_MESSAGES = 16;
+const NEWEST = 2;
+
+const EXPLAINS =
+  /\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|fix) (?:is|was|here)|turns out|that(?:'s| is) why|since|so that|which means|instead of|rather than|but (?:the|it|this)|fail(?:s|ed|ing)?|found|missing)\b/i;
+/** A typed message of so many characters at most is one piece. */
+const WHOLE_MESSAGE = 360;
+const MAX_SENTENCE = 420;
+/** A shorter line of the assistant is not taken apart. */
+const WHOLE_LINE = 160;
+const MAX_WORDS = 300;
+const MIN_CODE = 24;
+const MAX_CODE = 200;
+/** Lines of a result that may be told, and levels of a record. */
+const MAX_FOUND = 40;
+const MAX_FROM = 80;
+const MAX_DEPTH = 5;
+const NARRATION =
+  /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
+
+/** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
+export function itemsOf(reading: Reading, firstEpisode: number, shorten: Shorten): Item[] {
+  const last = reading.messages.length;
+  const ageOf = (message: number): number =>
+    (OLDEST + (1 - OLDEST) * (message / last)) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
+  return reading.episodes.flatMap((episode, index) =>
+    pieces(episode, shorten).map(({ message, ...piece }, order) => ({
+      ...piece,
+      // A typed message keeps its lines; in anything else a line break could forge a section.
+      text: piece.kind === "request" ? piece.text : oneLine(piece.text),
+      weight: piece.weight * ageOf(message),
+      episode: firstEpisode + index,
+      order,
+    })),
+  );
+}
+
+type Piece = Pick<Item, "kind" | "text" | "weight">;
+
+function pieces(episode: Episode, shorten: Shorten): (Piece & { message: number })[] {
+  const last = lastOfEach(episode.entries);
+  const request = episode.request;
+  const asked =
+    request === undefined || request.stays === "whole"
+      ? []
+      : typedPieces(request.text, "request", episode.about);
+  return [
+    ...asked.map((piece) => ({ ...piece, message: request?.message ?? 0 })),
+    ...episode.entries.flatMap((entry) =>
+      entryPieces(entry, last, shorten).map((piece) => ({ ...piece, message: messageOf(entry) })),
+    ),
+  ];
+}
+
+function messageOf(entry: Entry): number {
+  if (entry.kind === "step") return entry.step.message;
+  return entry.kind === "answer" ? entry.message : entry.speech.message;
+}
+
+/** A typed text in pieces; a short one with what it answers. */
+export function typedPieces(text: string, kind: ItemKind, about = ""): Piece[] {
+  if (text.length <= WHOLE_MESSAGE) {
+    return [{ kind, text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
+  }
+  return linesOf(text).flatMap(({ text: line, code }, index) => {
+    const weight = code ? WEIGHTS.typedCode : index === 0 ? WEIGHTS.typed : WEIGHTS.typedLine;
+    const parts = code || line.length <= MAX_SENTENCE ? [line] : sentences(line);
+    return parts.map((part) => ({ kind, text: clipEnd(part, MAX_SENTENCE), weight }));
+  });
+}
+
+/** What a reply answers, behind it. */
+export function aboutNote(about: string): string {
+  return about === "" ? "" : ` (answers: ${clipEnd(oneLine(about), 240)})`;
+}
+
+/** What became of one file. */
+export interface FileStory {
+  readonly path: string;
+  readonly effect: FileChange["effect"];
+  /** Each change in words, in order of time. */
+  readonly what: readonly string[];
+  /** The newest step that changed it. */
+  readonly step: Step;
+}
+
+/** The files that steps changed, the one that was changed last at the end; changes that failed are none. */
+export function filesChanged(steps: readonly Step[]): FileStory[] {
+  const stories = new Map<string, FileStory>();
+  const done = steps.filter(({ stays, outcome }) => !stays && outcome.state !== "failed");
+  const changes = done.flatMap((step) => step.action.files.map((file) => ({ ...file, step })));
+  for (const { path, effect, what, step } of changes) {
+    if (effect === "read") continue;
+    const known = stories.get(path);
+    const before = known?.what ?? [];
+    stories.delete(path);
+    stories.set(path, {
+      path,
+      effect:
+        known === undefined || effect === "deleted" || known.effect === "deleted" ? effect : known.effect,
+      what: what === "" || before.includes(what) ? before : [...before, what],
+      step,
+    });
+  }
+  return [...stories.values()];
+}
+
+/** A file's changes in one line. */
+export function changeWords({ path, effect, what }: FileStory): string {
+  const verb = effect === "edited" ? "" : ` (${effect})`;
+  return `${path}${verb}${what.length === 0 ? "" : `: ${what.join("; ")}`}`;
+}
+
+/** What an episode comes to for each file, and for each command: told where it happened last. */
+interface Last {
+  readonly files: ReadonlyMap<Step, readonly FileStory[]>;
+  readonly runs: ReadonlyMap<string, readonly Step[]>;
+}
+
+function lastOfEach(entries: readonly Entry[]): Last {
+  const steps = entries.flatMap((entry) => (entry.kind === "step" && !entry.step.stays ? [entry.step] : []));
+  return { files: groupBy(filesChanged(steps), ({ step }) => step), runs: groupBy(steps, keyOf) };
+}
+
+function groupBy<Key, Value>(values: readonly Value[], keyFor: (value: Value) => Key): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const key = keyFor(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
+type Shorten = (text: string) => string;
+
+function entryPieces(entry: Entry, last: Last, shorten: Shorten): Piece[] {
+  if (entry.kind === "step") return entry.step.stays ? [] : stepPieces(entry.step, last, shorten);
+  if (entry.kind === "answer")
+    return [{ kind: "user", text: answerWords(entry.answer), weight: WEIGHTS.answer }];
+  const { text, stays } = entry.speech;
+  if (stays === "whole") return [];
+  if (entry.kind === "foreign") return foreignPieces(text);
+  if (entry.kind === "assistant") return spokenPieces(text, entry.closing);
+  return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
+}
+
+const ANSWER_VERBS = { refusal: "refused a call", approval: "approved", choice: "chose" } as const;
+
+function answerWords({ kind, about, text }: Answer): string {
+  const said = text === "" ? "" : kind === "refusal" ? `, saying: ${oneLine(text)}` : `: ${oneLine(text)}`;
+  return `${ANSWER_VERBS[kind]}${said}${about === "" ? "" : ` (${clipEnd(oneLine(about), 240)})`}`;
+}
+
+function spokenPieces(text: string, closing: boolean): Piece[] {
+  const chosen = new Set(decisionsIn(text).map((decision) => oneLine(withoutMarks(decision.text.trim()))));
+  return linesOf(text)
+    .filter(({ code }) => !code)
+    .flatMap(({ text: line }) => (line.length <= WHOLE_LINE ? [line] : sentences(line)))
+    .map((sentence) => oneLine(withoutMarks(sentence.trim())))
+    .filter((plain) => /[\p{L}\p{N}]/u.test(plain))
+    .map((plain) => {
+      const weight = chosen.has(plain) ? WEIGHTS.decision : remarkWeight(plain, closing);
+      return { kind: "assistant", text: clipEnd(plain, MAX_SENTENCE), weight };
+    });
+}
+
+function remarkWeight(sentence: string, closing: boolean): number {
+  if (NARRATION.test(sentence)) return WEIGHTS.narration;
+  if (EXPLAINS.test(sentence)) return WEIGHTS.explained;
+  return closing ? WEIGHTS.closing : WEIGHTS.remark;
+}
+
+const FOREIGN_HEADING = /^(?:#{1,6}\s+|\*\*|\d{1,2}\.\s+)?(\p{Lu}[\p{L} ,/&()-]{2,60}):?(?:\*\*)?:?\s*$/u;
+/** Headings of other writers under which the work goes on. */
+const LASTING =
+  /request|intent|goal|next|pending|todo|current|remaining|constraint|preference|user|decision/i;
+const CODE_INDENT = /^\s{8}/;
+
+/** The lines of a summary by another writer: what the work goes on with counts most, code least. */
+export function foreignPieces(text: string): Piece[] {
+  let lasting = true;
+  return foreignLines(text).map(({ text: line, code }) => {
+    const heading = FOREIGN_HEADING.exec(line)?.[1];
+    if (heading !== undefined) lasting = LASTING.test(heading);
+    const plain = lasting ? WEIGHTS.foreign : WEIGHTS.foreignRest;
+    const weight = code || CODE_INDENT.test(line) ? WEIGHTS.typedCode : plain;
+    return { kind: "foreign", text: clipEnd(line, MAX_SENTENCE), weight };
+  });
+}
+
+const ANALYSIS = /^(?:<analysis>|Analysis:)\s*$/;
+const SUMMARY = /^(?:<summary>|Summary:|1\. Primary Request)/;
+const FRAME =
+  /^(?:This session is being continued|Please continue the conversation|If you need specific details from before|<\/?(?:analysis|summary)>|Summary:$)/;
+
+/** A model's summary without its thinking aloud before it and its frame. */
+function foreignLines(text: string): TextLine[] {
+  const lines = linesOf(text);
+  const from = lines.findIndex(({ text: line }) => ANALYSIS.test(line));
+  const to = lines.findIndex(({ text: line }, index) => index > from && SUMMARY.test(line));
+  const rest = from >= 0 && to > from ? lines.slice(to) : lines;
+  return rest.filter(({ text: line }) => !FRAME.test(line));
+}
+
+function stepPieces(step: Step, last: Last, shorten: Shorten): Piece[] {
+  const { action, outcome } = step;
+  if (step.emptied) return emptiedPieces(step, shorten);
+  const changed = (last.files.get(step) ?? []).map((story): Piece => {
+    return { kind: "changed", text: shorten(changeWords(story)), weight: WEIGHTS.changed };
+  });
+  if (action.kind === "edit" && outcome.state !== "failed") return [...changed, ...codePieces(step, shorten)];
+  if (changed.length > 0) return changed;
+  const runs = last.runs.get(keyOf(step)) ?? [];
+  return runs.at(-1) === step ? donePieces(step, runs.length, shorten) : [];
+}
+
+/** What a step did that changed no file, told where it happened last. */
+function donePieces(step: Step, times: number, shorten: Shorten): Piece[] {
+  const { action, outcome } = step;
+  const words = shorten(clipEnd(action.words, MAX_WORDS));
+  switch (action.kind) {
+    case "plan":
+    case "ask":
+      return [];
+    case "read":
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
+    case "search":
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }, ...foundPieces(step, shorten)];
+    case "agent":
+      return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
+    default: {
+      const ended = outcomeWords(outcome);
+      const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
+      return [{ kind: "ran", text, weight: runWeight(step) }, ...foundPieces(step, shorten)];
+    }
+  }
+}
+
+/** How a command ended, in words; of one that verifies nothing only what is known. */
+export function outcomeWords({ state, detail, verifies }: Outcome): string {
+  if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
+  if (!verifies || /^refused\b/.test(detail)) return detail;
+  return detail === "" ? NOT_RECORDED : `${NOT_RECORDED}: ${detail}`;
+}
+
+const NOT_RECORDED = "outcome not recorded";
+
+function runWeight({ action, outcome }: Step): number {
+  if (action.words.startsWith("committed")) return WEIGHTS.committed;
+  return outcome.verifies ? WEIGHTS.ran : WEIGHTS.other;
+}
+
+/** Lines that an edit added, where there is room for them. */
+function codePieces({ action }: Step, shorten: Shorten): Piece[] {
+  return action.files.flatMap(({ path, added }) =>
+    added
+      .filter((line) => line.length >= MIN_CODE && line.length <= MAX_CODE && /[a-z]{3}/.test(line))
+      .map((line) => ({ kind: "code", text: `${shorten(path)}: \`${line}\``, weight: WEIGHTS.code })),
+  );
+}
+
+/** What an emptied output said, each line with the call that stands beside the summary. */
+function emptiedPieces(step: Step, shorten: Shorten): Piece[] {
+  const from = shorten(clipEnd(step.action.words, MAX_FROM));
+  return foundPieces(step, shorten).map((piece) => ({
+    ...piece,
+    kind: "ran",
+    text: `${from}: ${piece.text}`,
+    weight: WEIGHTS.emptied,
+  }));
+}
+
+/** What a call showed, line by line, where there is room for it; a record's fields stand together. */
+function foundPieces({ result }: Step, shorten: Shorten): Piece[] {
+  const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
+  return lines
+    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
+    .map((line) => ({ kind: "found", text: shorten(clipEnd(line, MAX_CODE)), weight: WEIGHTS.found }));
+}
+
+function recordLines(text: string): string[] {
+  if (!/^\s*[[{]/.test(text)) return text.split("\n").map(oneLine);
+  try {
+    return fieldsOf(JSON.parse(text) as unknown, 0);
+  } catch {
+    return text.split("\n").map(oneLine);
+  }
+}
+
+/** The plain fields of each object in a value, one line an object. */
+function fieldsOf(value: unknown, depth: number): string[] {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  const entries = Object.entries(value);
+  const plain = entries.filter(([, field]) => typeof field !== "object" && String(field).length <= MAX_CODE);
+  const own = plain.map(([key, field]) => (Array.isArray(value) ? String(field) : `${key}: ${field}`));
+  const inner = entries.flatMap(([key, field]) => {
+    const lines = fieldsOf(field, depth + 1);
+    return Array.isArray(value) ? lines : lines.map((line) => `${key}: ${line}`);
+  });
+  return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
+}
+
+/** What a sub-agent reported, sentence by sentence. */
+function reportPieces({ result }: Step): Piece[] {
+  return linesOf(result?.text ?? "")
+    .filter(({ code }) => !code)
+    .flatMap(({ text }) => sentences(text))
+    .map((sentence) => ({
+      kind: "ran",
+      text: clipEnd(oneLine(withoutMarks(sentence.trim())), MAX_SENTENCE),
+      weight: WEIGHTS.report,
+    }));
+}

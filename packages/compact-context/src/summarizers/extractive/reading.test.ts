@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../core/message.ts";
+import { readConversation } from "./reading.ts";
+
+const user = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
+const says = (text: string): Message => ({ id: text, role: "assistant", parts: [{ type: "text", text }] });
+
+let calls = 0;
+/** A call with its result. */
+function ran(name: string, args: Record<string, unknown>, text: string, isError = false): Message[] {
+  calls += 1;
+  const id = `call${calls}`;
+  return [
+    { id: `${id}a`, role: "assistant", parts: [{ type: "toolCall", id, name, arguments: args }] },
+    {
+      id: `${id}b`,
+      role: "tool",
+      parts: [{ type: "toolResult", id, name, content: text, isError }],
+    },
+  ];
+}
+const shell = (command: string, text: string, isError = false) => ran("Bash", { command }, text, isError);
+const openIn = (...messages: Message[]) => readConversation(messages).openErrors.map(({ text }) => text);
+
+describe("open errors", () => {
+  const failing = "--- FAIL: TestParcel (0.02s)\nFAIL\nFAIL\texample.com/post\t0.4s";
+
+  it("are the last failures of checks", () => {
+    expect(openIn(user("go"), ...shell("go test ./post", failing))).toContain("--- FAIL: TestParcel (0.02s)");
+  });
+
+  it("close with a wider run", () => {
+    const wide = shell("make ci", "ok  \texample.com/post\t0.4s");
+    expect(openIn(user("go"), ...shell("go test ./post", failing), ...wide)).toEqual([]);
+  });
+
+  it("of a file close when it was edited and something passed", () => {
+    const broken = shell("go build ./...", "post/a.go:3:1: undefined: Weigh", true);
+    const edit = ran(
+      "Edit",
+      { file_path: "/x/post/a.go", old_string: "a", new_string: "b" },
+      "The file /x/post/a.go has been updated.",
+    );
+    const lint = shell("golangci-lint run", "0 issues.");
+    expect(openIn(user("go"), ...broken)).toEqual(["post/a.go:3:1: undefined: Weigh"]);
+    expect(openIn(user("go"), ...broken, ...edit)).not.toEqual([]);
+    expect(openIn(user("go"), ...broken, ...edit, ...lint)).toEqual([]);
+  });
+
+  it("of reading, searching and tools close when a later call went well", () => {
+    const missing = ran(
+      "Read",
+      { file_path: "/x" },
+      "<tool_use_error>File does not exist.</tool_use_error>",
+      true,
+    );
+    const there = ran("Read", { file_path: "/y" }, "1→text");
+    expect(openIn(user("go"), ...missing)).toEqual(["File does not exist."]);
+    expect(openIn(user("go"), ...missing, ...there)).toEqual([]);
+  });
+
+  it("are what users report until it is said to be solved", () => {
+    const report = user("The upload does not work.");
+    const fix = [...shell("npm test", "Tests  3 passed (3)"), says("Fixed: the upload works now.")];
+    expect(openIn(report)).toEqual(["The upload does not work."]);
+    expect(openIn(report, ...fix)).toEqual([]);
+    expect(openIn(report, ...fix, user("still not right"))).toContain("The upload does not work.");
+  });
+});
+
+describe("rules", () => {
+  it("come from the reason of a refusal", () => {
+    const refused = shell(
+      "git commit -m design",
+      "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\ndon't check in designs",
+      true,
+    );
+    const { rules } = readConversation([user("write a design"), ...refused]);
+    expect(rules.map(({ text }) => text)).toEqual(["don't check in designs"]);
+  });
+});
+
+describe("next steps", () => {
+  const steps = (...messages: Message[]) => readConversation(messages).nextSteps;
+  const edit = ran(
+    "Edit",
+    { file_path: "/x", old_string: "a", new_string: "b" },
+    "The file /x has been updated.",
+  );
+
+  it("are what a closing message leaves open", () => {
+    expect(
+      steps(user("go"), says("All is written.\nCurrent changes (not committed yet):\n- `src/a.ts`")),
+    ).toEqual(["Current changes (not committed yet):"]);
+  });
+
+  it("are what is under way, and what was left before the user spoke", () => {
+    const left = says("Only the parser remains.");
+    expect(
+      steps(user("go"), left, user("merge main first"), says("I'll merge main into the branch."), ...edit),
+    ).toEqual(["Only the parser remains.", "I'll merge main into the branch."]);
+  });
+
+  it("are no looks", () => {
+    expect(steps(user("go"), says("Let me check the parser."), ...edit)).toEqual([]);
+  });
+});
+
+it("takes the task list as a tool shows it last", () => {
+  const made = ran("TaskCreate", { subject: "Weigh" }, "Task #1 created successfully: Weigh");
+  const shown = ran("TaskList", {}, "#1 [completed] Weigh\n#2 [pending] Send");
+  expect(readConversation([user("go"), ...made, ...shown]).plan).toEqual([
+    { text: "Weigh", status: "completed" },
+    { text: "Send", status: "pending" },
+  ]);
+});
+
+it("tells the option that a bare reply picks", () => {
+  const { decisions } = readConversation([
+    user("which store?"),
+    says("Options:\n- **A) One file**\n- **B) One file a parcel**\n\nWhich one?"),
+    user("B)"),
+  ]);
+  expect(decisions.map(({ text }) => text)).toContain("**B) One file a parcel**");
+});

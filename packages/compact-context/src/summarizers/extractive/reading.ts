@@ -1,0 +1,687 @@
+import {
+  argumentsValue,
+  type Message,
+  messageText,
+  resultText,
+  type ToolCallPart,
+} from "../../core/message.ts";
+import type { SummaryContext } from "../../core/ports.ts";
+import { isObject } from "../../errors.ts";
+import { type Action, commandKey, readAction } from "./actions.ts";
+import { programsOf } from "./commands.ts";
+import { type Outcome, readOutcome } from "./outcomes.ts";
+import {
+  acceptedIn,
+  decisionsIn,
+  leftIn,
+  nextStepsIn,
+  questionsIn,
+  replacesRule,
+  reportsIn,
+  rulesIn,
+  type Statement,
+  underWayIn,
+} from "./statements.ts";
+import { clipEnd, oneLine, readable, withoutMarks } from "./text.ts";
+import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
+
+/** Words of a person or of the assistant in one message. */
+export interface Speech {
+  /** Index of the message in the list that was read. */
+  readonly message: number;
+  readonly id: string;
+  readonly text: string;
+  /** It stands beside the summary: whole, or with its middle cut out. */
+  readonly stays: "no" | "cut" | "whole";
+}
+
+/** A call with what came of it. */
+export interface Step {
+  readonly message: number;
+  readonly id: string;
+  readonly call: ToolCallPart;
+  readonly action: Action;
+  readonly outcome: Outcome;
+  readonly result: CallResult | undefined;
+  /** Call and result stand beside the summary. */
+  readonly stays: boolean;
+  /** The call stands beside the summary, but its output was emptied. */
+  readonly emptied: boolean;
+}
+
+interface CallResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** What happened in an episode, in order of time. */
+export type Entry =
+  | { readonly kind: "user"; readonly speech: Speech; readonly about: string }
+  | { readonly kind: "answer"; readonly message: number; readonly id: string; readonly answer: Answer }
+  | { readonly kind: "assistant"; readonly speech: Speech; readonly closing: boolean }
+  | { readonly kind: "foreign"; readonly speech: Speech }
+  | { readonly kind: "step"; readonly step: Step };
+
+/** One request of the user, and everything until the next one. */
+export interface Episode {
+  /** Undefined before the first request. */
+  readonly request: Speech | undefined;
+  /** What the assistant had asked before it; "" where nothing. */
+  readonly about: string;
+  readonly entries: readonly Entry[];
+}
+
+/** A rule in the user's words. */
+export interface Rule {
+  readonly text: string;
+  /** Id of the message that states it. */
+  readonly id: string;
+}
+
+/** A choice in the words of the user or the assistant. */
+export interface Decision {
+  readonly text: string;
+  readonly id: string;
+  readonly message: number;
+}
+
+/** A failure that nothing in the conversation shows to be solved. */
+export interface OpenError {
+  readonly text: string;
+  /** The command or tool that gave it. */
+  readonly from: string;
+}
+
+/** What a conversation says, before anything is weighed against a budget. */
+export interface Reading {
+  readonly messages: readonly Message[];
+  readonly episodes: readonly Episode[];
+  readonly steps: readonly Step[];
+  /** What people typed, in order; also what stays. */
+  readonly requests: readonly Speech[];
+  /** Standing rules, newest first. */
+  readonly rules: readonly Rule[];
+  readonly decisions: readonly Decision[];
+  /** The newest task list; undefined where nobody kept one. */
+  readonly plan: readonly Task[] | undefined;
+  /** The last run of each test, build or check, newest first. */
+  readonly verification: readonly Step[];
+  readonly openErrors: readonly OpenError[];
+  /** Next steps as the assistant announced them last. */
+  readonly nextSteps: readonly string[];
+  /** Questions that wait for the user. */
+  readonly questions: readonly string[];
+  /** The last word was the assistant's, with no call beside it. */
+  readonly answered: boolean;
+  /** Something is told beside messages that stay: where it says nothing new, it repeats them. */
+  readonly repeats: boolean;
+  /** What stands beside the summary of messages that were cut. */
+  readonly beside: readonly string[];
+}
+
+/** Reads messages within the list that they stand in; without a list they are the whole conversation. */
+export function readConversation(messages: readonly Message[], context?: SummaryContext): Reading {
+  const scene = sceneOf(messages, context);
+  const steps = readSteps(scene);
+  const entries = readEntries(scene, steps);
+  const episodes = toEpisodes(entries);
+  const requests = entries.flatMap((entry) => (entry.kind === "user" ? [entry.speech] : []));
+  const last = lastWords(entries);
+  return {
+    messages: scene.messages,
+    episodes,
+    steps,
+    requests,
+    rules: standingRules(entries),
+    decisions: readDecisions(entries),
+    plan: readPlan(steps),
+    verification: lastVerification(steps),
+    openErrors: findOpenErrors(steps, entries),
+    nextSteps: last.nextSteps,
+    questions: texts(questionsIn(last.closing)),
+    answered: last.closing !== "",
+    repeats: scene.repeats,
+    beside: scene.beside,
+  };
+}
+
+/** Open items of a plan. */
+export function openTasks(plan: readonly Task[] | undefined): Task[] {
+  return (plan ?? []).filter((task) => !isFinished(task));
+}
+
+interface Scene {
+  readonly messages: readonly Message[];
+  readonly staysOf: (message: Message) => Speech["stays"];
+  readonly repeats: boolean;
+  readonly beside: readonly string[];
+}
+
+function sceneOf(messages: readonly Message[], context: SummaryContext | undefined): Scene {
+  const list = new Set(context?.list);
+  if (context === undefined || !messages.every((message) => list.has(message))) {
+    return { messages, staysOf: () => "no", repeats: false, beside: [] };
+  }
+  const summarized = new Set(messages);
+  const kept = new Set(context.kept.map(({ id }) => id));
+  const ids = new Set(messages.map(({ id }) => id));
+  const shown = context.list.filter((message) => message.meta?.summaryVersion === undefined);
+  return {
+    messages: shown,
+    staysOf: (message) => (summarized.has(message) ? (kept.has(message.id) ? "cut" : "no") : "whole"),
+    repeats: summarized.size > 0 && summarized.size < shown.length,
+    beside: context.kept.filter(({ id }) => ids.has(id)).map(messageText),
+  };
+}
+
+function readSteps({ messages, staysOf }: Scene): Step[] {
+  const results = new Map<string, { result: CallResult; stays: boolean }[]>();
+  for (const message of messages) {
+    for (const part of message.parts) {
+      if (part.type !== "toolResult") continue;
+      const result = { text: resultText(part), isError: part.isError === true };
+      const known = results.get(part.id);
+      const entry = { result, stays: staysOf(message) === "whole" };
+      if (known === undefined) results.set(part.id, [entry]);
+      else known.push(entry);
+    }
+  }
+  return messages.flatMap((message, index) =>
+    message.parts.flatMap((part) => {
+      if (part.type !== "toolCall") return [];
+      const answer = results.get(part.id)?.shift();
+      const action = readAction(part);
+      return {
+        message: index,
+        id: message.id,
+        call: part,
+        action,
+        outcome: readOutcome(action, answer?.result),
+        result: answer?.result,
+        stays: staysOf(message) === "whole" && answer?.stays !== false,
+        emptied: staysOf(message) === "whole" && answer?.stays === false,
+      };
+    }),
+  );
+}
+
+/** How summaries of other tools begin that stand in a history as a message. */
+const FOREIGN =
+  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
+
+function readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Entry[] {
+  const stepsOf = new Map<number, Step[]>();
+  for (const step of steps) stepsOf.set(step.message, [...(stepsOf.get(step.message) ?? []), step]);
+  const entries: Entry[] = [];
+  let asked = "";
+  messages.forEach((message, index) => {
+    if (message.role !== "user" && message.role !== "assistant") return;
+    const whole = messageText(message).trim();
+    const speech = (text: string): Speech => ({
+      message: index,
+      id: message.id,
+      text,
+      stays: staysOf(message),
+    });
+    if (FOREIGN.test(whole)) entries.push({ kind: "foreign", speech: speech(whole) });
+    else if (message.role === "user") {
+      const { typed } = readSaid(message);
+      if (typed !== "") {
+        entries.push({ kind: "user", speech: speech(typed), about: aboutOf(typed, asked) });
+        asked = "";
+      }
+    } else if (whole !== "") {
+      entries.push({ kind: "assistant", speech: speech(whole), closing: !stepsOf.has(index) });
+      asked = whole;
+    }
+    entries.push(...(stepsOf.get(index) ?? []).flatMap((step) => entriesOf(step)));
+  });
+  return entries;
+}
+
+/** A call, and what a person said to it. */
+function entriesOf(step: Step): Entry[] {
+  const answer = readAnswer(step.call, step.result);
+  const { message, id } = step;
+  return answer === undefined
+    ? [{ kind: "step", step }]
+    : [
+        { kind: "step", step },
+        { kind: "answer", message, id, answer },
+      ];
+}
+
+/** Longer replies say themselves what they are about. */
+const MAX_REPLY = 160;
+const CHOICE =
+  /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
+
+/** What a short reply answers: the option of the assistant's that it names, else the assistant's last question. */
+function aboutOf(reply: string, asked: string): string {
+  if (reply.length > MAX_REPLY || asked === "") return "";
+  const chosen = CHOICE.exec(reply)?.[1];
+  const option = chosen === undefined ? undefined : optionOf(chosen, asked);
+  return option ?? texts(questionsIn(asked)).at(-1) ?? "";
+}
+
+function optionOf(label: string, asked: string): string | undefined {
+  const begins = new RegExp(
+    `^[\\s*_#>-]{0,8}(?:option|choice|variant)?\\s{0,2}\\(?${label}\\s{0,2}[.):\\]*-]`,
+    "i",
+  );
+  const line = readable(asked)
+    .split("\n")
+    .findLast((candidate) => begins.test(candidate.slice(0, 60)));
+  return line === undefined ? undefined : oneLine(line);
+}
+
+function toEpisodes(entries: readonly Entry[]): Episode[] {
+  const episodes: { request: Speech | undefined; about: string; entries: Entry[] }[] = [];
+  for (const entry of entries) {
+    const current = episodes.at(-1);
+    const begins = entry.kind === "user" && (current === undefined || !isBareReply(entry.speech.text));
+    if (begins) episodes.push({ request: entry.speech, about: entry.about, entries: [] });
+    else if (current === undefined) episodes.push({ request: undefined, about: "", entries: [entry] });
+    else current.entries.push(entry);
+  }
+  return episodes;
+}
+
+function texts(statements: readonly { readonly text: string }[]): string[] {
+  return statements.map(({ text }) => text);
+}
+
+/** Rules that people typed, and those that they gave as the reason of a refusal. */
+function standingRules(entries: readonly Entry[]): Rule[] {
+  const rules: Rule[] = [];
+  const newer: string[] = [];
+  for (const { text, id, stays } of entries.flatMap(wordsIn).reverse()) {
+    for (const rule of texts(rulesIn(text))) {
+      if (newer.some((other) => replacesRule(other, rule))) continue;
+      newer.push(rule);
+      if (stays !== "whole") rules.push({ text: oneLine(rule), id });
+    }
+  }
+  return rules;
+}
+
+function wordsIn(
+  entry: Entry,
+  index: number,
+  entries: readonly Entry[],
+): Pick<Speech, "text" | "id" | "stays">[] {
+  if (entry.kind === "user") return [entry.speech];
+  if (entry.kind !== "answer" || entry.answer.kind === "approval") return [];
+  const asked = entries[index - 1];
+  const stays = asked?.kind === "step" && asked.step.stays ? "whole" : "no";
+  return [{ text: entry.answer.text, id: entry.id, stays }];
+}
+
+/** What was settled: in the words of one side, or proposed by the assistant and taken by the user. */
+function readDecisions(entries: readonly Entry[]): Decision[] {
+  const decisions = new Map<string, Decision>();
+  let proposal: Speech | undefined;
+  const add = ({ message, id, stays }: Speech, found: readonly string[]): void => {
+    for (const line of found.map(oneLine))
+      if (stays !== "whole" && !decisions.has(line)) decisions.set(line, { text: line, id, message });
+  };
+  for (const entry of entries) {
+    if (entry.kind !== "assistant" && entry.kind !== "user") continue;
+    const { speech } = entry;
+    if (entry.kind === "assistant") proposal = speech;
+    else if (proposal !== undefined) {
+      add(proposal, texts(acceptedIn(proposal.text, speech.text)));
+      if (isPick(speech.text) && entry.about !== "") add(speech, [withoutMarks(entry.about)]);
+      proposal = undefined;
+    }
+    add(speech, texts(decisionsIn(speech.text, entry.kind)));
+  }
+  return [...decisions.values()];
+}
+
+/** True for a reply that is nothing but the name of an option. */
+function isPick(reply: string): boolean {
+  return /^\s{0,9}(?:option |choice |number |#)?\(?[a-h1-9][.)]?\s{0,9}$/i.test(reply);
+}
+
+/** The last run of each command that verifies something, newest first. */
+function lastVerification(steps: readonly Step[]): Step[] {
+  const runs = new Map<string, Step>();
+  for (const step of steps) {
+    if (!step.outcome.verifies) continue;
+    const key = keyOf(step);
+    runs.delete(key);
+    runs.set(key, step);
+  }
+  return [...runs.values()].reverse();
+}
+
+/** Two steps with the same key did the same thing. */
+export function keyOf({ action, call }: Step): string {
+  return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
+}
+
+const MAX_KINDS = 100;
+/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
+const LATE = 25;
+const LASTS = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
+
+/** A step with what its command runs, read once. */
+interface Run {
+  readonly step: Step;
+  readonly key: string;
+  readonly programs: ReadonlySet<string>;
+  /** The commands that do more than look, each with its arguments. */
+  readonly commands: ReadonlySet<string>;
+}
+
+interface Failure extends OpenError, Run {
+  /** A file that it names was edited since. */
+  edited: boolean;
+}
+
+/** The last failure of each kind that nothing later settled, newest first; after them what users report. */
+function findOpenErrors(steps: readonly Step[], entries: readonly Entry[]): OpenError[] {
+  const open = new Map<string, Failure>();
+  for (const step of steps) {
+    const run = runOf(step);
+    closeBy(run, open);
+    for (const text of failuresOf(step)) {
+      const kind = text.toLowerCase().replace(/\d+/g, "0").slice(0, 80);
+      open.delete(kind);
+      if (open.size >= MAX_KINDS) open.delete(open.keys().next().value ?? "");
+      const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(run.key), 100);
+      open.set(kind, { ...run, text: oneLine(text), from, edited: false });
+    }
+  }
+  const late = new Set(steps.slice(-LATE));
+  const failures = [...open.values()]
+    .reverse()
+    .filter(({ step, text }) => !step.stays && (step.outcome.verifies || LASTS.test(text) || late.has(step)));
+  return [...failures.map(({ text, from }) => ({ text, from })), ...openReports(entries)];
+}
+
+/** Takes out what a step settles, or fails anew. */
+function closeBy(run: Run, open: Map<string, Failure>): void {
+  const again = run.step.outcome.state === "failed";
+  for (const [kind, error] of open) {
+    if (again ? error.key === run.key : settles(run, error)) open.delete(kind);
+    else error.edited ||= edits(run.step, error.text);
+  }
+}
+
+function runOf(step: Step): Run {
+  const programs = programsOf(step.action.command ?? "");
+  const commands = programs.flatMap(({ words, looks }) =>
+    looks || words.length < 2 ? [] : [words.join(" ")],
+  );
+  return {
+    step,
+    key: keyOf(step),
+    programs: new Set(programs.map(({ words }) => words[0] ?? "")),
+    commands: new Set(commands),
+  };
+}
+
+function failuresOf({ outcome: { state, errors, detail } }: Step): readonly string[] {
+  if (state !== "failed") return [];
+  return (errors.length > 0 ? errors : [detail]).filter((text) => text !== "");
+}
+
+/** What a program says of a command that was written wrongly. */
+const MISUSE =
+  /\b(?:no such file|not found|unknown (?:option|command|flag|subcommand|argument)|unrecognized|invalid (?:option|argument)|usage:|must be (?:provided|specified)|requires? (?:an? )?(?:\w+ )?argument|missing (?:\w+ )?(?:argument|operand)|does not exist|not a directory|is a directory|ambiguous argument|pathspec|multiple packages)\b/i;
+
+/** True where a later step that did not fail shows that an earlier failure was solved or made moot. */
+function settles(run: Run, error: Failure): boolean {
+  const { action, outcome, result } = run.step;
+  const passed = outcome.state === "passed";
+  if (passed && run.key === error.key) return true;
+  if (result === undefined || result.isError) return false;
+  const failed = error.step.action;
+  if (looks(failed) && looks(action)) return true;
+  if (failed.command === undefined) {
+    const same = run.step.call.name === error.step.call.name;
+    return same || (passed && failed.kind === "edit" && action.kind === "edit");
+  }
+  if (action.command === undefined) return false;
+  if (passed) return passes(run, action.command, failed.command, error);
+  return !error.step.outcome.verifies && goesOn(run, error, result.text);
+}
+
+function looks({ kind }: Action): boolean {
+  return kind === "read" || kind === "search";
+}
+
+/** True where a command that passed solved what an earlier one reported. */
+function passes(run: Run, command: string, failed: string, error: Failure): boolean {
+  const { verifies } = error.step.outcome;
+  if (MISUSE.test(error.text) && !verifies && shares(run.programs, error.programs)) return true;
+  if (CONFLICT.test(error.text)) return CONCLUDES.test(command);
+  if (programOf(run.key) === programOf(error.key)) return true;
+  return run.step.outcome.verifies && (error.edited || isWider(command, failed));
+}
+
+/** True where a command that did not say how it ended shows that an earlier one was only written wrongly, or now works. */
+function goesOn(run: Run, error: Failure, output: string): boolean {
+  if (MISUSE.test(error.text)) return shares(run.programs, error.programs);
+  return output.trim() !== "" && shares(run.commands, error.commands);
+}
+
+function shares(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return [...one].some((name) => other.has(name));
+}
+
+const CONFLICT = /\bCONFLICT\b|^Automatic merge/;
+const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
+
+function programOf(key: string): string {
+  return key
+    .split(" ", 3)
+    .filter((word) => !word.startsWith("-"))
+    .slice(0, 2)
+    .join(" ");
+}
+
+const ALL = /(?:^|[\s:])(?:ci|check|verify|validate|all|test:ci|precommit|pre-commit)(?=$|[\s:])/;
+/** Kinds of checks; a run of one settles an earlier failure of its kind, and tests that ran were built. */
+const FAMILIES: readonly (readonly [now: RegExp, failed: RegExp])[] = [
+  [/test|spec|jest|mocha|\bava\b/, /test|spec|jest|mocha|\bava\b|build|compile|tsc/],
+  [/lint|biome|clippy|ruff|vet\b/, /lint|biome|clippy|ruff|vet\b/],
+  [/build|compile/, /build|compile|tsc/],
+  [/tsc|typecheck|type-check|mypy|pyright/, /tsc|typecheck|type-check|mypy|pyright/],
+  [/audit/, /audit/],
+];
+const CHOSEN =
+  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+
+/** True for a run of everything, or of all that is of the kind that failed. */
+function isWider(command: string, failed: string): boolean {
+  if (CHOSEN.test(command)) return false;
+  return ALL.test(command) || FAMILIES.some(([now, before]) => now.test(command) && before.test(failed));
+}
+
+const NAMED_FILE = /([\w.-]{1,100}\.\w{1,8})(?=[:(]\d)/;
+
+/** True where the step changed the file that an error names with a line. */
+function edits({ action }: Step, error: string): boolean {
+  const name = NAMED_FILE.exec(error.slice(0, 400))?.[1];
+  if (name === undefined) return false;
+  return action.files.some(({ path, effect }) => effect !== "read" && path.endsWith(name));
+}
+
+const SOLVED =
+  /\b(?:fixed|resolved|solved|works now|it works|works!|should (?:now )?work|no longer (?:fails?|happens?|crash\w*))\b/i;
+
+interface Report extends OpenError {
+  solved: boolean;
+  readonly stays: boolean;
+}
+
+/** Failures that users report, until the assistant says that they are solved and something passed. */
+function openReports(entries: readonly Entry[]): OpenError[] {
+  const reports: Report[] = [];
+  let passed = false;
+  for (const entry of entries) {
+    if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
+    if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
+      for (const report of reports) report.solved = true;
+    if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
+  }
+  const open = reports.filter(({ solved, stays }) => !solved && !stays);
+  return open.map(({ text, from }) => ({ text, from })).reverse();
+}
+
+/** Adds what a user reports; what is still so was not solved. True where there is something. */
+function addReports({ text, stays }: Speech, reports: Report[]): boolean {
+  const found = texts(reportsIn(text)).map(oneLine);
+  if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
+    for (const report of reports.slice(-3)) report.solved = false;
+  for (const line of found)
+    reports.push({ text: line, from: "the user", solved: false, stays: stays === "whole" });
+  return found.length > 0;
+}
+
+interface LastWords {
+  /** The assistant's closing message; "" where a call or somebody else came after it. */
+  readonly closing: string;
+  readonly nextSteps: readonly string[];
+}
+
+/** So many of the assistant's last messages may say what is left. */
+const LAST_TEXTS = 4;
+
+/** What the assistant said last: its closing message, and the steps that it announced and nothing shows to be done. */
+function lastWords(entries: readonly Entry[]): LastWords {
+  const last = entries.at(-1);
+  const closing = last?.kind === "assistant" && last.closing ? last.speech.text : "";
+  const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
+  const after = speechesIn(entries.slice(asked + 1));
+  const before = after.length < LAST_TEXTS && asked >= 0 ? speechesIn(entries.slice(0, asked)).slice(-1) : [];
+  if (closing !== "") return { closing, nextSteps: texts(nextStepsIn(closing)) };
+  const steps = [
+    ...before.flatMap(leftIn),
+    ...after.slice(-LAST_TEXTS, -2).flatMap((text) => inOrder([...leftIn(text), ...underWayIn(text)])),
+    ...after.slice(-2).flatMap((text) => inOrder([...nextStepsIn(text), ...underWayIn(text)])),
+  ];
+  return { closing, nextSteps: [...new Set(texts(steps))] };
+}
+
+function speechesIn(entries: readonly Entry[]): string[] {
+  return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.text] : []));
+}
+
+function inOrder(found: readonly Statement[]): Statement[] {
+  return found.toSorted((one, other) => one.at - other.at);
+}
+
+// ---- task lists
+
+/** One item of a task list. */
+export interface Task {
+  readonly text: string;
+  /** As the tool names it, such as `in_progress`; empty where it names none. */
+  readonly status: string;
+}
+
+interface PlanCall {
+  readonly call: ToolCallPart;
+  readonly result: { readonly text: string } | undefined;
+}
+
+const FINISHED = /^(?:completed?|done|finished|closed)$/i;
+const DROPPED = /^(?:cancell?ed|deleted|skipped)$/i;
+const TOOL = /todo|plan|task/i;
+const TEXT_KEYS = ["content", "step", "subject", "title", "description", "task", "text"];
+const CREATED = /#(\w{1,20})/;
+const MAX_TASK = 200;
+
+/** True where the status says that the work was done. */
+export function isFinished({ status }: Task): boolean {
+  return FINISHED.test(status);
+}
+
+/**
+ * The newest task list, finished items included; undefined where no call keeps one. Reads whole lists (TodoWrite,
+ * update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all before it.
+ */
+function readPlan(calls: readonly PlanCall[]): Task[] | undefined {
+  let items: Map<string, Task> | undefined;
+  for (const { call, result } of calls) {
+    if (!TOOL.test(call.name)) continue;
+    const value = argumentsValue(call);
+    const shown = shownTasks(result?.text ?? "");
+    const list = listOf(value);
+    if (shown !== undefined) items = shown;
+    else if (list !== undefined) items = new Map(list.map((task, index) => [`list:${index}`, task]));
+    else items = applyStep(items, value, result?.text ?? "");
+  }
+  return items === undefined ? undefined : [...items.values()].filter((task) => !DROPPED.test(task.status));
+}
+
+const SHOWN = /^#(\w{1,20}) \[(\w{1,20})\] (\S.{0,400})$/;
+
+/** The list as a tool shows it, `#3 [pending] Weigh the parcels` a line; undefined for any other result. */
+function shownTasks(result: string): Map<string, Task> | undefined {
+  const lines = result.slice(0, 40_000).trim().split("\n");
+  const rows = lines.map((line) => SHOWN.exec(line.trim()));
+  if (rows.length === 0 || rows.some((row) => row === null)) return undefined;
+  return new Map(
+    rows.map((row): [string, Task] => {
+      const [, id = "", status = "", text = ""] = row ?? [];
+      return [id, { text: clipEnd(oneLine(text), MAX_TASK), status }];
+    }),
+  );
+}
+
+function listOf(value: unknown): Task[] | undefined {
+  if (!isObject(value)) return undefined;
+  for (const entry of Object.values(value)) {
+    const list = typeof entry === "string" && entry.startsWith("[") ? parse(entry) : entry;
+    if (!Array.isArray(list)) continue;
+    const tasks = (list as unknown[]).map(taskOf);
+    if (tasks.every((task) => task !== undefined)) return tasks;
+  }
+  return undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function taskOf(value: unknown): Task | undefined {
+  if (!isObject(value) || typeof value.status !== "string") return undefined;
+  const text = textOf(value);
+  return text === undefined ? undefined : { text, status: value.status };
+}
+
+function textOf(value: Record<string, unknown>): string | undefined {
+  for (const key of TEXT_KEYS) {
+    const text = value[key];
+    if (typeof text === "string" && text.trim() !== "") return clipEnd(oneLine(text), MAX_TASK);
+  }
+  return undefined;
+}
+
+function applyStep(
+  items: Map<string, Task> | undefined,
+  value: unknown,
+  result: string,
+): Map<string, Task> | undefined {
+  if (!isObject(value)) return items;
+  const id = value.taskId ?? value.task_id;
+  const status = typeof value.status === "string" ? value.status : undefined;
+  if (typeof id === "string" || typeof id === "number") {
+    const known = items?.get(String(id));
+    if (items === undefined || known === undefined || status === undefined) return items;
+    return items.set(String(id), { text: known.text, status });
+  }
+  const text = typeof value.subject === "string" ? textOf(value) : undefined;
+  const created = CREATED.exec(result.slice(0, 300))?.[1];
+  if (text === undefined || created === undefined) return items;
+  return (items ?? new Map<string, Task>()).set(created, { text, status: status ?? "pending" });
+}

@@ -1,0 +1,390 @@
+import { describe, expect, it } from "vitest";
+import {
+  acceptedIn,
+  decisionsIn,
+  nextStepsIn,
+  questionsIn,
+  replacesRule,
+  reportsIn,
+  requestsIn,
+  rulesIn,
+  type Statement,
+} from "./statements.ts";
+
+const RULES: Readonly<Record<string, readonly string[]>> = {
+  en: [
+    "This is an important constraint: for the rest of this session, end every reply with the word DONE.",
+    "Don't ask me to confirm before you run read-only commands.",
+    "When you give measurements, use metric units.",
+    "Reply in bullet points only.",
+    "Write every number as a word.",
+    "Don't commit yet.",
+    "Before you push anything, run the linter.",
+    "The config loader must stay free of side effects.",
+    "Avoid abbreviations in function names.",
+    "Use spaces instead of tabs.",
+    "Never log access tokens.",
+    "I prefer small commits.",
+    "Only touch files under lib/.",
+    "We don't need backward compatibility for the old cache.",
+    "Every new endpoint needs a test.",
+  ],
+  zh: [
+    "不要改动 vendor 目录。",
+    "以后所有日志都用英文。",
+    "每次提交之前必须跑测试。",
+    "只能使用标准库。",
+    "没有我的允许不要合并。",
+  ],
+  ja: [
+    "vendor には触らないでください。",
+    "今後ログは英語で書いてください。",
+    "コミットの前に必ずテストを実行すること。",
+    "標準ライブラリのみ使用可。",
+    "回答は簡潔にお願いします。",
+  ],
+  de: [
+    "Fass den Ordner vendor nicht an.",
+    "Ab jetzt alle Logs auf Englisch.",
+    "Vor jedem Commit müssen die Tests laufen.",
+    "Verwende nur die Standardbibliothek.",
+    "Frag mich, bevor du etwas veröffentlichst.",
+  ],
+  fr: [
+    "Ne touche pas au dossier vendor.",
+    "Désormais tous les logs sont en anglais.",
+    "Les tests doivent passer avant chaque commit.",
+    "Utilise uniquement la bibliothèque standard.",
+    "Demande-moi avant de publier quoi que ce soit.",
+  ],
+  es: [
+    "No toques la carpeta vendor.",
+    "A partir de ahora todos los logs en inglés.",
+    "Los tests deben pasar antes de cada commit.",
+    "Usa solo la biblioteca estándar.",
+    "Pregúntame antes de publicar algo.",
+  ],
+  pt: [
+    "Não mexa na pasta vendor.",
+    "De agora em diante todos os logs em inglês.",
+    "Os testes devem passar antes de cada commit.",
+    "Use somente a biblioteca padrão.",
+    "Pergunte antes de publicar qualquer coisa.",
+  ],
+  ru: [
+    "Не трогай папку vendor.",
+    "Впредь все логи на английском.",
+    "Перед каждым коммитом нужно обязательно прогонять тесты.",
+    "Используй только стандартную библиотеку.",
+    "Спрашивай меня, прежде чем что-то публиковать.",
+  ],
+};
+
+const REQUESTS: Readonly<Record<string, readonly string[]>> = {
+  en: [
+    "Add a retry to the uploader.",
+    "could you look into the slow startup?",
+    "I need a table of all flags.",
+    "let's move the parser into its own module",
+    "please fix the failing test",
+    "Only show me line 3 of the file.",
+  ],
+  zh: [
+    "帮我加一个重试机制。",
+    "请修复失败的测试。",
+    "能看一下启动为什么慢吗？",
+    "把解析器移到单独的模块里。",
+  ],
+  ja: [
+    "アップロードにリトライを追加してください。",
+    "失敗しているテストを直して。",
+    "起動が遅い理由を調べてもらえますか？",
+  ],
+  de: [
+    "Bau einen Wiederholungsversuch in den Upload ein.",
+    "Kannst du den langsamen Start untersuchen?",
+    "Korrigiere bitte den Test.",
+    "Ich brauche eine Tabelle aller Schalter.",
+  ],
+  fr: [
+    "Ajoute une nouvelle tentative à l'envoi.",
+    "Peux-tu regarder pourquoi le démarrage est lent ?",
+    "Corrige le test qui échoue.",
+    "J'ai besoin d'un tableau des options.",
+  ],
+  es: [
+    "Añade un reintento a la subida.",
+    "¿Puedes mirar por qué tarda el arranque?",
+    "Corrige el test que falla.",
+    "Necesito una tabla de todas las opciones.",
+  ],
+  pt: [
+    "Adicione uma nova tentativa ao envio.",
+    "Pode ver por que a inicialização está lenta?",
+    "Corrija o teste que falha.",
+    "Preciso de uma tabela de todas as opções.",
+  ],
+  ru: [
+    "Добавь повторную попытку в загрузчик.",
+    "Можешь посмотреть, почему медленно запускается?",
+    "Исправь упавший тест.",
+    "Мне нужна таблица всех флагов.",
+  ],
+};
+
+const NEITHER: readonly string[] = [
+  "The deploy went through after lunch.",
+  "I never liked that library.",
+  "It must have been a race.",
+  "Simplified to summary-level only",
+  "- `done`; `waiting`",
+  "const limit = never ? 1 : 2;",
+  "昨天的部署已经成功了。",
+  "デプロイは昨日終わりました。",
+  "Die Auslieferung ist gestern durchgelaufen.",
+  "Le déploiement est passé hier.",
+  "El despliegue terminó ayer.",
+  "A implantação terminou ontem.",
+  "Деплой вчера прошёл.",
+];
+
+const texts = (found: readonly Statement[]): string[] => found.map(({ text }) => text);
+
+describe("rules", () => {
+  for (const [language, sentences] of Object.entries(RULES))
+    it.each(sentences)(`${language}: %s`, (sentence) => expect(rulesIn(sentence)).not.toEqual([]));
+
+  it.each([
+    ...NEITHER,
+    "Only show me line 3 of the file.",
+    "don't worry about it",
+    "Should we always retry?",
+  ])("no rule: %s", (sentence) => expect(rulesIn(sentence)).toEqual([]));
+
+  it("leaves out code, quotes and headings, and says where a rule stands", () => {
+    const text =
+      "# Never do this\n```\nnever('push')\n```\n> always wrong\nFirst sentence. Never push to main.\n";
+    expect(rulesIn(text)).toEqual([{ text: "Never push to main.", at: text.indexOf("Never push") }]);
+  });
+
+  it("takes from a plan only what binds how to work", () => {
+    const plan = `# Plan\n\n## Design\n\n- The cache must hold 40 entries\n- Only the reader knows the format\n\n## Rules\n\n- Do not modify existing tests\n${"\nText about the design of the reader.".repeat(40)}`;
+    expect(texts(rulesIn(plan))).toEqual(["Do not modify existing tests"]);
+  });
+
+  it("joins a rule that wraps over lines", () => {
+    const text = "Do not change the public interface of the reader module, because other\nteams build on it.";
+    expect(texts(rulesIn(text))).toEqual([text]);
+  });
+});
+
+describe("rules that replace each other", () => {
+  it.each([
+    ["Reply in German from now on.", "Always reply in English."],
+    ["Keep lines under 120 characters.", "Keep lines under 80 characters."],
+    ["You may push to main again.", "Never push to main."],
+    ["以后用英文回答", "以后用中文回答"],
+  ])("%s replaces %s", (newer, older) => expect(replacesRule(newer, older)).toBe(true));
+
+  it.each([
+    ["Never push to main.", "Never log tokens."],
+    ["Don't touch src/a.ts.", "Don't touch src/b.ts."],
+    ["Write comments in English.", "Reply in German."],
+    ["Use tabs in Makefiles.", "Use spaces in Python."],
+  ])("%s stays beside %s", (newer, older) => expect(replacesRule(newer, older)).toBe(false));
+});
+
+describe("requests", () => {
+  for (const [language, sentences] of Object.entries(REQUESTS))
+    it.each(sentences)(`${language}: %s`, (sentence) => expect(requestsIn(sentence)).not.toEqual([]));
+
+  it.each([...NEITHER, "thanks, looks good", "What is the default timeout?"])("no request: %s", (sentence) =>
+    expect(requestsIn(sentence)).toEqual([]),
+  );
+});
+
+describe("decisions", () => {
+  it.each([
+    "I'll use a queue instead of a timer because timers drift.",
+    "Let's go with option 2.",
+    "We decided to keep the old format.",
+    "The simplest fix: drop the second cache.",
+    "New results should be stored per case, not per run type, so results should only hold indexes.",
+    "Wir nehmen SQLite statt Postgres.",
+    "我们决定采用队列。",
+    "キューを採用します。",
+  ])("%s", (sentence) => expect(decisionsIn(sentence)).not.toEqual([]));
+
+  it.each([
+    "Let me look at the tests instead.",
+    "- Choose your location",
+    "I'll wait for the build rather than interrupting it.",
+    "The call returned null instead of a list.",
+    "Should we use a queue instead of a timer?",
+    "The caller can decide what to print.",
+  ])("no decision: %s", (sentence) => expect(decisionsIn(sentence)).toEqual([]));
+});
+
+describe("the end of a message", () => {
+  it.each([
+    "Next I'll wire the reader into the server.",
+    "The migration is not committed yet.",
+    "I still need to update the docs.",
+    "Next steps:\n- add the tests",
+    "接下来我会补上测试。",
+    "Als Nächstes baue ich die Tests.",
+  ])("a next step: %s", (text) => expect(nextStepsIn(text)).not.toEqual([]));
+
+  it.each(["All done, nothing left to do.", "The tests pass.", "I fixed the reader."])(
+    "no next step: %s",
+    (text) => expect(nextStepsIn(text)).toEqual([]),
+  );
+
+  it("finds the questions that wait, not the rhetorical ones", () => {
+    const text =
+      "It broke. Why? Because of the cache.\n\nShould I drop the cache?\nLet me know which format you prefer.";
+    expect(texts(questionsIn(text))).toEqual([
+      "Should I drop the cache?",
+      "Let me know which format you prefer.",
+    ]);
+  });
+});
+
+const HOSTILE: readonly string[] = [
+  "a",
+  " ",
+  "\n",
+  "never ",
+  "if a, ",
+  "- ",
+  "`",
+  "**",
+  "。",
+  "不要",
+  '"',
+  "<",
+  "{",
+  "a.",
+  "use x ",
+  "\u{1f600}",
+  "\ud800",
+  "не ",
+];
+
+describe("any text", () => {
+  const readers = { rulesIn, requestsIn, decisionsIn, nextStepsIn, questionsIn };
+  for (const [name, read] of Object.entries(readers)) {
+    it(`${name} reads a megabyte of anything soon, and quotes what is there`, () => {
+      for (const piece of HOSTILE) {
+        const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
+        const started = performance.now();
+        for (const found of read(text))
+          expect(text.slice(found.at, found.at + found.text.length)).toBe(found.text);
+        expect(performance.now() - started, JSON.stringify(piece)).toBeLessThan(3_000);
+      }
+    });
+  }
+  it("compares long rules soon", () => {
+    const long = "never push src/a.ts ".repeat(50_000);
+    expect(replacesRule(long, `${long}x`)).toBe(true);
+  });
+});
+
+describe("rules about the way of working", () => {
+  it.each([
+    "Work through the items in order, committing after each item.",
+    "Stop after all steps and report what was done.",
+    "can we stick to the review before the merge?",
+    "let's not do the big rewrite",
+    "I'd like to use my vouchers first, and the rest by card.",
+    "I'm looking to travel after 11 AM.",
+  ])("%s", (text) => {
+    expect(rulesIn(text)).toHaveLength(1);
+  });
+
+  it("takes every item below a heading of constraints, those of a nested list too", () => {
+    const text =
+      "## Constraints across all items\n- Run the suite that belongs to it after each commit:\n  - Items 1-3: `npm test`";
+    expect(rulesIn(text).map((rule) => rule.text)).toEqual([
+      "Run the suite that belongs to it after each commit:",
+      "Items 1-3: `npm test`",
+    ]);
+  });
+});
+
+describe("reportsIn", () => {
+  it.each([
+    ["still not quite right", 1],
+    ["we are getting this warning when the app starts", 1],
+    ["The upload does not work.", 1],
+    ["TypeError: parcels is not iterable", 1],
+    ["make sure the upload does not work without a token", 0],
+    ["does the upload still fail?", 0],
+    ["I guess something did not work there", 0],
+    ["add a test for the parser", 0],
+  ])("%s", (text, count) => {
+    expect(reportsIn(text)).toHaveLength(count);
+  });
+});
+
+describe("decisions of several kinds", () => {
+  it.each([
+    "**Fix:** Weigh parcels in grams before they are compared.",
+    "**Key Design Decision:** Shell out to `post` rather than adding a client:",
+    "That keeps the store small while routes may grow.",
+    "I'll turn this into its own module rather than folding it into the store.",
+    "So we should avoid calling both `rate`.",
+    "I did not change the store because you asked to keep it.",
+    "Keep the `store` parameter (needed for tests)",
+    "For parcels, set `weight` to grams instead of a fixed 1.",
+  ])("%s", (text) => {
+    expect(decisionsIn(text)).toHaveLength(1);
+  });
+
+  it.each([
+    "The key insight: weights should be read by the next step.",
+    "I'll wait rather than looking at the worker again.",
+    "**Fix:** Before it returns, we should check:",
+  ])("no decision: %s", (text) => {
+    expect(decisionsIn(text)).toEqual([]);
+  });
+
+  it("are items below a heading of decisions", () => {
+    const text = "Design decisions captured:\n\n- `rate` means one thing.\n- Weights are in grams.";
+    expect(decisionsIn(text)).toHaveLength(2);
+  });
+
+  it("of people are also wishes", () => {
+    for (const text of [
+      "I would prefer to use only one voucher.",
+      "can we rebase onto `next` instead of main please?",
+      "but rates should align with the standard",
+      "I think A) is fine, put it into the file.",
+    ]) {
+      expect(decisionsIn(text, "user"), text).toHaveLength(1);
+      if (!text.startsWith("I think")) expect(decisionsIn(text), text).toEqual([]);
+    }
+  });
+
+  it("stand below a fence that follows a long line", () => {
+    const text =
+      "```text\none run of everything then a comparison with the threshold then\n```\n\nThat is simpler, cheaper and faster.";
+    expect(decisionsIn(text)).toHaveLength(1);
+  });
+});
+
+describe("acceptedIn", () => {
+  const proposal =
+    "Two ways:\n- **A)** ask\n- **B)** add a flag\n\nI'd lean toward **B)** - a flag is clearer. Thoughts?";
+
+  it.each([
+    ["B)", 1],
+    ["yes", 1],
+    ["sounds good", 1],
+    ["A)", 0],
+    ["yes, but ask first", 0],
+    ["what does the flag do?", 0],
+  ])("%s", (reply, count) => {
+    expect(acceptedIn(proposal, reply)).toHaveLength(count);
+  });
+});

@@ -1,0 +1,473 @@
+import { cuesFor } from "./cues.ts";
+
+/** What a sentence states, in its own words. */
+export interface Statement {
+  readonly text: string;
+  /** Index of its first character in the text that was read. */
+  readonly at: number;
+}
+
+// ---- sentences with their place
+
+/** Of a longer text only so much of its beginning and of its end is read. */
+const READ_HALF = 40_000;
+const FENCE = /^\s{0,8}(?:```|~~~)/;
+const LIST_MARK = /^\s{0,12}(?:(?:[-*+•]|#{1,6}|>{1,8}|\d{1,3}[.)]|[A-Za-z]\))\s{1,4}(?:\[[ xX]\]\s)?)+/;
+const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s{0,4}$|[^.!?。]{1,80}[:：]\s{0,4}$)/;
+const TABLE_OR_QUOTE = /^\s{0,12}(?:\||>|│|[-=*_]{3,}\s{0,4}$)/;
+const SENTENCE_END =
+  /(?<=[.!?][)"'”’»*`]{0,3})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|No|Nr|z\.B|bzw|usw|inkl)\.)\s{1,4}(?=[^\p{Ll}\s])|(?<=\p{Ll}{3}[.!?])(?<!\b(?:etc|approx|resp|bzw|usw|inkl)\.)\s{1,4}(?=\p{Ll}{1,20}['’]?\p{L}{0,3}[\s,])|(?<=[。！？]["”」』]?)(?!["”」』])/gu;
+const CODE =
+  /^\s{0,80}(?:(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|type|interface|package|#include|@\w+)\b.{0,400}[;{}()=:]|[{}[\]()<>/;#$]|\w{1,60}(?:\.\w{1,60}){0,6}\(.{0,300}\);?$)|(?:[;{}]|=>)\s{0,4}$/;
+const MOST = 700;
+
+interface Sentence extends Statement {
+  /** Lower case, without marks of lists and emphasis. */
+  readonly plain: string;
+  /** The heading above it. */
+  readonly heading: string;
+  /** It is an item of a list. */
+  readonly item: boolean;
+}
+
+/** The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. */
+function readSentences(text: string): Sentence[] {
+  if (text.length <= 2 * READ_HALF) return sentencesAt(text, 0);
+  return [
+    ...sentencesAt(text.slice(0, READ_HALF), 0),
+    ...sentencesAt(text.slice(-READ_HALF), text.length - READ_HALF),
+  ];
+}
+
+function sentencesAt(text: string, offset: number): Sentence[] {
+  const found: Sentence[] = [];
+  let heading = "";
+  let fenced = false;
+  for (const { from, to } of paragraphs(text)) {
+    const line = text.slice(from, to);
+    if (FENCE.test(line)) fenced = !fenced;
+    if (fenced || FENCE.test(line) || TABLE_OR_QUOTE.test(line)) continue;
+    // An item that opens a list of its own stays below its heading.
+    const nests = LIST_MARK.test(line) && !/^\s{0,3}#/.test(line) && RULE_HEADING.test(heading);
+    if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
+    if (/^\s{0,3}#{1,6}\s/.test(line)) continue;
+    for (const { text: words, at } of splitLine(line))
+      found.push({
+        text: words,
+        at: offset + from + at,
+        plain: plainOf(words),
+        heading,
+        item: LIST_MARK.test(line),
+      });
+  }
+  return found;
+}
+
+/** The sentences of a line, without the marks before it. */
+function splitLine(line: string): Statement[] {
+  const found: Statement[] = [];
+  let from = LIST_MARK.exec(line)?.[0].length ?? 0;
+  const start = from;
+  for (const end of [
+    ...[...line.slice(start).matchAll(SENTENCE_END)].map(({ index }) => start + index),
+    line.length,
+  ]) {
+    const raw = line.slice(from, end);
+    const text = raw.trim();
+    if (text.length > 1 && text.length <= MOST && !CODE.test(text))
+      found.push({ text, at: from + raw.length - raw.trimStart().length });
+    from = end;
+  }
+  return found;
+}
+
+/** Lines, those of a wrapped sentence together. */
+function paragraphs(text: string): { readonly from: number; readonly to: number }[] {
+  const found: { from: number; to: number }[] = [];
+  let at = 0;
+  let fenced = false;
+  while (at < text.length) {
+    const newline = text.indexOf("\n", at);
+    const to = newline === -1 ? text.length : newline;
+    const line = text.slice(at, Math.min(to, at + 2_000));
+    const last = found.at(-1);
+    const fence = FENCE.test(line);
+    if (fence) fenced = !fenced;
+    const above =
+      last === undefined || fenced || fence ? "" : text.slice(Math.max(last.from, last.to - 400), last.to);
+    if (last !== undefined && last.to + 1 === at && last.to - last.from < MOST && wraps(above, line))
+      last.to = to;
+    else if (line.trim() !== "") found.push({ from: at, to });
+    at = to + 1;
+  }
+  return found;
+}
+
+/** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
+function wraps(above: string, below: string): boolean {
+  if (above.length - above.lastIndexOf("\n") < 58) return false;
+  return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
+}
+
+/** Lower case, without marks of lists and emphasis and without text in quotes. */
+function plainOf(sentence: string): string {
+  return sentence
+    .replace(LIST_MARK, "")
+    .replace(/\*\*|__|(?<!\w)[*_](?=\w)/g, "")
+    .replace(/[“”"]([^“”"\n]{1,120})[“”"]/g, "“”")
+    .replace(/\s+/g, " ")
+    .trim()
+    .toLowerCase();
+}
+
+const said = ({ text, at }: Sentence): Statement => ({ text, at });
+
+// ---- rules
+
+const QUESTION = /[?？]["”')\]]{0,2}$/;
+const RULE_HEADING =
+  /(?:^|\b)(?:rules?|constraints?|guidelines?|conventions?|non-?goals|out of scope|ground rules|preferences|regeln|vorgaben|règles|contraintes|reglas|restricciones|regras|restrições|правила|ограничения)\b(?: (?:for|across|on|of|to|in) (?:\w+ ?){1,4})?\s{0,2}[:：]?$|(?:^|\b)important[:：]?$|(?:规则|约束|要求|规范|注意事项|ルール|制約|注意事項)[:：]?$/iu;
+/** In a plan only what says how to work is a rule: the rest describes what is to be built. */
+const ABOUT_WORK =
+  /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item|phase)|backward)\b/i;
+const ONE_OFF =
+  /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
+const NO_OPINION =
+  /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:i (?:think|guess|believe|thought|wonder)|maybe|perhaps|it (?:seems|looks)|seems|looks like)\b/;
+
+/** Standing rules in a user's text: what binds work beyond the step at hand. */
+export function rulesIn(text: string): Statement[] {
+  const all = readSentences(text);
+  const isPlan = isDocument(text);
+  const found = all.filter((sentence, index) => {
+    if (isFrame(sentence)) return false;
+    const framed = isFrame(all[index - 1]) && !QUESTION.test(sentence.plain);
+    return framed || isRule(sentence, isPlan);
+  });
+  return found.map(said);
+}
+
+/** Says that what comes next is a rule, and nothing else. */
+const FRAME =
+  /^(?:(?:this is|here is|here's) )?(?:an? |one |my )?(?:very )?(?:important |hard |general |standing )?(?:constraint|rule|ground rule|instruction|requirement)?(?: for you)?[:,. ]*(?:(?:for|during) the (?:rest|remainder) of (?:this|the|our) (?:session|conversation|chat|work)|from now on|going forward)?[:.]?$/i;
+
+function isFrame(sentence: Sentence | undefined): boolean {
+  return sentence !== undefined && /\p{L}/u.test(sentence.plain) && FRAME.test(sentence.plain);
+}
+
+/** A condition that comes again, and what to do then. */
+const CONDITIONAL =
+  /^(?:when(?:ever)?|before|after|each time|every time|once|if) you (?:(?:answer|reply|respond|write|cite|quote|recommend|suggest|explain|change|edit|commit)\b[^,.;]{0,60}|[^,.;]{0,40}\b(?:an?|any|each|something|anything|code|commands?|tests?|numbers?|measurements?)\b[^,.;]{0,40}),\s+(?:please |then |always )?(?!(?:i|we|it|the|this|that|there|can|could|do|does|is|are|will|would|you)\b)[a-z]/i;
+
+function isDocument(text: string): boolean {
+  if (text.length < 1_200) return false;
+  return (text.slice(0, READ_HALF).match(/^#{1,4}\s\S/gm)?.length ?? 0) >= 2;
+}
+
+const ASKS_UNMARKED =
+  /^(?:(?:also|and|so|ok|okay|but|wait|then)[, ]{1,2}){0,2}(?:(?:what|why|how|which|who|where)(?:['’]s)? (?:is|are|do|does|did|can|should|would|much|many|types?)|(?:should|do|does|did|is|are|was|were|can|could|would|so your|so then) (?:we|you|i|it|there|this|that|the|man))\b/;
+
+/** Questions that state how to work. */
+const WISHES =
+  /\b(?:can|could|shall) we (?:please |just )?(?:always|only|never|avoid|not|stick|keep (?:to|using))\b|(?:もらえ|いただけ|くれ)ま(?:せん|す)か[?？]?$|, (?:ok|okay|ja|alles klar|vale|tá)\?$/;
+
+function isRule(sentence: Sentence, isPlan: boolean): boolean {
+  const { plain, heading, item } = sentence;
+  if (plain.length < 5 || !/\p{L}{2}/u.test(plain)) return false;
+  if (/[:：]$/.test(plain) && plain.length < 40) return false;
+  const cues = cuesFor(plain);
+  const wishes = WISHES.test(plain);
+  if (QUESTION.test(plain) && !wishes) return false;
+  if (
+    cues.some(({ report }) => report.test(plain)) ||
+    ONE_OFF.test(plain) ||
+    NO_OPINION.test(plain) ||
+    (ASKS_UNMARKED.test(plain) && !wishes)
+  )
+    return false;
+  if (item && RULE_HEADING.test(heading)) return true;
+  if (CONDITIONAL.test(plain)) return true;
+  return cues.some(({ rule }) => rule.test(plain)) && (!isPlan || ABOUT_WORK.test(plain));
+}
+
+// ---- rules that replace each other
+
+/** Words that say nothing about what a rule is about: its force, and values that a newer rule changes. */
+const NO_TOPIC = new Set(
+  (
+    "never always don't dont do not must should shall please only now from on instead again anymore longer any all every each the and a an to of in for with " +
+    "is are be it its this that you your me my we our i use keep make sure no yes can may have has will would when whenever if then than rather also just still back go going forward " +
+    "english german french spanish portuguese russian chinese japanese korean italian tabs spaces metric imperial celsius fahrenheit short long brief detailed " +
+    "nie niemals immer nicht bitte nur ab jetzt sofort mehr wieder auf der die das und ein eine deutsch englisch künftig " +
+    "jamais toujours pas ne le la les en de du des un une français anglais désormais nunca siempre no el los las español inglés ya ahora " +
+    "sempre não o os as em um uma português inglês agora никогда всегда не на в и только теперь русском английском больше"
+  ).split(" "),
+);
+const NAME = /[a-z].{0,80}[\d_./-]|[\d_./-].{0,80}[a-z]|[a-z][A-Z]/;
+
+const VALUE = /[中英日德法俄]文|[英日德法俄]语|日本語|英語/g;
+
+/** True where two rules are about the same thing, so that the newer replaces the older. */
+export function replacesRule(newer: string, older: string): boolean {
+  const [a, b] = [topicOf(newer), topicOf(older)];
+  if (a.words.size === 0 || b.words.size === 0) return oneCase(newer) === oneCase(older);
+  const apart = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
+    [...one].some((name) => !other.has(name));
+  if (a.names.size > 0 && b.names.size > 0 && apart(a.names, b.names) && apart(b.names, a.names))
+    return false;
+  if (a.names.size > 0 !== b.names.size > 0 && a.words.size > 2) return false;
+  const shared = [...a.words].filter((word) => b.words.has(word)).length;
+  return 3 * (a.words.size + b.words.size) <= 8 * shared;
+}
+
+function oneCase(text: string): string {
+  return text.toLowerCase().replace(/\s+/g, " ").trim();
+}
+
+/** The words and names of a rule that say what it is about, words cut to their stem. */
+function topicOf(rule: string): { readonly words: ReadonlySet<string>; readonly names: ReadonlySet<string> } {
+  const words = new Set<string>();
+  const names = new Set<string>();
+  for (const raw of rule
+    .slice(0, MOST)
+    .replace(VALUE, "")
+    .match(/[\p{L}\p{N}_][\p{L}\p{N}_./'’-]*/gu) ?? []) {
+    const word = raw.replace(/[./'’-]+$/, "").replace(/’/g, "'");
+    if (NAME.test(word)) names.add(word.toLowerCase());
+    const lower = word.toLowerCase();
+    if (NO_TOPIC.has(lower) || /^\p{N}/u.test(lower)) continue;
+    if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(lower))
+      for (let at = 0; at + 1 < lower.length; at += 1) words.add(lower.slice(at, at + 2));
+    else if (lower.length > 1) words.add(lower.slice(0, 6));
+  }
+  return { words, names };
+}
+
+// ---- decisions
+
+const NARRATES =
+  /^(?:(?:now )?let me|first,? let|i['’]ll (?:check|look|read|run|search|start|try|grep|verify|take|wait|inspect)|let['’]?s (?:see|check|look|run|try|verify|start by|just (?:check|look|run|see))|the (?:test|error|output|file|command|build) (?:is|was|shows|failed|now)|i see|looking at|now i)\b/i;
+const HEDGES =
+  /\b(?:could|might|maybe|perhaps|what if|options? (?:are|include)|alternatively|would you (?:like|prefer)|do you want|should (?:we|i)\b|we should (?:check|look|investigate|see)\b|need to use|asserts?|warning that|consider|approve with|bottom line|we don['’]t need one|not jump|i bet|if you['’]d prefer|keep going|i think the right)/;
+/** A finding, whatever it says should be. */
+const FINDING = /^(?:the )?(?:key |main |real )?(?:insight|problem|issue|question|bug|finding)\b/;
+const REASON = /\b(?:instead of|rather than|because|since|decided|to avoid|approach)\b/;
+/** Work that goes on, not a way that was chosen. */
+const WAITS =
+  /\b(?:wait(?:ing)?|interrupt\w*|snapshot|live status|captur\w+|polling|inspect\w*|infer from|still (?:running|working)|let(?:ting)? it finish|competing)\b/;
+/** An answer that picks an option: "C)", "B) for now", "option 2, please". */
+const PICK =
+  /^(?:(?:ok|okay|yes|yeah|i think|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
+const FIX =
+  /^(?:(?:the|my|our|key|main|final) ){0,2}(?:(?:design|product) )?(?:decision|approach|stance|resolution|trade-?off|fix|correction)(?: is(?: now)?)?: ?\S/;
+/** Reasons, and ways of doing something that were weighed, in the first person. */
+const WEIGHED = new RegExp(
+  [
+    "^(?:that|this) (?:way,? .{1,80} (?:stays?|remains?|keeps?)|keeps|avoids|lets us|is (?:also )?(?:simpler|cleaner|safer|cheaper|closer to|more robust)|gives .{1,120} without)\\b",
+    "\\bmakes (?:it|this|that) (?:much |a lot |way )?(?:easier|simpler|cleaner|safer)\\b",
+    "(?:^|, |[.:;] )(?:yes,? |so |then ){0,2}i(?:['’]ll|['’]m going to| will) (?!check|look|read|run|search|grep|verify|wait|take (?:another|a)|poll|inspect).{1,200}\\b(?:rather than (?!just)|instead of|so (?:that )?(?:the|it|we|they) .{1,60}(?:can|stays?|keeps?|does|do|don))\\b",
+    "\\bi(?:['’]ll|['’]m going to) (?:consolidate|combine|split|turn|fold|separate|group) .{1,120} into (?!.{0,20}(?:main|branch)\\b)",
+    "^(?:yes,? |so,? |yes: |for [\\w-]{1,30},? ){0,2}(?:i think )?we should (?:not |avoid |group |keep |use |make |split |treat |separate |rename |drop |remove |stay |implement |standardi[sz]e )",
+    "^(?:this|that) (?:captures|covers|handles|preserves) .{1,120} without\\b",
+    "\\bwe should implement\\b|\\bthe fix was \\w+ing\\b|\\b(?:take|try) a (?:different|simpler|cleaner) approach\\b|\\bis reserved for\\b|\\bby design\\b",
+    "\\b(?:i|we) (?:did|do|will)(?: not|n['’]t) (?:change|add|touch|include|use|modify|rename|move|fix) .{1,200}\\b(?:because|since|as you|per your)\\b",
+    ": (?:new |each |every |all |any ){0,1}(?:[\\w`*./<>-]+ ){1,8}should (?:not |only |stay |remain |be (?!able))",
+    "\\b(?:it|this|that|which) keeps (?:the|it|this|things) .{1,60}(?:simple|simpler|clean|cleaner|small|smaller|focused|consistent|separate)\\b|\\bkeep (?:it|this|them|things) (?:simple|consistent|small|minimal)\\b",
+    "^(?:keep|preserve|retain|leave) .{1,160}(?:\\((?:needed|required|because)|, not |\\bas (?:the )?source of truth)",
+    "^(?:for [\\w ]{1,30}, )?(?:set|add|pass|create|make|move|split|store|return|apply|switch) .{1,160}\\b(?:instead of|rather than)\\b|^recommendation: .{1,160}, not ",
+    "\\bi(?:['’]ll|['’]m going to) (?:keep|make|leave) .{1,160}\\b(?:unless|without|alone)\\b|\\bleave .{1,80} alone\\b",
+    "\\bshould (?:stay|remain) [\\w-]+ (?:unless|to|so|because)\\b|\\b(?:better|right|simplest|cleanest) (?:target|fix|shape|place|home) is\\b",
+  ].join("|"),
+);
+/** What people say of what they want built or done, as a choice. */
+const WANTED =
+  /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would) like to (?:use|fly|go|keep|pay|stay|start with)\b|^(?:but |and |so |ok(?:ay)?,? )?(?:[\w`*./<>-]+ ){1,8}should (?:align|match|follow|conform|capture|include|live|go|default|be (?:in|per|an?|the|kept|stored|part|able to be|configurable|optional))\b|^(?:can|could) (?:we|you) .{3,160}\b(?:instead of|rather than)\b|\bneeds? to be (?:configurable|optional|explicit|generic|reusable|backward\w*|pluggable)\b|\bgo ahead and (?!commit|push|merge|run)\w+ .{3,120}\b(?:using|with|as)\b/;
+/** How something is to be, as a design says it. */
+const NORM =
+  /^(?!(?:this|that|it|everything|all tests|tests) should (?:now |then )?(?:work|be (?:fine|ok|good|enough|fixed)|fix|pass|resolve|help))(?:[\w`*./<>-]+ ){1,10}should (?:not |only |use |stay |remain |own |be (?:stored |written |kept |per |in |an |the |hard|split|kept|removed|route|case|new|explicit|configurable|deprecated|off|opt)|make the |avoid |replace |present |capture )/;
+
+/** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
+export function decisionsIn(text: string, speaker: "user" | "assistant" = "assistant"): Statement[] {
+  return readSentences(text)
+    .filter((sentence) => isDecision(sentence) || (speaker === "user" && isWanted(sentence)))
+    .map(said);
+}
+
+const DECISION_HEADING =
+  /\b(?:(?:design|key|important|product|main) )?decisions?(?: (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b/;
+
+function isDecision({ text, plain, heading, item }: Sentence): boolean {
+  if (QUESTION.test(plain)) return false;
+  if (PICK.test(plain)) return !/^[a-d][.)]?$/.test(text);
+  if (plain.endsWith(":") && plain.length < 40) return false;
+  if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12) || WAITS.test(plain)) return false;
+  if (item && DECISION_HEADING.test(heading)) return true;
+  const cues = cuesFor(plain);
+  const settled =
+    FIX.test(plain) ||
+    NORM.test(plain) ||
+    WEIGHED.test(plain) ||
+    cues.some(({ decision }) => decision.test(text));
+  if (!settled || FINDING.test(plain) || HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))) return false;
+  return !NARRATES.test(plain) || REASON.test(plain);
+}
+
+function isWanted({ plain }: Sentence): boolean {
+  if (/^(?:i think )?[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/.test(plain)) return true;
+  return (
+    plain.length >= 12 &&
+    WANTED.test(plain) &&
+    !/^(?:if|what|why|how|maybe|perhaps|could|would|should)\b/.test(plain)
+  );
+}
+
+const PROPOSES =
+  /^(?:so,? |then,? |for now,? )?(?:i['’]d|i would|i['’]m) (?:also )?(?:suggest|recommend|propose|lean(?:ing)?|go(?:ing)? (?:with|for)|vote|start with)\b|^(?:my |the )?(?:recommend(?:ation|ed)|suggestion|proposal)\b(?: \w+){0,3}:|\bi(?:['’]d| would) recommend\b|\(recommended\)/;
+const ACCEPTS =
+  /^(?:(?:i think|let['’]?s (?:do|go with|go)|go with|option)\s{1,2})?(?:yes|yeah|yep|yup|ok(?:ay)?|sure|agreed?|sounds (?:good|great|right)|good|great|perfect|exactly|correct|right|do it|go (?:ahead|for it)|please do|makes sense|that works|lgtm|[a-d]\)|[a-d1-9]$|let['’]?s (?:do|go)|both)(?![\p{L}])/iu;
+const REJECTS = /\b(?:but|instead|however|don['’]t|do not|rather|no,|wait|actually|what if|why)\b/i;
+
+/** What an assistant proposed and its user took: its recommendation, where the reply says yes or names the same option. */
+export function acceptedIn(proposal: string, reply: string): Statement[] {
+  const words = reply.trim().slice(0, 200);
+  if (!ACCEPTS.test(words) || REJECTS.test(words)) return [];
+  const picked = /^(?:i think |let['’]?s (?:do|go with) |option )?\(?([a-d1-9])(?:[.)]|$)/i
+    .exec(words)?.[1]
+    ?.toLowerCase();
+  return readSentences(proposal.slice(-CLOSING))
+    .filter(({ plain }) => {
+      if (plain.length < 12 || QUESTION.test(plain) || !PROPOSES.test(plain)) return false;
+      const named = /(?:^|[\s(*:])(?:option )?([a-d]|[1-9](?=[).]))(?:\)|\b(?= for| -|\.))/.exec(plain)?.[1];
+      return picked === undefined || named === undefined || named === picked;
+    })
+    .slice(-3)
+    .map(said);
+}
+
+// ---- next steps and questions at the end
+
+const NEXT =
+  /^(?:(?:the )?next(?: steps?| up| task| i| we|,|:)|remaining|left to do|still (?:to do|open|left|missing|pending|need)|to ?do\b|up next|(?:what|which)['’]?s (?:left|next)|outstanding|pending|not (?:yet )?done|follow-?ups?)\b/i;
+const UNDONE =
+  /\b(?:(?:i|we|you|it)(?:['’]ll| will)? still (?:need|have|has) to|still needs? (?:to|a|an|the)?|(?:remains?|remaining|left) (?:to be done|to do|open|to \w+)|next,? (?:i|we)(?:['’]ll| will| can| need| should|['’]m going to)|(?:i|we)(?:['’]ll| will| am going to| are going to) (?:then|next|now|continue|proceed|move on)|not (?:yet )?(?:been )?(?:committed|implemented|done|tested|pushed|merged|started|finished|addressed|wired|migrated|covered)(?: yet)?|(?:has|have)n['’]t (?:been )?\w+ yet|yet to (?:be|do|run)|needs? to be (?:done|added|updated|fixed|wired|tested)|todo:|once .{1,80},? i['’]ll|only .{1,60} remains?(?=[.\s]{0,3}$))\b/i;
+const UNDONE_ELSEWHERE =
+  /(?:下一步|接下来|还(?:需要|没|要|剩)|尚未|待办|剩下|次(?:は|に)|残り|残って|まだ.{0,20}(?:ていません|ていない|未)|これから|als nächstes|noch (?:zu|offen|nicht|ausstehend)|fehlt noch|steht noch aus|prochaine étape|reste à|il reste|pas encore|ensuite,? je|próximo paso|siguiente paso|falta\b|queda(?:n)? por|todavía no|aún no|próximo passo|falta(?:m)?\b|ainda (?:não|falta|precisa)|следующ\p{L}+ шаг|осталось|далее|ещё (?:не|нужно|надо)|пока не)/iu;
+const NEXT_HEADING =
+  /^(?:[^\n]{0,40}[^\p{L}])?(?:next steps?|remaining|to-?do|follow-?ups?|outstanding|what['’]?s (?:left|next)|pending|still open|open (?:items|tasks|points)|not (?:yet )?done|下一步|待办|剩余|次のステップ|残り|nächste schritte|offen|prochaines étapes|reste à faire|próximos pasos|pendiente|próximos passos|pendente|следующие шаги|осталось)(?![\p{L}\p{N}_])[^\n]{0,40}$/iu;
+/** What is left in plain words, also where more was said since. */
+const LEFT =
+  /\bonly .{1,80}\b(?:remains?|(?:is|are) left)\b|\b(?:is|are) still (?:running|working|open|pending|missing|failing|in progress)\b|^still (?:running|working|open|pending|in progress)\b|\b(?:did|do|does|has|have|is|are|was|were)(?:n['’]t| not) (?:yet )?(?:been )?(?:commit(?:ted)?|pushed?|merged?|finish(?:ed)?|deployed|implemented|tested)\b|\b(?:not (?:yet )?(?:committed|pushed|merged|deployed)|uncommitted)\b|\bonce .{1,80},? (?:i|we)['’](?:ll|m going to)\b/;
+const NAMED_ONLY = /^[`*_]{0,3}[\w./@-]+[`*_]{0,3}$/;
+const FINISHED =
+  /(?:^|\s)(?:✅|✓|☑|\[x\]|~~)|\b(?:nothing (?:left|remaining|else)|no (?:remaining|outstanding|further) |all (?:done|tasks (?:are )?(?:done|complete)))/i;
+
+/** Next steps that an assistant announces as still to be done. */
+export function nextStepsIn(text: string): Statement[] {
+  return readSentences(text)
+    .filter((sentence) => isNextStep(sentence) || isLeft(sentence))
+    .map(said);
+}
+
+function isNextStep({ plain, heading, item, text: own }: Sentence): boolean {
+  if (FINISHED.test(own) || QUESTION.test(plain) || plain.length < 8) return false;
+  if (item && NEXT_HEADING.test(heading)) return !NAMED_ONLY.test(own);
+  if (/[:：]$/.test(plain)) return false;
+  return NEXT.test(plain) || UNDONE.test(plain) || UNDONE_ELSEWHERE.test(plain);
+}
+
+function isLeft({ plain, text: own }: Sentence): boolean {
+  return (
+    LEFT.test(plain) && !QUESTION.test(plain) && !FINISHED.test(own) && !/^(?:if|when|while)\b/.test(plain)
+  );
+}
+
+/** What an assistant says is left, waits or is not committed. */
+export function leftIn(text: string): Statement[] {
+  return readSentences(text).filter(isLeft).map(said);
+}
+
+const UNDER_WAY =
+  /^(?:(?:now|next|first|good|ok|okay|agreed|great|perfect)[,.!]? ){0,2}(?:let me |i['’]ll (?:now |also )?|i will |i['’]m (?:going to |now )?)(?!(?:know|now|also|check|search|trac\w+|look\w*|examin\w+|re-?\w+|read\w*|see\w*|find\w*|verify\w*|resolv\w+|inspect\w*|grep|explor\w+|understand|think\w*|view\w*|try\w*|list\w*|compar\w+|wait\w*|us(?:e|ing)|start\w*)\b)\w+|\b(?:after that|then),? (?:i['’]ll|i will)\b/;
+
+/** What an assistant says that it does with the calls beside it. */
+export function underWayIn(text: string): Statement[] {
+  return readSentences(text)
+    .filter(({ plain }) => UNDER_WAY.test(plain) && !QUESTION.test(plain) && plain.length >= 12)
+    .slice(-2)
+    .map(said);
+}
+
+const CLOSING = 3_000;
+const ASKS_WITHOUT_MARK =
+  /^(?:please )?(?:let me know (?:if|which|what|how|whether|when)|tell me (?:if|which|what|whether)|(?:please )?confirm (?:if|whether|that|which)|which (?:would|do) you|would you like)\b|请(?:确认|告诉我|选择)|教えてください|ご確認ください|どちら|(?:sag|gib) mir|dis-moi|dime|me diga|дай знать|скажи/iu;
+const RHETORICAL =
+  /^(?:why|how|what|so what|what happened|why not|the (?:problem|issue|result)|wie|warum|pourquoi)\?$|^(?:why|what|how)\b.{0,60}\?\s{0,3}(?:because|it|the)\b/i;
+
+/** Questions to the user that wait for an answer, in an assistant's closing message. */
+export function questionsIn(text: string): Statement[] {
+  const from = Math.max(0, text.length - CLOSING);
+  return readSentences(text)
+    .filter(({ plain, at }) => at >= from && plain.length >= 8 && asks(plain))
+    .map(said);
+}
+
+function asks(plain: string): boolean {
+  if (RHETORICAL.test(plain)) return false;
+  if (
+    /^let me know if (?:you (?:have|need|want)|there['’]?s) (?:any|anything|more|further|other)/.test(plain)
+  )
+    return false;
+  return (
+    QUESTION.test(plain) ||
+    (ASKS_WITHOUT_MARK.test(plain) && plain.length < 300) ||
+    /ますか。$|ですか。$|でしょうか。$|吗。$/.test(plain)
+  );
+}
+
+// ---- failures that users report
+
+const FAILS =
+  /\bstill (?:not|broken|wrong|fail\w*|crash\w*|hang\w*|the same|see(?:ing)?|get(?:ting)?|doesn['’]t|does not|isn['’]t|can['’]t|happen\w*|throw\w*)\b|\b(?:(?:is|are|does|do|did)(?:n['’]t| not)|not) work(?:ing)?\b|\b(?:i['’]?m|i am|we['’]?re|we are|i|we) (?:still )?(?:see(?:ing)?|get(?:ting)?|hit(?:ting)?) (?:an? |the |this |these |following |now ){0,3}(?:\w+ ){0,2}(?:error|exception|failure|warning|crash|traceback|stack ?trace|timeout)s?\b|\bi(?:['’]m| am) seeing$|^but no \w+|\b(?:it|this|that|the \w+|\w+\(\)) (?:fails?|failed|crash(?:es|ed)|throws?|hangs?)(?: (?:with|on|when|because)\b|[.!]?$)/;
+const NO_FAILURE =
+  /\b(?:i (?:guess|think|suppose)|if|unless|should|would|could|might|can we|test(?:s)? (?:that|for)|make sure|ensure)\b/;
+const IS_ERROR =
+  /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|failed to\b|cannot\b|traceback\b)/i;
+
+/** Failures in a user's words, and the first line of an error that is pasted. */
+export function reportsIn(text: string): Statement[] {
+  return readSentences(text)
+    .filter(({ text: own, plain }) => {
+      if (QUESTION.test(plain) || plain.length < 8) return false;
+      if (IS_ERROR.test(own)) return true;
+      return FAILS.test(plain) && !NO_FAILURE.test(plain);
+    })
+    .slice(0, 5)
+    .map(said);
+}
+
+// ---- requests
+
+const ASKS_TO_KNOW =
+  /^(?:what|who|when|where|which|how (?:many|much|long|often)|is|are|was|were|does|did|do(?! you mind)|has|have|wie|wann|wer|wo|welche|ist|sind|c['’]est|quand|elle sort|est-ce (?:que c|norm)|quel\p{L}*|¿?(?:cuándo|cuál|es|qué|quién)|quando|qual|é normal|какой|когда|это|кто|где)(?![\p{L}])/iu;
+
+const POLITE = /please|bitte|merci d|por favor|пожалуйста|请/;
+
+/** Requests: what a user wants done, by sentence. */
+export function requestsIn(text: string): Statement[] {
+  const isPlan = isDocument(text);
+  return readSentences(text)
+    .filter((sentence) => isRequest(sentence, isPlan))
+    .map(said);
+}
+
+function isRequest(sentence: Sentence, isPlan: boolean): boolean {
+  const { plain } = sentence;
+  if (plain.length < 3) return false;
+  if (isRule(sentence, isPlan)) return false;
+  const cues = cuesFor(plain);
+  const wanted = cues.some(({ request }) => request.test(plain));
+  if (!wanted) return false;
+  const question = QUESTION.test(plain);
+  if (question && ASKS_TO_KNOW.test(plain) && !/what would it take|sketch|plan\b/.test(plain)) return false;
+  return !cues.some(({ report }) => report.test(plain)) || POLITE.test(plain);
+}

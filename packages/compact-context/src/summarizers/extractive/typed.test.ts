@@ -1,0 +1,252 @@
+import { describe, expect, it } from "vitest";
+import type { Message, ToolCallPart } from "../../core/message.ts";
+import { isBareReply, readAnswer, readSaid } from "./typed.ts";
+
+const user = (text: string, meta?: Message["meta"]): Message => {
+  const message: Message = { id: "m", role: "user", parts: [{ type: "text", text }] };
+  return meta === undefined ? message : { ...message, meta };
+};
+const call = (name: string, args: unknown): ToolCallPart => ({
+  type: "toolCall",
+  id: "c",
+  name,
+  arguments: args,
+});
+const result = (text: string, isError = false): { text: string; isError: boolean } => ({ text, isError });
+
+const REFUSED =
+  "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";
+
+describe("what was typed", () => {
+  it.each([
+    ["plain", "fix the reader", "fix the reader"],
+    [
+      "a plan given by the user",
+      "Implement the following plan:\n\n# Plan\n\nDo it.",
+      "Implement the following plan:\n\n# Plan\n\nDo it.",
+    ],
+    ["Claude Code reminder", "go\n<system-reminder>\nTodos are empty\n</system-reminder>", "go"],
+    [
+      "Claude Code command with words",
+      "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the last commit</command-args>",
+      "/review the last commit",
+    ],
+    [
+      "Claude Code steering command",
+      "<command-name>/exit</command-name>\n<command-message>exit</command-message>\n<command-args></command-args>",
+      "",
+    ],
+    ["Claude Code output", "<local-command-stdout>Bye!</local-command-stdout>", ""],
+    ["Claude Code interruption", "[Request interrupted by user for tool use]", ""],
+    [
+      "Claude Code continuation",
+      "This session is being continued from a previous conversation that ran out of context.\nAnalysis: never mind",
+      "",
+    ],
+    ["Claude Code skill", "Base directory for this skill: /skills/x\n\n# X\n\nAlways do Y", ""],
+    [
+      "Claude Code plan note",
+      "Implement the plan.\n\nIf you need specific details from before exiting plan mode (like code), read the full transcript at: /x.jsonl",
+      "Implement the plan.",
+    ],
+    ["Codex context", "<environment_context>\n  <cwd>/x</cwd>\n</environment_context>", ""],
+    [
+      "Codex instructions",
+      "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nAlways test\n</INSTRUCTIONS>",
+      "",
+    ],
+    ["Codex skill", "<skill>\n<name>x</name>\nAlways\n</skill>", ""],
+    ["Codex aborted", "<turn_aborted>\nThe user interrupted.\n</turn_aborted>", ""],
+    [
+      "Cline task",
+      "<task>\nfix the reader\n</task>\n<environment_details>\n# Files\n</environment_details>",
+      "fix the reader",
+    ],
+    ["Cline message", "<user_message>\nsmaller, please\n</user_message>", "smaller, please"],
+    ["Cline feedback", "[attempt_completion] Result:\n<feedback>\nstill wrong\n</feedback>", "still wrong"],
+    [
+      "Cursor query",
+      "<attached_files>\na\n</attached_files>\n<user_query>\nrename it\n</user_query>",
+      "rename it",
+    ],
+    ["aider command", "/ask is it tested?  \n\n is it tested?", "/ask is it tested?"],
+    ["aider steering", "/clear  \n\nadd a test", "add a test"],
+    ["aider output", "Tokens: 4,017 sent, 407 received. Cost: $0.02", ""],
+    [
+      "OpenHands example",
+      `Here's a running example\nUSER: old\n${"-".repeat(21)} NEW TASK DESCRIPTION ${"-".repeat(21)}\nprint hello\n${"-".repeat(21)} END OF NEW TASK DESCRIPTION ${"-".repeat(21)}\nfollow the format`,
+      "print hello",
+    ],
+    ["OpenHands output", "EXECUTION RESULT of [terminal]:\nok", ""],
+    [
+      "SWE-agent issue",
+      "We're currently solving the following issue within our repository. Here's the issue text:\nISSUE:\nRounding is wrong\n\nINSTRUCTIONS:\nNow, you're going to solve this",
+      "Rounding is wrong",
+    ],
+    [
+      "opencode review",
+      `You are a code reviewer. Your job is to review code changes and provide feedback.\n\n---\n\nInput: main\n\n---\n${"x\n".repeat(20)}`,
+      "/review main",
+    ],
+  ])("%s", (_, text, typed) => expect(readSaid(user(text)).typed).toBe(typed));
+
+  it("says nothing for what a host wrote", () => {
+    expect(readSaid(user("hello", { synthetic: true }))).toEqual({ typed: "", omitted: [] });
+    expect(readSaid({ ...user("hello"), role: "assistant" }).typed).toBe("");
+  });
+
+  it("tells pasted output from the sentences beside it", () => {
+    const log = Array.from({ length: 9 }, (_, at) => `2026-01-02T03:04:0${at}Z INFO worker started`).join(
+      "\n",
+    );
+    const said = readSaid(user(`why does it stop here?\n${log}\nplease find out`));
+    expect(said).toEqual({ typed: "why does it stop here?\nplease find out", omitted: ["pasted output"] });
+  });
+
+  it.each([
+    [
+      "a stack trace",
+      "TypeError: x is not a function\n    at a (src/a.js:1:2)\n    at b (src/b.js:3:4)\n    at c (src/c.js:5:6)",
+    ],
+    ["a diff", "diff --git a/x b/x\nindex 123456..abcdef 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@"],
+    ["JSON", '{\n"a": 1,\n"b": 2,\n"c": 3\n}'],
+    ["a long fence", `\`\`\`\n${"some words of output\n".repeat(40)}\`\`\``],
+  ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`)).typed).toBe("see:"));
+
+  it("keeps a short piece of code", () => {
+    const text = "rename this:\n```ts\nconst a = 1;\n```\nto b";
+    expect(readSaid(user(text)).typed).toBe(text);
+  });
+});
+
+describe("answers to calls", () => {
+  const plan = call("ExitPlanMode", { plan: "# Move the reader\n\nSteps" });
+  it.each([
+    [
+      "refused with a reason",
+      call("Bash", { command: "git push" }),
+      result(`${REFUSED} To tell you how to proceed, the user said:\nnot to main`, true),
+      { kind: "refusal", about: "Bash git push", text: "not to main" },
+    ],
+    [
+      "refused without",
+      call("Bash", { command: "git push" }),
+      result(`${REFUSED} STOP what you are doing and wait for the user.`, true),
+      { kind: "refusal", about: "Bash git push", text: "" },
+    ],
+    [
+      "a plan refused",
+      plan,
+      result(`${REFUSED} To tell you how to proceed, the user said:\nsmaller steps`, true),
+      { kind: "refusal", about: "plan: Move the reader", text: "smaller steps" },
+    ],
+    [
+      "a plan approved",
+      plan,
+      result("User has approved your plan. You can now start coding."),
+      { kind: "approval", about: "plan: Move the reader", text: "" },
+    ],
+    [
+      "a question answered",
+      call("AskUserQuestion", {}),
+      result('User has answered your questions: "Which store?"="SQLite". You can now continue.'),
+      { kind: "choice", about: "Which store?", text: "SQLite" },
+    ],
+    [
+      "two questions answered",
+      call("AskUserQuestion", {}),
+      result('User has answered your questions: "A?"="x", "B?"="y". You can now continue.'),
+      { kind: "choice", about: "", text: "A? → x\nB? → y" },
+    ],
+    [
+      "Codex",
+      call("request_user_input", { questions: [{ id: "s", question: "Which store?" }] }),
+      result('{"answers":{"s":{"answers":["SQLite"]}}}'),
+      { kind: "choice", about: "Which store?", text: "SQLite" },
+    ],
+    [
+      "Cline",
+      call("ask_followup_question", { question: "Which store?" }),
+      result("<answer>\nSQLite\n</answer>"),
+      { kind: "choice", about: "Which store?", text: "SQLite" },
+    ],
+    [
+      "Cline denied",
+      call("execute_command", { command: "rm x" }),
+      result(
+        "The user denied this operation and provided the following feedback:\n<feedback>\nkeep x\n</feedback>",
+      ),
+      { kind: "refusal", about: "execute_command rm x", text: "keep x" },
+    ],
+  ])("%s", (_, asked, answered, expected) => expect(readAnswer(asked, answered)).toEqual(expected));
+
+  it("finds no words of a person in usual output", () => {
+    expect(readAnswer(call("Bash", { command: "ls" }), result("a\nb"))).toBeUndefined();
+    expect(readAnswer(call("Bash", { command: "ls" }), undefined)).toBeUndefined();
+  });
+});
+
+describe("bare replies", () => {
+  it.each([
+    "yes",
+    "2",
+    "Go ahead",
+    "ok do it",
+    "C)",
+    "run it",
+    "yes, please do",
+    "ja, mach das",
+    "好的",
+    "はい、お願いします",
+    "oui vas-y",
+    "sí, adelante",
+    "sim, pode",
+    "да, давай",
+    "👍",
+  ])("%s", (text) => expect(isBareReply(text)).toBe(true));
+  it.each([
+    "commit",
+    "yes, but keep the old file",
+    "use port 8080",
+    "why?",
+    "not now, fix the test first",
+    "",
+  ])("says something by itself: %s", (text) => expect(isBareReply(text)).toBe(false));
+});
+
+it("reads a megabyte of anything soon", () => {
+  for (const piece of [
+    "a",
+    "\n",
+    " ",
+    "<task>",
+    "<output>\n",
+    "```\n",
+    "{",
+    "\t",
+    "at x:1\n",
+    '"a": 1,\n\n',
+    "</x>",
+    '"a"="',
+    "\ud800",
+  ]) {
+    const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
+    const started = performance.now();
+    readSaid(user(text));
+    readAnswer(call("AskUserQuestion", { question: text }), result(text));
+    readAnswer(call("Bash", { plan: text }), result(`${REFUSED} the user said: ${text}`));
+    isBareReply(text);
+    expect(performance.now() - started, JSON.stringify(piece)).toBeLessThan(3_000);
+  }
+});
+
+it("tells what stands after a short fence", () => {
+  const text = `Remove these lines:\n\`\`\`go\nstate.ID = ""\n\`\`\`\n\n${"The id is kept by the store.\n".repeat(40)}\n\`\`\`bash\nmake test\n\`\`\``;
+  expect(readSaid(user(text)).typed).toContain("The id is kept by the store.");
+});
+
+it("leaves out a log of commits", () => {
+  const log =
+    "* commit 73e26a3e28002a1a0b4e0b39e6ef5b70591b6871 (HEAD -> main)\n| Author: A B <a@example.com>\n| Date:   Sun Feb 15\n| \n|     Add a document\n|     \n|     With a body.\n* commit 8b56120cab78addc8744d58b2ac1357ca15186a0\n  Author: A B <a@example.com>\n  \n      initial commit";
+  expect(readSaid(user(`still wrong, see\n${log}\nplease look`)).typed).toBe("still wrong, see\nplease look");
+});

@@ -1,0 +1,458 @@
+import { argumentsValue, type Message, type ToolCallPart } from "../../core/message.ts";
+import { textSegments } from "../../core/units.ts";
+import { isObject } from "../../errors.ts";
+import { clipEnd, oneLine, readable, sentences } from "./text.ts";
+
+/** What a person said in a message. */
+export interface Said {
+  /** What was typed; wrappers, reminders, injected context and pasted output are left out. "" where nothing was. */
+  readonly typed: string;
+  /** Rough kinds of what was left out, such as "pasted output". */
+  readonly omitted: readonly string[];
+}
+
+/** What a person said without typing a message. */
+export interface Answer {
+  readonly kind: "choice" | "refusal" | "approval";
+  /** What was asked or proposed, shortened at sentences. */
+  readonly about: string;
+  /** The user's words. */
+  readonly text: string;
+}
+
+// ---- messages
+
+/** What no person types: the whole text was written by a host or a tool. */
+const NOTICES: readonly (readonly [string, RegExp])[] = [
+  ["skill", /^(?:Base directory for this skill:|Invoke the \S{1,80} skill and follow it|<skill>)/],
+  ["interruption", /^\[(?:Request interrupted by user|User interrupted|Operation (?:aborted|cancell?ed))/i],
+  [
+    "earlier summary",
+    /^(?:This session is being continued from a previous conversation|Another language model started to solve)/,
+  ],
+  [
+    "notice",
+    /^(?:Caveat: The messages below|Operation stopped by hook|Stop hook feedback|UserPromptSubmit|System: Please continue)/,
+  ],
+  [
+    "notice",
+    /^(?:Summarize the task tool output above|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)|\[ERROR\] You did not use a tool)/,
+  ],
+  ["project instructions", /^# (?:AGENTS|CLAUDE|GEMINI)\.md instructions/],
+  [
+    "tool output",
+    /^(?:EXECUTION RESULT of \[|OBSERVATION:|<returncode>|\[[\w_-]{1,60}[^\]\n]{0,200}\] Result:(?!\s{0,9}<(?:feedback|user_message|answer)>)|The command completed)/,
+  ],
+  [
+    "tool output",
+    /^(?:Tokens: [\d.,]+k? sent|Applied edit to |Commit [0-9a-f]{7} |={5,} test session starts|Added \S+ to the chat)/,
+  ],
+  [
+    "tool output",
+    /^(?:Removed \S+ from the chat|Removed: [0-9a-f]{7} |Diff since |Add (?:the output|these files) to the chat\?|No changes to display)/,
+  ],
+  ["tool output", /^\S{0,200}\/aider\b[^\n]{0,300}\n+Aider v\d/],
+];
+
+/** The part of a template in which the words of a person stand. */
+const TEMPLATES: readonly RegExp[] = [
+  /^We['’]re currently solving the following (?:issue|CTF challenge)[\s\S]{0,300}?issue text:\s{0,9}(?:ISSUE:\s{0,9})?([\s\S]{1,20000}?)\n\s{0,9}(?:INSTRUCTIONS|Now, you['’]re going to)/,
+  /^Please solve this issue: ([\s\S]{1,20000}?)\n\s{0,9}(?:You can execute bash commands|## Recommended Workflow)/,
+  /-{8,} NEW TASK DESCRIPTION -{8,}\n([\s\S]{1,20000}?)\n-{8,} END OF NEW TASK/,
+];
+/** A command of opencode that writes its arguments into a prompt. */
+const REVIEW =
+  /^You are a code reviewer\. Your job is to review code changes[\s\S]{0,200}?\nInput:([^\n]{0,500})\n/;
+
+/** Wrappers around what a person typed. */
+const WRAPPER =
+  /(?:^|\n)\s{0,20}<(user_message|user_query|userRequest|user_request|task|feedback|user_input|answer)>/;
+const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
+const ARGUMENTS = "<command-args>";
+/** Commands that only steer the program. */
+const STEERING =
+  /^\/(?:exit|quit|clear|compact|model|mode|them?e?|help|login|logout|status|cost|config|resume|context|usage|mcp|memory|vim|doctor|permissions|hooks|agents|plugin|reload-plugins|terminal-setup|fast|new|settings|tokens|ls)?$/;
+const BLOCK = /^\s{0,24}<(\/?)([a-zA-Z][\w-]{1,40})(?:\s[^>\n]{0,200})?>/;
+/** Blocks that hosts write beside those that every part of the library leaves out. */
+const HOST_BLOCK =
+  /^(?:skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)$/i;
+
+/** What a person typed in a message, in any format that is read. */
+export function readSaid(message: Message): Said {
+  const omitted = new Set<string>();
+  if (
+    message.role !== "user" ||
+    message.meta?.synthetic === true ||
+    message.meta?.summaryVersion !== undefined
+  )
+    return { typed: "", omitted: [] };
+  const typed: string[] = [];
+  for (const part of message.parts) {
+    if (part.type !== "text") continue;
+    const words = typedIn(part.text, omitted);
+    if (words !== "") typed.push(words);
+  }
+  return { typed: typed.join("\n").trim(), omitted: [...omitted] };
+}
+
+function typedIn(text: string, omitted: Set<string>): string {
+  const start = text.slice(0, 30_000).trimStart();
+  const notice = NOTICES.find(([, opening]) => opening.test(start));
+  if (notice !== undefined) {
+    omitted.add(notice[0]);
+    return "";
+  }
+  if (/^(?:\s{0,99}<command-(?:name|message)>)/.test(start)) return slashCommand(start, omitted);
+  const review = REVIEW.exec(start)?.[1];
+  if (review !== undefined) return `/review ${review.trim()}`.trim();
+  for (const template of TEMPLATES) {
+    const inside = template.exec(start)?.[1];
+    if (inside === undefined) continue;
+    omitted.add("template of the harness");
+    return ownLines(inside, omitted);
+  }
+  const name = WRAPPER.exec(start)?.[1];
+  const wrapped = name === undefined ? "" : between(text, `<${name}>`, `</${name}>`);
+  if (wrapped !== "") return ownLines(wrapped, omitted);
+  const own: string[] = [];
+  for (const segment of textSegments(text)) {
+    if (segment.typed) own.push(segment.text);
+    else omitted.add(segmentKind(segment.text));
+  }
+  return ownLines(withoutSteering(own.join("\n")), omitted);
+}
+
+/** What stands between two tags, trimmed; "" where one is missing. */
+function between(text: string, opening: string, closing: string): string {
+  const from = text.indexOf(opening);
+  const to = from === -1 ? -1 : text.indexOf(closing, from);
+  return to === -1 ? "" : text.slice(from + opening.length, to).trim();
+}
+
+function slashCommand(text: string, omitted: Set<string>): string {
+  const name = COMMAND.exec(text)?.[1]?.trim() ?? "";
+  const line = `/${name} ${between(text, ARGUMENTS, "</command-args>")}`.trim();
+  if (!STEERING.test(line)) return line;
+  omitted.add("command of the program");
+  return "";
+}
+
+/** aider repeats the question of a command below it; a command alone that steers the program says nothing. */
+function withoutSteering(text: string): string {
+  if (!text.startsWith("/")) return text;
+  const [first = "", ...rest] = text.split("\n");
+  const below = rest.join("\n").trim();
+  if (STEERING.test(first.trim())) return below;
+  const asked = /^\/[a-z-]{1,20}\s+(\S[^\n]{0,2000})/.exec(first)?.[1]?.trim();
+  return asked !== undefined && asked === below ? first.trim() : text;
+}
+
+function segmentKind(text: string): string {
+  const name = BLOCK.exec(text.slice(0, 400))?.[2]?.toLowerCase() ?? "";
+  if (/content$/.test(name)) return "pasted file";
+  if (/^(?:command|local-command|bash)/.test(name)) return "command of the program";
+  return /interrupted/i.test(text.slice(0, 80)) ? "interruption" : "context of the host";
+}
+
+// ---- what is pasted beside typed lines
+
+const FENCE = /^\s{0,8}(`{3,}|~{3,})/;
+const MOST_FENCED = 600;
+const FEWEST_PASTED = 4;
+const MOST_LINES = 500;
+const LONG_LINE = 240;
+
+/** A line that a program printed. */
+const PRINTED: readonly RegExp[] = [
+  /^\s{0,12}(?:\[?\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\[?\d{2}:\d{2}:\d{2}[\].,\s])/,
+  /^\s{0,12}(?:at .{1,200}[(:]\S{1,200}:\d{1,7}|File "[^"\n]{1,200}", line \d|Traceback \(most recent|[\w.]{1,80}(?:Error|Exception): )/,
+  /^(?:diff --git |index [0-9a-f]{6,}|@@ -\d|\+\+\+ |--- [ab/]|[+-](?=[\s\w"'{}<(/#*]).{0,400}[;{}()=>,]$)/,
+  /^\s{0,40}(?:[{}[\]],?|"[\w $.@/-]{1,80}"\s{0,2}:.{1,400}|[{[]".{1,400})$/,
+  /^\s{0,12}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE|FAIL|PASS|ok|---\s(?:FAIL|PASS)|npm (?:ERR!|error|warn)|error(?:\[\w{1,8}\])?:|warning:)(?:[\s:[]|$)/,
+  /^\s{0,12}(?:\d{1,6}\s{0,3}[|:→]|[|│┃├└┌] ?|[✓✗×✔✖●⎿❯➜$%>] )/,
+  /^\s{0,40}(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|package|using|#include)\b.{0,400}[;{}():,]$/,
+  /^\s{0,40}<\/?[a-zA-Z][\w.-]{0,60}(?:\s[^>\n]{0,300})?\/?>/,
+  /^.{0,400}[;{}]$|^\s{4,40}[\w.]{1,80}\(.{0,300}\)[,;]?$/,
+];
+
+/** The sentences of a typed text; runs of printed lines, long fences and blocks of a host are left out. */
+function ownLines(text: string, omitted: Set<string>): string {
+  const lines = withoutBlocks(readable(text), omitted).split("\n");
+  const out: string[] = [];
+  let index = 0;
+  while (index < lines.length) {
+    const end = pastedEnd(lines, index);
+    if (end === index) {
+      const told = toldEnd(lines, index);
+      out.push(...lines.slice(index, told));
+      index = told;
+      continue;
+    }
+    omitted.add("pasted output");
+    index = end;
+  }
+  return out
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+}
+
+/** Index of the line after a pasted block that begins at `start`; `start` where none begins there. */
+function pastedEnd(lines: readonly string[], start: number): number {
+  const first = lines[start] ?? "";
+  const fence = FENCE.exec(first)?.[1];
+  if (fence !== undefined) {
+    const end = fenceEnd(lines, start, fence);
+    return sizeOf(lines, start + 1, end - 1) > MOST_FENCED ? end : start;
+  }
+  if (COMMIT.test(first)) return logEnd(lines, start);
+  if (!isPrinted(first)) return start;
+  if (first.length >= LONG_LINE) return start + 1;
+  let printed = 0;
+  let end = start;
+  for (let index = start; index < lines.length; index += 1) {
+    const line = lines[index] ?? "";
+    if (line.trim() === "") continue;
+    if (!isPrinted(line) || FENCE.test(line)) break;
+    printed += 1;
+    end = index + 1;
+  }
+  return printed >= FEWEST_PASTED ? end : start;
+}
+
+/** Index of the line after the fence that opens at `start`; `start` where it does not close. */
+function fenceEnd(lines: readonly string[], start: number, fence: string): number {
+  for (let index = start + 1; index < Math.min(lines.length, start + MOST_LINES); index += 1)
+    if ((lines[index] ?? "").trimStart().startsWith(fence)) return index + 1;
+  return start;
+}
+
+function sizeOf(lines: readonly string[], from: number, to: number): number {
+  return lines.slice(from, Math.max(from, to)).reduce((sum, line) => sum + line.length + 1, 0);
+}
+
+/** Index of the line after what is told at `index`: a short fence is told as a whole. */
+function toldEnd(lines: readonly string[], index: number): number {
+  const fence = FENCE.exec(lines[index] ?? "")?.[1];
+  return Math.max(index + 1, fence === undefined ? index : fenceEnd(lines, index, fence));
+}
+
+/** How `git log`, also with its graph, begins a commit. */
+const COMMIT = /^[\s*|\\/]{0,20}commit [0-9a-f]{7,40}(?:\s{1,4}\(.{1,200}\))?\s{0,4}$/;
+const OF_COMMIT =
+  /^[\s*|\\/]{0,20}$|^[\s*|\\/]{0,20}(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): {1,12}\S|^[\s*|\\/]{0,20}\s{4}\S/;
+
+/** Index of the line after a log of commits; `start` where nothing of a commit follows. */
+function logEnd(lines: readonly string[], start: number): number {
+  let end = start;
+  for (let index = start + 1; index < lines.length; index += 1) {
+    const line = (lines[index] ?? "").slice(0, 500);
+    if (!COMMIT.test(line) && !OF_COMMIT.test(line)) break;
+    if (line.trim() !== "") end = index + 1;
+  }
+  return end;
+}
+
+function isPrinted(line: string): boolean {
+  const read = line.slice(0, 500);
+  return PRINTED.some((look) => look.test(read));
+}
+
+/** Leaves out blocks of a host whose closing tag stands in the text. */
+function withoutBlocks(text: string, omitted: Set<string>): string {
+  if (!text.includes("</")) return text;
+  const lines = text.split("\n");
+  const out: string[] = [];
+  const unclosed = new Set<string>();
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index] ?? "";
+    const name = hostBlock(line);
+    const end = name === undefined || unclosed.has(name) ? -1 : closingLine(lines, index, `</${name}>`);
+    if (end === -1) {
+      if (name !== undefined) unclosed.add(name);
+      out.push(line);
+      continue;
+    }
+    omitted.add("context of the host");
+    const after = (lines[end] ?? "").split(`</${name}>`).at(-1)?.trim() ?? "";
+    if (after !== "") out.push(after);
+    index = end;
+  }
+  return out.join("\n");
+}
+
+function hostBlock(line: string): string | undefined {
+  const [, slash, name] = BLOCK.exec(line.slice(0, 400)) ?? [];
+  return slash === "" && name !== undefined && HOST_BLOCK.test(name) ? name : undefined;
+}
+
+function closingLine(lines: readonly string[], from: number, closing: string): number {
+  for (let index = from; index < lines.length; index += 1)
+    if (lines[index]?.includes(closing) === true) return index;
+  return -1;
+}
+
+// ---- answers to calls
+
+const MOST_ABOUT = 240;
+const MOST_WORDS = 2_000;
+const PAIR = /"((?:[^"\\\n]|"(?!=")){1,600})"="((?:[^"\\]|\\.){0,2000}?)"(?=[,.\s]|$)/g;
+const ASKED_AND_ANSWERED = /- "([^\n]{1,600})"\n\s{0,8}Answer: ([^\n]{1,1000})/g;
+const REFUSED =
+  /^(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)|The user (?:denied|rejected|declined)|User (?:rejected|denied|declined|did not allow)|\[Operation Cancell?ed\]|Plan rejected|.{0,40}rejected by user|Action rejected|Tool (?:call|use|execution) (?:was )?(?:rejected|denied) by (?:the )?user)/i;
+const REASON =
+  /(?:the user said|provided the following feedback|with the following (?:feedback|reason)|user feedback|feedback|reason):\s{0,9}([\s\S]{1,2000})/i;
+const APPROVED =
+  /^(?:User has approved|User approved|The user approved|Plan approved|The user has approved)/i;
+const ANSWERED =
+  /^(?:User has answered|Your questions have been answered|User (?:responded|selected|answered)|The user (?:answered|selected|responded))/i;
+const ASKS =
+  /^(?:ask_?user(?:_?question)?|ask_followup_question|request_user_input|question|plan_mode_respond|ask_question|attempt_completion)$/i;
+const NO_WORDS = /^(?:STOP what you are doing|User did not allow|User denied|unknown reason|none)\b/i;
+const TAGGED = /<(answer|feedback|user_message)>\s{0,20}([\s\S]{1,2000}?)\s{0,20}<\/\1>/;
+
+/** What a person said by answering a call: a choice, a refusal, an approval; undefined where no person spoke. */
+export function readAnswer(
+  call: ToolCallPart,
+  result: { readonly text: string; readonly isError: boolean } | undefined,
+): Answer | undefined {
+  if (result === undefined) return undefined;
+  const text = result.text.slice(0, 8_000).trim();
+  if (REFUSED.test(text)) return readRefusal(call, text);
+  if (APPROVED.test(text) && !ANSWERED.test(text)) {
+    const words = TAGGED.exec(text)?.[2] ?? REASON.exec(text.slice(0, 500))?.[1] ?? "";
+    return { kind: "approval", about: proposalOf(call), text: shorten(words) };
+  }
+  if (ANSWERED.test(text) || ASKS.test(call.name)) return readChoice(call, text);
+  return undefined;
+}
+
+function readRefusal(call: ToolCallPart, text: string): Answer {
+  const pairs = [...text.matchAll(ASKED_AND_ANSWERED)];
+  if (pairs.length > 0) return choices(pairs.map(([, asked = "", answer = ""]) => ({ asked, answer })));
+  const said = TAGGED.exec(text)?.[2] ?? REASON.exec(text)?.[1] ?? "";
+  const words = (said.split(/\n\s{0,9}\n?Note: The user's next message/)[0] ?? "").trim();
+  const clarifies = /^The user wants to clarify these questions/.test(words);
+  return {
+    kind: "refusal",
+    about: proposalOf(call),
+    text: NO_WORDS.test(words) || clarifies ? "" : shorten(words),
+  };
+}
+
+function readChoice(call: ToolCallPart, text: string): Answer | undefined {
+  const pairs = [...text.matchAll(PAIR)];
+  if (pairs.length > 0) return choices(pairs.map(([, asked = "", answer = ""]) => ({ asked, answer })));
+  const questions = questionsOf(call);
+  const structured = structuredAnswers(text);
+  if (structured.length > 0)
+    return choices(structured.map((answer, at) => ({ asked: questions[at] ?? "", answer })));
+  const tagged = TAGGED.exec(text)?.[2];
+  const plain =
+    /^(?:User|The user) (?:responded|selected|answered)[^:\n]{0,40}:\s{0,9}([\s\S]{1,2000})/i.exec(text)?.[1];
+  const answer = tagged ?? plain;
+  if (answer === undefined || answer.trim() === "") return undefined;
+  return { kind: "choice", about: shortAbout(questions[0] ?? ""), text: shorten(answer) };
+}
+
+function choices(pairs: readonly { readonly asked: string; readonly answer: string }[]): Answer {
+  const only = pairs.length === 1 ? pairs[0] : undefined;
+  if (only !== undefined)
+    return { kind: "choice", about: shortAbout(only.asked), text: shorten(only.answer) };
+  const lines = pairs.map(({ asked, answer }) => `${shortAbout(asked)} → ${shorten(answer)}`);
+  return { kind: "choice", about: "", text: lines.join("\n") };
+}
+
+/** `{"answers":{"id":{"answers":["x"]}}}` of Codex, `{"answers":{"0":"x"}}` of Gemini CLI. */
+function structuredAnswers(text: string): string[] {
+  if (!text.startsWith("{")) return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  const answers = isObject(value) ? value.answers : undefined;
+  if (!isObject(answers)) return [];
+  return Object.values(answers).flatMap((answer) => {
+    const inner = isObject(answer) ? answer.answers : answer;
+    if (typeof inner === "string") return [inner];
+    return Array.isArray(inner) ? [inner.filter((one) => typeof one === "string").join(", ")] : [];
+  });
+}
+
+function questionsOf(call: ToolCallPart): string[] {
+  const value = argumentsValue(call);
+  if (!isObject(value)) return [];
+  const list = Array.isArray(value.questions) ? value.questions : [value];
+  return list.flatMap((one) => {
+    const asked = isObject(one) ? (one.question ?? one.response ?? one.result ?? one.message) : one;
+    return typeof asked === "string" ? [asked] : [];
+  });
+}
+
+/** What a call would have done, in a few words: the plan's first line, the question, the command or the file. */
+function proposalOf(call: ToolCallPart): string {
+  const value = argumentsValue(call);
+  if (!isObject(value)) return call.name;
+  if (typeof value.plan === "string") {
+    const first = value.plan.split("\n", 20).find((line) => line.trim() !== "") ?? "";
+    return `plan: ${shortAbout(first.replace(/^#{1,6}\s+/, ""))}`;
+  }
+  const [question] = questionsOf(call);
+  if (question !== undefined) return shortAbout(question);
+  for (const key of ["command", "file_path", "path", "filePath", "title", "description", "url"]) {
+    const named = value[key];
+    if (typeof named === "string" && named.trim() !== "") return `${call.name} ${shortAbout(named)}`;
+  }
+  return call.name;
+}
+
+function shortAbout(text: string): string {
+  let about = "";
+  for (const sentence of sentences(text.slice(0, 4_000))) {
+    if (about !== "" && about.length + sentence.length > MOST_ABOUT) break;
+    about = `${about} ${sentence}`.trim();
+  }
+  return clipEnd(oneLine(about), MOST_ABOUT);
+}
+
+function shorten(text: string): string {
+  return clipEnd(text.trim(), MOST_WORDS);
+}
+
+// ---- replies that lean on what they answer
+
+const REPLY_WORDS = new Set(
+  (
+    "yes yeah yep yup ya y no nope nah n ok okay k kk sure fine good great perfect cool nice awesome thanks thank thx ty you please pls plz do it " +
+    "that this them both all go ahead proceed continue resume right correct exactly agreed agree approved approve confirmed confirm done lgtm " +
+    "sounds looks works for me let's lets keep going so just then first second third one two three four last option choice number the a b c d e f " +
+    "ja jo nein gut passt klar gerne bitte mach machen weiter einverstanden genau richtig danke das so los erste zweite dritte " +
+    "oui ouais non d'accord dac parfait vas-y allez-y vas allez y merci bien continue continuez fais-le fais le faites-le stp svp ça marche première deuxième " +
+    "sí si vale claro adelante hazlo perfecto gracias por favor sigue continúa de acuerdo bueno está bien la primera segunda opción " +
+    "sim não tá certo pode beleza claro isso faz faça ok obrigado valeu segue continue manda ver vai favor primeira " +
+    "да нет ага ок хорошо ладно давай давайте конечно согласен верно именно продолжай продолжайте делай сделай спасибо пожалуйста первый второй вариант так " +
+    "sì va bene procedi certo grazie 네 예 응 아니요 좋아요 좋아 그래 진행해 진행해주세요 해줘 부탁해요"
+  ).split(" "),
+);
+const UNSPACED_REPLY =
+  /^(?:(?:好|好的|好啊|行|可以|可以的|是|是的|对|对的|不|不用|不是|嗯|没问题|同意|继续|请继续|继续吧|开始吧|就这样|就这么做|做吧|去做吧|谢谢|选?第?[一二三四五1-5a-dA-D][个项]?|はい|ええ|うん|いいえ|いや|お願いします|それでお願いします|それで|続けて|続けてください|進めて|進めてください|了解|了解です|オッケー|いいよ|いいです|いいですね|大丈夫|大丈夫です|どうぞ|やって|やってください|ありがとう|ok)[、，,。.！!\s]{0,3}){1,4}(?:吧|了|です)?$/i;
+const MOST_REPLY = 60;
+
+/** True for "yes", "2", "go ahead", "ok do it" and their like: they mean nothing without what they answer. */
+export function isBareReply(text: string): boolean {
+  const reply = text.trim();
+  if (reply === "" || reply.length > MOST_REPLY || /[?？`\n]/.test(reply)) return false;
+  if (UNSPACED_REPLY.test(reply)) return true;
+  const words = reply
+    .toLowerCase()
+    .replace(/’/g, "'")
+    .split(/[^\p{L}\p{N}'-]+/u)
+    .filter((word) => word !== "");
+  if (words.length === 0 || words.length > 8) return words.length === 0;
+  if (words.every((word) => REPLY_WORDS.has(word) || /^\d{1,2}$/.test(word))) return true;
+  const pronoun = /^(?:it|that|this|them|both)$/;
+  const rest = words.filter((word) => !/^(?:ok|okay|yes|yeah|yep|please|and|now|then|sure)$/.test(word));
+  return rest.length === 2 && pronoun.test(rest[1] ?? "");
+}

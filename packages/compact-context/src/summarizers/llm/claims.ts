@@ -1,0 +1,296 @@
+import type { ClaimKind } from "../../core/ports.ts";
+import { type FactKind, factsIn } from "../extractive/text.ts";
+
+// What a text claims, and the texts in which it is looked up.
+
+/** Something that a line of a summary says and that its source can be asked for. */
+export interface Claim {
+  readonly kind: ClaimKind;
+  /** As the line has it. */
+  readonly text: string;
+  /** The line says that the user said it. */
+  readonly byUser: boolean;
+}
+
+const URL = /[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'`<>)\]}\\|]+/gi;
+const CODE = /`([^`\n]{1,400})`/g;
+const QUOTES = [
+  /"([^"\n]{2,600})"/g,
+  /“([^”\n]{2,600})”/g,
+  /«([^»\n]{2,600})»/g,
+  /„([^“”\n]{2,600})[“”]/g,
+  /「([^」\n]{2,600})」/g,
+  /(?<![\p{L}\p{N}])'([^'\n]{2,600})'(?![\p{L}\p{N}])/gu,
+];
+const BLOCK_QUOTE = /^\s{0,8}>\s?(.+)$/;
+const PATH =
+  /(?<![\w@<])(?:~|\.{1,2})?(?:\/?[\w@.+~%-]+)?(?:\/[\w@.+~%$[\]{}-]+)+\/?|\b[A-Za-z]:\\[\w\\.+ ~-]*[\w~]/g;
+const PATH_ROOT =
+  /^(?:src|lib|libs|test|tests|docs?|app|apps|packages?|bin|scripts?|config|internal|cmd|pkg|etc|usr|var|opt|home|tmp|node_modules|dist|build|server|client|api|public|assets|components|services|modules|crates|tools|examples?)$/i;
+const NUMBER = /(?<![\p{L}\p{N}_.])v?(\d[\d,_]*(?:\.\d+)*)(?=[a-z%µ]{0,3}(?![\p{L}\p{N}_]))/gu;
+const ORDINAL = /^\s{0,8}(?:[-*]\s+)?(?:\d{1,3}[.)]|\[\d{1,6}(?:\.\d+)?\])(?=\s)/;
+const CITATION = /\[\d{1,6}(?:\.\d{1,6})?(?:\s?[,–-]\s?\d{1,6}(?:\.\d{1,6})?){0,12}\]/g;
+const SAID_BY_USER =
+  /\b(?:the |our )?(?:user|customer|human|client|operator)s?(?:['’]s)?\b[^.\n]{0,60}?\b(?:said|says|asked|asks|wants?|wanted|requested|requests|requires?|required|insists?|insisted|approved?|confirmed|told|instructed|prefers?|preferred|demand(?:s|ed)|stated|agreed|authori[sz]ed|allowed|forb(?:ade|ids?))\b|^\s{0,8}(?:[-*]\s+)?(?:user|human|nutzer|benutzer|utilisateur|usuario|пользователь|用户|ユーザー)\s?[:：]|\b(?:Nutzer|Benutzer)\b[^.\n]{0,40}\b(?:sagte|will|wollte|verlangt|bat)\b|用户(?:说|要求|希望)|ユーザーは/i;
+const IDENTIFIERS: ReadonlySet<FactKind> = new Set<FactKind>([
+  "email",
+  "file",
+  "uuid",
+  "error",
+  "flag",
+  "ticket",
+  "hash",
+  "identifier",
+]);
+/** Names of products that a writer knows without having read them. */
+const COMMON_NAMES: ReadonlySet<string> = new Set(
+  "TypeScript JavaScript GitHub GitLab PostgreSQL MySQL MongoDB GraphQL OpenAI DevOps YouTube LinkedIn macOS WebSocket WebSockets WebAssembly LangChain LangGraph FastAPI NumPy PyTorch TensorFlow DynamoDB CloudFront CloudWatch OAuth2 UTF-8 Node.js Next.js Vue.js".split(
+    " ",
+  ),
+);
+
+/** Everything in one line that can be looked up, each once. */
+export function claimsIn(line: string): Claim[] {
+  const byUser = SAID_BY_USER.test(line);
+  const found = new Map<string, Claim>();
+  const add = (kind: ClaimKind, text: string): void => {
+    if (text !== "" && !found.has(text)) found.set(text, { kind, text, byUser });
+  };
+  let rest = line.replace(ORDINAL, " ").replace(CITATION, " ");
+  const take = (pattern: RegExp, kind: ClaimKind | ((text: string) => ClaimKind)): void => {
+    rest = rest.replace(pattern, (whole: string, inner: unknown) => {
+      const text = trimmed(typeof inner === "string" ? inner : whole);
+      add(typeof kind === "function" ? kind(text) : kind, text);
+      return typeof inner === "string" ? ` ${urlFree(inner)} ` : " ";
+    });
+  };
+  const quoted = BLOCK_QUOTE.exec(rest)?.[1];
+  if (quoted !== undefined) add("quote", quoted);
+  take(URL, "url");
+  take(CODE, codeKind);
+  for (const pattern of QUOTES) take(pattern, "quote");
+  for (const path of pathsIn(rest)) {
+    add("path", path);
+    rest = rest.replace(path, " ");
+  }
+  for (const name of namesIn(rest)) add("identifier", name);
+  for (const [, number = ""] of rest.matchAll(NUMBER)) if (tellsSomething(number)) add("number", number);
+  if (byUser) add("attribution", line.trim());
+  else if (quoted === undefined) for (const text of outcomesIn(line)) add("outcome", text);
+  return [...found.values()];
+}
+
+/** A span of code is a path, one name, or words to be found in this order. */
+function codeKind(text: string): ClaimKind {
+  if (/\s/.test(text)) return "quote";
+  return text.includes("/") || text.includes("\\") ? "path" : "identifier";
+}
+
+// What stands in quotes is read on for the names in it, but URLs there are looked up already.
+function urlFree(text: string): string {
+  return /\s/.test(text) ? text : "";
+}
+
+function pathsIn(text: string): string[] {
+  return (text.match(PATH) ?? []).map(trimmed).filter(isPath);
+}
+
+// `read/write` and `client/server` are words, not places.
+function isPath(text: string): boolean {
+  if (/^[A-Za-z]:\\/.test(text)) return true;
+  if (!/[A-Za-z]/.test(text)) return false;
+  if (/^(?:\/|~|\.)/.test(text) || text.endsWith("/")) return true;
+  const segments = text.split("/");
+  if (segments.length >= 3 || /\.[A-Za-z]\w{0,9}$/.test(text)) return true;
+  return /[\d_@]/.test(text) || PATH_ROOT.test(segments[0] ?? "");
+}
+
+function namesIn(text: string): string[] {
+  return factsIn(text)
+    .filter((fact) => IDENTIFIERS.has(fact.kind) && !COMMON_NAMES.has(fact.key))
+    .map((fact) => fact.key);
+}
+
+// Single digits count things; they are no facts that could be looked up.
+function tellsSomething(number: string): boolean {
+  return number.replace(/\D/g, "").length >= 2;
+}
+
+function trimmed(text: string): string {
+  return text.replace(/^[\s([{]+/, "").replace(/[\s.,;:!?'")\]}]+$/, "");
+}
+
+// ---- how checks ended
+
+/** What a clause says of tests, build, types or lint. */
+export interface OutcomeClaim {
+  readonly state: "passed" | "failed";
+  /** It holds now, and was not only so once. */
+  readonly now: boolean;
+  /** A command, file or test in it; "" where none is named. */
+  readonly name: string;
+  readonly subjects: readonly Subject[];
+}
+
+/** What is checked. */
+export type Subject = "tests" | "build" | "types" | "lint";
+
+/** How prose names what is checked, and the commands that check it. */
+const SUBJECTS: Readonly<Record<Subject, { readonly prose: RegExp; readonly command: RegExp }>> = {
+  tests: {
+    prose: /\b(?:tests?|specs?|suite|vitest|jest|pytest)\b|测试|測試|テスト|тест/i,
+    command:
+      /\b(?:tests?|specs?|vitest|jest|mocha|pytest|unittest|nextest|rspec|phpunit|ctest|playwright|cypress|e2e)\b/i,
+  },
+  build: {
+    prose: /\b(?:builds?|compiles?|compilation)\b/i,
+    command: /\b(?:build|compile|make|cmake|ninja|gradlew?|mvnw?)\b/i,
+  },
+  types: {
+    prose: /\b(?:types|type[- ]?check(?:s|ing|er)?|tsc|mypy|pyright)\b/i,
+    command: /\b(?:tsc|vue-tsc|type-?check|mypy|pyright)\b/i,
+  },
+  lint: {
+    prose: /\b(?:lint(?:s|er|ing)?|eslint|biome|ruff|clippy)\b/i,
+    command: /\b(?:lint|eslint|biome|ruff|clippy|flake8|pylint|golangci-lint)\b/i,
+  },
+};
+const PASSES =
+  /\b(?:pass|passes|passing|succeeds?|compiles|green|clean|without (?:errors?|failures?)|bestehen|grün|laufen durch|passent|pasan)\b|通过|通過|проходят/i;
+const PASSED = /(?<!\d )\b(?:passed|succeeded|bestanden)\b/i;
+const FAILS = /\b(?:fails?|failing|broken|red|(?:do|does)(?: not|n['’]t) pass)\b/i;
+const FAILURE = /\b(?:fail|error|broken|red\b)/i;
+const NEGATED = /\b(?:not|never|no longer|cannot|none)\b|n['’]t\b/i;
+/** Wishes, conditions and what is past: no claim of how things stand. */
+const UNDECIDED =
+  /\b(?:if|when|whether|let me|let['’]s|i['’]ll|verify|confirm|until|unless|once|before|should|must|would|could|may|might|will|to (?:pass|be)|mak(?:e|es|ing)|keep|stay|remain|ensure|sure|goal|success|criteri\w*|need\w*|want\w*|requir\w*|expect\w*|earlier|previously|initially|had|was|were|said|says|reports?)\b/i;
+const CLAUSE_END = /[,;]\s|(?<=[.!?])\s|\s(?:but|while|whereas|although|and then)\s/;
+const NAMED = /`([^`\n]{1,400})`|(?<![\w/.-])([\w./-]*[\w-]\.[a-z]{1,4}(?:\.[a-z]{1,4})?)(?![\w/])/i;
+
+/** The clauses of a line that say how checks ended. */
+function outcomesIn(line: string): string[] {
+  const mixed = FAILURE.test(line);
+  return line
+    .replace(/^\s{0,8}(?:[-*]\s+)?/, "")
+    .split(CLAUSE_END)
+    .map(trimmed)
+    .filter((clause) => {
+      const claim = readOutcomeClaim(clause);
+      return claim !== undefined && (claim.now || !mixed);
+    });
+}
+
+/** What a clause says of a check; undefined where it says nothing plain. */
+export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
+  if (/["“«„「]/.test(clause) || UNDECIDED.test(clause)) return undefined;
+  const [, code, file] = NAMED.exec(clause) ?? [];
+  const name = code ?? file ?? "";
+  const subjects = (Object.keys(SUBJECTS) as Subject[]).filter((key) => SUBJECTS[key].prose.test(clause));
+  if (subjects.length === 0) return undefined;
+  const rest = clause.replace(name, " ");
+  if (FAILS.test(rest)) return { state: "failed", now: true, name, subjects };
+  if (NEGATED.test(rest) || FAILURE.test(rest)) return undefined;
+  if (PASSES.test(rest)) return { state: "passed", now: true, name, subjects };
+  return PASSED.test(rest) ? { state: "passed", now: false, name, subjects } : undefined;
+}
+
+/** True for a command that checks such things. */
+export function isAbout(command: string, subject: Subject): boolean {
+  return SUBJECTS[subject].command.test(command);
+}
+
+// ---- looking up
+
+/** Texts that a summary may draw on, indexed once for many look-ups. */
+export interface KnownText {
+  /** True where the text stands somewhere, not as a part of a longer word. */
+  has(text: string): boolean;
+  /** True where the text stands and no path goes on before it. */
+  startsPath(text: string): boolean;
+  /** True where the number stands somewhere, with or without thousands separators. */
+  hasNumber(digits: string): boolean;
+  /** True where the words stand somewhere in this order, whatever blanks, case and quotes are between them. */
+  hasWords(text: string): boolean;
+  /** True where a word begins like this one, case aside. */
+  hasStem(word: string): boolean;
+}
+
+const STEM = 5;
+const QUANTITY = /\d[\d,_]*(?:\.\d+)*/g;
+
+/** Indexes texts; linear in their length. */
+export function knownText(texts: readonly string[]): KnownText {
+  const all = texts.join("\n");
+  const lower = once(() => all.toLowerCase());
+  const numbers = once(() => numbersIn(all));
+  const words = once(() => ` ${wordsOf(all).join(" ")} `);
+  const stems = once(
+    () =>
+      new Set(
+        all
+          .toLowerCase()
+          .match(/[\p{L}\p{N}]{4,}/gu)
+          ?.map(stemOf),
+      ),
+  );
+  return {
+    has: (text) => standsIn(all, text) || standsIn(lower(), text.toLowerCase()),
+    startsPath: (text) => standsIn(all, text, startsThere),
+    hasNumber: (digits) => numbers().has(normalizedNumber(digits)),
+    hasWords(text) {
+      const wanted = wordsOf(text).join(" ");
+      return wanted === "" || words().includes(` ${wanted} `);
+    },
+    hasStem: (word) => stems().has(stemOf(word.toLowerCase())),
+  };
+}
+
+/** Every number of a text, as `hasNumber` knows it. */
+function numbersIn(text: string): Set<string> {
+  const found = new Set<string>();
+  for (const [number] of text.matchAll(QUANTITY)) {
+    found.add(normalizedNumber(number));
+    for (const digits of number.split(/[.,_]/)) found.add(normalizedNumber(digits));
+  }
+  return found;
+}
+
+function normalizedNumber(digits: string): string {
+  return digits.replace(/[,_]/g, "").replace(/^0+(?=\d)/, "");
+}
+
+/** Words in lower case: letters, digits, and what holds names together. */
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+}
+
+function stemOf(word: string): string {
+  return [...word].slice(0, STEM).join("");
+}
+
+function standsIn(all: string, text: string, startsHere: (before: string) => boolean = anywhere): boolean {
+  if (text === "") return true;
+  for (let at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) {
+    const before = all.charAt(at - 1);
+    const behind = all.charAt(at + text.length);
+    const whole = !joins(before, text.charAt(0)) && !joins(text.charAt(text.length - 1), behind);
+    if (whole && startsHere(before)) return true;
+  }
+  return false;
+}
+
+const anywhere = (): boolean => true;
+const startsThere = (before: string): boolean => !/[\w/\\~.-]/.test(before);
+
+/** True where two characters belong to one word. */
+function joins(left: string, right: string): boolean {
+  return /[\p{L}\p{N}_]/u.test(left) && /[\p{L}\p{N}_]/u.test(right);
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
