@@ -511,7 +511,7 @@ export class SessionManager {
       fixedTokens: session.fixedTokens,
       budget: session.budget(),
       answerTokens: session.answerTokens,
-      target: call.manual ? targetTokens : policy.targetContextTokens,
+      target: call.manual ? targetTokens : targetFor(decision.reason, policy),
       preferred: call.manual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
       maxSummaryTokens: this.#settings.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
       summaryRole,
@@ -659,6 +659,11 @@ export class SessionManager {
   #clock(): number {
     return this.#parts.environment.clock();
   }
+}
+
+/** Too many messages: filling up to the target would keep them. */
+function targetFor(reason: TriggerReason, { targetContextTokens }: Policy): number | undefined {
+  return reason === "max_messages" ? undefined : targetContextTokens;
 }
 
 /** The setting of the layer that takes most of the list after a compaction. */
