@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
 import type { OneShotArchive } from "compact-context/internal/compact";
-import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import { archiveId } from "compact-context/internal/core/archive";
 import type { Message } from "compact-context/internal/core/message";
 import type { StorageDriver } from "compact-context/internal/core/ports";
 import { s3Settings } from "compact-context/internal/create-manager";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import { type Archive, createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";

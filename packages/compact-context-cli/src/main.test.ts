@@ -279,10 +279,10 @@ describe("help", () => {
   it("says of a flag what it means for that command", async () => {
     const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
     expect(await flat("recall")).toContain(
-      "--workspace DIR the workspace's folder; the one above the channel",
+      "--workspace <DIR> the workspace's folder; the one above the channel",
     );
     expect(await flat("chat")).toContain(
-      "--workspace DIR the agent's own folder; .compact/agent when left out",
+      "--workspace <DIR> the agent's own folder; .compact/agent when left out",
     );
     expect(await flat("chat")).not.toContain("the one above the channel");
   });
@@ -583,9 +583,9 @@ describe("archive", () => {
       "value_7_3 = 21",
     );
     const found = await run(["archive", "search", '"value_7_3 ="', "session", "--archive", "kept", "--json"]);
-    const { hits } = JSON.parse(found.out) as { hits: { archiveId: string; sessionId: string }[] };
-    expect(hits.map((hit) => hit.sessionId)).toEqual(["session"]);
-    const again = await run(["archive", "show", "session", hits[0]?.archiveId ?? "", "--archive", "kept"]);
+    const { hits } = JSON.parse(found.out) as { hits: { archive_id: string; session_id: string }[] };
+    expect(hits.map((hit) => hit.session_id)).toEqual(["session"]);
+    const again = await run(["archive", "show", "session", hits[0]?.archive_id ?? "", "--archive", "kept"]);
     expect(again.out).toContain("value_7_3 = 21");
     const missing = await run(["archive", "show", "sesion", "--archive", "kept"]);
     expect(missing.code).toBe(1);
@@ -606,8 +606,8 @@ describe("archive list", () => {
         title: expect.any(String),
         at: NOW.toISOString(),
         messages: 83,
-        tokensBefore: expect.any(Number),
-        tokensAfter: expect.any(Number),
+        tokens_before: expect.any(Number),
+        tokens_after: expect.any(Number),
       },
     ]);
     const title = sessions[0]?.title ?? "";
@@ -669,7 +669,7 @@ describe("archive restore", () => {
     [["archive", "restore", "--archive", "kept"], 2, "needs a file"],
     [["archive", "restore", "session", "9", "--archive", "kept", "-o", "x.json"], 1, "no step 9"],
     [["archive", "restore", "nobody", "--archive", "kept", "-o", "x.json"], 1, "no session nobody"],
-    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "writes no file"],
+    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is no flag of this command"],
     [["archive", "search", "x", "nobody", "--archive", "kept"], 1, "no session nobody"],
   ])("%j exits with %i", async (argv, code, words) => {
     await run([session(), "--archive", "kept"]);

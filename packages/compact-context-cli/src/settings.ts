@@ -1,8 +1,7 @@
-import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import { budgetOf } from "compact-context/internal/core/policy";
 import type { SummaryStrategy, TokenCounter } from "compact-context/internal/core/ports";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { readConfig } from "./files/config.ts";
@@ -61,7 +60,7 @@ export interface EarlySettings {
 }
 
 export function earlySettings({ flags, ports, warn }: Outside): EarlySettings {
-  const { config, setsOverflow } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   if (window !== undefined) checkTargetAgainst(window, flags.target);
   return {
@@ -70,7 +69,7 @@ export function earlySettings({ flags, ports, warn }: Outside): EarlySettings {
     strategy: oneOf(flags.strategy, "--strategy", STRATEGIES) ?? config.policy.strategy,
     onOverflow:
       oneOf(flags["on-overflow"], "--on-overflow", ["elide", "error"] as const) ??
-      (setsOverflow ? config.policy.onOverflow : "elide"),
+      (origins["policy.on_overflow"] === undefined ? "elide" : config.policy.onOverflow),
   };
 }
 

@@ -2,10 +2,11 @@ import { relative } from "node:path";
 import type { SummarizerFailure } from "compact-context/internal/core/apply";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
+import { DECIDING } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
 import { createProgress } from "../progress.ts";
 import { oneLine } from "../render/safe.ts";
@@ -19,38 +20,13 @@ import { compactionJson } from "../views/machine.ts";
 import { commandLine } from "../words.ts";
 import { chooseSession } from "./sessions.ts";
 
-/** What decides a result: a command that is offered to be run again must say it again. */
-const DECIDING = [
-  "model",
-  "window",
-  "target",
-  "format",
-  "strategy",
-  "on-overflow",
-  "summarizer",
-  "deadline",
-  "config",
-  "archive",
-] as const;
-
-export const compactCommand: Command = {
-  usage: "<transcript>",
-  summary: "compacts a session: before and after, what was kept, where the rest is",
-  flags: [...DECIDING, "output", "force", "json"],
-  notes: [
-    "<transcript> is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
-    "The window is --window, else the configuration's, else the model's, else 128,000.",
-    "The aim is --target, else the configuration's, else a quarter of what there is.",
-  ],
-  mostWords: 1,
-  run: async (invocation) => {
-    const [word] = invocation.words;
-    if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
-    refuseWithoutTranscript(invocation);
-    const source = await chooseSession(invocation);
-    return source === undefined ? 0 : compactSource(invocation, source);
-  },
-};
+export async function compactSession(invocation: Invocation): Promise<number> {
+  const [word] = invocation.words;
+  if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
+  refuseWithoutTranscript(invocation);
+  const source = await chooseSession(invocation);
+  return source === undefined ? 0 : compactSource(invocation, source);
+}
 
 function opened({ ports }: Invocation, word: string): Promise<Source> {
   return openTranscript(word, ports);

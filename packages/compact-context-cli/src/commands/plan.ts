@@ -1,6 +1,6 @@
 import { planCompaction } from "compact-context/internal/compact";
 import type { CompactionPlan } from "compact-context/internal/core/plan";
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { requestOf } from "../job.ts";
 import { createProgress } from "../progress.ts";
@@ -9,34 +9,27 @@ import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { headline } from "../views/headline.ts";
 import { planView } from "../views/plan.ts";
-import { wordOf } from "../words.ts";
 
-export const planCommand: Command = {
-  usage: "<transcript>",
-  summary: "dry run: message by message, kept, cleared or summarized, and why",
-  flags: ["model", "window", "target", "format", "strategy", "on-overflow", "config", "all", "json"],
-  mostWords: 1,
-  run: async ({ words, flags, ports, terminal }) => {
-    const source = await openTranscript(wordOf(words, "plan"), ports);
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const transcript = await readSource(source, flags.format, createProgress(ports));
-    const settings = settingsFor(transcript, early, flags);
-    const small = settings.tokensBefore <= settings.target;
-    const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
-    const plan = planned?.entries.some((entry) => entry.action !== "keep") === true ? planned : undefined;
-    if (flags.json === true) {
-      terminal.printJson(planJson(plan, settings));
-      return 0;
-    }
-    terminal.print([
-      ...headline(transcript, settings, terminal),
-      ...(plan === undefined
-        ? untouchedView(settings, terminal)
-        : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
-    ]);
+export async function planSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const transcript = await readSource(source, flags.format, createProgress(ports));
+  const settings = settingsFor(transcript, early, flags);
+  const small = settings.tokensBefore <= settings.target;
+  const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
+  const plan = planned?.entries.some((entry) => entry.action !== "keep") === true ? planned : undefined;
+  if (flags.json === true) {
+    terminal.printJson(planJson(plan, settings));
     return 0;
-  },
-};
+  }
+  terminal.print([
+    ...headline(transcript, settings, terminal),
+    ...(plan === undefined
+      ? untouchedView(settings, terminal)
+      : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
+  ]);
+  return 0;
+}
 
 function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<string, unknown> {
   return {
