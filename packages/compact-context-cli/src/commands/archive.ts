@@ -19,8 +19,8 @@ const MOST_HITS = 20;
 
 function archiveOf({ flags, ports, terminal }: Invocation): Archive {
   const warn = (text: string): void => terminal.warn(text);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  return openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  return openArchive({ ...settings, flag: flags.archive, ports, warn });
 }
 
 export async function listArchive(invocation: Invocation): Promise<number> {
