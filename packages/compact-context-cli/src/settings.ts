@@ -56,6 +56,8 @@ export interface ReportedUsage {
 
 /** Without a target a compaction aims for this share of what there is, or of where a compaction would start. */
 const DEFAULT_SHARE = 0.5;
+/** It leaves this share of the messages, however large what stands beside them is. */
+const LEAST_SHARE = 0.25;
 /** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
 const LEAST_TARGET = 100;
 
@@ -133,7 +135,7 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
   });
   const budget = budgetOf(window, config.policy);
   if (budget - unseenTokens <= 0) throw noRoom(window, { unseenTokens, buffer: config.policy.hardCapBuffer });
-  const target = targetOf(flags.target, { config, budget, tokensBefore, window });
+  const target = targetOf(flags.target, { config, budget, tokensBefore, unseenTokens, window });
   const targetIsDefault = flags.target === undefined && config.policy.targetContextTokens === undefined;
   return {
     config,
@@ -178,7 +180,10 @@ function newestUsage(
   const record = usage.findLast(
     ({ segment, promptTokens }) => segment === segments.length - 1 && (promptTokens ?? 0) > 0,
   );
-  if (record?.promptTokens === undefined) return undefined;
+  // Messages that a compaction kept still carry the report of the list before it.
+  const isStale =
+    segments.at(-1)?.carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined);
+  if (record?.promptTokens === undefined || isStale) return undefined;
   const prompt = messages.slice(0, record.index);
   const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
   return { record, reported: record.promptTokens, counted };
@@ -203,16 +208,23 @@ function usualTarget({ policy }: CompactConfig, budget: number, window: number):
   return Math.floor(Math.min(budget, window * policy.triggerPct) * DEFAULT_SHARE);
 }
 
+/** Shares are of what can leave: what stands beside the messages stays, whatever is aimed for. */
 function targetOf(
   flag: string | undefined,
-  { config, budget, tokensBefore, window }: Pick<Settings, "config" | "budget" | "tokensBefore" | "window">,
+  sizes: Pick<Settings, "config" | "budget" | "window" | "tokensBefore" | "unseenTokens">,
 ): number {
-  const most = usualTarget(config, budget, window);
-  const half = Math.max(LEAST_TARGET, Math.floor(tokensBefore * DEFAULT_SHARE));
-  const usual = tokensBefore <= most ? most : Math.min(half, most);
-  if (flag === undefined) return Math.min(budget, config.policy.targetContextTokens ?? usual);
-  const target = parseTokensOrShare(flag, "--target", tokensBefore);
-  if (target <= budget || flag.trim().endsWith("%")) return Math.min(target, budget);
+  const { config, budget, tokensBefore, unseenTokens, window } = sizes;
+  const left = tokensBefore - unseenTokens;
+  if (flag === undefined) {
+    const most = usualTarget(config, budget, window);
+    const half = Math.min(most, unseenTokens + Math.floor(left * DEFAULT_SHARE));
+    const least = unseenTokens + Math.max(LEAST_TARGET, Math.floor(left * LEAST_SHARE));
+    const usual = tokensBefore <= most ? most : Math.max(half, least);
+    return Math.min(budget, config.policy.targetContextTokens ?? usual);
+  }
+  const isShare = flag.trim().endsWith("%");
+  const target = parseTokensOrShare(flag, "--target", left) + (isShare ? unseenTokens : 0);
+  if (target <= budget || isShare) return Math.min(target, budget);
   throw new CompactError(
     "InvalidUsage",
     `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less what is kept free)`,

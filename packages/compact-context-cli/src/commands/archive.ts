@@ -159,8 +159,8 @@ function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): 
 export async function searchArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags } = invocation;
   const archive = archiveOf(invocation);
-  const [text = "", sessionId] = invocation.words;
-  if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
+  const [text = "", given] = invocation.words;
+  const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
   const options = { limit: MOST_HITS, sessionId };
   const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {

@@ -6,6 +6,7 @@ import { DECIDING } from "../flags.ts";
 import type { Outcome } from "../job.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";
+import { isKeptByTool } from "../sessions/tools.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { commandLine, shellWord } from "../words.ts";
 
@@ -57,7 +58,7 @@ export function nextSteps(
   /** The tool reads its session where it lay: written elsewhere, it must be put there first. */
   function resumeLines(): string[] {
     const resume = resumeLine(transcript, source.path, ports.cwd);
-    if (resume === undefined || source.path === undefined) return [];
+    if (resume === undefined || source.path === undefined || !isKeptByTool(source.path, ports)) return [];
     if (destination?.isInput === true)
       return [...said("Go on", "in the tool that it came from:"), command(resume)];
     const place = shellWord(shortPath(source.path, ports.cwd));
