@@ -23,12 +23,28 @@ export interface ArchivePlace extends Pick<CliConfig, "config" | "origins"> {
   readonly flag: string | undefined;
   readonly ports: Pick<CliPorts, "cwd" | "env" | "home">;
   warn(text: string): void;
+  /** Hears of every line of a transcript that is written. */
+  onLine?(): void;
 }
 
 /** The archive that `--archive` or the settings name; else the project's, or the user's own. */
 export function openArchive(place: ArchivePlace): Archive {
   const redact = createRedactor({ ...place.config.redaction, onWarning: place.warn });
-  return createArchive(driverOf(place), { redact });
+  const driver = driverOf(place);
+  return createArchive(place.onLine === undefined ? driver : heard(driver, place.onLine), { redact });
+}
+
+function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
+  function* lines(value: Iterable<string>): Generator<string> {
+    for (const line of value) {
+      onLine();
+      yield line;
+    }
+  }
+  return {
+    ...driver,
+    put: (key, value, options) => driver.put(key, typeof value === "string" ? value : lines(value), options),
+  };
 }
 
 /** Where that archive is kept. */

@@ -75,7 +75,7 @@ export async function runJob({
       summarizer,
       archive: {
         save: async (messages) => {
-          progress.show("archiving the originals");
+          progress.show("archiving the originals", 0);
           const saved = await saver.save(messages);
           progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
           return saved;

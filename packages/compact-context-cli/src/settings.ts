@@ -7,6 +7,7 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
+import type { Progress } from "./progress.ts";
 import { parseTokens, parseTokensOrShare } from "./quantities.ts";
 import { formatCount } from "./render/numbers.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
@@ -58,6 +59,8 @@ export interface ReportedUsage {
 const DEFAULT_SHARE = 0.5;
 /** It leaves this share of the messages, however large what stands beside them is. */
 const LEAST_SHARE = 0.25;
+/** Messages after which the progress is told. */
+const COUNTED_AT_ONCE = 64;
 /** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
 const LEAST_TARGET = 100;
 
@@ -116,7 +119,12 @@ function oneOf<T extends string>(
 }
 
 /** All settings for a transcript; throws `InvalidUsage` for numbers that contradict each other. */
-export function settingsFor(transcript: Transcript, early: EarlySettings, flags: Flags): Settings {
+export function settingsFor(
+  transcript: Transcript,
+  early: EarlySettings,
+  flags: Flags,
+  progress?: Pick<Progress, "show">,
+): Settings {
   const { config, strategy, onOverflow } = early;
   const model = flags.model ?? config.model ?? transcript.model;
   const counter = createTokenCounter({ models: config.models, format: transcript.list, model });
@@ -125,10 +133,12 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
   // A report may raise a count, never lower it: what the messages hold is known.
   const unseenTokens = reported === undefined ? 0 : Math.max(0, reported.reported - reported.counted);
   const fixedTokens = own + unseenTokens;
-  const tokensBefore = transcript.messages.reduce(
-    (total, message) => total + counter.countMessage(message),
-    fixedTokens + counter.perRequest,
-  );
+  const { messages } = transcript;
+  let tokensBefore = fixedTokens + counter.perRequest;
+  for (const [index, message] of messages.entries()) {
+    tokensBefore += counter.countMessage(message);
+    if (index % COUNTED_AT_ONCE === 0) progress?.show("counting tokens", index / messages.length);
+  }
   const { window, windowFrom } = windowOf(model, early, {
     setBy: flags.window === undefined ? "command" : "--window",
     session: transcript.window,

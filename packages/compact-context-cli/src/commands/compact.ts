@@ -7,7 +7,7 @@ import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import { DECIDING } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
-import { createProgress } from "../progress.ts";
+import { createProgress, type Progress } from "../progress.ts";
 import { safeLines } from "../render/safe.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
@@ -54,8 +54,9 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
       : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
-  const settings = settingsFor(transcript, early, flags);
-  const archive = openArchive({ ...early, flag: flags.archive, ports, warn });
+  const settings = settingsFor(transcript, early, flags, progress);
+  const onLine = lineCounter(transcript.messages.length, progress);
+  const archive = openArchive({ ...early, flag: flags.archive, ports, warn, onLine });
   const job: Job = { transcript, path: source.path, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
@@ -79,6 +80,14 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     ...nextSteps(invocation, outcome, { transcript, source, destination }),
   ]);
   return 0;
+}
+
+function lineCounter(lines: number, progress: Progress): () => void {
+  let written = 0;
+  return () => {
+    written += 1;
+    progress.show("archiving the originals", written / lines);
+  };
 }
 
 /** A summary that somebody else wrote is told, whatever else is printed. */
