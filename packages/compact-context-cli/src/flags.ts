@@ -7,7 +7,18 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "open" | "debug" | "partial" | "view" | "force" | "json" | "all" | "pii" | "new" | "help";
+type SwitchName =
+  | "summary"
+  | "open"
+  | "debug"
+  | "partial"
+  | "view"
+  | "force"
+  | "json"
+  | "all"
+  | "pii"
+  | "new"
+  | "help";
 
 export type FlagName =
   | SwitchName
@@ -50,7 +61,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
-  archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
+  archive: {
+    value: "DIR",
+    help: "where originals are kept; the project's archive, else your own, when left out",
+  },
   session: { value: "ID", help: "the one session of the archive to read" },
   output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {
@@ -71,11 +85,26 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },
+  summary: { help: "print the whole summary, and nothing else" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
 };
+
+/** Flags that decide a result: a command line that is offered to be run again must say them again. */
+export const DECIDING: readonly FlagName[] = [
+  "model",
+  "window",
+  "target",
+  "format",
+  "strategy",
+  "on-overflow",
+  "summarizer",
+  "deadline",
+  "config",
+  "archive",
+];
 
 /** The flags that were given: text for those with a value, true for switches. */
 export type Flags = {
