@@ -61,7 +61,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
-  archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
+  archive: {
+    value: "DIR",
+    help: "where originals are kept; the project's archive, else your own, when left out",
+  },
   session: { value: "ID", help: "the one session of the archive to read" },
   output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {

@@ -2,7 +2,7 @@ import type { FlagName, Flags } from "./flags.ts";
 import { oneLine } from "./render/safe.ts";
 
 /** Text that can be pasted into a shell as one word. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   const safe = oneLine(text);
   return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
 }

@@ -19,8 +19,8 @@ const MOST_HITS = 20;
 
 function archiveOf({ flags, ports, terminal }: Invocation): Archive {
   const warn = (text: string): void => terminal.warn(text);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  return openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  return openArchive({ ...settings, flag: flags.archive, ports, warn });
 }
 
 export async function listArchive(invocation: Invocation): Promise<number> {
@@ -159,8 +159,8 @@ function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): 
 export async function searchArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags } = invocation;
   const archive = archiveOf(invocation);
-  const [text = "", sessionId] = invocation.words;
-  if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
+  const [text = "", given] = invocation.words;
+  const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
   const options = { limit: MOST_HITS, sessionId };
   const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {

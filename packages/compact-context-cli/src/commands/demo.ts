@@ -39,8 +39,8 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, flags));
   await removeEarlier(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  const archive = openArchive(early.config, { flag: folder, cwd: ports.cwd, warn });
-  const outcome = await runJob({ transcript, settings, archive, progress, ports });
+  const archive = openArchive({ ...early, flag: folder, ports, warn });
+  const outcome = await runJob({ transcript, path: undefined, settings, archive, progress, ports });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));
     return 0;

@@ -19,7 +19,8 @@ export async function inspectSession({ words, flags, ports, terminal }: Invocati
 }
 
 function inspectionJson(inspection: Inspection): Record<string, unknown> {
-  const { transcript, settings, decision, usage } = inspection;
+  const { transcript, settings, decision } = inspection;
+  const usage = settings.reported;
   return {
     format: transcript.format,
     model: settings.model ?? null,
@@ -29,6 +30,8 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     range: settings.counter.range(settings.tokensBefore),
     messages: transcript.messages.length,
     fixed_tokens: settings.fixedTokens,
+    unseen_tokens: settings.unseenTokens,
+    window_from: settings.windowFrom.replace("--", ""),
     usage_pct: decision.usagePct,
     would_trigger: decision.triggered,
     reason: decision.reason,

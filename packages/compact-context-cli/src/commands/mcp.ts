@@ -10,7 +10,7 @@ import { readConfig } from "../files/config.ts";
 import { versionText } from "../program.ts";
 
 export async function serveTools(invocation: Invocation): Promise<number> {
-  const { ports, terminal } = invocation;
+  const { terminal } = invocation;
   const tools = await toolsOf(invocation);
   const sdk = await loadMcpSdk((name) => import(name));
   const [name = "", version = ""] = versionText().split(" ");
@@ -24,11 +24,11 @@ export async function serveTools(invocation: Invocation): Promise<number> {
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const { flags, ports, terminal } = invocation;
   const warn = (text: string): void => terminal.warn(text);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
   return [
     ...archiveTools(archive, { sessionId: flags.session }),
-    ...(await memoryTools(invocation, config.redaction, warn)),
+    ...(await memoryTools(invocation, settings.config.redaction, warn)),
   ];
 }
 

@@ -3,7 +3,7 @@ import { readSource } from "../files/read.ts";
 import { createProgress } from "../progress.ts";
 import { type Replay, replaySession } from "../replay.ts";
 import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
 import { economyJson } from "../views/economy-json.ts";
@@ -17,7 +17,7 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
   const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
-  const settings = settingsFor(transcript, early, flags);
+  const settings = countedAlone(settingsFor(transcript, early, flags));
   const replayPorts = {
     clock: ports.clock,
     onWarning: (text: string) => terminal.warn(text),

@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { openFile } from "../files/source.ts";
 import { type JsonRecord, recordOf, stringOf } from "../transcripts/json.ts";
 import {
@@ -64,6 +64,11 @@ export const FILE_TOOLS: readonly FileTool[] = [
     factsOf: factsOfDocument,
   },
 ];
+
+/** True for a file that lies where a tool keeps its sessions, so that the tool resumes what is written there. */
+export function isKeptByTool(path: string, places: Places): boolean {
+  return FILE_TOOLS.some((tool) => path.startsWith(tool.folder(places) + sep));
+}
 
 /** The sessions of one tool, in no order. */
 export async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {

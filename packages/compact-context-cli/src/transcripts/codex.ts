@@ -48,6 +48,7 @@ interface Facts {
   model?: string;
   sessionId?: string;
   cwd?: string;
+  window?: number;
 }
 
 function openCodex(log: ReadLog): RecordReader {
@@ -77,6 +78,7 @@ function openCodex(log: ReadLog): RecordReader {
           break;
         default:
           noteUsage(payload, current());
+          Object.assign(facts, defined({ window: numberOf(recordOf(payload.info).model_context_window) }));
           if (payload.type === "thread_rolled_back") rollBack(current(), payload.num_turns, log);
           log.leaveOut([record.type, payload.type].filter((word) => typeof word === "string").join(" "));
       }
