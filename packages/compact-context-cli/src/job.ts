@@ -52,15 +52,8 @@ function sessionIdOf(transcript: Transcript, path: string | undefined): string {
 }
 
 /** Archives and compacts; throws as `compact` does. */
-export async function runJob({
-  transcript,
-  path,
-  settings,
-  archive,
-  progress,
-  ports,
-  summarizer,
-}: Job): Promise<Outcome> {
+export async function runJob(job: Job): Promise<Outcome> {
+  const { transcript, path, settings, archive, progress, ports, summarizer } = job;
   const started = ports.clock();
   const sessionId = sessionIdOf(transcript, path);
   const { config, counter, strategy } = settings;
@@ -137,7 +130,7 @@ export function requestOf(
   const { maxSummaryTokens } = config.summarizer;
   return {
     // What stands beside the messages and is not in the file cannot be handed over: it has its room.
-    maxTokens: budget - unseenTokens,
+    maxTokens: Math.max(1, budget - unseenTokens),
     targetTokens: Math.max(1, target - unseenTokens),
     policy: config.policy,
     onOverflow,

@@ -144,7 +144,7 @@ export function settingsFor(
     session: transcript.window,
   });
   const budget = budgetOf(window, config.policy);
-  if (budget - unseenTokens <= 0) throw noRoom(window, { unseenTokens, buffer: config.policy.hardCapBuffer });
+  if (budget <= 0) throw noRoom(window, config.policy.hardCapBuffer);
   const target = targetOf(flags.target, { config, budget, tokensBefore, unseenTokens, window });
   const targetIsDefault = flags.target === undefined && config.policy.targetContextTokens === undefined;
   return {
@@ -166,14 +166,10 @@ export function settingsFor(
   };
 }
 
-function noRoom(
-  window: number,
-  { unseenTokens, buffer }: { readonly unseenTokens: number; readonly buffer: number },
-): CompactError {
-  const beside = unseenTokens === 0 ? "" : ` and the ${formatCount(unseenTokens)} beside the messages`;
+function noRoom(window: number, buffer: number): CompactError {
   return new CompactError(
     "InvalidUsage",
-    `a window of ${formatCount(window)} tokens leaves nothing beside the ${formatCount(buffer)} kept free for the answer${beside}`,
+    `a window of ${formatCount(window)} tokens leaves nothing beside the ${formatCount(buffer)} kept free for the answer`,
     {
       place: "--window",
       hint: "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).",

@@ -9,7 +9,7 @@ import { type ListedSession, listedSessions } from "../listed-sessions.ts";
 import { formatAge, formatShort, plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { paragraph, truncate } from "../render/width.ts";
+import { paragraph, truncate, wrap } from "../render/width.ts";
 import { restoreToFile } from "../restore.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "../views/message-line.ts";
@@ -33,7 +33,10 @@ export async function listArchive(invocation: Invocation): Promise<number> {
   }
   terminal.print([
     "",
-    `  ${terminal.paint("strong", "Archive")}  ${oneLine(archive.location)}`,
+    ...wrap(`Archive ${oneLine(archive.location)}`, terminal.width - 2).map(
+      (line, index) =>
+        `  ${index === 0 ? line.replace("Archive", (word) => terminal.paint("strong", word)) : line}`,
+    ),
     "",
     ...(sessions.length === 0
       ? ["  Nothing is archived here yet. compact FILE archives before it drops anything."]

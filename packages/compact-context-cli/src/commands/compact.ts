@@ -12,6 +12,7 @@ import { safeLines } from "../render/safe.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { summarizerFor } from "../summarizer.ts";
+import { traceCompaction, withoutTracing } from "../traced.ts";
 import { writeTranscript } from "../transcripts/write.ts";
 import { compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
@@ -60,7 +61,10 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const job: Job = { transcript, path: source.path, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
-  if (destination !== undefined) await write(job, outcome, { destination, source });
+  if (destination !== undefined) {
+    await write(job, outcome, { destination, source });
+    await traceCompaction(job, outcome, warn);
+  } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: destination?.path }));
     return 0;

@@ -14,6 +14,7 @@ import { readConfig } from "../files/config.ts";
 import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** Prints what is wrong with a file of settings, and with the environment over it. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
@@ -49,11 +50,11 @@ export async function showConfig({ flags, ports, terminal }: Invocation): Promis
     terminal.printJson({ file: path ?? null, settings: shown });
     return 0;
   }
-  const rows = shown.map(({ path: name, value, origin }): (Cell | string)[] => {
+  const rows = shown.map(({ path: name, value, origin }): Cell[] => {
     const text = value === null ? "–" : oneLine(typeof value === "string" ? value : JSON.stringify(value));
     const isDefault = origin === "default";
     return [
-      isDefault ? { text: name, style: "faint" } : name,
+      { text: name, style: isDefault ? "faint" : undefined },
       { text, style: isDefault ? "faint" : "strong" },
       { text: oneLine(origin), style: isDefault ? "faint" : "good" },
     ];
@@ -62,10 +63,21 @@ export async function showConfig({ flags, ports, terminal }: Invocation): Promis
     "",
     `  ${terminal.paint("strong", path === undefined ? "No configuration file here" : oneLine(path))}`,
     "",
-    ...table(rows, { columns: [{}, { flexible: true }, {}], width: terminal.width, paint: terminal.paint }),
+    ...settingLines(rows, terminal),
     "",
   ]);
   return 0;
+}
+
+/** Columns from which on a setting fits on one line. */
+const WIDE = 100;
+
+/** On a narrow screen a name has a line of its own, the value and its origin one below. */
+function settingLines(rows: readonly (readonly Cell[])[], { width, paint }: Terminal): string[] {
+  if (width >= WIDE) return table(rows, { columns: [{}, { flexible: true }, {}], width, paint });
+  const values = rows.map(([, ...rest]) => rest);
+  const lines = table(values, { columns: [{ flexible: true }, {}], width, paint, indent: 6 });
+  return rows.flatMap(([name], index) => [`  ${name?.text ?? ""}`, lines[index] ?? ""]);
 }
 
 /** `null` where a setting has no value. */
@@ -85,7 +97,8 @@ function relativePlace(place: string, cwd: string): string {
   return near.startsWith("..") ? place : near;
 }
 
-export async function printSchema({ terminal }: Invocation): Promise<number> {
-  terminal.printJson(configSchema());
+/** Names of a JSON schema are its own: they stay as they are. */
+export async function printSchema({ ports }: Invocation): Promise<number> {
+  ports.stdout.write(`${JSON.stringify(configSchema(), undefined, 2)}\n`);
   return 0;
 }

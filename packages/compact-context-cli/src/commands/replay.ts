@@ -4,6 +4,7 @@ import { createProgress } from "../progress.ts";
 import { type Replay, replaySession } from "../replay.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { withoutTracing } from "../traced.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
 import { economyJson } from "../views/economy-json.ts";
@@ -17,7 +18,9 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
   const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
-  const settings = countedAlone(settingsFor(transcript, early, flags));
+  const counted = countedAlone(settingsFor(transcript, early, flags));
+  const warn = (text: string): void => terminal.warn(text);
+  const settings = { ...counted, config: withoutTracing(counted.config, "compact replay", warn) };
   const replayPorts = {
     clock: ports.clock,
     onWarning: (text: string) => terminal.warn(text),

@@ -122,9 +122,9 @@ function shortFolder(folder: string, home: string): string {
 
 function nextLines(): string[] {
   return [
-    "  Next:  compact 1             compacts the first of them",
-    "         compact inspect 1     shows what fills it",
-    "         compact FILE          any other transcript; compact help for more",
+    "  Next:  compact 1          compacts the first of them",
+    "         compact inspect 1  shows what fills it",
+    "         compact FILE       any other transcript",
     "",
   ];
 }
@@ -145,8 +145,8 @@ async function askFor(
 function databaseNote(ports: Invocation["ports"]): string[] {
   if (!hasOpencodeDatabase(ports)) return [];
   return [
-    "  OpenCode keeps its newer sessions in a database: opencode export ID > session.json",
-    "  writes one to a file that compact reads.",
+    "  OpenCode keeps its newer sessions in a database:",
+    "  opencode export ID > session.json writes one to a file.",
     "",
   ];
 }
@@ -155,13 +155,13 @@ function nothingFound(ports: Invocation["ports"]): string[] {
   return [
     "",
     "  No agent sessions were found on this computer.",
-    "  Looked for Claude Code, Codex, pi, Gemini CLI and OpenCode in their usual folders.",
+    "  Looked for Claude Code, Codex, pi, Gemini CLI and OpenCode",
+    "  in their usual folders.",
     "",
     ...databaseNote(ports),
-    "  Next:  compact FILE          compacts any transcript: Anthropic or OpenAI messages,",
-    "                               session files of agents, and more",
-    "         compact demo          shows it on a bundled sample session",
-    "         compact help          everything else",
+    "  Next:  compact FILE   compacts any transcript",
+    "         compact demo   shows it on a bundled sample session",
+    "         compact help   everything else",
     "",
   ];
 }
