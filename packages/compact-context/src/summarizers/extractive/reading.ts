@@ -7,8 +7,7 @@ import {
 } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { isObject } from "../../errors.ts";
-import { type Action, commandKey, readAction } from "./actions.ts";
-import { programsOf } from "./commands.ts";
+import { type Action, commandKey, isLookingCommand, readAction } from "./actions.ts";
 import { type Outcome, readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
@@ -16,10 +15,10 @@ import {
   leftIn,
   nextStepsIn,
   questionsIn,
-  replacesRule,
   reportsIn,
   rulesIn,
   type Statement,
+  standing,
   underWayIn,
 } from "./statements.ts";
 import { clipEnd, oneLine, readable, withoutMarks } from "./text.ts";
@@ -291,18 +290,13 @@ function texts(statements: readonly { readonly text: string }[]): string[] {
   return statements.map(({ text }) => text);
 }
 
-/** Rules that people typed, and those that they gave as the reason of a refusal. */
+/** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
 function standingRules(entries: readonly Entry[]): Rule[] {
-  const rules: Rule[] = [];
-  const newer: string[] = [];
-  for (const { text, id, stays } of entries.flatMap(wordsIn).reverse()) {
-    for (const rule of texts(rulesIn(text))) {
-      if (newer.some((other) => replacesRule(other, rule))) continue;
-      newer.push(rule);
-      if (stays !== "whole") rules.push({ text: oneLine(rule), id });
-    }
-  }
-  return rules;
+  const said = entries.flatMap(wordsIn).reverse();
+  const rules = said.flatMap(({ text, id, stays }) =>
+    texts(rulesIn(text)).map((rule) => ({ text: oneLine(rule), id, stays })),
+  );
+  return standing(rules).filter(({ stays }) => stays !== "whole");
 }
 
 function wordsIn(
@@ -331,7 +325,8 @@ function readDecisions(entries: readonly Entry[]): Decision[] {
     if (entry.kind === "assistant") proposal = speech;
     else if (proposal !== undefined) {
       add(proposal, texts(acceptedIn(proposal.text, speech.text)));
-      if (isPick(speech.text) && entry.about !== "") add(speech, [withoutMarks(entry.about)]);
+      if (isPick(speech.text) && entry.about !== "" && !entry.about.endsWith("?"))
+        add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
     add(speech, texts(decisionsIn(speech.text, entry.kind)));
@@ -361,153 +356,81 @@ export function keyOf({ action, call }: Step): string {
   return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
 }
 
-const MAX_KINDS = 100;
-/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
-const LATE = 25;
-const LASTS = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
-
-/** A step with what its command runs, read once. */
-interface Run {
-  readonly step: Step;
-  readonly key: string;
-  readonly programs: ReadonlySet<string>;
-  /** The commands that do more than look, each with its arguments. */
-  readonly commands: ReadonlySet<string>;
-}
-
-interface Failure extends OpenError, Run {
-  /** A file that it names was edited since. */
-  edited: boolean;
-}
-
-/** The last failure of each kind that nothing later settled, newest first; after them what users report. */
-function findOpenErrors(steps: readonly Step[], entries: readonly Entry[]): OpenError[] {
-  const open = new Map<string, Failure>();
-  for (const step of steps) {
-    const run = runOf(step);
-    closeBy(run, open);
-    for (const text of failuresOf(step)) {
-      const kind = text.toLowerCase().replace(/\d+/g, "0").slice(0, 80);
-      open.delete(kind);
-      if (open.size >= MAX_KINDS) open.delete(open.keys().next().value ?? "");
-      const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(run.key), 100);
-      open.set(kind, { ...run, text: oneLine(text), from, edited: false });
-    }
-  }
-  const late = new Set(steps.slice(-LATE));
-  const failures = [...open.values()]
-    .reverse()
-    .filter(({ step, text }) => !step.stays && (step.outcome.verifies || LASTS.test(text) || late.has(step)));
-  return [...failures.map(({ text, from }) => ({ text, from })), ...openReports(entries)];
-}
-
-/** Takes out what a step settles, or fails anew. */
-function closeBy(run: Run, open: Map<string, Failure>): void {
-  const again = run.step.outcome.state === "failed";
-  for (const [kind, error] of open) {
-    if (again ? error.key === run.key : settles(run, error)) open.delete(kind);
-    else error.edited ||= edits(run.step, error.text);
-  }
-}
-
-function runOf(step: Step): Run {
-  const programs = programsOf(step.action.command ?? "");
-  const commands = programs.flatMap(({ words, looks }) =>
-    looks || words.length < 2 ? [] : [words.join(" ")],
-  );
-  return {
-    step,
-    key: keyOf(step),
-    programs: new Set(programs.map(({ words }) => words[0] ?? "")),
-    commands: new Set(commands),
-  };
-}
-
-function failuresOf({ outcome: { state, errors, detail } }: Step): readonly string[] {
-  if (state !== "failed") return [];
-  return (errors.length > 0 ? errors : [detail]).filter((text) => text !== "");
-}
+/** Kinds of checks. A whole run says how all of them stand; tests that passed were built. */
+const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = [
+  ["build", /build|compile|assemble/],
+  ["types", /tsc|typecheck|type-check|mypy|pyright/],
+  ["lint", /lint|biome|clippy|ruff|vet\b|fmt|format/],
+  ["audit", /audit/],
+  ["test", /test|spec|jest|mocha|\bava\b/],
+];
+const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
+/** A run of some tests only. */
+const CHOSEN =
+  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
+const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
 
 /** What a program says of a command that was written wrongly. */
 const MISUSE =
-  /\b(?:no such file|not found|unknown (?:option|command|flag|subcommand|argument)|unrecognized|invalid (?:option|argument)|usage:|must be (?:provided|specified)|requires? (?:an? )?(?:\w+ )?argument|missing (?:\w+ )?(?:argument|operand)|does not exist|not a directory|is a directory|ambiguous argument|pathspec|multiple packages)\b/i;
+  /\b(?:no such file|not found|unknown (?:option|command|flag|argument)|unrecognized|invalid (?:option|argument)|usage:|does not exist|not a directory|ambiguous argument|pathspec)\b/i;
+/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
+const LATE = 25;
 
-/** True where a later step that did not fail shows that an earlier failure was solved or made moot. */
-function settles(run: Run, error: Failure): boolean {
-  const { action, outcome, result } = run.step;
-  const passed = outcome.state === "passed";
-  if (passed && run.key === error.key) return true;
-  if (result === undefined || result.isError) return false;
-  const failed = error.step.action;
-  if (looks(failed) && looks(action)) return true;
-  if (failed.command === undefined) {
-    const same = run.step.call.name === error.step.call.name;
-    return same || (passed && failed.kind === "edit" && action.kind === "edit");
+/** What the newest run of each kind of check says failed, newest first; after it what users report. */
+function findOpenErrors(steps: readonly Step[], entries: readonly Entry[]): OpenError[] {
+  const failed = new Map<string, Step>();
+  for (const step of steps) {
+    const { outcome } = step;
+    const command = step.action.command ?? "";
+    const runs = step.action.kind === "run" && !isLookingCommand(command);
+    const kinds = outcome.verifies ? kindsOf(command, keyOf(step)) : runs ? [keyOf(step)] : [];
+    if (outcome.state === "failed") {
+      const kind = CONFLICT.test(linesOfFailure(step).join("\n")) ? "git" : kinds[0];
+      for (const other of kinds) failed.delete(other);
+      if (kind !== undefined) failed.set(kind, step);
+    } else if (outcome.state === "passed") {
+      for (const kind of kinds) settle(failed, kind, step);
+      if (CONCLUDES.test(command)) failed.delete("git");
+    }
   }
-  if (action.command === undefined) return false;
-  if (passed) return passes(run, action.command, failed.command, error);
-  return !error.step.outcome.verifies && goesOn(run, error, result.text);
+  const late = new Set(steps.slice(-LATE));
+  const open = [...failed.values()].reverse().filter((step) => {
+    if (step.stays || step.outcome.verifies || CONFLICT.test(linesOfFailure(step).join("\n")))
+      return !step.stays;
+    return late.has(step) && !linesOfFailure(step).some((line) => MISUSE.test(line));
+  });
+  return [...open.flatMap(openLines), ...openReports(entries)];
 }
 
-function looks({ kind }: Action): boolean {
-  return kind === "read" || kind === "search";
+/** The kinds of checks that a command is, its own first. */
+function kindsOf(command: string, key: string): readonly string[] {
+  if (WHOLE.test(command)) return [key, ...FAMILIES.map(([family]) => family)];
+  const own = FAMILIES.flatMap(([family, pattern]) => (pattern.test(command) ? [family] : []));
+  return own.includes("test") ? [...new Set(["test", ...own, "build"])] : own.length > 0 ? own : [key];
 }
 
-/** True where a command that passed solved what an earlier one reported. */
-function passes(run: Run, command: string, failed: string, error: Failure): boolean {
-  const { verifies } = error.step.outcome;
-  if (MISUSE.test(error.text) && !verifies && shares(run.programs, error.programs)) return true;
-  if (CONFLICT.test(error.text)) return CONCLUDES.test(command);
-  if (programOf(run.key) === programOf(error.key)) return true;
-  return run.step.outcome.verifies && (error.edited || isWider(command, failed));
+/** A run of some tests settles only the same run. */
+function settle(failed: Map<string, Step>, kind: string, run: Step): void {
+  const before = failed.get(kind);
+  if (before === undefined) return;
+  const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
+  if (!chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line)))
+    failed.delete(kind);
 }
 
-/** True where a command that did not say how it ended shows that an earlier one was only written wrongly, or now works. */
-function goesOn(run: Run, error: Failure, output: string): boolean {
-  if (MISUSE.test(error.text)) return shares(run.programs, error.programs);
-  return output.trim() !== "" && shares(run.commands, error.commands);
+/** True where a command chooses the test that a line of failure names. */
+function names({ action: { command = "" } }: Step, line: string): boolean {
+  return (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name));
 }
 
-function shares(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return [...one].some((name) => other.has(name));
+function linesOfFailure({ outcome: { errors, detail } }: Step): readonly string[] {
+  return (errors.length > 0 ? errors : [detail]).filter((text) => text !== "");
 }
 
-const CONFLICT = /\bCONFLICT\b|^Automatic merge/;
-const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
-
-function programOf(key: string): string {
-  return key
-    .split(" ", 3)
-    .filter((word) => !word.startsWith("-"))
-    .slice(0, 2)
-    .join(" ");
-}
-
-const ALL = /(?:^|[\s:])(?:ci|check|verify|validate|all|test:ci|precommit|pre-commit)(?=$|[\s:])/;
-/** Kinds of checks; a run of one settles an earlier failure of its kind, and tests that ran were built. */
-const FAMILIES: readonly (readonly [now: RegExp, failed: RegExp])[] = [
-  [/test|spec|jest|mocha|\bava\b/, /test|spec|jest|mocha|\bava\b|build|compile|tsc/],
-  [/lint|biome|clippy|ruff|vet\b/, /lint|biome|clippy|ruff|vet\b/],
-  [/build|compile/, /build|compile|tsc/],
-  [/tsc|typecheck|type-check|mypy|pyright/, /tsc|typecheck|type-check|mypy|pyright/],
-  [/audit/, /audit/],
-];
-const CHOSEN =
-  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
-
-/** True for a run of everything, or of all that is of the kind that failed. */
-function isWider(command: string, failed: string): boolean {
-  if (CHOSEN.test(command)) return false;
-  return ALL.test(command) || FAMILIES.some(([now, before]) => now.test(command) && before.test(failed));
-}
-
-const NAMED_FILE = /([\w.-]{1,100}\.\w{1,8})(?=[:(]\d)/;
-
-/** True where the step changed the file that an error names with a line. */
-function edits({ action }: Step, error: string): boolean {
-  const name = NAMED_FILE.exec(error.slice(0, 400))?.[1];
-  if (name === undefined) return false;
-  return action.files.some(({ path, effect }) => effect !== "read" && path.endsWith(name));
+function openLines(step: Step): OpenError[] {
+  const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(keyOf(step)), 100);
+  return linesOfFailure(step).map((text) => ({ text: oneLine(text), from }));
 }
 
 const SOLVED =

@@ -12,7 +12,7 @@ import {
 import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts";
 import { isFinished, keyOf, openTasks, type Reading, type Step, type Task } from "./reading.ts";
 import { createSaid, createSelection, type Item, rarityIn, type Said } from "./select.ts";
-import { replacesRule } from "./statements.ts";
+import { standing } from "./statements.ts";
 import { clipEnd, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
@@ -245,11 +245,8 @@ function strength(rule: string): number {
 }
 
 function allRules({ reading, earlier }: Scene): string[] {
-  const rules = reading.rules.map(({ text }) => text);
-  const older = earlier.rules.filter(
-    (rule) => !rules.some((newer) => newer === rule || replacesRule(newer, rule)),
-  );
-  return [...rules, ...older];
+  const older = earlier.rules.map((text) => ({ text }));
+  return standing([...reading.rules, ...older]).map(({ text }) => text);
 }
 
 function taskRows(plan: readonly Task[]): string[] {
