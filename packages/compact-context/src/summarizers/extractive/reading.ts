@@ -1,14 +1,7 @@
-import {
-  argumentsValue,
-  type Message,
-  messageText,
-  resultText,
-  type ToolCallPart,
-} from "../../core/message.ts";
+import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
-import { isObject } from "../../errors.ts";
-import { type Action, commandKey, isLookingCommand, readAction } from "./actions.ts";
-import { type Outcome, readOutcome } from "./outcomes.ts";
+import { readAction } from "./actions.ts";
+import { readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -21,7 +14,18 @@ import {
   standing,
   underWayIn,
 } from "./statements.ts";
-import { clipEnd, oneLine, readable, withoutMarks } from "./text.ts";
+import {
+  type CallResult,
+  findOpenErrors,
+  findRunning,
+  lastVerification,
+  type OpenError,
+  readPlan,
+  readRepository,
+  type Step,
+  type Task,
+} from "./steps.ts";
+import { oneLine, readable, withoutMarks } from "./text.ts";
 import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
@@ -32,25 +36,6 @@ export interface Speech {
   readonly text: string;
   /** It stands beside the summary: whole, or with its middle cut out. */
   readonly stays: "no" | "cut" | "whole";
-}
-
-/** A call with what came of it. */
-export interface Step {
-  readonly message: number;
-  readonly id: string;
-  readonly call: ToolCallPart;
-  readonly action: Action;
-  readonly outcome: Outcome;
-  readonly result: CallResult | undefined;
-  /** Call and result stand beside the summary. */
-  readonly stays: boolean;
-  /** The call stands beside the summary, but its output was emptied. */
-  readonly emptied: boolean;
-}
-
-interface CallResult {
-  readonly text: string;
-  readonly isError: boolean;
 }
 
 /** What happened in an episode, in order of time. */
@@ -84,13 +69,6 @@ export interface Decision {
   readonly message: number;
 }
 
-/** A failure that nothing in the conversation shows to be solved. */
-export interface OpenError {
-  readonly text: string;
-  /** The command or tool that gave it. */
-  readonly from: string;
-}
-
 /** What a conversation says, before anything is weighed against a budget. */
 export interface Reading {
   readonly messages: readonly Message[];
@@ -106,6 +84,10 @@ export interface Reading {
   /** The last run of each test, build or check, newest first. */
   readonly verification: readonly Step[];
   readonly openErrors: readonly OpenError[];
+  /** Sub-agents and commands that nothing shows to have ended. */
+  readonly running: readonly string[];
+  /** Branch, last commit, whether it was pushed, and files changed since. */
+  readonly repository: readonly string[];
   /** Next steps as the assistant announced them last. */
   readonly nextSteps: readonly string[];
   /** Questions that wait for the user. */
@@ -135,7 +117,9 @@ export function readConversation(messages: readonly Message[], context?: Summary
     decisions: readDecisions(entries),
     plan: readPlan(steps),
     verification: lastVerification(steps),
-    openErrors: findOpenErrors(steps, entries),
+    openErrors: [...findOpenErrors(steps), ...openReports(entries)],
+    running: findRunning(steps, scene.messages.flatMap(noticesIn)),
+    repository: readRepository(steps),
     nextSteps: last.nextSteps,
     questions: texts(questionsIn(last.closing)),
     answered: last.closing !== "",
@@ -144,9 +128,11 @@ export function readConversation(messages: readonly Message[], context?: Summary
   };
 }
 
-/** Open items of a plan. */
-export function openTasks(plan: readonly Task[] | undefined): Task[] {
-  return (plan ?? []).filter((task) => !isFinished(task));
+/** What a host tells of work in the background, in the user's place. */
+function noticesIn(message: Message): string[] {
+  if (message.role !== "user") return [];
+  const text = messageText(message);
+  return text.includes("<task-notification>") ? text.split("<task-notification>").slice(1) : [];
 }
 
 interface Scene {
@@ -252,6 +238,9 @@ function entriesOf(step: Step): Entry[] {
 
 /** Longer replies say themselves what they are about. */
 const MAX_REPLY = 160;
+/** A reply that takes or refuses what was asked. */
+const ANSWERS =
+  /^(?:yes|yeah|yep|yup|no|nope|ok(?:ay)?|sure|agreed?|sounds|good|great|perfect|exactly|correct|right|do (?:it|that|both)|go|please|let['’]?s|both|neither|all|none|option|keep|skip|use|i (?:think|like|prefer|want)|[\p{Lo}]|ja|nein|oui|non|sí|si|sim|não|да|нет)(?![\p{L}])/iu;
 const CHOICE =
   /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
 
@@ -260,7 +249,9 @@ function aboutOf(reply: string, asked: string): string {
   if (reply.length > MAX_REPLY || asked === "") return "";
   const chosen = CHOICE.exec(reply)?.[1];
   const option = chosen === undefined ? undefined : optionOf(chosen, asked);
-  return option ?? texts(questionsIn(asked)).at(-1) ?? "";
+  if (option !== undefined) return option;
+  const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
+  return answers ? (texts(questionsIn(asked)).at(-1) ?? "") : "";
 }
 
 function optionOf(label: string, asked: string): string | undefined {
@@ -339,100 +330,6 @@ function isPick(reply: string): boolean {
   return /^\s{0,9}(?:option |choice |number |#)?\(?[a-h1-9][.)]?\s{0,9}$/i.test(reply);
 }
 
-/** The last run of each command that verifies something, newest first. */
-function lastVerification(steps: readonly Step[]): Step[] {
-  const runs = new Map<string, Step>();
-  for (const step of steps) {
-    if (!step.outcome.verifies) continue;
-    const key = keyOf(step);
-    runs.delete(key);
-    runs.set(key, step);
-  }
-  return [...runs.values()].reverse();
-}
-
-/** Two steps with the same key did the same thing. */
-export function keyOf({ action, call }: Step): string {
-  return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
-}
-
-/** Kinds of checks. A whole run says how all of them stand; tests that passed were built. */
-const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = [
-  ["build", /build|compile|assemble/],
-  ["types", /tsc|typecheck|type-check|mypy|pyright/],
-  ["lint", /lint|biome|clippy|ruff|vet\b|fmt|format/],
-  ["audit", /audit/],
-  ["test", /test|spec|jest|mocha|\bava\b/],
-];
-const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
-/** A run of some tests only. */
-const CHOSEN =
-  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
-const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
-const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
-
-/** What a program says of a command that was written wrongly. */
-const MISUSE =
-  /\b(?:no such file|not found|unknown (?:option|command|flag|argument)|unrecognized|invalid (?:option|argument)|usage:|does not exist|not a directory|ambiguous argument|pathspec)\b/i;
-/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
-const LATE = 25;
-
-/** What the newest run of each kind of check says failed, newest first; after it what users report. */
-function findOpenErrors(steps: readonly Step[], entries: readonly Entry[]): OpenError[] {
-  const failed = new Map<string, Step>();
-  for (const step of steps) {
-    const { outcome } = step;
-    const command = step.action.command ?? "";
-    const runs = step.action.kind === "run" && !isLookingCommand(command);
-    const kinds = outcome.verifies ? kindsOf(command, keyOf(step)) : runs ? [keyOf(step)] : [];
-    if (outcome.state === "failed") {
-      const kind = CONFLICT.test(linesOfFailure(step).join("\n")) ? "git" : kinds[0];
-      for (const other of kinds) failed.delete(other);
-      if (kind !== undefined) failed.set(kind, step);
-    } else if (outcome.state === "passed") {
-      for (const kind of kinds) settle(failed, kind, step);
-      if (CONCLUDES.test(command)) failed.delete("git");
-    }
-  }
-  const late = new Set(steps.slice(-LATE));
-  const open = [...failed.values()].reverse().filter((step) => {
-    if (step.stays || step.outcome.verifies || CONFLICT.test(linesOfFailure(step).join("\n")))
-      return !step.stays;
-    return late.has(step) && !linesOfFailure(step).some((line) => MISUSE.test(line));
-  });
-  return [...open.flatMap(openLines), ...openReports(entries)];
-}
-
-/** The kinds of checks that a command is, its own first. */
-function kindsOf(command: string, key: string): readonly string[] {
-  if (WHOLE.test(command)) return [key, ...FAMILIES.map(([family]) => family)];
-  const own = FAMILIES.flatMap(([family, pattern]) => (pattern.test(command) ? [family] : []));
-  return own.includes("test") ? [...new Set(["test", ...own, "build"])] : own.length > 0 ? own : [key];
-}
-
-/** A run of some tests settles only the same run. */
-function settle(failed: Map<string, Step>, kind: string, run: Step): void {
-  const before = failed.get(kind);
-  if (before === undefined) return;
-  const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
-  if (!chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line)))
-    failed.delete(kind);
-}
-
-/** True where a command chooses the test that a line of failure names. */
-function names({ action: { command = "" } }: Step, line: string): boolean {
-  return (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name));
-}
-
-function linesOfFailure({ outcome: { errors, detail } }: Step): readonly string[] {
-  return (errors.length > 0 ? errors : [detail]).filter((text) => text !== "");
-}
-
-function openLines(step: Step): OpenError[] {
-  const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(keyOf(step)), 100);
-  return linesOfFailure(step).map((text) => ({ text: oneLine(text), from }));
-}
-
 const SOLVED =
   /\b(?:fixed|resolved|solved|works now|it works|works!|should (?:now )?work|no longer (?:fails?|happens?|crash\w*))\b/i;
 
@@ -496,115 +393,4 @@ function speechesIn(entries: readonly Entry[]): string[] {
 
 function inOrder(found: readonly Statement[]): Statement[] {
   return found.toSorted((one, other) => one.at - other.at);
-}
-
-// ---- task lists
-
-/** One item of a task list. */
-export interface Task {
-  readonly text: string;
-  /** As the tool names it, such as `in_progress`; empty where it names none. */
-  readonly status: string;
-}
-
-interface PlanCall {
-  readonly call: ToolCallPart;
-  readonly result: { readonly text: string } | undefined;
-}
-
-const FINISHED = /^(?:completed?|done|finished|closed)$/i;
-const DROPPED = /^(?:cancell?ed|deleted|skipped)$/i;
-const TOOL = /todo|plan|task/i;
-const TEXT_KEYS = ["content", "step", "subject", "title", "description", "task", "text"];
-const CREATED = /#(\w{1,20})/;
-const MAX_TASK = 200;
-
-/** True where the status says that the work was done. */
-export function isFinished({ status }: Task): boolean {
-  return FINISHED.test(status);
-}
-
-/**
- * The newest task list, finished items included; undefined where no call keeps one. Reads whole lists (TodoWrite,
- * update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all before it.
- */
-function readPlan(calls: readonly PlanCall[]): Task[] | undefined {
-  let items: Map<string, Task> | undefined;
-  for (const { call, result } of calls) {
-    if (!TOOL.test(call.name)) continue;
-    const value = argumentsValue(call);
-    const shown = shownTasks(result?.text ?? "");
-    const list = listOf(value);
-    if (shown !== undefined) items = shown;
-    else if (list !== undefined) items = new Map(list.map((task, index) => [`list:${index}`, task]));
-    else items = applyStep(items, value, result?.text ?? "");
-  }
-  return items === undefined ? undefined : [...items.values()].filter((task) => !DROPPED.test(task.status));
-}
-
-const SHOWN = /^#(\w{1,20}) \[(\w{1,20})\] (\S.{0,400})$/;
-
-/** The list as a tool shows it, `#3 [pending] Weigh the parcels` a line; undefined for any other result. */
-function shownTasks(result: string): Map<string, Task> | undefined {
-  const lines = result.slice(0, 40_000).trim().split("\n");
-  const rows = lines.map((line) => SHOWN.exec(line.trim()));
-  if (rows.length === 0 || rows.some((row) => row === null)) return undefined;
-  return new Map(
-    rows.map((row): [string, Task] => {
-      const [, id = "", status = "", text = ""] = row ?? [];
-      return [id, { text: clipEnd(oneLine(text), MAX_TASK), status }];
-    }),
-  );
-}
-
-function listOf(value: unknown): Task[] | undefined {
-  if (!isObject(value)) return undefined;
-  for (const entry of Object.values(value)) {
-    const list = typeof entry === "string" && entry.startsWith("[") ? parse(entry) : entry;
-    if (!Array.isArray(list)) continue;
-    const tasks = (list as unknown[]).map(taskOf);
-    if (tasks.every((task) => task !== undefined)) return tasks;
-  }
-  return undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function taskOf(value: unknown): Task | undefined {
-  if (!isObject(value) || typeof value.status !== "string") return undefined;
-  const text = textOf(value);
-  return text === undefined ? undefined : { text, status: value.status };
-}
-
-function textOf(value: Record<string, unknown>): string | undefined {
-  for (const key of TEXT_KEYS) {
-    const text = value[key];
-    if (typeof text === "string" && text.trim() !== "") return clipEnd(oneLine(text), MAX_TASK);
-  }
-  return undefined;
-}
-
-function applyStep(
-  items: Map<string, Task> | undefined,
-  value: unknown,
-  result: string,
-): Map<string, Task> | undefined {
-  if (!isObject(value)) return items;
-  const id = value.taskId ?? value.task_id;
-  const status = typeof value.status === "string" ? value.status : undefined;
-  if (typeof id === "string" || typeof id === "number") {
-    const known = items?.get(String(id));
-    if (items === undefined || known === undefined || status === undefined) return items;
-    return items.set(String(id), { text: known.text, status });
-  }
-  const text = typeof value.subject === "string" ? textOf(value) : undefined;
-  const created = CREATED.exec(result.slice(0, 300))?.[1];
-  if (text === undefined || created === undefined) return items;
-  return (items ?? new Map<string, Task>()).set(created, { text, status: status ?? "pending" });
 }
