@@ -22,6 +22,8 @@ import { compactionJson } from "../views/machine.ts";
 /** The window is taken so small that the session overflows it by this factor. */
 const OVERFLOW = 1.25;
 const ROUND_TO = 1000;
+/** Low enough that the summary is seen. */
+const AIM = "25%";
 const KEPT_MS = 3_600_000;
 const PREFIX = "compact-demo-";
 /** What `mkdtemp` makes of the prefix. */
@@ -36,7 +38,10 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const early = earlySettings(outside);
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
-  const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, flags));
+  const settings = summarizing(
+    transcript,
+    settingsFor(transcript, { ...early, window }, { target: AIM, ...flags }),
+  );
   await removeEarlier(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   const archive = openArchive({ ...early, flag: folder, ports, warn });

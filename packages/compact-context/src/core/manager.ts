@@ -170,6 +170,7 @@ export class SessionManager {
   readonly #inTurn = createKeyedMutex();
   /** Cancels the compaction that would be prepared before the cache lapses, by session. */
   readonly #beforeLapse = new Map<string, () => void>();
+  #toldServerManaged = false;
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
@@ -291,8 +292,12 @@ export class SessionManager {
     };
   }
 
-  /** Sends a warning to the exporters; `code` is a stable word. */
+  /** Sends a warning to the exporters; `code` is a stable word. That nothing is compacted is also told to `onWarning`, once. */
   warn(sessionId: string, code: string, message: string): void {
+    if (code === "server_managed_history" && !this.#toldServerManaged) {
+      this.#toldServerManaged = true;
+      this.#parts.warn(message);
+    }
     this.#recorder.announcer(sessionId)(warning({ severity: "medium", code, message }));
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import type { CompactEvent, StorageDriver } from "./ports.ts";
+import type { CompactEvent, StorageDriver, Summarizer } from "./ports.ts";
 
 type Chat = { role: string; content: string };
 
@@ -88,6 +88,24 @@ describe("undo of the last compaction", () => {
     expect((await createManager(storage).undo("s")).messages).toBeUndefined();
     const next = await createManager(storage).preflight("s", compacted);
     expect(next.report).toMatchObject({ compacted: false, reason: "undone" });
+  });
+
+  it("RED-1 what is stored for an undo holds no secret either", async () => {
+    const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const storage = createMemoryDriver();
+    const summarizer: Summarizer = {
+      name: "leaky",
+      async summarize() {
+        return { text: `## Goal\n- use ${secret}`, tokens: 40, summarizer: "leaky", messagesRead: 1 };
+      },
+    };
+    const manager = createManager(storage, { summarizer });
+    const first = await manager.preflight("s", compacted);
+    await manager.preflight("s", [...compacted, ...turns(54, 100)]);
+    const stored = (await storage.get("s/state.json"))?.value;
+    expect(stored).toContain('"before":{');
+    expect(stored).not.toContain(secret);
+    expect(first.summary).toContain(secret);
   });
 
   it("has nothing to undo in a session without a compaction, and none in another history", async () => {
