@@ -17,6 +17,7 @@ export {
   type OpenAiAgentsTool,
   type OpenAiChatTool,
   type OpenAiResponsesTool,
+  type SdkSchema,
   type PiTool,
 } from "./shapes.ts";
 export {
