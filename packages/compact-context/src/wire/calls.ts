@@ -89,7 +89,7 @@ const gemini: Omit<CallKind, "path"> = {
 };
 
 const KINDS: readonly CallKind[] = [
-  { ...anthropic, path: /\/messages$|:(?:streamR|r)awPredict$/ },
+  { ...anthropic, path: /\/messages$|\/publishers\/anthropic\/.*:(?:streamR|r)awPredict$/ },
   { ...anthropic, path: /\/messages\/count_tokens$/, counts: true },
   {
     provider: "openai",
@@ -125,13 +125,18 @@ const KINDS: readonly CallKind[] = [
 
 /** The kind of a call by its URL; undefined for anything that carries no conversation. */
 export function callKind(url: string | URL): CallKind | undefined {
-  const { pathname } = new URL(url);
+  const pathname = pathOf(url);
   return KINDS.find(({ path }) => path.test(pathname));
+}
+
+/** The path of a URL, which may be relative to a page. */
+export function pathOf(url: string | URL): string {
+  return new URL(url, "http://page").pathname;
 }
 
 /** The model that a call names, in its body or in its path. */
 export function modelOf(url: string | URL, body: Json): string | undefined {
-  const inPath = /\/models\/([^/:]+)(?::|$)/.exec(new URL(url).pathname)?.[1];
+  const inPath = /\/models\/([^/:]+)(?::|$)/.exec(pathOf(url))?.[1];
   return textOf(body.model) || (inPath === undefined ? undefined : decodeURIComponent(inPath));
 }
 

@@ -1,3 +1,5 @@
+import { isObject } from "../errors.ts";
+import type { Json } from "../providers/request.ts";
 import { createWire, type WireOptions } from "./wire.ts";
 
 export interface CompactFetchOptions extends WireOptions {
@@ -11,38 +13,30 @@ export interface CompactFetchOptions extends WireOptions {
  */
 export function compactFetch(options: CompactFetchOptions): typeof globalThis.fetch {
   const wire = createWire(options);
+  // Taken now: what is made here may become the platform's own.
+  const send = options.fetch ?? globalThis.fetch;
   return async (input, init) => {
-    // Looked up at each call: tests and tools replace the platform's own.
-    const send = options.fetch ?? globalThis.fetch;
     const request = await readRequest(input, init);
     if (request === undefined) return send(input, init);
-    const { url, text, body, headers, signal, others } = request;
+    const { url, body, headers, signal } = request;
     const call = await wire(url, headers, body, signal);
     return call.send((sent) => {
-      const changed = sent !== body;
-      const withLength = new Headers(headers);
+      if (sent === body) return send(input, init);
       // The length of the body that was given.
-      if (changed) withLength.delete("content-length");
-      return send(url, {
-        ...others,
-        headers: withLength,
-        signal,
-        body: changed ? JSON.stringify(sent) : text,
-      });
+      headers.delete("content-length");
+      return send(input, { ...init, method: "POST", headers, body: JSON.stringify(sent), signal });
     });
   };
 }
 
 interface JsonRequest {
   readonly url: string;
-  readonly text: string;
-  readonly body: unknown;
+  readonly body: Json;
   readonly headers: Headers;
   readonly signal: AbortSignal | undefined;
-  readonly others: RequestInit;
 }
 
-/** A POST of JSON; undefined for any other request, which has not been read then. */
+/** A POST of a JSON object; undefined for any other request, which has not been read then. */
 async function readRequest(
   input: Parameters<typeof globalThis.fetch>[0],
   init: RequestInit = {},
@@ -53,9 +47,9 @@ async function readRequest(
   const text = typeof init.body === "string" ? init.body : await ownText(given, init);
   if (text === undefined) return undefined;
   try {
-    const signal = init.signal ?? given?.signal;
-    const url = given?.url ?? String(input);
-    return { url, text, body: JSON.parse(text), headers, signal, others: { ...init, method: "POST" } };
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body)) return undefined;
+    return { url: given?.url ?? String(input), body, headers, signal: init.signal ?? given?.signal };
   } catch {
     return undefined;
   }

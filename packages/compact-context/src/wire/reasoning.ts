@@ -3,7 +3,7 @@ import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts"
 // Reasoning that a provider does not take back: bound to a prefix that has changed, to another model, to another key.
 
 const REFUSED =
-  /thinking\b[^.\n]{0,120}(?:cannot be modified|signature)|invalid `?signature`?|(?:expected|must start with) [^.\n]{0,40}thinking|invalid_encrypted_content|encrypted content\b[^.\n]{0,80}could not be|type 'reasoning' was provided without|without its required '?reasoning|thought.?signature[^.\n]{0,40}(?:invalid|not valid|corrupt)/i;
+  /thinking\b[^.\n]{0,120}(?:cannot be modified|signature|bound to a different)|invalid `?signature`?|(?:expected|must start with) [^.\n]{0,40}thinking|invalid_encrypted_content|encrypted content\b[^.\n]{0,80}could not be|type 'reasoning' was provided without|without its required '?reasoning|thought.?signature[^.\n]{0,40}(?:invalid|not valid|corrupt)/i;
 
 /** Whether a provider's answer refuses the reasoning in a list. */
 export function refusesReasoning(words: string): boolean {
@@ -17,8 +17,7 @@ export function withoutReasoning(entry: unknown): unknown {
   // Items of a response refer to its reasoning by their own ids.
   if (type === "function_call" || type === "message" || type === "custom_tool_call") return { type, ...item };
   const { content, parts } = objectOf(entry);
-  if (Array.isArray(content))
-    return rest(entry, "content", content, (block) => /^(?:redacted_)?thinking$/.test(textOf(block.type)));
+  if (Array.isArray(content)) return rest(entry, "content", content, isThinking);
   if (Array.isArray(parts)) return rest(entry, "parts", parts, (part) => part.thought === true);
   return entry;
 }
@@ -35,11 +34,17 @@ function rest(
 }
 
 /**
- * The body for a list without reasoning. While tools run, Anthropic wants the turn to begin with its thinking: then
- * the call is made without thinking, and without edits of it.
+ * The body for a list without reasoning. While tools run, Anthropic wants the newest answer to begin with its thinking:
+ * where that is gone, the call is made without thinking, and without edits of it.
  */
 export function withoutThinking(body: Json, list: readonly unknown[]): Json {
   const { thinking, context_management, ...others } = body;
-  const answersTool = objectsIn(objectOf(list.at(-1)).content).some(({ type }) => type === "tool_result");
-  return thinking !== undefined && answersTool ? others : body;
+  const newest = list.map(objectOf).findLast(({ role }) => role === "assistant");
+  const blocks = objectsIn(newest?.content);
+  const bare = blocks.some(({ type }) => type === "tool_use") && !isThinking(blocks[0]);
+  return thinking !== undefined && bare ? others : body;
+}
+
+function isThinking(block: Json | undefined): boolean {
+  return /^(?:redacted_)?thinking$/.test(textOf(block?.type));
 }

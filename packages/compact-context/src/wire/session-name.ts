@@ -41,7 +41,7 @@ function firstOf(headers: Headers, names: readonly string[]): string | undefined
 
 /** As much of a name as may stand in a file's name. */
 function plain(name: string): string {
-  const safe = name.replace(/[^\w.]+/g, "_");
+  const safe = name.replace(/[^\w.-]+/g, "_");
   return safe.length <= 64 ? safe : sha256Hex(name).slice(0, 16);
 }
 

@@ -8,7 +8,7 @@ import {
   type HostOptions,
 } from "../host.ts";
 import { type Json, objectOf, objectsIn } from "../providers/request.ts";
-import { type CallKind, callKind, hasConversation, listIn, modelOf } from "./calls.ts";
+import { type CallKind, callKind, hasConversation, listIn, modelOf, pathOf } from "./calls.ts";
 import { refusesReasoning, withoutReasoning, withoutThinking } from "./reasoning.ts";
 import { sessionName } from "./session-name.ts";
 import { watchUsage } from "./usage-tee.ts";
@@ -119,9 +119,8 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const list = kind === undefined ? undefined : listIn(kind, body);
   if (kind === undefined || list === undefined) {
     if (hasConversation(body)) {
-      const { pathname } = new URL(url);
       shared.warnOnce(
-        `calls of ${pathname} carry a conversation that is not compacted: the interface is not known`,
+        `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`,
       );
     }
     return pass(body, undefined, "no_model_call");
@@ -314,32 +313,40 @@ class ModelCall {
 /**
  * The list with a cache breakpoint on the first entry that is ours, the summary or a cleared result: what stands
  * before it stays the same until the next compaction. Marks on entries that are ours come from an earlier call and
- * go. Only where the client itself marks the cache, and at most four in the request.
+ * go. Only where the client itself marks the cache, at most four in the request, and as long-lived as the client's
+ * next one: a mark may not outlive those before it.
  */
 function withBreakpoint(body: Json, list: readonly unknown[], given: ReadonlySet<unknown>): unknown[] {
   const clean = list.map((entry) => (given.has(entry) ? entry : unmarked(entry)));
   const own = clean.findIndex((entry) => !given.has(entry));
-  const used =
-    marksIn(body.system) +
-    marksIn(body.tools) +
-    clean.reduce<number>((sum, entry) => sum + marksIn(objectOf(entry).content), 0);
+  const marksOf = (entries: readonly unknown[]): unknown[] =>
+    entries.flatMap((entry) => marksIn(objectOf(entry).content));
+  const before = [
+    ...marksIn(body.tools),
+    ...marksIn(body.system),
+    ...marksOf(clean.slice(0, Math.max(0, own))),
+  ];
+  const behind = [...marksOf(clean.slice(own + 1)), ...marksIn([body])];
+  const used = before.length + behind.length;
   if (own < 0 || used === 0 || used >= MAX_BREAKPOINTS) return clean;
   const entry = objectOf(clean[own]);
   const blocks =
     typeof entry.content === "string" ? [{ type: "text", text: entry.content }] : objectsIn(entry.content);
   const last = blocks.at(-1);
   if (last === undefined || last.type === "thinking" || last.type === "redacted_thinking") return clean;
-  const content = [...blocks.slice(0, -1), { ...last, cache_control: { type: "ephemeral" } }];
+  const content = [...blocks.slice(0, -1), { ...last, cache_control: behind[0] ?? before.at(-1) }];
   return clean.with(own, { ...entry, content });
 }
 
-function marksIn(blocks: unknown): number {
-  return objectsIn(blocks).filter(({ cache_control: mark }) => mark != null).length;
+function marksIn(blocks: unknown): unknown[] {
+  return objectsIn(blocks)
+    .map(({ cache_control: mark }) => mark)
+    .filter((mark) => mark != null);
 }
 
 function unmarked(entry: unknown): unknown {
   const { content } = objectOf(entry);
-  if (marksIn(content) === 0) return entry;
+  if (marksIn(content).length === 0) return entry;
   return { ...objectOf(entry), content: objectsIn(content).map(({ cache_control: _, ...block }) => block) };
 }
 

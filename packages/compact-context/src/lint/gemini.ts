@@ -1,20 +1,18 @@
-import { objectOf } from "../../codecs/native.ts";
-import { isObject } from "../../errors.ts";
-import { at, atEntry, type Entry, type Finding, isSystem, type ReadList, type Rule } from "../entries.ts";
-import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit } from "../pairs.ts";
-import { startsWrong, trailingSystem } from "./anthropic.ts";
+import { objectOf } from "../codecs/native.ts";
+import { isObject } from "../errors.ts";
+import { leadingSystem, startsWrong, trailingSystem } from "./anthropic.ts";
+import { at, atEntry, drop, type Entry, type Finding, type ReadList, type Rule, rulesOf } from "./entries.ts";
 import { misplacedResults } from "./openai.ts";
+import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit } from "./pairs.ts";
 
 const FORMATS = ["gemini"] as const;
 const FUNCTION_CALLING = 'Gemini API: "Function calling with the Gemini API"';
 const CONTENTS = 'Gemini API reference: "GenerateContent", contents';
 
 /** Gemini contents. */
-export const GEMINI_RULES: readonly Rule[] = [
+export const GEMINI_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "gemini/responses-match",
-    formats: FORMATS,
-    severity: "error",
     explanation:
       "The turn behind function calls holds as many responses as there were calls, in their order.",
     link: FUNCTION_CALLING,
@@ -34,8 +32,6 @@ export const GEMINI_RULES: readonly Rule[] = [
   },
   {
     id: "gemini/starts-with-user",
-    formats: FORMATS,
-    severity: "error",
     explanation: "The first content must be the user's, and no function response.",
     link: CONTENTS,
     mend: "A synthetic user content opens the conversation.",
@@ -43,16 +39,14 @@ export const GEMINI_RULES: readonly Rule[] = [
   },
   {
     id: "gemini/system-in-contents",
-    formats: FORMATS,
-    severity: "error",
-    explanation: "System text belongs into the request's own `systemInstruction`, not among the contents.",
+    severity: "warning",
+    explanation:
+      "System text leads the list: the host has to lift it into the request's own `systemInstruction`, because it is refused among the contents.",
     link: CONTENTS,
-    check: ({ entries }) => entries.filter(isSystem).map((entry) => atEntry(entry)),
+    check: (list) => leadingSystem(list).map((entry) => atEntry(entry)),
   },
   {
     id: "gemini/system-leads",
-    formats: FORMATS,
-    severity: "error",
     explanation:
       "System text stands behind other contents, where it cannot be lifted without changing the order.",
     link: CONTENTS,
@@ -61,7 +55,6 @@ export const GEMINI_RULES: readonly Rule[] = [
   },
   {
     id: "gemini/thought-signature",
-    formats: FORMATS,
     severity: "warning",
     explanation: "A function call of the current turn has lost the thought signature that others have.",
     link: 'Gemini API: "Thought signatures"',
@@ -69,15 +62,14 @@ export const GEMINI_RULES: readonly Rule[] = [
   },
   {
     id: "gemini/empty-parts",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A content must have parts.",
     link: CONTENTS,
     mend: "The content is dropped.",
     check: ({ entries }) =>
       entries.filter((entry) => entry.cells.length === 0).map((entry) => atEntry(entry)),
+    fix: drop,
   },
-];
+]);
 
 /** Only the first call of a step carries a signature; models that sign none are left alone. */
 function unsignedCalls({ entries }: ReadList): Finding[] {

@@ -1,9 +1,10 @@
-import { copyWith } from "../../codecs/native.ts";
-import type { Format } from "../../core/message.ts";
-import { createEditor, NO_REPLY, openingEntry, type Step, type Workbench } from "../edit.ts";
-import { type Entry, isSystem } from "../entries.ts";
-import { startsWrong, trailingSystem } from "../rules/anthropic.ts";
-import { isSpeaker, unalternating } from "../rules/openai.ts";
+import { copyWith } from "../codecs/native.ts";
+import type { Format } from "../core/message.ts";
+import { startsWrong, trailingSystem } from "./anthropic.ts";
+import { createEditor, NO_REPLY, openingEntry, type Step, type Workbench } from "./edit.ts";
+import { type Entry, isSystem } from "./entries.ts";
+import { isEmptyList } from "./generic.ts";
+import { isSpeaker, unalternating } from "./openai.ts";
 
 /** Moves system entries to the front where the format wants them lifted out of the list. */
 export const liftSystem: Step = (bench) => {
@@ -30,7 +31,7 @@ export const openWithUser: Step = (bench) => {
   const editor = createEditor(bench);
   const added = openingEntry(format);
   const index = editor.indexAt(position);
-  const rule = OPENING_RULES[format] ?? "";
+  const rule = isEmptyList(bench.list) ? "generic/empty-list" : (OPENING_RULES[format] ?? "");
   editor.mends.push({ rule, index, action: "added", explanation: "a synthetic opening of the user", added });
   editor.insertAfter(position - 1, { native: added, index });
   return editor.finish();
@@ -43,6 +44,7 @@ const OPENING_RULES: Partial<Record<Format, string>> = {
 };
 
 function openingPlace({ list, options }: Workbench): number | undefined {
+  if (isEmptyList(list)) return list.length;
   if (list.format === "anthropic" || list.format === "gemini") return startsWrong(list)[0]?.position;
   if (list.format !== "openai-chat" || options.strict !== true || list.length === 0) return undefined;
   if (list.entries.some((entry) => entry.message.role === "user")) return undefined;

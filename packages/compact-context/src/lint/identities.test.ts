@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { repair } from "../index.ts";
+import { repair } from "./index.ts";
 
 /** Messages whose own id is asked for through a counter. */
 function counted(ids: readonly string[]): { readonly list: object[]; readonly reads: () => number } {

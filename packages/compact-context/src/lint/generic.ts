@@ -1,7 +1,7 @@
-import { FORMATS } from "../../codecs/formats.ts";
-import { copyWith, filled, type NativeObject } from "../../codecs/native.ts";
-import { type Format, jsonText } from "../../core/message.ts";
-import { isObject } from "../../errors.ts";
+import { FORMATS } from "../codecs/formats.ts";
+import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import { type Format, jsonText, textHash } from "../core/message.ts";
+import { isObject } from "../errors.ts";
 import {
   at,
   atEntry,
@@ -9,24 +9,24 @@ import {
   type Cell,
   type Entry,
   fieldsOf,
+  isSystem,
   lacksCallId,
   lacksResultId,
   type ReadList,
   type Rule,
+  rulesOf,
   typeOf,
-} from "../entries.ts";
-import { isDead, pairCalls } from "../pairs.ts";
+} from "./entries.ts";
+import { isDead, pairCalls } from "./pairs.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
 
 const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-agents", "langchain", "pi"];
 
 /** What makes a list invalid whoever reads it. */
-export const GENERIC_RULES: readonly Rule[] = [
+export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "generic/unreadable-entry",
-    formats: FORMATS,
-    severity: "error",
     explanation: "An entry is not of the format: no object, or a field that every entry needs is missing.",
     link: "The message types of the format's own SDK",
     mend: "The block is dropped, or the whole entry; what it held is in `removed`.",
@@ -37,8 +37,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   },
   {
     id: "generic/unknown-role",
-    formats: FORMATS,
-    severity: "error",
     explanation: "The format has no such role.",
     link: "The message types of the format's own SDK",
     mend: "The entry is dropped; what it held is in `removed`.",
@@ -50,18 +48,16 @@ export const GENERIC_RULES: readonly Rule[] = [
   {
     id: "generic/empty-list",
     formats: ["openai-chat", "anthropic", "gemini", "ai-sdk"],
-    severity: "error",
-    explanation: "A list without messages is refused.",
+    explanation: "A list without messages is refused; for Anthropic and Gemini, system text is none.",
     link: "The request reference of the provider: messages must not be empty",
-    check: ({ length }) => (length === 0 ? [{ position: 0, path: "messages" }] : []),
+    mend: "A synthetic user message opens the conversation.",
+    check: (list) => (isEmptyList(list) ? [{ position: 0, path: "messages" }] : []),
   },
   {
     id: "generic/orphan-result",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A tool result answers a call that is not in the list.",
     link: PAIRING,
-    mend: "The result is dropped; its text is in `removed`.",
+    mend: "It gets the id of the call before it where just one is open; else it is dropped, its text is in `removed`.",
     check: (list) =>
       pairCalls(list).orphans.map(({ entry, cell, part }) =>
         at(entry, cell.path, `the result answers call "${part.id}", which is not in the list`),
@@ -69,8 +65,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   },
   {
     id: "generic/duplicate-result",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A call is answered more than once.",
     link: PAIRING,
     mend: "The first result stays; the text of the others is in `removed`.",
@@ -81,8 +75,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   },
   {
     id: "generic/duplicate-call",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A call has the id of another one that is still open.",
     link: PAIRING,
     mend: "The second call is dropped; its text is in `removed`.",
@@ -90,8 +82,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   },
   {
     id: "generic/result-before-call",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A result stands before the call that it answers.",
     link: PAIRING,
     mend: "The result is moved behind its call.",
@@ -104,8 +94,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   },
   {
     id: "generic/dead-call",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A call has no result although the conversation went on.",
     link: PAIRING,
     mend: "A synthetic error result says that none was recorded.",
@@ -119,7 +107,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   {
     id: "generic/call-without-id",
     formats: BY_ID,
-    severity: "error",
     explanation: "A call has no id that a result could name.",
     link: PAIRING,
     mend: "It gets the id that its result names, or a made-up one; an item without either is dropped.",
@@ -128,7 +115,6 @@ export const GENERIC_RULES: readonly Rule[] = [
   {
     id: "generic/result-without-id",
     formats: BY_ID,
-    severity: "error",
     explanation: "A result does not say which call it answers.",
     link: PAIRING,
     mend: "It gets the id of the first open call; a result without one is dropped.",
@@ -137,33 +123,80 @@ export const GENERIC_RULES: readonly Rule[] = [
   },
   {
     id: "generic/input-object",
-    formats: ["anthropic", "gemini", "langchain", "pi"],
-    severity: "error",
+    formats: ["anthropic", "gemini", "langchain", "pi", "ai-sdk"],
     explanation: "The input of a call is no object: the answer that made it was aborted.",
     link: 'Claude API reference: "Create a Message", tool_use; Gemini API reference: FunctionCall.args',
     mend: "It becomes the object that the text holds, or one that holds the text under `INVALID_JSON`.",
     check: (list) => badCells(list, (cell) => lacksInputObject(list.format, cell)),
+    fix: (value, _, format) => withReadableInput(format, value),
   },
   {
     id: "generic/arguments-json",
     formats: ["openai-chat", "openai-responses", "openai-agents"],
-    severity: "warning",
-    explanation: "The arguments of a call are no JSON: many servers that parse them refuse the whole list.",
+    explanation:
+      "The arguments of a call are no JSON object: the answer that made it was aborted, and servers that parse them refuse the list.",
     link: "vLLM and others parse `arguments` for the chat template; OpenAI takes any text",
     mend: "They become an object that holds the text under `INVALID_JSON`.",
     check: (list) => badCells(list, lacksReadableArguments),
+    fix: (value, _, format) => withReadableInput(format, value),
+  },
+  {
+    id: "generic/refused-id",
+    formats: ["anthropic", "openai-chat", "openai-responses", "openai-agents"],
+    explanation: "An id has characters or a length that the provider refuses.",
+    link: "Claude API reference: tool_use.id matches ^[a-zA-Z0-9_-]+$; OpenAI: ids of calls have at most 40 characters in Chat Completions, those of calls and items 64 in Responses (string_above_max_length)",
+    mend: "Other characters become `_`, and an id that is too long ends in its fingerprint: the same in the call and its result. Reasoning without its content is dropped.",
+    check: (list) => [
+      ...pairCalls(list)
+        .calls.filter(({ part }) => acceptedId(list.format, part.id) !== part.id)
+        .map(({ entry, cell, part }) => at(entry, cell.path, `the id "${part.id}" is refused`)),
+      ...refusedEntryIds(list).map((entry) => at(entry, `messages[${entry.position}].id`)),
+    ],
   },
   {
     id: "generic/duplicate-entry-id",
     formats: ["openai-responses", "openai-agents", "langchain", "ai-sdk"],
-    severity: "error",
     explanation: "Two entries have the same id: the provider refuses them, or one replaces the other.",
     link: 'OpenAI: "Duplicate item found with id"; LangGraph: messages with one id replace each other',
     mend: "An equal copy is dropped; any other later entry loses its id.",
     check: (list) =>
       repeatedIds(list).map((entry) => atEntry(entry, `the id "${entryId(list.format, entry)}" is taken`)),
   },
-];
+]);
+
+const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
+
+/** True for a list without anything that counts as a message. */
+export function isEmptyList({ format, entries, length }: ReadList): boolean {
+  if (!EMPTY_REFUSED.includes(format)) return false;
+  const isLifted = format === "anthropic" || format === "gemini";
+  return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));
+}
+
+/** Characters that ids of calls and of items may have; 64 in the Responses API, 40 in Chat Completions. */
+const MOST_ID_CHARACTERS: Partial<Record<Format, number>> = {
+  "openai-chat": 40,
+  "openai-responses": 64,
+  "openai-agents": 64,
+};
+
+/** An id that the provider takes: the id itself where it does. */
+export function acceptedId(format: Format, id: string): string {
+  const clean = format === "anthropic" ? id.replaceAll(/[^a-zA-Z0-9_-]/g, "_") : id;
+  const most = MOST_ID_CHARACTERS[format] ?? Number.POSITIVE_INFINITY;
+  if (clean.length <= most) return clean;
+  const mark = `_${textHash(id).toString(36).padStart(8, "0").slice(-8)}`;
+  return clean.slice(0, most - mark.length) + mark;
+}
+
+/** Entries whose own id the provider refuses. */
+export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
+  if (!/^openai-(responses|agents)$/.test(format)) return [];
+  return entries.filter((entry) => {
+    const id = entryId(format, entry) ?? "";
+    return acceptedId(format, id) !== id;
+  });
+}
 
 /** Entries whose own id an entry before them has. */
 export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
@@ -184,11 +217,9 @@ export function entryId(format: Format, { native }: Entry): string | undefined {
 }
 
 /** Reasoning that a provider ties to what came before it. */
-export const REASONING_RULES: readonly Rule[] = [
+export const REASONING_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "reasoning/edited-prefix",
-    formats: FORMATS,
-    severity: "error",
     explanation:
       "Bound reasoning stands behind an entry that differs from what the provider saw (with `thinkingBound`).",
     link: 'Claude: "Preserved thinking", prefix checks; OpenAI: "Keep the prefix unchanged"',
@@ -198,7 +229,7 @@ export const REASONING_RULES: readonly Rule[] = [
         ? badCells(list, (cell, entry) => entry.position > editedAt && isBound(cell))
         : [],
   },
-];
+]);
 
 /** True for reasoning that carries a seal of its provider; a compaction may stand behind anything. */
 export function isBound({ value, parts }: Cell): boolean {
@@ -217,28 +248,29 @@ const OBJECT_FIELDS: Partial<Record<Format, string>> = {
   gemini: "args",
   langchain: "args",
   pi: "arguments",
+  "ai-sdk": "input",
 };
 
 /** True for a call whose input is no object where its format wants one. */
-export function lacksInputObject(format: Format, cell: Cell): boolean {
+function lacksInputObject(format: Format, cell: Cell): boolean {
   const field = OBJECT_FIELDS[format];
   if (field === undefined || !isCall(cell) || cell.path.includes("invalid_tool_calls")) return false;
   const input = holderOf(format, cell.value)?.[field];
-  // Gemini and LangChain take calls without arguments.
-  const mayLack = format === "gemini" || format === "langchain";
+  // Gemini and LangChain take calls without arguments; the interface of the AI SDK has none before they came.
+  const mayLack = format === "gemini" || format === "langchain" || format === "ai-sdk";
   return !isObject(input) && !(mayLack && (input === undefined || input === null));
 }
 
 /** True for a call whose arguments are text that no parser takes; empty text is an empty object to most. */
-export function lacksReadableArguments({ value, parts }: Cell): boolean {
+function lacksReadableArguments({ value, parts }: Cell): boolean {
   if (!parts.some((part) => part.type === "toolCall")) return false;
   const holder = callHolder(value);
   const text = holder?.arguments;
-  return typeof text === "string" && text.trim() !== "" && parsed(text) === undefined;
+  return typeof text === "string" && text.trim() !== "" && !isObject(parsed(text));
 }
 
 /** A copy of the call's block with an object for its input: what the text holds, or the text under a name that says so. */
-export function withReadableInput(format: Format, value: unknown): unknown {
+function withReadableInput(format: Format, value: unknown): unknown {
   if (!isObject(value)) return value;
   const field = OBJECT_FIELDS[format];
   const holder = field === undefined ? callHolder(value) : holderOf(format, value);

@@ -1,19 +1,29 @@
-import { viewMessage } from "../../codecs/langchain-instances.ts";
-import { copyWith } from "../../codecs/native.ts";
-import { jsonText } from "../../core/message.ts";
-import { createEditor, type Editor, keepCells, replaceCells, type Step, type Workbench } from "../edit.ts";
+import { viewMessage } from "../codecs/langchain-instances.ts";
+import { copyWith } from "../codecs/native.ts";
+import { jsonText } from "../core/message.ts";
+import { reusedCalls } from "./anthropic.ts";
+import {
+  type Change,
+  createEditor,
+  type Editor,
+  keepCells,
+  replaceCells,
+  type Step,
+  type Workbench,
+} from "./edit.ts";
 import {
   type Entry,
   lacksCallId,
   lacksResultId,
   type ReadList,
+  typeOf,
   withCallId,
   withResultId,
   wordsOf,
-} from "../entries.ts";
-import { type PlacedResult, pairCalls, type Spot } from "../pairs.ts";
-import { reusedCalls } from "../rules/anthropic.ts";
-import { entryId, repeatedIds } from "../rules/generic.ts";
+} from "./entries.ts";
+import { acceptedId, entryId, refusedEntryIds, repeatedIds } from "./generic.ts";
+import { isSealed } from "./openai.ts";
+import { type PlacedCall, type PlacedResult, pairCalls, type Spot } from "./pairs.ts";
 
 /** Blocks to put into the places of old ones, by entry. */
 type Swaps = Map<Entry, Map<unknown, unknown>>;
@@ -30,6 +40,16 @@ export const fillIds: Step = (bench) => {
   const swaps: Swaps = new Map();
   const pairs = pairCalls(list);
   const free = pairs.orphans.filter(({ entry }) => !lacksResultId(list.format, entry));
+  for (const { result, call } of onlyOpenCalls(list, free)) {
+    swap(swaps, result, withResultId(list.format, result.cell.value, call.part.id));
+    note(
+      editor,
+      result.entry,
+      "generic/orphan-result",
+      `the result answers "${call.part.id}", the only open call`,
+    );
+  }
+  if (editor.mends.length > 0) return finish(bench, editor, swaps);
   for (const entry of list.entries) {
     for (const cell of entry.cells.filter((one) => lacksCallId(list.format, one)))
       fillCall(bench, editor, swaps, { spot: { entry, cell }, free });
@@ -39,9 +59,27 @@ export const fillIds: Step = (bench) => {
     swap(swaps, result, withResultId(list.format, result.cell.value, part.id));
     note(editor, result.entry, "generic/result-without-id", `the result answers call "${part.id}"`);
   }
+  return finish(bench, editor, swaps);
+};
+
+function finish({ list }: Workbench, editor: Editor, swaps: Swaps): Change | undefined {
   for (const [entry, values] of swaps) replaceCells(editor, list.format, entry, values);
   return editor.finish();
-};
+}
+
+/** Results of unknown calls, with the call where just one is open and just one of them may answer it. */
+function onlyOpenCalls(
+  list: ReadList,
+  orphans: readonly PlacedResult[],
+): { readonly result: PlacedResult; readonly call: PlacedCall }[] {
+  if (orphans.length === 0 || list.format === "gemini") return [];
+  const open = pairCalls(list).calls.filter((call) => call.result === undefined && !call.excused);
+  const found = orphans.flatMap((result) => {
+    const [call, ...others] = open.filter(({ entry }) => mayAnswer(list, entry, result));
+    return call === undefined || others.length > 0 ? [] : [{ result, call }];
+  });
+  return found.filter(({ call }) => found.filter((one) => one.call === call).length === 1);
+}
 
 interface Nameless {
   readonly spot: Spot;
@@ -145,7 +183,50 @@ export const renameReusedCalls: Step = (bench) => {
     }
     note(editor, call.entry, "anthropic/unique-call-ids", `the id "${call.part.id}" is taken: "${id}" now`);
   }
-  for (const [entry, values] of swaps) replaceCells(editor, list.format, entry, values);
+  return finish(bench, editor, swaps);
+};
+
+/** Gives calls and items whose id the provider refuses another one, in the call and its result alike. */
+export const mendIds: Step = (bench) => {
+  const { list } = bench;
+  const { format } = list;
+  const editor = createEditor(bench);
+  const swaps: Swaps = new Map();
+  const rule = "generic/refused-id";
+  const { calls } = pairCalls(list);
+  const taken = new Set(calls.map((call) => call.part.id));
+  const renamed = new Map<string, string>();
+  for (const call of calls) {
+    const { id } = call.part;
+    const accepted = acceptedId(format, id);
+    if (accepted === id) continue;
+    const own = renamed.get(id) ?? (taken.has(accepted) ? freshId(accepted, taken) : accepted);
+    renamed.set(id, own);
+    taken.add(own);
+    swap(swaps, call, withCallId(format, call.cell.value, own));
+    if (call.result !== undefined)
+      swap(swaps, call.result, withResultId(format, call.result.cell.value, own));
+    note(editor, call.entry, rule, `the id "${id}" is "${own}" now`);
+  }
+  if (editor.mends.length > 0) return finish(bench, editor, swaps);
+  for (const entry of refusedEntryIds(list)) {
+    const id = entryId(format, entry) ?? "";
+    if (typeOf(entry.native) === "reasoning" && !isSealed(entry.native)) {
+      const explanation = `reasoning that only its refused id "${id}" names`;
+      const removed = wordsOf(entry.message.parts);
+      editor.mends.push({
+        rule,
+        index: editor.indexAt(entry.position),
+        action: "dropped",
+        explanation,
+        removed,
+      });
+      editor.drop(entry.position);
+    } else {
+      editor.replace(entry.position, copyWith(entry.native, { id: acceptedId(format, id) }));
+      note(editor, entry, rule, `the id "${id}" is "${acceptedId(format, id)}" now`);
+    }
+  }
   return editor.finish();
 };
 

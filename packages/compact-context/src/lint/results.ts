@@ -13,8 +13,8 @@ import {
   replaceCells,
   type Step,
   type Workbench,
-} from "../edit.ts";
-import { type Cell, type Entry, typeOf, wordsOf } from "../entries.ts";
+} from "./edit.ts";
+import { type Cell, type Entry, typeOf, wordsOf } from "./entries.ts";
 import {
   type Batch,
   batchesOf,
@@ -26,7 +26,7 @@ import {
   type PlacedCall,
   type PlacedResult,
   pairCalls,
-} from "../pairs.ts";
+} from "./pairs.ts";
 
 /** Drops results without a call, results of answered calls, and calls with the id of an open one. */
 export const dropPartnerless: Step = (bench) => {

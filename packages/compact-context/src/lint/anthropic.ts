@@ -1,36 +1,48 @@
-import { objectOf } from "../../codecs/native.ts";
-import { carriesCompaction } from "../../core/message.ts";
+import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
+import { carriesCompaction } from "../core/message.ts";
 import {
   at,
+  atCell,
   atEntry,
   badCells,
   type Cell,
+  drop,
   type Entry,
   type Finding,
   isBlankText,
   isSystem,
   type ReadList,
   type Rule,
+  rulesOf,
   typeOf,
-} from "../entries.ts";
-import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "../pairs.ts";
+} from "./entries.ts";
+import { type ImageSize, imageSize } from "./image-size.ts";
 import { misplacedResults } from "./openai.ts";
+import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "./pairs.ts";
 
 const FORMATS = ["anthropic"] as const;
 const TOOLS = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls";
 const MESSAGES = 'Claude API reference: "Create a Message", messages';
 const THINKING = 'Claude: "Extended thinking", preserving thinking blocks';
 const COMPACTION = 'Claude: "Compaction"';
+const VISION = 'Claude: "Vision", image limits';
 
 /** Breakpoints that one request may set. */
 const MOST_CACHE_MARKS = 4;
 
+const MOST_IMAGES = 100;
+/** That many make way at once. */
+const IMAGES_AT_ONCE = 20;
+/** Pixels of the longer side. */
+const MOST_PIXELS = 8_000;
+/** The same where there are more than `MANY_IMAGES`. */
+const MOST_PIXELS_OF_MANY = 2_000;
+export const MANY_IMAGES = 20;
+
 /** Anthropic Messages. */
-export const ANTHROPIC_RULES: readonly Rule[] = [
+export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "anthropic/result-in-next-message",
-    formats: FORMATS,
-    severity: "error",
     explanation: "Every result of an assistant message belongs into the user message right behind it.",
     link: TOOLS,
     mend: "The result is moved into that message, which is made where it is missing.",
@@ -38,8 +50,6 @@ export const ANTHROPIC_RULES: readonly Rule[] = [
   },
   {
     id: "anthropic/results-first",
-    formats: FORMATS,
-    severity: "error",
     explanation: "Results come first in their user message, before any text.",
     link: TOOLS,
     mend: "The results are moved to the front.",
@@ -51,7 +61,6 @@ export const ANTHROPIC_RULES: readonly Rule[] = [
   },
   {
     id: "anthropic/results-split",
-    formats: FORMATS,
     severity: "warning",
     explanation: "The results of one assistant message are spread over several user messages.",
     link: TOOLS,
@@ -64,8 +73,6 @@ export const ANTHROPIC_RULES: readonly Rule[] = [
   },
   {
     id: "anthropic/unique-call-ids",
-    formats: FORMATS,
-    severity: "error",
     explanation: "The id of a tool use occurs twice in the list.",
     link: TOOLS,
     mend: "The later call and its result get an id of their own.",
@@ -73,8 +80,6 @@ export const ANTHROPIC_RULES: readonly Rule[] = [
   },
   {
     id: "anthropic/first-user",
-    formats: FORMATS,
-    severity: "error",
     explanation: "The first message must be the user's.",
     link: MESSAGES,
     mend: "A synthetic user message opens the conversation.",
@@ -82,16 +87,14 @@ export const ANTHROPIC_RULES: readonly Rule[] = [
   },
   {
     id: "anthropic/system-in-messages",
-    formats: FORMATS,
-    severity: "error",
-    explanation: "System text belongs into the request's own `system` field, not among the messages.",
+    severity: "warning",
+    explanation:
+      "System text leads the list: the host has to lift it into the request's own `system` field, because it is refused among the messages.",
     link: MESSAGES,
-    check: ({ entries }) => entries.filter(isSystem).map((entry) => atEntry(entry)),
+    check: (list) => leadingSystem(list).map((entry) => atEntry(entry)),
   },
   {
     id: "anthropic/system-leads",
-    formats: FORMATS,
-    severity: "error",
     explanation:
       "System text stands behind other messages, where it cannot be lifted without changing the order.",
     link: MESSAGES,
@@ -100,93 +103,116 @@ export const ANTHROPIC_RULES: readonly Rule[] = [
   },
   {
     id: "anthropic/thinking-signature",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A thinking block without its signature is refused.",
     link: THINKING,
     mend: "The block is dropped; its text is in `removed`.",
     check: (list) => badCells(list, isUnsigned),
+    fix: drop,
   },
   {
     id: "anthropic/thinking-first",
-    formats: FORMATS,
-    severity: "error",
     explanation: "An assistant message that thinks must begin with the thinking.",
     link: THINKING,
     mend: "The misplaced thinking is dropped; its text is in `removed`.",
     check: (list) => badCells(list, isLateThinking),
+    fix: drop,
   },
   {
     id: "anthropic/server-tool-pair",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A server tool's use and its result belong together in one assistant message.",
     link: 'Claude: "Server tools"',
     mend: "The one without the other is dropped; its text is in `removed`.",
     check: (list) => badCells(list, (cell, entry) => lacksServerPartner(list, entry, cell)),
+    fix: drop,
   },
   {
     id: "anthropic/cache-marks",
-    formats: FORMATS,
-    severity: "error",
     explanation: `A request has at most ${MOST_CACHE_MARKS} cache breakpoints, those of system and tools included.`,
     link: 'Claude: "Prompt caching"',
     mend: "The oldest marks are taken off.",
-    check: (list) => surplusMarks(list).map(({ entry, cell }) => at(entry, cell.path)),
+    check: (list) => surplusMarks(list).map(({ entry, cell }) => atCell(entry, cell)),
+    fix: (value) => copyWith(value, { cache_control: undefined }),
   },
   {
     id: "anthropic/compaction-first",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A compaction block stands first in an assistant message.",
     link: COMPACTION,
+    mend: "It is moved to the front; out of another role's message it is dropped, its text is in `removed`.",
     check: (list) =>
-      badCells(
-        list,
-        (cell, entry, index) =>
-          typeOf(cell.value) === "compaction" && (index > 0 || entry.message.role !== "assistant"),
+      badCells(list, ({ value }, entry, index) => isCompaction(value) && isLate(entry, index)).map(
+        ({ cell, ...found }) => (found.entry?.message.role === "assistant" ? found : { cell, ...found }),
       ),
+    fix: (value, { cell }) =>
+      cell === undefined && Array.isArray(value.content)
+        ? copyWith(value, {
+            content: value.content.toSorted((a, b) => Number(isCompaction(b)) - Number(isCompaction(a))),
+          })
+        : undefined,
   },
   {
     id: "anthropic/compaction-newest",
-    formats: FORMATS,
     severity: "warning",
     explanation: "Only the newest compaction block counts; everything before it is ignored.",
     link: COMPACTION,
-    check: (list) => badCells(list, (cell) => typeOf(cell.value) === "compaction").slice(0, -1),
+    check: (list) => badCells(list, (cell) => isCompaction(cell.value)).slice(0, -1),
   },
   {
     id: "anthropic/trailing-whitespace",
-    formats: FORMATS,
-    severity: "error",
     explanation: "The text of a last assistant message must not end in whitespace.",
     link: MESSAGES,
     mend: "The whitespace is taken off.",
     check: (list) => {
       const last = spacedEnd(list);
-      return last === undefined ? [] : [at(last.entry, last.cell.path)];
+      return last === undefined ? [] : [atCell(last.entry, last.cell)];
     },
+    fix: withoutTrailingSpace,
+  },
+  {
+    id: "anthropic/image-size",
+    explanation: `An image has at most ${MOST_PIXELS} pixels a side, and ${MOST_PIXELS_OF_MANY} where there are more than ${MANY_IMAGES} images.`,
+    link: VISION,
+    mend: "Text that names its size stands in its place.",
+    check: (list) => {
+      const images = imagesIn(list);
+      const most = images.length > MANY_IMAGES ? MOST_PIXELS_OF_MANY : MOST_PIXELS;
+      return images.flatMap(({ size, ...found }) =>
+        size !== undefined && Math.max(size.width, size.height) > most
+          ? [{ ...found, problem: `${size.width} x ${size.height} pixels, ${most} are accepted` }]
+          : [],
+      );
+    },
+    fix: withoutImage,
+  },
+  {
+    id: "anthropic/image-count",
+    explanation: `A request has at most ${MOST_IMAGES} images.`,
+    link: VISION,
+    mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one.`,
+    check: (list) => {
+      const images = imagesIn(list);
+      const surplus = Math.ceil(Math.max(0, images.length - MOST_IMAGES) / IMAGES_AT_ONCE) * IMAGES_AT_ONCE;
+      return images.slice(0, surplus);
+    },
+    fix: withoutImage,
   },
   {
     id: "anthropic/empty-text",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A text block must say something.",
     link: MESSAGES,
     mend: "The block is dropped.",
     check: (list) => badCells(list, ({ value }) => typeOf(value) === "text" && isBlankText(value)),
+    fix: drop,
   },
   {
     id: "anthropic/empty-message",
-    formats: FORMATS,
-    severity: "error",
     explanation: "Only the last assistant message may be empty.",
     link: MESSAGES,
     mend: "The entry is dropped.",
     check: (list) =>
       list.entries.filter((entry) => isEmptyMessage(entry, list)).map((e): Finding => atEntry(e)),
+    fix: drop,
   },
-];
+]);
 
 /** Calls whose id an answered call before them had. */
 export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls"][number][] {
@@ -205,6 +231,12 @@ export function startsWrong({ entries }: ReadList): Entry[] {
   return opens ? [] : [first];
 }
 
+/** System entries that the host lifts out. */
+export function leadingSystem({ entries }: ReadList): Entry[] {
+  const end = entries.findIndex((entry) => !isSystem(entry));
+  return entries.slice(0, end === -1 ? entries.length : end).filter(isSystem);
+}
+
 /** System entries behind others. */
 export function trailingSystem({ entries }: ReadList): Entry[] {
   const start = entries.findIndex((entry) => !isSystem(entry));
@@ -212,13 +244,13 @@ export function trailingSystem({ entries }: ReadList): Entry[] {
 }
 
 /** True for thinking without a signature. */
-export function isUnsigned({ value }: Cell): boolean {
+function isUnsigned({ value }: Cell): boolean {
   const { signature, type } = objectOf(value);
   return type === "thinking" && (typeof signature !== "string" || signature === "");
 }
 
 /** True for thinking in an entry that begins with something said or called. */
-export function isLateThinking({ value }: Cell, entry: Entry): boolean {
+function isLateThinking({ value }: Cell, entry: Entry): boolean {
   if (!/^(redacted_)?thinking$/.test(typeOf(value))) return false;
   // A blank text is no beginning: it is refused for itself.
   const first = entry.cells.find((cell) => !isBlankText(cell.value));
@@ -226,7 +258,7 @@ export function isLateThinking({ value }: Cell, entry: Entry): boolean {
 }
 
 /** A use may wait for its result in the last message only: the provider then goes on. */
-export function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
+function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
   const type = typeOf(cell.value);
   const [part] = cell.parts;
   if (part === undefined || !("id" in part) || /^tool_(use|result)$/.test(type)) return false;
@@ -247,7 +279,7 @@ function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
 }
 
 /** The oldest of more cache marks than are allowed. */
-export function surplusMarks(list: ReadList): { readonly entry: Entry; readonly cell: Cell }[] {
+function surplusMarks(list: ReadList): { readonly entry: Entry; readonly cell: Cell }[] {
   const marked = list.entries.flatMap((entry) =>
     entry.cells.filter(({ value }) => objectOf(value).cache_control != null).map((cell) => ({ entry, cell })),
   );
@@ -255,7 +287,7 @@ export function surplusMarks(list: ReadList): { readonly entry: Entry; readonly 
 }
 
 /** The last text of a last assistant message, when it ends in whitespace. */
-export function spacedEnd({ entries }: ReadList): { readonly entry: Entry; readonly cell: Cell } | undefined {
+function spacedEnd({ entries }: ReadList): { readonly entry: Entry; readonly cell: Cell } | undefined {
   const entry = entries.at(-1);
   const cell = entry?.cells.at(-1);
   if (entry?.message.role !== "assistant" || cell === undefined) return undefined;
@@ -263,8 +295,55 @@ export function spacedEnd({ entries }: ReadList): { readonly entry: Entry; reado
   return typeof text === "string" && text !== text.trimEnd() ? { entry, cell } : undefined;
 }
 
+function withoutTrailingSpace(value: unknown): unknown {
+  if (typeof value === "string") return value.trimEnd();
+  return { ...objectOf(value), text: String(objectOf(value).text).trimEnd() };
+}
+
+function isCompaction(value: unknown): boolean {
+  return typeOf(value) === "compaction";
+}
+
+/** True for a block of a user, or with something else before it. */
+function isLate({ cells, message }: Entry, index: number): boolean {
+  return message.role !== "assistant" || cells.slice(0, index).some(({ value }) => !isCompaction(value));
+}
+
+interface FoundImage extends Finding {
+  /** Pixels; undefined where the data is elsewhere, or of another kind. */
+  readonly size: ImageSize | undefined;
+}
+
+/** Every image, those inside of results included, in order. */
+export function imagesIn({ entries }: ReadList): FoundImage[] {
+  return entries.flatMap((entry) =>
+    entry.cells.flatMap((cell): FoundImage[] => {
+      const { type, content } = objectOf(cell.value);
+      if (type === "image") return [{ ...atCell(entry, cell), size: sizeOf(cell.value) }];
+      if (type !== "tool_result" || !Array.isArray(content)) return [];
+      return content.flatMap((block: unknown, inner) =>
+        typeOf(block) === "image"
+          ? [{ ...at(entry, `${cell.path}.content[${inner}]`), cell, inner, size: sizeOf(block) }]
+          : [],
+      );
+    }),
+  );
+}
+
+function sizeOf(block: unknown): ImageSize | undefined {
+  const source = objectOf(objectOf(block).source);
+  return source.type === "base64" && typeof source.data === "string" ? imageSize(source.data) : undefined;
+}
+
+function withoutImage(value: NativeObject, { inner, problem = "there were too many" }: Finding): unknown {
+  const note = { type: "text", text: `[an image was left out: ${problem}]` };
+  return inner === undefined || !Array.isArray(value.content)
+    ? note
+    : copyWith(value, { content: value.content.with(inner, note) });
+}
+
 /** True for an entry that must not be empty and is. */
-export function isEmptyMessage(entry: Entry, { entries }: ReadList): boolean {
+function isEmptyMessage(entry: Entry, { entries }: ReadList): boolean {
   const { content } = entry.native;
   const isEmpty = Array.isArray(content) ? content.length === 0 : isBlankText(content);
   return isEmpty && !(entry === entries.at(-1) && entry.message.role === "assistant");

@@ -1,85 +1,83 @@
-import { type Format, isCompactionType } from "../../core/message.ts";
-import { isObject } from "../../errors.ts";
+import { copyWith } from "../codecs/native.ts";
+import { type Format, isCompactionType } from "../core/message.ts";
+import { isObject } from "../errors.ts";
 import {
   at,
   atEntry,
+  drop,
   type Entry,
   type Finding,
   isSystem,
   type ReadList,
   type Rule,
+  rulesOf,
   typeOf,
-} from "../entries.ts";
-import { batchesOf, isInPlace, pairCalls } from "../pairs.ts";
+} from "./entries.ts";
+import { batchesOf, isInPlace, pairCalls } from "./pairs.ts";
 
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';
 
 /** Chat Completions and its clones. */
-export const OPENAI_CHAT_RULES: readonly Rule[] = [
-  {
-    id: "openai-chat/results-follow-call",
-    formats: ["openai-chat"],
-    severity: "error",
-    explanation:
-      "An assistant message with tool calls must be followed by their tool messages before any other.",
-    link: FUNCTION_CALLING,
-    mend: "The result is moved behind its call.",
-    check: misplacedResults,
-  },
-  {
-    id: "openai-chat/null-content",
-    formats: ["openai-chat"],
-    severity: "error",
-    explanation: "A message without content is only accepted when it calls tools.",
-    link: 'OpenAI API reference: "Create chat completion", messages',
-    mend: "The entry is dropped.",
-    check: ({ entries }) => entries.filter(saysNothing).map((entry) => atEntry(entry)),
-  },
-  {
-    id: "openai-chat/strict-system-first",
-    formats: ["openai-chat"],
-    severity: "error",
-    explanation: "A strict template takes one system message, and only as the first (with `strict`).",
-    link: TEMPLATES,
-    mend: "System messages are merged into one at the beginning.",
-    check: ({ entries }, { strict }) =>
-      strict === true
-        ? entries.filter((entry) => isSystem(entry) && entry !== entries[0]).map((e) => atEntry(e))
-        : [],
-  },
-  {
-    id: "openai-chat/strict-alternation",
-    formats: ["openai-chat"],
-    severity: "error",
-    explanation:
-      "A strict template wants user and assistant in turn, beginning with the user (with `strict`).",
-    link: TEMPLATES,
-    mend: "Messages of one role in a row are merged; where calls lie between, a synthetic message parts them.",
-    check: ({ entries }, { strict }) =>
-      strict === true ? unalternating(entries).map((e) => atEntry(e)) : [],
-  },
-  {
-    id: "openai-chat/strict-needs-user",
-    formats: ["openai-chat"],
-    severity: "error",
-    explanation: "A strict template wants at least one user message (with `strict`).",
-    link: TEMPLATES,
-    mend: "A synthetic user message opens the conversation.",
-    check: ({ entries, length }, { strict }) =>
-      strict === true && length > 0 && !entries.some((entry) => entry.message.role === "user")
-        ? [{ position: 0, path: "messages" }]
-        : [],
-  },
-  {
-    id: "openai-chat/reasoning-consistent",
-    formats: ["openai-chat"],
-    severity: "warning",
-    explanation: "In the open tool loop some calls carry their reasoning and others do not (with `strict`).",
-    link: 'DeepSeek: "Thinking Mode"; xAI: "Prompt Caching"',
-    check: ({ entries }, { strict }) => (strict === true ? unreasoned(entries) : []),
-  },
-];
+export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
+  ["openai-chat"],
+  [
+    {
+      id: "openai-chat/results-follow-call",
+      explanation:
+        "An assistant message with tool calls must be followed by their tool messages before any other.",
+      link: FUNCTION_CALLING,
+      mend: "The result is moved behind its call.",
+      check: misplacedResults,
+    },
+    {
+      id: "openai-chat/null-content",
+      explanation: "A message without content is only accepted when it calls tools.",
+      link: 'OpenAI API reference: "Create chat completion", messages',
+      mend: "The entry is dropped.",
+      check: ({ entries }) => entries.filter(saysNothing).map((entry) => atEntry(entry)),
+      fix: drop,
+    },
+    {
+      id: "openai-chat/strict-system-first",
+      explanation: "A strict template takes one system message, and only as the first (with `strict`).",
+      link: TEMPLATES,
+      mend: "System messages are merged into one at the beginning.",
+      check: ({ entries }, { strict }) =>
+        strict === true
+          ? entries.filter((entry) => isSystem(entry) && entry !== entries[0]).map((e) => atEntry(e))
+          : [],
+    },
+    {
+      id: "openai-chat/strict-alternation",
+      explanation:
+        "A strict template wants user and assistant in turn, beginning with the user (with `strict`).",
+      link: TEMPLATES,
+      mend: "Messages of one role in a row are merged; where calls lie between, a synthetic message parts them.",
+      check: ({ entries }, { strict }) =>
+        strict === true ? unalternating(entries).map((e) => atEntry(e)) : [],
+    },
+    {
+      id: "openai-chat/strict-needs-user",
+      explanation: "A strict template wants at least one user message (with `strict`).",
+      link: TEMPLATES,
+      mend: "A synthetic user message opens the conversation.",
+      check: ({ entries, length }, { strict }) =>
+        strict === true && length > 0 && !entries.some((entry) => entry.message.role === "user")
+          ? [{ position: 0, path: "messages" }]
+          : [],
+    },
+    {
+      id: "openai-chat/reasoning-consistent",
+      explanation:
+        "In the open tool loop some calls carry their reasoning and others do not: DeepSeek refuses them (with `strict`).",
+      link: 'DeepSeek: "Thinking Mode", the `reasoning_content` in the API must be passed back; xAI: "Prompt Caching"',
+      mend: "Calls without it get an empty `reasoning_content`.",
+      check: ({ entries }, { strict }) => (strict === true ? unreasoned(entries) : []),
+      fix: (value) => copyWith(value, { reasoning_content: "" }),
+    },
+  ],
+);
 
 /** Results that stand elsewhere than where their format wants them. */
 export function misplacedResults(list: ReadList): Finding[] {
@@ -93,7 +91,7 @@ export function misplacedResults(list: ReadList): Finding[] {
 }
 
 /** True for a message without any content, call or refusal. */
-export function saysNothing({ native, message }: Entry): boolean {
+function saysNothing({ native, message }: Entry): boolean {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "reasoning")) return false;
   const { content } = native;
   return content === null || content === undefined || (Array.isArray(content) && content.length === 0);
@@ -119,47 +117,49 @@ function unreasoned(entries: readonly Entry[]): Finding[] {
   const callers = entries
     .slice(start + 1)
     .filter((entry) => entry.message.parts.some((part) => part.type === "toolCall"));
-  const silent = callers.filter((entry) => !entry.message.parts.some((part) => part.type === "reasoning"));
+  const silent = callers.filter(
+    ({ native, message }) =>
+      typeof native.reasoning_content !== "string" &&
+      !message.parts.some((part) => part.type === "reasoning"),
+  );
   return silent.length === callers.length ? [] : silent.map((entry) => atEntry(entry));
 }
 
 const FORMATS: readonly Format[] = ["openai-responses", "openai-agents"];
-const STATE = "https://platform.openai.com/docs/guides/conversation-state";
+export const STATE = "https://platform.openai.com/docs/guides/conversation-state";
 const REASONING = "https://cookbook.openai.com/examples/responses_api/reasoning_items";
 const COMPACTION = 'OpenAI: "Compaction", /responses/compact';
 
 /** Items of the Responses API and of the Agents SDK. */
-export const ITEM_RULES: readonly Rule[] = [
+export const ITEM_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "items/reasoning-followed",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A reasoning item must be followed by the message or call that it led to.",
     link: STATE,
     mend: "The reasoning item is dropped.",
     check: (list) => danglingReasoning(list).map((entry) => atEntry(entry)),
+    fix: drop,
   },
   {
     id: "items/output-type",
-    formats: FORMATS,
-    severity: "error",
     explanation: "The output is of another type than its call.",
     link: 'OpenAI API reference: "Create a model response", input items',
+    mend: "An output of text gets the type of its call; any other is dropped, its text is in `removed`.",
     check: (list) =>
       pairCalls(list).calls.flatMap(({ cell, result }) => {
         if (result === undefined || isMatching(typeOf(cell.value), typeOf(result.cell.value))) return [];
-        return [
-          at(
-            result.entry,
-            `${result.cell.path}.type`,
-            `"${typeOf(result.cell.value)}" does not answer a "${typeOf(cell.value)}"`,
-          ),
-        ];
+        const problem = `"${typeOf(result.cell.value)}" does not answer a "${typeOf(cell.value)}"`;
+        return [{ ...at(result.entry, `${result.cell.path}.type`, problem), wanted: typeOf(cell.value) }];
       }),
+    fix: (value, { wanted }) =>
+      typeof value.output === "string" &&
+      /^(function|custom_tool)_call$/.test(wanted ?? "") &&
+      "call_id" in value
+        ? copyWith(value, { type: `${wanted}_output` })
+        : undefined,
   },
   {
     id: "items/compaction-newest",
-    formats: FORMATS,
     severity: "warning",
     explanation: "Only the newest compaction item counts; older ones are paid for and say nothing.",
     link: COMPACTION,
@@ -170,17 +170,15 @@ export const ITEM_RULES: readonly Rule[] = [
   },
   {
     id: "items/compaction-sealed",
-    formats: FORMATS,
-    severity: "error",
     explanation: "A compaction item without its encrypted content holds nothing.",
     link: COMPACTION,
     mend: "The item is dropped.",
     check: ({ entries }) =>
       entries.filter((entry) => isEmptyCompaction(entry.native)).map((entry) => atEntry(entry)),
+    fix: drop,
   },
   {
     id: "items/sealed-for-other-model",
-    formats: FORMATS,
     severity: "warning",
     explanation: "Encrypted content can only be read by the model that made it (with `model`).",
     link: REASONING,
@@ -193,10 +191,10 @@ export const ITEM_RULES: readonly Rule[] = [
             )
             .map((entry) => atEntry(entry, `sealed by ${modelOf(entry.native)}, to be sent to ${model}`)),
   },
-];
+]);
 
 /** Reasoning items that nothing of the assistant follows. */
-export function danglingReasoning({ entries }: ReadList): Entry[] {
+function danglingReasoning({ entries }: ReadList): Entry[] {
   return entries.filter(({ native }, index) => {
     if (typeOf(native) !== "reasoning") return false;
     const next = entries[index + 1];
@@ -216,11 +214,12 @@ function isCompaction(native: unknown): boolean {
 }
 
 /** True for a compaction item without its content. */
-export function isEmptyCompaction(native: unknown): boolean {
+function isEmptyCompaction(native: unknown): boolean {
   return isCompaction(native) && !isSealed(native);
 }
 
-function isSealed(native: unknown): boolean {
+/** True for an item that carries its content for the provider. */
+export function isSealed(native: unknown): boolean {
   if (!isObject(native)) return false;
   const data = isObject(native.providerData) ? native.providerData : {};
   return [native, data].some((bag) =>
