@@ -7,8 +7,10 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     messages: "{ role: string; content: string }[]",
     list: "{ role: string; content: string }[]",
   },
+  "docs/adapters.md": { sessionId: "string" },
   "docs/adapters.md#LangGraph": {
-    graph: 'import("@langchain/langgraph").StateGraph<object>',
+    answer:
+      '(messages: import("@langchain/core/messages").BaseMessage[]) => Promise<import("@langchain/core/messages").BaseMessage>',
     model: 'import("compact-context/adapters/langgraph").GraphModel',
   },
   "docs/adapters.md#LangChain agents": {
@@ -20,14 +22,16 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     messages: 'import("ai").ModelMessage[]',
     tools: 'import("ai").ToolSet',
     system: "string",
-    chatId: "string",
   },
   "docs/adapters.md#Any SDK that takes a `fetch`": {
     messages: 'import("openai").OpenAI.ChatCompletionMessageParam[]',
   },
   "docs/adapters.md#OpenAI's and Anthropic's own clients": {
-    chatId: "string",
     messages: 'import("openai").OpenAI.ChatCompletionMessageParam[]',
+  },
+  "docs/adapters.md#Cloudflare Agents": {
+    storage: 'import("compact-context").StorageDriver',
+    session: 'import("agents/sessions").Session',
   },
   "docs/lint.md": { messages: "object[]" },
   "docs/mcp.md": { manager: 'import("compact-context").CompactManager', sessionId: "string" },

@@ -6,6 +6,8 @@ import type { LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts"
 
 /** What is sent besides the messages of one call. */
 export interface PreflightRequest {
+  /** The model that the list goes to; the manager's own when left out. Its window, thresholds and counting hold for this call. */
+  readonly model?: string;
   readonly system?: string;
   readonly tools?: readonly unknown[];
   /** What the user is about to send and is not in the list yet. */
