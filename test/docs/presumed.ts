@@ -18,10 +18,13 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     tools: 'import("langchain").Tool[]',
   },
   "docs/adapters.md#Vercel AI SDK": {
-    model: 'import("ai").LanguageModel',
+    model: 'Parameters<typeof import("ai").wrapLanguageModel>[0]["model"]',
     messages: 'import("ai").ModelMessage[]',
     tools: 'import("ai").ToolSet',
     system: "string",
+  },
+  "docs/adapters.md#Any SDK that takes a `fetch`": {
+    messages: 'import("openai").OpenAI.ChatCompletionMessageParam[]',
   },
   "docs/adapters.md#OpenAI's and Anthropic's own clients": {
     messages: 'import("openai").OpenAI.ChatCompletionMessageParam[]',

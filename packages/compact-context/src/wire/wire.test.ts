@@ -490,6 +490,7 @@ describe("an application that changes its mind", () => {
     const { body, report } = await wire(CHAT.url, {}, CHAT.bodyOf(edited));
     expect(report?.compacted).toBe(true);
     expect(JSON.stringify(body)).toContain("PURPLE");
+    expect(JSON.stringify(body)).not.toMatch(/question 1\b/);
   });
 
   it("a text as input of Responses is counted", async () => {
