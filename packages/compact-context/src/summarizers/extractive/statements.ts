@@ -211,7 +211,11 @@ export function standing<Rule extends { readonly text: string }>(rules: readonly
     const topic = topicOf(rule.text);
     if (candidates(topic, byWord).some((at) => covers(topics[at] as Topic, topic))) continue;
     kept.push(rule);
-    for (const word of keysOf(topic)) byWord.set(word, [...(byWord.get(word) ?? []), topics.length]);
+    for (const word of keysOf(topic)) {
+      const at = byWord.get(word);
+      if (at === undefined) byWord.set(word, [topics.length]);
+      else at.push(topics.length);
+    }
     topics.push(topic);
   }
   return kept;
