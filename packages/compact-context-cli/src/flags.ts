@@ -7,7 +7,19 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "open" | "debug" | "partial" | "view" | "force" | "json" | "all" | "pii" | "new" | "help";
+type SwitchName =
+  | "open"
+  | "debug"
+  | "partial"
+  | "view"
+  | "force"
+  | "json"
+  | "all"
+  | "pii"
+  | "new"
+  | "pending"
+  | "strict"
+  | "help";
 
 export type FlagName =
   | SwitchName
@@ -72,6 +84,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },
   json: { help: "machine output on stdout, everything else on stderr" },
+  pending: { help: "the session goes on: calls at its end may still be answered" },
+  strict: {
+    help: "also what strict chat templates and DeepSeek demand: roles in turn, one system message, reasoning_content",
+  },
   all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },

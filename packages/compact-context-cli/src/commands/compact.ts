@@ -9,6 +9,7 @@ import type { Source } from "../files/source.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
 import { createProgress } from "../progress.ts";
 import { oneLine } from "../render/safe.ts";
+import { closedSession } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { summarizerFor } from "../summarizer.ts";
@@ -77,13 +78,14 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
       ? undefined
       : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
   const progress = createProgress(ports);
-  const transcript = await readSource(source, flags.format, progress);
+  const { transcript, mends } = closedSession(await readSource(source, flags.format, progress));
+  for (const { rule, explanation } of mends) warn(`the session broke ${rule} and was mended: ${explanation}`);
   const settings = settingsFor(transcript, early, flags);
   const archive = openArchive(early.config, { flag: flags.archive, cwd: ports.cwd, warn });
   const job: Job = { transcript, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
-  if (destination !== undefined) await write(job, outcome, { destination, source });
+  if (destination !== undefined) await write(job, outcome, { destination, source, mended: mends.length > 0 });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: destination?.path }));
     return 0;
@@ -107,9 +109,15 @@ function failureNote({ summarizer, error, fallback }: SummarizerFailure): string
 async function write(
   { transcript, ports }: Job,
   outcome: Outcome,
-  { destination, source }: { readonly destination: Destination; readonly source: Source },
+  {
+    destination,
+    source,
+    mended,
+  }: { readonly destination: Destination; readonly source: Source; readonly mended: boolean },
 ): Promise<void> {
-  const compacted = compactedSession(outcome);
+  const { tokensBefore, tokensAfter } = outcome.result.report;
+  const whole = mended ? { messages: transcript.messages, tokensBefore, tokensAfter } : undefined;
+  const compacted = compactedSession(outcome) ?? whole;
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
   const written = compacted === undefined ? undefined : writeTranscript(transcript, compacted, stamps);
   await writeOutput(destination, written, source);

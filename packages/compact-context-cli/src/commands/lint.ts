@@ -1,9 +1,10 @@
+import { lint } from "compact-context/internal/lint/index";
 import type { Command } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Flags } from "../flags.ts";
 import { createProgress } from "../progress.ts";
-import { providerList, violationsOf } from "../rules.ts";
+import { lintOptions, providerList } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { headline, problemLines } from "../views/headline.ts";
@@ -13,7 +14,7 @@ import { commandLine, wordOf } from "../words.ts";
 export const lintCommand: Command = {
   usage: "<transcript>",
   summary: "rules of the provider that the session breaks, each with its place",
-  flags: ["provider", "model", "format", "config", "json"],
+  flags: ["provider", "model", "format", "config", "pending", "strict", "json"],
   notes: ["Exit code 1 when the provider would refuse the session, 0 otherwise."],
   mostWords: 1,
   run: async ({ words, flags, ports, terminal }) => {
@@ -22,7 +23,7 @@ export const lintCommand: Command = {
     const transcript = await readSource(source, flags.format, createProgress(ports));
     const settings = settingsFor(transcript, early, flags);
     const held = providerList(transcript, flags.provider);
-    const violations = violationsOf(held, settings);
+    const violations = lint(held.list, held.provider, lintOptions(settings, flags));
     const errors = violations.filter((violation) => violation.severity === "error").length;
     if (flags.json === true) {
       const { format } = transcript;
@@ -41,5 +42,5 @@ export const lintCommand: Command = {
 
 function repairCommandLine(source: Source, flags: Flags): string {
   const words = ["compact", "repair", source.word ?? source.name];
-  return commandLine(words, flags, ["provider", "model", "format", "config"]);
+  return commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
 }
