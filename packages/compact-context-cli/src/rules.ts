@@ -36,11 +36,15 @@ export function lintOptions({ model }: Pick<Settings, "model">, { pending, stric
   };
 }
 
-/** A session that was killed while its tools ran, with an answer to each call that has none; others are as they were. */
+/**
+ * A session that was killed while its tools ran, with an answer to each call that has none; others are as they were.
+ * Sessions whose messages are in no provider's format are not touched: they cannot be written back through one.
+ */
 export function closedSession(transcript: Transcript): {
   readonly transcript: Transcript;
   readonly mends: readonly Mend[];
 } {
+  if (transcript.list === undefined) return { transcript, mends: [] };
   const { provider, list } = providerList(transcript, undefined);
   const ended = { pendingAllowed: false };
   const isOpen = lint(list, provider, ended).some(({ rule }) => rule === "generic/dead-call");

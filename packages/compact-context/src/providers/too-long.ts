@@ -2,56 +2,6 @@ import { jsonText } from "../core/message.ts";
 import { defined } from "../errors.ts";
 import { objectOf, textOf } from "./request.ts";
 
-/** What clients give back for a request: a promise that can also hand out the raw response. */
-export interface ClientAnswer<T> extends Promise<T> {
-  asResponse(): Promise<unknown>;
-  withResponse(): Promise<unknown>;
-}
-
-/** An SDK's own answer to a call that succeeded; its body is not read before `read` is called. */
-export interface Made<T> {
-  readonly answer: PromiseLike<T>;
-  read(): Promise<T>;
-}
-
-/** A promise as the SDKs' clients give it, for a call that is made a little later. */
-export function laterAnswer<T>(made: Promise<Made<T>>): ClientAnswer<T> {
-  return new LaterAnswer(made);
-}
-
-/** A class of its own: only then `await` calls its `then`, and the body is read for those who ask for the value. */
-class LaterAnswer<T> extends Promise<T> implements ClientAnswer<T> {
-  readonly #made: Promise<Made<T>>;
-  #value: Promise<T> | undefined;
-
-  constructor(made: Promise<Made<T>>) {
-    super(() => undefined);
-    this.#made = made;
-  }
-
-  // biome-ignore lint/suspicious/noThenProperty: a promise that starts reading when it is asked
-  override then<A = T, B = never>(
-    done?: ((value: T) => A | PromiseLike<A>) | null,
-    failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    this.#value ??= this.#made.then((made) => made.read());
-    return this.#value.then(done, failed);
-  }
-
-  override finally(done?: (() => void) | null): Promise<T> {
-    return this.then().finally(done);
-  }
-
-  asResponse(): Promise<unknown> {
-    return this.#made.then(({ answer }) => (answer as ClientAnswer<T>).asResponse());
-  }
-
-  async withResponse(): Promise<unknown> {
-    await this;
-    return ((await this.#made).answer as ClientAnswer<T>).withResponse();
-  }
-}
-
 /** What a provider says of a request that is too long, in its own tokens; a field is there where it says so. */
 export interface TooLong {
   /** Most tokens that it takes. */
@@ -62,7 +12,7 @@ export interface TooLong {
   readonly answer?: number;
 }
 
-/** The wordings of providers and servers; `client-answer.test.ts` holds each with its source. */
+/** The wordings of providers and servers; `too-long.test.ts` holds each with its source. */
 const TOO_LONG: readonly RegExp[] = [
   /\b(?:prompt|input|request|payload|entity|conversation)(?: body| size)?(?: is)? too (?:long|large)/i,
   /\bexceed\w*[^.\n]{0,60}?\bcontext[ _-]?(?:length|window|size|limit)|exceed_context_size/i,
@@ -163,45 +113,4 @@ function numberIn(words: string, stated: RegExp): number | undefined {
     .find((group) => group !== undefined);
   const count = Number(found?.replaceAll(",", ""));
   return count > 0 ? count : undefined;
-}
-
-/** Lets every piece of a stream be seen as it passes; anything else is shown once. The very same object comes back. */
-export function watch<T>(answer: T, see: (piece: unknown) => void): T {
-  const stream = answer as { [Symbol.asyncIterator]?: () => AsyncIterator<unknown> };
-  const iterate = typeof answer === "object" && answer !== null ? stream[Symbol.asyncIterator] : undefined;
-  if (iterate === undefined) {
-    see(answer);
-    return answer;
-  }
-  const pieces = async function* (): AsyncGenerator<unknown> {
-    for await (const piece of { [Symbol.asyncIterator]: () => iterate.call(answer) }) {
-      see(piece);
-      yield piece;
-    }
-  };
-  Object.defineProperty(answer, Symbol.asyncIterator, { value: pieces, configurable: true });
-  return answer;
-}
-
-/** Methods of an object, or of objects in its fields, that are replaced; each gets the method that was there. */
-export interface Overlay {
-  readonly [name: string]: Overlay | ((original: Method) => Method);
-}
-
-export type Method = (...args: never[]) => unknown;
-
-/** The object with some methods replaced; everything else, private fields too, goes on as before. */
-export function overlay<T extends object>(target: T, replaced: Overlay): T {
-  return new Proxy(target, {
-    get(object, key) {
-      const value: unknown = Reflect.get(object, key, object);
-      const branch = typeof key === "string" && Object.hasOwn(replaced, key) ? replaced[key] : undefined;
-      if (typeof value === "function") {
-        const method = value.bind(object) as Method;
-        return typeof branch === "function" ? branch(method) : method;
-      }
-      const inner = typeof branch === "object" && typeof value === "object" && value !== null;
-      return inner ? overlay(value, branch) : value;
-    },
-  });
 }
