@@ -121,7 +121,8 @@ const empty: Mutation = (list) => void list.splice(0);
 
 const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
 
-const MUTATIONS = [
+/** What leaves every block one that its reader knows. */
+export const MUTATIONS = [
   remove,
   swap,
   duplicate,
@@ -133,7 +134,6 @@ const MUTATIONS = [
   oddId,
   cutInput,
   interrupt,
-  retype,
 ];
 
 /** Numbers in [0, 1) that only depend on the seed (the linear congruence of Numerical Recipes). */
@@ -146,12 +146,12 @@ function seededRandom(seed: number): () => number {
 }
 
 /** A valid list with one to four things wrong; a deep copy, so that nothing is shared between lists. */
-export function breakList(seed: number, format: Format): unknown[] {
+export function breakList(seed: number, format: Format, mutations = [...MUTATIONS, retype]): unknown[] {
   const random = seededRandom(seed);
   const pick = (length: number): number => Math.floor(random() * Math.max(length, 1));
   const list = structuredClone(validList(format, seed, { reasoning: true, media: seed % 2 === 0, turns: 3 }));
   const count = 1 + pick(4);
   if (pick(200) === 0) empty(list, pick);
-  for (let round = 0; round < count; round++) MUTATIONS[pick(MUTATIONS.length)]?.(list, pick);
+  for (let round = 0; round < count; round++) mutations[pick(mutations.length)]?.(list, pick);
   return list;
 }

@@ -19,6 +19,8 @@ type SwitchName =
   | "all"
   | "pii"
   | "new"
+  | "pending"
+  | "strict"
   | "help";
 
 export type FlagName =
@@ -91,6 +93,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   force: { help: "let -o replace a file that is there already" },
   summary: { help: "print the whole summary, and nothing else" },
   json: { help: "machine output on stdout, everything else on stderr" },
+  pending: { help: "the session goes on: calls at its end may still be answered" },
+  strict: {
+    help: "also what strict chat templates and DeepSeek demand: roles in turn, one system message, reasoning_content",
+  },
   all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },

@@ -364,6 +364,50 @@ describe("-o", () => {
     expect((await run(["session.json", "-o", "new.json", "--force"], { clock })).code).toBe(0);
   });
 
+  describe("of a session that was killed while its tool ran", () => {
+    const killed = (steps: number): string => {
+      const request = JSON.parse(body(steps)) as { messages: object[] };
+      const running = { type: "tool_use", id: "call_last", name: "Bash", input: { command: "npm test" } };
+      request.messages.push({ role: "assistant", content: [running] });
+      return session("killed.json", JSON.stringify(request));
+    };
+    const answers = (name: string): string[] =>
+      readFileSync(join(folder, name), "utf8").match(/the call was interrupted/g) ?? [];
+
+    it("is told by lint, and taken for a live one with --pending", async () => {
+      const { code, out } = await run(["lint", killed(3)]);
+      expect([code, out]).toEqual([1, expect.stringContaining("generic/dead-call")]);
+      expect((await run(["lint", "killed.json", "--pending"])).code).toBe(0);
+      expect((await run(["repair", "killed.json", "-o", "mended.json"])).code).toBe(0);
+      expect(answers("mended.json")).toHaveLength(1);
+      expect((await run(["lint", "mended.json"])).code).toBe(0);
+    });
+
+    it.each([3, 40])("is answered by compact and told, after %i steps", async (steps) => {
+      const { code, err } = await run([killed(steps), "-o", "out.json"]);
+      expect(code).toBe(0);
+      expect(err).toContain("generic/dead-call and was mended");
+      expect(answers("out.json")).toHaveLength(1);
+      expect((await run(["lint", "out.json"])).code).toBe(0);
+    });
+  });
+
+  it("is held to what DeepSeek demands by lint with --strict", async () => {
+    const call = (id: string, more: object = {}): object => ({
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id, type: "function", function: { name: "read", arguments: "{}" } }],
+      ...more,
+    });
+    const answer = (id: string): object => ({ role: "tool", tool_call_id: id, content: "ok" });
+    const reasoned = call("a", { reasoning_content: "hm" });
+    const messages = [{ role: "user", content: "go" }, reasoned, answer("a"), call("b"), answer("b")];
+    const file = session("deepseek.json", JSON.stringify({ model: "deepseek-chat", messages }));
+    expect((await run(["lint", file])).code).toBe(0);
+    const strict = await run(["lint", file, "--strict"]);
+    expect([strict.code, strict.out]).toEqual([1, expect.stringContaining("reasoning-consistent")]);
+  });
+
   it("writes a sound session as it is, says so, and leaves the input itself untouched", async () => {
     const file = session();
     const before = statSync(join(folder, file));

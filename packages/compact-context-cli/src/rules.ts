@@ -1,7 +1,8 @@
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
 import type { Format, Message } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import { lint, type Violation } from "compact-context/internal/lint/index";
+import { type LintOptions, lint, type Mend, repair } from "compact-context/internal/lint/index";
+import type { Flags } from "./flags.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
 
@@ -26,9 +27,30 @@ function formatNamed(name: string): Format {
   });
 }
 
-/** What the provider would refuse or lose. */
-export function violationsOf({ provider, list }: ProviderList, { model }: Settings): Violation[] {
-  return lint(list, provider, model === undefined ? {} : { model });
+/** A file is held to have ended: calls that are still open are right in a session that goes on, with `--pending`. */
+export function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Flags): LintOptions {
+  return {
+    ...(model === undefined ? {} : { model }),
+    pendingAllowed: pending === true,
+    strict: strict === true,
+  };
+}
+
+/**
+ * A session that was killed while its tools ran, with an answer to each call that has none; others are as they were.
+ * Sessions whose messages are in no provider's format are not touched: they cannot be written back through one.
+ */
+export function closedSession(transcript: Transcript): {
+  readonly transcript: Transcript;
+  readonly mends: readonly Mend[];
+} {
+  if (transcript.list === undefined) return { transcript, mends: [] };
+  const { provider, list } = providerList(transcript, undefined);
+  const ended = { pendingAllowed: false };
+  const isOpen = lint(list, provider, ended).some(({ rule }) => rule === "generic/dead-call");
+  if (!isOpen) return { transcript, mends: [] };
+  const { messages, mends } = repair(list, provider, ended);
+  return { transcript: { ...transcript, messages: backToSession(messages, provider, transcript) }, mends };
 }
 
 /** The list as neutral messages; those that were the session's own are found again by their native object. */

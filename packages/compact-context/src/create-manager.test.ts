@@ -558,6 +558,21 @@ describe("CompactManager on a list that providers refuse", () => {
     expect(told).toEqual([["list_mended", expect.stringContaining("generic/dead-call")]]);
   });
 
+  it("mends reasoning that an aborted stream of the AI SDK left without what it led to", async () => {
+    const reasoning = { type: "reasoning", text: "hm", providerOptions: { openai: { itemId: "rs_1" } } };
+    const asked = [
+      { role: "user", content: "read it" },
+      { role: "assistant", content: [reasoning] },
+      { role: "user", content: [{ type: "text", text: "once more" }] },
+    ];
+    const { manager, named } = setUp({}, { repair: true });
+    const { messages } = await manager.preflight("s", asked, { format: "ai-sdk" });
+    expect(messages).toEqual([asked[0], asked[2]]);
+    await manager.flush();
+    const told = named("compact.warning").map(({ properties }) => properties.message);
+    expect(told).toEqual([expect.stringContaining("ai-sdk/reasoning-followed")]);
+  });
+
   it("takes the real result instead of the made-up one when it comes late", async () => {
     const { manager } = setUp({}, { repair: true });
     await manager.preflight("s", interrupted);

@@ -9,6 +9,7 @@ import { DECIDING } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
 import { createProgress, type Progress } from "../progress.ts";
 import { safeLines } from "../render/safe.ts";
+import { closedSession } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { summarizerFor } from "../summarizer.ts";
@@ -54,7 +55,8 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
       ? undefined
       : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
   const progress = createProgress(ports);
-  const transcript = await readSource(source, flags.format, progress);
+  const { transcript, mends } = closedSession(await readSource(source, flags.format, progress));
+  for (const { rule, explanation } of mends) warn(`the session broke ${rule} and was mended: ${explanation}`);
   const settings = settingsFor(transcript, early, flags, progress);
   const onLine = lineCounter(transcript.messages.length, progress);
   const archive = openArchive({ ...early, flag: flags.archive, ports, warn, onLine });
@@ -62,7 +64,7 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) {
-    await write(job, outcome, { destination, source });
+    await write(job, outcome, { destination, source, mended: mends.length > 0 });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
@@ -104,9 +106,15 @@ function failureNote({ summarizer, error, fallback }: SummarizerFailure): string
 async function write(
   { transcript, ports }: Job,
   outcome: Outcome,
-  { destination, source }: { readonly destination: Destination; readonly source: Source },
+  {
+    destination,
+    source,
+    mended,
+  }: { readonly destination: Destination; readonly source: Source; readonly mended: boolean },
 ): Promise<void> {
-  const compacted = compactedSession(outcome);
+  const { tokensBefore, tokensAfter } = outcome.result.report;
+  const whole = mended ? { messages: transcript.messages, tokensBefore, tokensAfter } : undefined;
+  const compacted = compactedSession(outcome) ?? whole;
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
   const written = compacted === undefined ? undefined : writeTranscript(transcript, compacted, stamps);
   await writeOutput(destination, written, source);

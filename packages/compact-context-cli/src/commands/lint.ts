@@ -1,9 +1,10 @@
+import { lint } from "compact-context/internal/lint/index";
 import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Flags } from "../flags.ts";
 import { createProgress } from "../progress.ts";
-import { providerList, violationsOf } from "../rules.ts";
+import { lintOptions, providerList } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { headline, problemLines } from "../views/headline.ts";
@@ -16,7 +17,7 @@ export async function lintSession({ words, flags, ports, terminal }: Invocation)
   const transcript = await readSource(source, flags.format, createProgress(ports));
   const settings = settingsFor(transcript, early, flags);
   const held = providerList(transcript, flags.provider);
-  const violations = violationsOf(held, settings);
+  const violations = lint(held.list, held.provider, lintOptions(settings, flags));
   const errors = violations.filter((violation) => violation.severity === "error").length;
   if (flags.json === true) {
     const { format } = transcript;
@@ -34,5 +35,5 @@ export async function lintSession({ words, flags, ports, terminal }: Invocation)
 
 function repairCommandLine(source: Source, flags: Flags): string {
   const words = ["compact", "repair", source.word ?? source.name];
-  return commandLine(words, flags, ["provider", "model", "format", "config"]);
+  return commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
 }

@@ -1,9 +1,9 @@
-import { repair } from "compact-context/internal/lint/index";
+import { lint, repair } from "compact-context/internal/lint/index";
 import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import { createProgress } from "../progress.ts";
-import { backToSession, providerList, violationsOf } from "../rules.ts";
+import { backToSession, lintOptions, providerList } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { writeTranscript } from "../transcripts/write.ts";
@@ -20,14 +20,9 @@ export async function repairSession({ words, flags, ports, terminal }: Invocatio
   const transcript = await readSource(source, flags.format, createProgress(ports));
   const settings = settingsFor(transcript, early, flags);
   const held = providerList(transcript, flags.provider);
-  const { messages: natives, mends } = repair(
-    held.list,
-    held.provider,
-    settings.model === undefined ? {} : { model: settings.model },
-  );
-  const left = violationsOf({ ...held, list: natives }, settings).filter(
-    ({ severity }) => severity === "error",
-  );
+  const options = lintOptions(settings, flags);
+  const { messages: natives, mends } = repair(held.list, held.provider, options);
+  const left = lint(natives, held.provider, options).filter(({ severity }) => severity === "error");
   if (destination !== undefined) {
     const messages = backToSession(natives, held.provider, transcript);
     const tokens = messages.reduce(

@@ -197,11 +197,18 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
   {
     id: "anthropic/empty-text",
-    explanation: "A text block must say something.",
+    explanation: "A text block must say something, also inside of a result.",
     link: MESSAGES,
     mend: "The block is dropped.",
-    check: (list) => badCells(list, ({ value }) => typeOf(value) === "text" && isBlankText(value)),
-    fix: drop,
+    check: (list) =>
+      badCells(
+        list,
+        ({ value }) => (typeOf(value) === "text" && isBlankText(value)) || holdsEmptyText(value),
+      ),
+    fix: (value) =>
+      holdsEmptyText(value)
+        ? copyWith(value, { content: blocksOf(value).filter((one) => !isEmptyText(one)) })
+        : undefined,
   },
   {
     id: "anthropic/empty-message",
@@ -293,6 +300,20 @@ function spacedEnd({ entries }: ReadList): { readonly entry: Entry; readonly cel
   if (entry?.message.role !== "assistant" || cell === undefined) return undefined;
   const text = typeof cell.value === "string" ? cell.value : objectOf(cell.value).text;
   return typeof text === "string" && text !== text.trimEnd() ? { entry, cell } : undefined;
+}
+
+function blocksOf(value: unknown): readonly unknown[] {
+  const { content } = objectOf(value);
+  return typeOf(value) === "tool_result" && Array.isArray(content) ? content : [];
+}
+
+function isEmptyText(block: unknown): boolean {
+  return typeOf(block) === "text" && objectOf(block).text === "";
+}
+
+/** True for a result that holds an empty text: many tools print nothing. */
+function holdsEmptyText(value: unknown): boolean {
+  return blocksOf(value).some(isEmptyText);
 }
 
 function withoutTrailingSpace(value: unknown): unknown {

@@ -43,6 +43,7 @@ export interface Editor {
   readonly mends: Mend[];
   /** The index that an entry had in the list that came in. */
   indexAt(position: number): number;
+  /** Undefined drops it. */
   replace(position: number, native: unknown): void;
   drop(position: number): void;
   /** Behind `position`, after what was put there before; -1 is the beginning. */
@@ -66,7 +67,10 @@ export function createEditor({ working }: Workbench): Editor {
     mends,
     indexAt,
     at,
-    replace: (position, native) => replaced.set(position, native),
+    replace(position, native) {
+      if (native === undefined) dropped.add(position);
+      else replaced.set(position, native);
+    },
     drop: (position) => dropped.add(position),
     insertAfter(position, one) {
       inserted.set(position, [...(inserted.get(position) ?? []), one]);
@@ -115,8 +119,7 @@ export function removeCells(bench: Workbench, removals: readonly Removal[]): Cha
 /** Leaves an entry with these cells only, or drops it when there are none. */
 export function keepCells(editor: Editor, format: Format, entry: Entry, cells: readonly Cell[]): void {
   const native = cells.length === 0 ? undefined : entryWith(format, entry, cells);
-  if (native === undefined) editor.drop(entry.position);
-  else editor.replace(entry.position, native);
+  editor.replace(entry.position, native);
 }
 
 /** A copy of the entry that holds these cells. */

@@ -158,16 +158,15 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
     if (entry === undefined) continue;
     const own = fates.get(entry) ?? new Map<Cell, unknown>();
     // Several images of one result are each a finding.
-    const before = cell === undefined ? entry.native : (own.get(cell) ?? cell.value);
+    const before = own.get(cell as Cell) ?? cell?.value ?? entry.native;
     const after = fix(before as NativeObject, finding, list.format);
     if (cell !== undefined) fates.set(entry, own.set(cell, after));
-    else if (after === undefined) editor.drop(entry.position);
     else editor.replace(entry.position, after);
     noteFix(
       editor,
       entry,
       { rule: rule.id, explanation: problem ?? rule.explanation },
-      after === undefined ? (cell?.parts ?? entry.message.parts) : undefined,
+      after === undefined ? (cell ?? entry.message).parts : undefined,
     );
   }
   for (const [entry, own] of fates) writeBlocks(editor, list.format, entry, own);
@@ -220,8 +219,7 @@ function dropUnreadable(bench: Workbench): Change | undefined {
       explanation: `${path} ${problem}`,
       removed: jsonText(rest === undefined ? fault.native : rest.block),
     });
-    if (rest === undefined) editor.drop(position);
-    else editor.replace(position, rest.native);
+    editor.replace(position, rest?.native);
   }
   return editor.finish();
 }
