@@ -5,6 +5,7 @@ import { createMemoryWriter } from "compact-context/internal/memory/changes/writ
 import { actionNamed } from "../actions.ts";
 import type { Command, Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
+import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { changeLines, logLines, memoryLines, problemLines, undoLines } from "../views/memory.ts";
 
@@ -28,7 +29,7 @@ export const memoryCommand: Command = {
     "show lists the sections of SESSION.md, MEMORY.md and HISTORY.md with the id, age and author of every item.",
     "log lists the newest 20 changes, --all every one; with a change's id what it did and what it refused.",
     "undo makes the files what they were before a change. Lines that were changed again since stay; then nothing is done, unless --partial says that the rest will do.",
-    "forget takes an item out for good: out of the file, the log and the backups. It is not learned again.",
+    "forget takes an item out for good: wherever the channel's folder tells it, and says where that was. It is not learned again.",
     "check exits with 1 when it finds errors, 0 otherwise.",
   ],
   mostWords: 2,
@@ -85,7 +86,7 @@ async function forget(
   { flags, terminal }: Invocation,
 ): Promise<number> {
   if (id === undefined) throw missing("forget", "an item", "compact memory show lists them");
-  const result = await createMemoryWriter(folders).apply([{ op: "forget", target: id, forGood: true }], {
+  const result = await createMemoryWriter(folders).apply([{ op: "forget", target: id }], {
     author: "person",
     reason: "compact memory forget",
   });
@@ -100,7 +101,8 @@ async function forget(
   else
     terminal.print([
       "",
-      `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}, in ${result.changeId ?? ""}`,
+      `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
+      ...result.forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} out of ${file}`),
       "",
     ]);
   return 0;

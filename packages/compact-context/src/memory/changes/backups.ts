@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readMemoryFile } from "../files/write-file.ts";
 import type { ChannelPlace } from "./channel-files.ts";
@@ -47,18 +47,6 @@ export async function pruneBackups(place: ChannelPlace, most: number): Promise<v
   const names = (await readdir(join(place.work, "backups"))).filter((name) => name.startsWith("c-")).sort();
   for (const name of names.slice(0, Math.max(0, names.length - most))) {
     await rm(folderOf(place, name), { recursive: true, force: true });
-  }
-}
-
-/** Removes every backup that holds a text. */
-export async function dropBackupsWith(place: ChannelPlace, text: string): Promise<void> {
-  for (const name of await readdir(join(place.work, "backups"))) {
-    const folder = folderOf(place, name);
-    for (const file of await readdir(folder)) {
-      if (!(await readFile(join(folder, file), "utf8")).includes(text)) continue;
-      await rm(folder, { recursive: true, force: true });
-      break;
-    }
   }
 }
 

@@ -114,7 +114,6 @@ async function readTail(handle: FileHandle): Promise<string> {
 
 /** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
 const NO_WORDS: ReadonlySet<string> = new Set([
-  "id",
   "previous",
   "time",
   "author",
@@ -171,7 +170,18 @@ export function loggedOperation(
   { redactText }: Pick<Redactor, "redactText">,
   id?: string,
 ): LoggedOperation {
-  const { op, text, ...rest } = { text: undefined, ...operation };
+  const {
+    op,
+    text,
+    topic: _topic,
+    said: _said,
+    ...rest
+  } = {
+    text: undefined,
+    topic: undefined,
+    said: undefined,
+    ...operation,
+  };
   const others = Object.entries(rest).map(([name, value]) => [
     name,
     WORDED.has(name) && typeof value === "string" ? redactText(value) : value,

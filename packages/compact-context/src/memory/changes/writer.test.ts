@@ -57,22 +57,23 @@ it("what was forgotten leaves no text in the list, and comes back by a person on
   expect((await writer.apply([fact("Ana's cat is called Mizzi.")], person)).done.length).toBe(1);
 });
 
-it("forgotten for good: neither log nor backups hold the text, and the log still follows", async () => {
+it("MEM-14 forgotten: neither log nor backups hold the text, and the log still follows", async () => {
   const secretive = "Bo is getting married in June.";
   const { done } = await writer.apply([fact(secretive), fact("The printer is on floor 2.")], note);
-  await writer.apply([{ op: "forget", target: done[0]?.id ?? "", forGood: true }], person);
+  await writer.apply([{ op: "forget", target: done[0]?.id ?? "" }], person);
   const log = await text("memory-log.jsonl");
   expect(log).not.toContain("married");
   expect(log).toContain("printer");
   expect((await writer.log()).problems).toEqual([]);
   expect((await writer.log()).changes.length).toBe(2);
-  expect(await readdir(join(channelDir, ".memory", "backups"))).toEqual([]);
+  const backups = join(channelDir, ".memory", "backups");
+  for (const name of await readdir(backups, { recursive: true }))
+    expect(await readFile(join(backups, name), "utf8").catch(() => "")).not.toContain("married");
 });
 
-it("forgotten for good: words that are also names in the log leave those, and only people ask for it", async () => {
+it("forgotten: words that are also names in the log leave those", async () => {
   const { done } = await writer.apply([fact("add"), fact("The printer is on floor 2.")], note);
-  const forget = { op: "forget", target: done[0]?.id ?? "", forGood: true } as const;
-  expect(await reasons([forget])).toEqual(["kept-by-people"]);
+  const forget = { op: "forget", target: done[0]?.id ?? "" } as const;
   await writer.apply([forget], person);
   const { changes, problems } = await writer.log();
   expect(problems).toEqual([]);

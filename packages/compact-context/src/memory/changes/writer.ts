@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
+import { withoutToldSecrets } from "../learning/told-secrets.ts";
 import { DEFAULT_BACKUPS, keepBackup, pruneBackups } from "./backups.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import {
@@ -12,13 +13,14 @@ import {
   readFiles,
 } from "./channel-files.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
-import { forgetForGood } from "./forget-for-good.ts";
+import { type ForgottenIn, forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
 import { INCOMING_LIMITS } from "./incoming.ts";
 import { commitChange, type FileEdit } from "./journal.ts";
 import type { ChannelLock } from "./lock.ts";
 import type { ChangeNote, MemoryChangeResult, MemoryFileName, MemoryOperation } from "./operation.ts";
 import { CHANGED_FILES, type Texts } from "./plan.ts";
 import { planChange, textsOf } from "./plan-change.ts";
+import { isForgottenBy, RETIRED_FILE } from "./retired.ts";
 import { planUndo, type UndoResult } from "./undo.ts";
 import { type LockSettings, withChannel } from "./with-channel.ts";
 
@@ -42,6 +44,8 @@ export interface MemoryWriter {
    * also when that is only a part of it. `NotFound` for a change that is not in the log or too old for a backup.
    */
   undo(changeId: string, options?: { readonly partial?: boolean }): Promise<UndoResult>;
+  /** Tells texts that say again what was forgotten. */
+  forgotten(): Promise<(text: string) => boolean>;
   /** Every change, oldest first. */
   log(): Promise<ReadLog>;
 }
@@ -52,7 +56,7 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
   requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   const ports: Ports = {
-    redactor: options.redactor ?? createRedactor(),
+    redactor: withToldSecrets(options.redactor ?? createRedactor()),
     now: options.now ?? Date.now,
     randomId: options.randomId ?? randomUUID,
     backups: options.backups ?? DEFAULT_BACKUPS,
@@ -71,8 +75,16 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
     apply: (operations, note) => alone((place, lock) => applyAll({ place, lock, ports }, operations, note)),
     undo: (changeId, { partial = false } = {}) =>
       alone((place, lock) => undoOne({ place, lock, ports }, changeId, partial)),
+    async forgotten() {
+      const files = await readFiles(await findChannel(options));
+      return isForgottenBy(files[RETIRED_FILE]?.text ?? "");
+    },
     log: async () => readLog((await findChannel(options)).channelDir),
   };
+}
+
+function withToldSecrets({ redactText }: Pick<Redactor, "redactText">): Pick<Redactor, "redactText"> {
+  return { redactText: (text) => withoutToldSecrets(redactText(text)) };
 }
 
 interface Ports {
@@ -99,9 +111,14 @@ async function applyAll(
   const files = await readFiles(place);
   const { redactor } = ports;
   const context = { author: note.author, time, redactor, limits: INCOMING_LIMITS };
-  const { texts, done, refused } = planChange(files, operations, context);
-  const isForGood = await forgetForGood({ place, lock: hands.lock }, files, done);
-  const change = await commit(isForGood ? withoutBackup(hands) : hands, edits(files, texts), {
+  const { texts: planned, done, refused } = planChange(files, operations, context);
+  const isForgotten = forgottenIn(files, done);
+  const forgotten: ForgottenIn[] = [];
+  const texts = isForgotten === undefined ? planned : scrubTexts(planned, isForgotten, forgotten);
+  if (isForgotten !== undefined) await scrubFolder({ place, lock: hands.lock }, isForgotten, forgotten);
+  const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
+  if (items.length > 0) forgotten.unshift({ file: "MEMORY.md", pieces: items.length });
+  const change = await commit(isForgotten === undefined ? hands : withoutBackup(hands), edits(files, texts), {
     time,
     author: note.author,
     reason: redactor.redactText(note.reason),
@@ -113,7 +130,14 @@ async function applyAll(
       message,
     })),
   });
-  return { changeId: change?.id, done, refused, versions: change === undefined ? {} : versionsOf(change) };
+  const versions = change === undefined ? {} : versionsOf(change);
+  return { changeId: change?.id, done, refused, forgotten: summed(forgotten), versions };
+}
+
+function summed(forgotten: readonly ForgottenIn[]): readonly ForgottenIn[] {
+  const files = new Map<string, number>();
+  for (const { file, pieces } of forgotten) files.set(file, (files.get(file) ?? 0) + pieces);
+  return [...files].map(([file, pieces]) => ({ file, pieces }));
 }
 
 function withoutBackup({ place, lock, ports }: Hands): Hands {
