@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
 import { readMemoryCandidates } from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
@@ -8,7 +9,9 @@ import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
+import { rerankBy } from "./rerank.ts";
 import { checkUser } from "./scope.ts";
+import { createSidecar } from "./sidecar/sidecar.ts";
 import { formerTexts, heldBy, type Standing, standingOf } from "./standing.ts";
 
 /** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
@@ -17,6 +20,11 @@ export type RerankMemories = (
   memories: readonly MemoryCandidate[],
   signal: AbortSignal,
 ) => Promise<readonly string[]>;
+
+/** A model as recall asks it: like any other, with a key in the request where one is resolved. */
+export type RerankModel = Omit<TextModel, "generate"> & {
+  generate(request: TextModelRequest & { readonly apiKey?: string }): Promise<TextModelAnswer>;
+};
 
 export interface RecallRequest {
   readonly query: string;
@@ -38,6 +46,11 @@ export interface RecallRequest {
   readonly precedence?: Precedence;
   /** Gives ids in a better order, those left out not meant; what fails or takes too long leaves the order as it is. */
   readonly rerank?: RerankMemories;
+  /** Lets `model` order what was found, where there is no `rerank`. */
+  readonly rerankWithModel?: boolean;
+  readonly model?: RerankModel;
+  /** Asked before each request to the model; the key goes into the request. */
+  readonly resolveApiKey?: (model: RerankModel) => Promise<string>;
   /** For `rerank`, in milliseconds; 3,000. */
   readonly rerankTimeout?: number;
   /** What the conversation itself holds: lines that say the same are left out. */
@@ -263,23 +276,52 @@ function relevant(
 
 async function reranked(
   found: readonly Standing[],
-  { query, rerank, rerankTimeout = DEFAULTS.rerankTimeout, warn }: RecallRequest,
+  request: RecallRequest,
   maxInjected: number,
 ): Promise<readonly Standing[]> {
+  const rerank = rerankerOf(request);
   if (rerank === undefined || found.length <= maxInjected) return found;
-  const signal = AbortSignal.timeout(Math.min(rerankTimeout, MAX_TIMER_MS));
+  const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    // It keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
+    timer = setTimeout(() => {
+      controller.abort();
+      reject(new Error(`it took longer than ${milliseconds} ms`));
+    }, milliseconds);
   });
   try {
     const memories = found.map(({ candidate }) => candidate);
-    const ids = await Promise.race([(async () => rerank(query, memories, signal))(), late]);
+    const asked = (async () => rerank(request.query, memories, controller.signal))();
+    const ids = await Promise.race([asked, late]);
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   } catch (error) {
-    warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
+    request.warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
     return found;
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+/** The request's own reranker, or one that asks its model. */
+function rerankerOf({
+  rerank,
+  rerankWithModel,
+  model,
+  resolveApiKey,
+}: RecallRequest): RerankMemories | undefined {
+  if (rerank !== undefined || rerankWithModel !== true || model === undefined) return rerank;
+  const keyed: TextModel = {
+    ...model,
+    name: model.name,
+    generate: async (asked) => {
+      const apiKey = await resolveApiKey?.(model);
+      return model.generate(apiKey === undefined ? asked : { ...asked, apiKey });
+    },
+  };
+  return rerankBy(createSidecar({ model: keyed }));
 }
 
 function checkRequest(request: RecallRequest): void {

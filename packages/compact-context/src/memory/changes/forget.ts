@@ -6,7 +6,7 @@ import { shareIn, topicTerms } from "../learning/meaning.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
 import { editLog, LOG_FILE } from "./change-log.ts";
 import type { ChannelPlace, ReadFiles } from "./channel-files.ts";
-import type { ChannelLock } from "./lock.ts";
+import { UNDO_FOLDER } from "./journal.ts";
 import { readMark } from "./mark.ts";
 import type { DoneOperation } from "./operation.ts";
 import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
@@ -82,27 +82,24 @@ function scrubLines(text: string, isForgotten: IsForgotten, file: string, remove
 }
 
 /**
- * Takes it out of all else in the channel's folder: the log of changes, backups, messages that wait, and the two logs of
+ * Takes it out of all else in the channel's folder: the log of changes, what can be undone, messages that wait, and the two logs of
  * conversations. It is done before the Markdown files change: who is killed in between can ask again.
  */
 export async function scrubFolder(
-  { place, lock }: { readonly place: ChannelPlace; readonly lock: ChannelLock },
+  place: ChannelPlace,
   isForgotten: IsForgotten,
   removed: ForgottenIn[],
 ): Promise<void> {
-  await scrubLog(place, lock, isForgotten, removed);
-  for (const file of await filesUnder(join(place.work, "backups"))) {
-    const read = await readFile(file, "utf8");
-    const before = removed.length;
-    const text = scrubLines(read, isForgotten, "backups", removed);
-    if (removed.length > before) await writeMemoryFile(file, text);
-  }
-  for (const file of await filesUnder(join(place.work, "pending"))) {
-    const text = (await readMemoryFile(file))?.text ?? "";
-    const edited = withoutSentences(text, isForgotten);
-    if (edited.pieces === 0) continue;
-    await writeMemoryFile(file, edited.text);
-    removed.push({ file: "pending", pieces: edited.pieces });
+  await scrubLog(place, isForgotten, removed);
+  for (const folder of [UNDO_FOLDER, "pending"]) {
+    for (const file of await filesUnder(join(place.work, folder))) {
+      const text = (await readMemoryFile(file))?.text ?? "";
+      const edited =
+        folder === UNDO_FOLDER ? undoWithout(text, isForgotten) : withoutSentences(text, isForgotten);
+      if (edited.pieces === 0) continue;
+      await writeMemoryFile(file, edited.text);
+      removed.push({ file: `.memory/${folder}`, pieces: edited.pieces });
+    }
   }
   for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context]) {
     const pieces = await blotOut(join(place.channelDir, name), isForgotten);
@@ -112,7 +109,6 @@ export async function scrubFolder(
 
 async function scrubLog(
   place: ChannelPlace,
-  lock: ChannelLock,
   isForgotten: IsForgotten,
   removed: ForgottenIn[],
 ): Promise<void> {
@@ -126,14 +122,29 @@ async function scrubLog(
     return "[forgotten]";
   });
   if (pieces === 0) return;
-  await lock.stage(LOG_FILE, edited);
-  await lock.commit(LOG_FILE, path);
+  await writeMemoryFile(path, edited);
   removed.push({ file: LOG_FILE, pieces });
 }
 
 async function filesUnder(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** A record for undo, its Markdown without the lines and its operations without the words. */
+function undoWithout(
+  json: string,
+  isForgotten: IsForgotten,
+): { readonly text: string; readonly pieces: number } {
+  const removed: ForgottenIn[] = [];
+  const text = JSON.stringify(JSON.parse(json), (_, value: unknown) => {
+    if (typeof value !== "string") return value;
+    if (value.includes("\n")) return scrubLines(value, isForgotten, UNDO_FOLDER, removed);
+    if (!isForgotten(value) && !isForgotten(value.replaceAll("-", " "))) return value;
+    removed.push({ file: UNDO_FOLDER, pieces: 1 });
+    return "[forgotten]";
+  });
+  return { text, pieces: removed.length };
 }
 
 /** JSON text without the sentences, in whatever string of it they stand. */
