@@ -1,10 +1,13 @@
 import { CompactError } from "compact-context/internal/errors";
 import { checkMemory } from "compact-context/internal/memory/changes/check";
+import { itemsOf } from "compact-context/internal/memory/changes/document";
 import { readMemory } from "compact-context/internal/memory/changes/overview";
 import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
 import { actionNamed } from "../actions.ts";
+import { openArchive } from "../archive.ts";
 import type { Command, Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
+import { readConfig } from "../files/config.ts";
 import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { changeLines, logLines, memoryLines, problemLines, undoLines } from "../views/memory.ts";
@@ -23,13 +26,13 @@ export const memoryCommand: Command = {
   usage: "show | log [change] | undo CHANGE | forget ITEM | check  --channel DIR",
   summary:
     "a channel's memory: its items with ids and ages, every change of it, taking one back, what is wrong",
-  flags: ["channel", "workspace", "user", "partial", "all", "json"],
+  flags: ["channel", "workspace", "user", "partial", "all", "archive", "json"],
   flagHelp: { all: "every change, not the newest 20 alone" },
   notes: [
-    "show lists the sections of SESSION.md, MEMORY.md and HISTORY.md with the id, age and author of every item.",
+    "show lists the sections of SESSION.md, MEMORY.md and HISTORY.md with the id of every item, since when it stands there, who said it and where.",
     "log lists the newest 20 changes, --all every one; with a change's id what it did and what it refused.",
     "undo makes the files what they were before a change. Lines that were changed again since stay; then nothing is done, unless --partial says that the rest will do.",
-    "forget takes an item out for good: wherever the channel's folder tells it, and says where that was. It is not learned again.",
+    "forget takes an item out for good: wherever the channel's folder tells it, and says where that was. It is not learned again. With --archive the archived sessions there that hold it word for word are deleted, too.",
     "check exits with 1 when it finds errors, 0 otherwise.",
   ],
   mostWords: 2,
@@ -80,13 +83,12 @@ async function undo(
   return result.changeId === undefined ? 1 : 0;
 }
 
-async function forget(
-  folders: Folders,
-  id: string | undefined,
-  { flags, terminal }: Invocation,
-): Promise<number> {
+async function forget(folders: Folders, id: string | undefined, invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
   if (id === undefined) throw missing("forget", "an item", "compact memory show lists them");
-  const result = await createMemoryWriter(folders).apply([{ op: "forget", target: id }], {
+  const writer = createMemoryWriter(folders);
+  const item = itemsOf(await writer.read("MEMORY.md")).find((one) => one.id === id);
+  const result = await writer.apply([{ op: "forget", target: id }], {
     author: "person",
     reason: "compact memory forget",
   });
@@ -97,15 +99,39 @@ async function forget(
       hint: "compact memory show lists the items with their ids.",
     });
   }
-  if (flags.json === true) terminal.printJson(result);
+  const sessions =
+    item === undefined || flags.archive === undefined ? [] : await deleteArchived(item.text, invocation);
+  if (flags.json === true) terminal.printJson({ ...result, sessions });
   else
     terminal.print([
       "",
       `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
       ...result.forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} out of ${file}`),
+      ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
       "",
     ]);
   return 0;
+}
+
+/** Deletes the archived sessions that hold a text word for word, whole: an archive is never rewritten. */
+async function deleteArchived(
+  text: string,
+  { flags, ports, terminal }: Invocation,
+): Promise<readonly string[]> {
+  const warn = (said: string): void => terminal.warn(said);
+  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
+  const sessions = new Set<string>();
+  for (;;) {
+    const { hits } = await archive.search(phrase, { limit: 100 });
+    if (hits.length === 0) return [...sessions];
+    for (const { sessionId } of hits) {
+      if (sessions.has(sessionId)) continue;
+      await archive.delete(sessionId);
+      sessions.add(sessionId);
+    }
+  }
 }
 
 async function check(

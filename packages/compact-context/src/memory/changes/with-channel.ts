@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError } from "../../errors.ts";
+import { sweepTemps } from "../../storage/fs/files.ts";
 import { takeClaim } from "../files/claim.ts";
 import type { ChannelPlace } from "./channel-files.ts";
 import { recoverChange } from "./journal.ts";
@@ -29,6 +30,7 @@ export async function withChannel<T>(
     if ("claim" in taken) {
       const stopKeeping = taken.claim.keep();
       try {
+        for (const folder of [place.work, place.channelDir]) await sweepTemps(folder, Date.now());
         await recoverChange(place);
         return await work();
       } finally {
