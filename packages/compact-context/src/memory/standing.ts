@@ -1,4 +1,5 @@
 import type { Superseded } from "./changes/retired.ts";
+import { REMEMBER } from "./learning/language.ts";
 import { relationOf, shareIn, topicTerms } from "./learning/meaning.ts";
 import type { MemoryCandidate } from "./memory-candidate.ts";
 import type { ScoredMemory } from "./precedence.ts";
@@ -30,12 +31,25 @@ export function standingOf(
   hits: readonly ScoredMemory[],
   retired: readonly Superseded[],
 ): readonly Standing[] {
-  const marked = hits.map((hit): Standing => {
+  const marked = onceEach(hits).map((hit): Standing => {
     const old = retired.find((entry) => tells(hit.candidate, entry));
     return old === undefined ? hit : { ...hit, note: `out of date since ${old.date}` };
   });
   const standing = newerFirst(marked.filter(({ note }) => note === undefined));
   return [...standing, ...marked.filter(({ note }) => note !== undefined)];
+}
+
+/** Of lines that tell one statement again the item of the memory, else the best. */
+function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
+  const told = new Map<string, ScoredMemory>();
+  for (const hit of hits) {
+    const key = bare(hit);
+    const known = told.get(key);
+    if (known === undefined) told.set(key, hit);
+    else if (hit.candidate.source === "channel-memory" && known.candidate.source !== "channel-memory")
+      told.set(key, { ...hit, score: known.score });
+  }
+  return [...told.values()];
 }
 
 /** What an item took the place of, and what that had: a question in those words finds the item. */
@@ -67,16 +81,29 @@ function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: 
 
 function newerFirst(hits: readonly ScoredMemory[]): readonly Standing[] {
   const ordered: Standing[] = [...hits];
+  const noted = new Map(
+    hits.flatMap((hit) =>
+      hit.candidate.source === "channel-memory"
+        ? [[bare(hit), Date.parse(hit.candidate.timestamp ?? "")]]
+        : [],
+    ),
+  );
+  // What other files tell of an item again is as old as the item.
+  const timeOf = (hit: ScoredMemory): number =>
+    noted.get(bare(hit)) ?? Date.parse(hit.candidate.timestamp ?? "");
   for (let index = 0; index < ordered.length; index++) {
     const older = ordered[index];
     if (older === undefined || older.note !== undefined) continue;
     const at = ordered.findIndex(
       (newer, place) =>
-        place !== index && isNewer(newer, older) && relationOf(bare(newer), bare(older)) !== "apart",
+        place !== index &&
+        newer.candidate.source === "channel-memory" &&
+        timeOf(newer) > timeOf(older) &&
+        relationOf(bare(newer), bare(older)) !== "apart",
     );
     const newer = ordered[at];
     if (newer === undefined) continue;
-    const day = newer.candidate.timestamp?.slice(0, 10);
+    const day = Number.isNaN(timeOf(newer)) ? undefined : new Date(timeOf(newer)).toISOString().slice(0, 10);
     ordered[index] = { ...older, note: `another value was noted${day === undefined ? "" : ` on ${day}`}` };
     if (at < index) continue;
     ordered.splice(at, 1);
@@ -85,15 +112,11 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly Standing[] {
   return ordered;
 }
 
-function isNewer(one: Standing, other: Standing): boolean {
-  return Date.parse(one.candidate.timestamp ?? "") > Date.parse(other.candidate.timestamp ?? "");
-}
-
+/** The statement of a line: without its bullet, what was done about it, and the wish to keep it. */
 function bare({ candidate }: ScoredMemory): string {
-  return (
-    candidate.content
-      .replace(/^[-*]\s+/, "")
-      .replace(/^(?:Decided|Asked for): /, "")
-      .split(" → ")[0] ?? ""
-  );
+  const said = candidate.content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
+  return said
+    .replace(/^(?:Decided|Asked for|Answered|Under way): /, "")
+    .replace(REMEMBER, "")
+    .toLowerCase();
 }

@@ -2,6 +2,9 @@ import { analyze } from "./analyze.ts";
 import type { Postings } from "./postings.ts";
 import { COURTESY_WORDS } from "./word-lists.ts";
 
+/** Of a word that most units have: a small memory says the same in several files. */
+const LEAST_RARITY = 0.5;
+
 /** In Japanese what is written in hiragana alone is mostly grammar. */
 function worth(term: string): number {
   return /^\p{Script=Hiragana}+$/u.test(term) ? 0.2 : 1;
@@ -21,7 +24,8 @@ export function coverageOf(query: string, text: string, postings: Postings, unit
     if (COURTESY.has(term)) continue;
     const number = postings.numberOf(term);
     const [start, end] = number === undefined ? [0, 0] : postings.range(number);
-    const rarity = worth(term) * Math.log(1 + (units - (end - start) + 0.5) / (end - start + 0.5));
+    const rarity =
+      worth(term) * Math.max(LEAST_RARITY, Math.log(1 + (units - (end - start) + 0.5) / (end - start + 0.5)));
     all += rarity;
     covered += rarity * shareOf(term, held, postings);
   }
