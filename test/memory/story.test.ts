@@ -41,7 +41,7 @@ it("MEM-14 MEM-15 MEM-12 five sessions, each a process of its own, leave what ho
     "I moved to Munich.",
     "We no longer deploy on Thursdays, we deploy on Tuesdays now.",
   ]);
-  expect(channel.holding(/0151/)).toEqual([]);
+  expect(channel.holding(/0151 2345678/)).toEqual([]);
   const memory = readFileSync(join(channel.channelDir, "MEMORY.md"), "utf8");
   expect(memory).toMatch(/Munich\. <!-- m-\S+ 2026-09-06T09:00:00Z consolidation person:s5\/e3 -->/);
 });

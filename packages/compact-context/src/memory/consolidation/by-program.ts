@@ -42,13 +42,13 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
   const gone = new Set(
     forget.flatMap((operation) => (operation.op === "forget" ? (operation.target ?? []) : [])),
   );
-  const operations = newestOfEach(rest).flatMap((statement) =>
-    operationFor(
-      statement,
-      items.filter(({ id }) => !gone.has(id)),
-      sessionId,
-    ),
-  );
+  let left = items.filter(({ id }) => !gone.has(id));
+  const operations = newestOfEach(rest).flatMap((statement) => {
+    const made = operationFor(statement, left, sessionId);
+    const taken = new Set(made.flatMap((operation) => ("target" in operation ? [operation.target] : [])));
+    left = left.filter(({ id }) => !taken.has(id));
+    return made;
+  });
   const isWished = forgottenBy(
     [],
     forgetWishes(messages).map(({ topic }) => topic),
@@ -108,7 +108,8 @@ function operationFor(
   items: readonly MemoryItem[],
   sessionId: string,
 ): MemoryOperation[] {
-  if (items.some((item) => sayTheSame(item.text, text))) return [];
+  if (items.some((item) => sayTheSame(item.text, text) && relationOf(text, item.text) !== "replaces"))
+    return [];
   const origin = { trust: "person", source: `${sessionId}/${from}` } as const;
   const [older, ...others] = items.filter(
     (item) => item.writtenBy !== "person" && relationOf(text, item.text) === "replaces",

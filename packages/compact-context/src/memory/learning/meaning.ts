@@ -11,15 +11,12 @@ export type Relation =
 /** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  if (same(now.content, then.content)) return reverses(now, then) || denies(now, then) ? "replaces" : "apart";
-  if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
+  const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
+  if (newer === older) return "apart";
+  if (says) return "replaces";
+  if (same(now.content, then.content)) return "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then)) return "apart";
   return now.isChange ? "replaces" : "conflicts";
-}
-
-/** Whether a statement says that something is otherwise than it was. */
-export function speaksOfChange(text: string): boolean {
-  return STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
 }
 
 /** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
@@ -89,6 +86,7 @@ function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
     .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
+    .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
     .toLowerCase();
   return [...plain.matchAll(WORDS)].flatMap(([run]) => {
     if (!/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(run)) return [run];
@@ -111,7 +109,7 @@ const FUNCTION = list(`
   forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
   fine ok okay allowed need free remember note over than then here there let lets decided
   der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
-  sofort immer nie niemals wir ich du uns mir mich unser unsere unseren mein meine meinen auf in im an am zu zum von vom
+  sofort immer nie niemals wir ich du uns mir mich unser unsere unseren unserem unserer mein meine meinen meinem meiner meines auf in im an am zu zum von vom
   für mit bei wurde worden sondern statt stattdessen korrektur doch darfst kannst künftig umgestiegen verschoben bitte dir merk
   le la les un une des du de et ou mais est sont suis pas plus ne jamais toujours nous vous je tu il elle on notre nos mon ma mes
   à au aux en dans sur pour avec par désormais maintenant c'est place lieu que qui a été sommes peux pouvez désolée désolé
@@ -120,7 +118,7 @@ const FUNCTION = list(`
   nuestras mi mis al del en lugar vez sino ahora partir puedes hacer se para con por corrección cambió cambiamos movió
   um uma os as e ou mas é são sou não nunca sempre já mais nós eu nosso nossa nossos nossas meu minha ao aos do da dos das
   no na nos nas em vez agora partir pode foi para com por correção mudou mudamos adiado faça
-  и или но не нет это мы я ты наш наша наше наши мой моя моё мои в на с со к по от для из о об про больше теперь отныне
+  и или но не нет это мы я ты наш наша наше наши мой моя моё мои мою моей моего моих нашу нашей нашего мне мной в на с со к по от для из о об про больше теперь отныне
   никогда всегда а можно вместо исправление что перешли перенесли изменился меня у
   我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
   私 たち 僕 は が を に の で と も へ や です ます でし た て い いる いま ませ ん ない でき し する さ れ なり 今 もう 代わり 使っ 使い 使う 変更 変わり まし 切り替え 訂正 から
@@ -141,7 +139,7 @@ function inflected(one: string, other: string): boolean {
   );
 }
 
-const ENDINGS = /^(?:e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
+const ENDINGS = /^(?:r|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
   /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|o a|a o|en t|t en|er ez|ez er)$/;
 

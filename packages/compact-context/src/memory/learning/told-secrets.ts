@@ -4,7 +4,7 @@ const SECRET_WORD =
   "(?:pass(?:word|code|phrase|wd)|pin(?: code| number)?|cvv|cvc|(?:wi-?fi|wlan|api|access|secret|private|recovery|license) ?-?key|(?:alarm|door|access|security|unlock|lock|safe|gate) code|secret(?: word| answer)?|credentials?|token|passwort|kennwort|geheimzahl|wlan-schlüssel|türcode|mot de passe|code (?:pin|secret|d['’]accès)|clé (?:wi-?fi|secrète)|contraseña|clave|código secreto|senha|código de acesso|пароль|пин(?:-код)?|код доступа)";
 /** A word for a secret, a few words of what it is for, and what it is. */
 const TOLD = new RegExp(
-  `((?<![\\p{L}])[\\p{L}-]{0,20}${SECRET_WORD}(?:[\\p{L}]{0,2})(?![\\p{L}])(?:\\s+(?!is|are|=|ist|est|es|é|lautet)[\\p{L}\\p{N}'’-]+){0,5}?\\s*(?:\\s(?:is|are|was|ist|lautet|est|es|é|foi)(?:\\s+(?:now|jetzt))?\\s|[:：=]|\\s[—–-]\\s))\\s*(?!(?:rotat|stored|kept|never|not|in|on|at|too|wrong|required|optional|expired|missing|policy|manager|hash)[\\p{L}]*(?![\\p{L}]))([^\\n]+?)(?=[.!?。]?\\s*$|[.!?。]\\s|[,;]\\s)`,
+  `((?<![\\p{L}])[\\p{L}-]{0,20}${SECRET_WORD}(?:[\\p{L}]{0,2})(?![\\p{L}])(?:\\s+(?!rotation|policy|manager|reset|field|form|length|expiry|column|hint|is|are|=|ist|est|es|é|lautet)[\\p{L}\\p{N}'’-]+){0,5}?\\s*(?:\\s(?:is|are|was|ist|lautet|est|es|é|foi)(?:\\s+(?:now|jetzt))?\\s|[:：=]|\\s[—–-]\\s))\\s*(?!(?:rotat|stored|kept|never|not|in|on|at|too|wrong|required|optional|expired|missing|policy|manager|hash)[\\p{L}]*(?![\\p{L}]))([^\\n]+?)(?=[.!?。]?\\s*$|[.!?。]\\s|[,;]\\s)`,
   "giu",
 );
 /** The same where no verb stands between: `пароль от базы zima2024`, `my PIN 4821`. */
