@@ -7,8 +7,8 @@ import {
   type AgentTool,
   createAgent,
   createScriptedModel,
-} from "../packages/compact-context/src/agent/index.ts";
-import { createChannelMemory } from "../packages/compact-context/src/memory/index.ts";
+} from "compact-context/agents";
+import { createChannelMemory } from "compact-context/memory";
 
 const workspaceDir = await mkdtemp(join(tmpdir(), "agent-"));
 const channelDir = join(workspaceDir, "harbour");

@@ -1,6 +1,6 @@
 // A coding session that outgrows its window, traced to Ariadne. Start Ariadne first and open its page; ARIADNE_URL says
 // where it takes events (http://127.0.0.1:5175/ingest). Without one the session runs all the same, and says so.
-import { CompactManager } from "../packages/compact-context/src/index.ts";
+import { CompactManager } from "compact-context";
 
 const manager = new CompactManager({
   model: "gpt-4o",

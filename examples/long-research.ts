@@ -1,6 +1,6 @@
 // A long research session of many rounds: hundreds of sources read in a small window. What left the prompt is found again
 // in the archive. Needs no key.
-import { CompactManager } from "../packages/compact-context/src/index.ts";
+import { CompactManager } from "compact-context";
 
 const manager = new CompactManager({ model: "gpt-4o", maxContextTokens: 12_000 });
 let rounds = 0;

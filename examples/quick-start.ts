@@ -1,5 +1,5 @@
 // The quick start of the README: a session that keeps growing, checked before every model call. Needs no key.
-import { CompactManager } from "../packages/compact-context/src/index.ts";
+import { CompactManager } from "compact-context";
 
 const manager = new CompactManager({ model: "gpt-4o", maxContextTokens: 8_000 });
 manager.onCompaction(({ report }) =>

@@ -1,10 +1,11 @@
 // Builds dist/ of each package: packs the vocabularies when they are missing, compiles the library, then the command and
-// the page of `compact view`, and last what tests and soaks share in test/support. `--if-needed` leaves a fresh build
+// the page of `compact view`, and what tests and soaks share in test/support; last it puts pages, examples and the schema
+// of compact.yaml into the library's package. `--if-needed` leaves a fresh build
 // alone.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const library = join(root, "packages", "compact-context");
@@ -23,6 +24,21 @@ function newest(folder) {
     else if (entry.isFile()) time = Math.max(time, statSync(path).mtimeMs);
   }
   return time;
+}
+
+/** Pages that are about the repository itself. */
+const OURS = /^(?:benchmarks|decisions|pictures|api|mutants|requirements|soak|labels)/;
+
+/** Puts into the library's package what its users read and run: pages, examples, the schema of compact.yaml. */
+async function packPages() {
+  for (const name of ["docs", "examples"]) {
+    const filter = (path) => name !== "docs" || !OURS.test(relative(join(root, name), path));
+    rmSync(join(library, name), { recursive: true, force: true });
+    cpSync(join(root, name), join(library, name), { recursive: true, filter });
+  }
+  for (const name of ["SECURITY.md", "OBSERVABILITY.md"]) copyFileSync(join(root, name), join(library, name));
+  const { configSchema } = await import(pathToFileURL(join(library, "dist", "config", "index.js")).href);
+  writeFileSync(join(library, "compact.schema.json"), `${JSON.stringify(configSchema(), undefined, 2)}\n`);
 }
 
 const fresh =
@@ -45,5 +61,6 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
       copyFileSync(join(page, name), join(command, "dist", "view", "page", name));
   }
   run(tsc, "-p", support);
+  await packPages();
   writeFileSync(stamp, "");
 }

@@ -12,13 +12,21 @@ const expect = (right, fault) => void (right || faults.push(fault));
 
 /** What building leaves behind, and what no entry point leads to: in the command, types. */
 const USELESS = {
-  "compact-context": /\.test\.|\.tsbuildinfo$|\.map$|\.built$/,
-  "compact-context-cli": /\.test\.|\.tsbuildinfo$|\.map$|\.built$|\.d\.ts$/,
+  "compact-context": /\.test\.|\.tsbuildinfo$|\.generated\.js\.map$|\.built$/,
+  "compact-context-cli": /\.test\.|\.tsbuildinfo$|\.built$|\.d\.ts$/,
 };
 
 /** What is packed beside `dist` and `bin`. */
 const BESIDE = {
-  "compact-context": ["package.json", "README.md", "LICENSE", "THIRD_PARTY_NOTICES.md"],
+  "compact-context": [
+    "package.json",
+    "README.md",
+    "LICENSE",
+    "THIRD_PARTY_NOTICES.md",
+    "SECURITY.md",
+    "OBSERVABILITY.md",
+    "compact.schema.json",
+  ],
   "compact-context-cli": ["package.json", "README.md", "LICENSE", "demo/session.json"],
 };
 
@@ -47,7 +55,7 @@ function checkContents(folder, manifest, files) {
   const { name } = manifest;
   for (const path of files) {
     expect(
-      BESIDE[name].includes(path) || /^(?:dist|bin)\//.test(path),
+      BESIDE[name].includes(path) || /^(?:dist|bin|docs|examples)\//.test(path),
       `${name}: ${path} is packed and should not be`,
     );
     expect(!USELESS[name].test(path), `${name}: ${path} is packed and is of no use there`);

@@ -46,6 +46,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const COMMANDS: readonly (readonly [command: string, argv: () => readonly string[]])[] = [
   ["compact FILE", () => ["session.json", "-o", "smaller.json"]],
   ["compact demo", () => ["demo"]],
+  ["compact sessions", () => ["sessions"]],
   ["compact inspect", () => ["inspect", "session.json"]],
   ["compact plan", () => ["plan", "session.json"]],
   ["compact replay", () => ["replay", "session.json"]],
@@ -63,6 +64,7 @@ const COMMANDS: readonly (readonly [command: string, argv: () => readonly string
   ["compact memory undo", () => ["memory", "undo", ids.change, ...place]],
   ["compact memory forget", () => ["memory", "forget", ids.item, ...place]],
   ["compact memory check", () => ["memory", "check", ...place]],
+  ["compact config show", () => ["config", "show"]],
   ["compact config check", () => ["config", "check", "compact.yaml"]],
 ];
 

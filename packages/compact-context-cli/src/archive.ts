@@ -1,39 +1,67 @@
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
 import type { OneShotArchive } from "compact-context/internal/compact";
-import { closest } from "compact-context/internal/config/schema";
-import type { CompactConfig } from "compact-context/internal/config/settings";
 import { archiveId } from "compact-context/internal/core/archive";
 import type { Message } from "compact-context/internal/core/message";
 import type { StorageDriver } from "compact-context/internal/core/ports";
 import { s3Settings } from "compact-context/internal/create-manager";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import { type Archive, createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { createPostgresDriver } from "compact-context/storage/postgres";
 import { createS3Driver } from "compact-context/storage/s3";
+import type { CliConfig } from "./files/config.ts";
+import type { CliPorts } from "./ports.ts";
 import { oneLine } from "./render/safe.ts";
 
-/** The archive that `--archive` or the configuration names. */
-export function openArchive(
-  config: CompactConfig,
-  place: { readonly flag: string | undefined; readonly cwd: string; warn(text: string): void },
-): Archive {
-  const redact = createRedactor({ ...config.redaction, onWarning: place.warn });
-  return createArchive(driverOf(config, place), { redact });
+/** What decides where the archive is. */
+export interface ArchivePlace extends Pick<CliConfig, "config" | "origins"> {
+  /** `--archive`, or a folder that was named. */
+  readonly flag: string | undefined;
+  readonly ports: Pick<CliPorts, "cwd" | "env" | "home">;
+  warn(text: string): void;
+  /** Hears of every line of a transcript that is written. */
+  onLine?(): void;
+}
+
+/** The archive that `--archive` or the settings name; else the project's, or the user's own. */
+export function openArchive(place: ArchivePlace): Archive {
+  const redact = createRedactor({ ...place.config.redaction, onWarning: place.warn });
+  const driver = driverOf(place);
+  return createArchive(place.onLine === undefined ? driver : heard(driver, place.onLine), { redact });
+}
+
+function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
+  function* lines(value: Iterable<string>): Generator<string> {
+    for (const line of value) {
+      onLine();
+      yield line;
+    }
+  }
+  return {
+    ...driver,
+    put: (key, value, options) => driver.put(key, typeof value === "string" ? value : lines(value), options),
+  };
 }
 
 /** Where that archive is kept. */
-export function driverOf(
-  { storage }: CompactConfig,
-  { flag, cwd }: { readonly flag: string | undefined; readonly cwd: string },
-): StorageDriver {
-  if (flag === undefined && storage.kind === "memory") return createMemoryDriver();
-  if (flag === undefined && storage.kind === "s3") return createS3Driver(s3Settings(storage));
-  if (flag === undefined && storage.kind === "postgres")
-    return createPostgresDriver({ schema: storage.schema });
-  return createFsDriver({ root: resolve(cwd, flag ?? storage.root) });
+export function driverOf({ config, origins, flag, ports }: ArchivePlace): StorageDriver {
+  const { storage } = config;
+  if (flag !== undefined) return createFsDriver({ root: resolve(ports.cwd, flag) });
+  if (storage.kind === "memory") return createMemoryDriver();
+  if (storage.kind === "s3") return createS3Driver(s3Settings(storage));
+  if (storage.kind === "postgres") return createPostgresDriver({ schema: storage.schema });
+  const named = origins["storage.root"] !== undefined || existsSync(join(ports.cwd, ".compact"));
+  return createFsDriver({ root: named ? resolve(ports.cwd, storage.root) : userArchive(ports) });
+}
+
+/** The archive of the user: a look at a session leaves nothing in the folder that it is taken in. */
+function userArchive({ env, home }: ArchivePlace["ports"]): string {
+  const data = env.XDG_DATA_HOME || (process.platform === "win32" ? env.LOCALAPPDATA : undefined);
+  return join(data || join(home, ".local", "share"), "compact", "archive");
 }
 
 /** Saves a list as the next step of its session, or finds that the newest step is this very list. */
@@ -42,9 +70,17 @@ export function sessionArchive(archive: Archive, sessionId: string): OneShotArch
     save: async (messages) => {
       const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
       const same = newest > 0 && (await holdsExactly(archive, { sessionId, step: newest, messages }));
-      return archive.saveTranscript(sessionId, same ? newest : newest + 1, messages);
+      const saved = await archive.saveTranscript(sessionId, same ? newest : newest + 1, messages);
+      await keepOutOfGit(archive.location);
+      return saved;
     },
   };
+}
+
+/** Conversations are not to be committed by accident, wherever the archive lies. */
+async function keepOutOfGit(location: string): Promise<void> {
+  if (!isAbsolute(location)) return;
+  await writeFile(join(location, ".gitignore"), "*\n", { flag: "wx" }).catch(() => undefined);
 }
 
 async function holdsExactly(
@@ -59,33 +95,36 @@ async function holdsExactly(
   });
 }
 
-/** The session that was named, or the only one there is, and its steps. Throws `InvalidUsage` or `NotFound`. */
+/**
+ * The session whose id, or the beginning of it, was given, or the only one there is, and its steps. Throws
+ * `InvalidUsage` or `NotFound`.
+ */
 export async function sessionOf(
   archive: Archive,
   given: string | undefined,
   action: string,
 ): Promise<{ readonly session: string; readonly steps: readonly number[] }> {
-  const session = given ?? (await onlySession(archive, action));
-  const steps = await archive.steps(session);
-  if (steps.length > 0) return { session, steps };
-  const near = closest(session, await archive.sessions());
-  throw new CompactError("NotFound", `the archive holds no session ${oneLine(session)}`, {
+  const all = await archive.sessions();
+  const begun = given === undefined ? all : all.filter((id) => id.startsWith(given));
+  const session = all.find((id) => id === given) ?? (begun.length === 1 ? begun[0] : undefined);
+  if (session !== undefined) return { session, steps: await archive.steps(session) };
+  if (given === undefined || begun.length > 1) throw severalSessions(begun, given, action);
+  const near = closest(given, all);
+  throw new CompactError("NotFound", `the archive holds no session ${oneLine(given)}`, {
     hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list names those it holds.`,
   });
 }
 
-async function onlySession(archive: Archive, action: string): Promise<string> {
-  const sessions = await archive.sessions();
-  const [first] = sessions;
-  if (first !== undefined && sessions.length === 1) return first;
-  throw new CompactError(
-    "InvalidUsage",
-    `compact archive ${action} needs a session: there are ${sessions.length}`,
-    {
-      hint:
-        first === undefined
-          ? "Compact a session first."
-          : `Such as: compact archive ${action} ${oneLine(first)}.`,
-    },
-  );
+function severalSessions(ids: readonly string[], given: string | undefined, action: string): CompactError {
+  const [first] = ids;
+  const problem =
+    given === undefined
+      ? `compact archive ${action} needs a session: there are ${ids.length}`
+      : `${oneLine(given)} is the beginning of ${ids.length} sessions`;
+  return new CompactError("InvalidUsage", problem, {
+    hint:
+      first === undefined
+        ? "Compact a session first."
+        : `Such as: compact archive ${action} ${oneLine(first)}.`,
+  });
 }

@@ -7,7 +7,19 @@ export interface FlagSpec {
 }
 
 /** Flags without a value. */
-type SwitchName = "open" | "debug" | "partial" | "view" | "force" | "json" | "all" | "pii" | "new" | "help";
+type SwitchName =
+  | "summary"
+  | "dry-run"
+  | "open"
+  | "debug"
+  | "partial"
+  | "view"
+  | "force"
+  | "json"
+  | "all"
+  | "pii"
+  | "new"
+  | "help";
 
 export type FlagName =
   | SwitchName
@@ -28,7 +40,8 @@ export type FlagName =
   | "channel"
   | "workspace"
   | "user"
-  | "base-url";
+  | "base-url"
+  | "upstream";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -50,7 +63,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
   config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
-  archive: { value: "DIR", help: "where originals are kept; .compact/archive when left out" },
+  archive: {
+    value: "DIR",
+    help: "where originals are kept; the project's archive, else your own, when left out",
+  },
   session: { value: "ID", help: "the one session of the archive to read" },
   output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {
@@ -69,13 +85,30 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
     value: "URL",
     help: "a server that speaks OpenAI's chat completions, such as http://localhost:11434/v1",
   },
+  upstream: { value: "URL", help: "where calls go on to; each provider's own address when left out" },
+  "dry-run": { help: "change nothing: watch the calls, and tell what would be compacted" },
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },
+  summary: { help: "print the whole summary, and nothing else" },
   json: { help: "machine output on stdout, everything else on stderr" },
   all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
 };
+
+/** Flags that decide a result: a command line that is offered to be run again must say them again. */
+export const DECIDING: readonly FlagName[] = [
+  "model",
+  "window",
+  "target",
+  "format",
+  "strategy",
+  "on-overflow",
+  "summarizer",
+  "deadline",
+  "config",
+  "archive",
+];
 
 /** The flags that were given: text for those with a value, true for switches. */
 export type Flags = {

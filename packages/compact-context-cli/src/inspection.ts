@@ -4,7 +4,7 @@ import { decideTrigger, type TriggerDecision } from "compact-context/internal/co
 import { findMalformations } from "compact-context/internal/core/units";
 import { sizesOf } from "./layers.ts";
 import type { Settings } from "./settings.ts";
-import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
+import type { Transcript } from "./transcripts/transcript.ts";
 
 /** Tokens and messages under one heading. */
 export interface Share {
@@ -22,10 +22,6 @@ export interface Inspection {
   /** Tokens of calls and results by the tool's name, most first. */
   readonly tools: readonly Share[];
   readonly largest: readonly { readonly index: number; readonly message: Message; readonly tokens: number }[];
-  /** The newest usage that the provider reported for this list, beside our count of the same prompt. */
-  readonly usage:
-    | { readonly record: UsageRecord; readonly reported: number; readonly counted: number }
-    | undefined;
   readonly callsWithoutResult: number;
   /** Answers with more than one call. */
   readonly parallelBatches: number;
@@ -51,7 +47,6 @@ export function inspect(transcript: Transcript, settings: Settings): Inspection 
     roles: sharesBy(sized, ({ message }) => message.role),
     tools: toolShares(messages, settings),
     largest: sized.toSorted((a, b) => b.tokens - a.tokens).slice(0, 5),
-    usage: newestUsage(transcript, settings),
     callsWithoutResult: unanswered(messages),
     parallelBatches: messages.filter((message) => toolCalls(message).length > 1).length,
     faults: findMalformations(messages),
@@ -87,20 +82,6 @@ function toolShares(messages: readonly Message[], { counter }: Settings): Share[
     }
   }
   return sharesBy(pieces, (piece) => piece.name);
-}
-
-function newestUsage(
-  { usage, segments, messages, system, tools }: Transcript,
-  { counter }: Settings,
-): Inspection["usage"] {
-  const record = usage.findLast(
-    ({ segment, promptTokens }) => segment === segments.length - 1 && (promptTokens ?? 0) > 0,
-  );
-  if (record?.promptTokens === undefined) return undefined;
-  const fixed = counter.countSystem(system) + counter.countTools(tools) + counter.perRequest;
-  const prompt = messages.slice(0, record.index);
-  const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
-  return { record, reported: record.promptTokens, counted };
 }
 
 function unanswered(messages: readonly Message[]): number {

@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import { compact } from "compact-context/internal/compact";
 import { type CompactionResult, type LayerSizes, layersOf } from "compact-context/internal/core/apply";
 import { archiveId } from "compact-context/internal/core/archive";
-import type { Format, Message } from "compact-context/internal/core/message";
+import { contentHash, type Format, type Message } from "compact-context/internal/core/message";
 import type { Summarizer } from "compact-context/internal/core/ports";
 import type { Archive } from "compact-context/internal/search/archive";
 import { sessionArchive } from "./archive.ts";
@@ -15,6 +16,8 @@ import { fatesToStore } from "./view/stored-record.ts";
 
 export interface Job {
   readonly transcript: Transcript;
+  /** The file that it was read from, where it is one. */
+  readonly path: string | undefined;
   readonly settings: Settings;
   readonly archive: Archive;
   readonly progress: Progress;
@@ -35,27 +38,29 @@ export interface Outcome {
   readonly elapsedMs: number;
 }
 
-/** What the archive calls the session: its own id, or its file's name. */
-export function sessionIdOf(transcript: Transcript): string {
+/** What people call the session: its own id, or its file's name. */
+export function sessionNameOf(transcript: Transcript): string {
   return transcript.sessionId ?? stemOf(transcript.name ?? "session");
 }
 
+/** What the archive calls it. Files of one name are two sessions: where they lie, or how they begin, tells them apart. */
+function sessionIdOf(transcript: Transcript, path: string | undefined): string {
+  if (transcript.sessionId !== undefined) return transcript.sessionId;
+  const [first] = transcript.messages;
+  const mark = path ?? (first === undefined ? "" : contentHash(first));
+  return `${sessionNameOf(transcript)}-${createHash("sha256").update(mark).digest("hex").slice(0, 6)}`;
+}
+
 /** Archives and compacts; throws as `compact` does. */
-export async function runJob({
-  transcript,
-  settings,
-  archive,
-  progress,
-  ports,
-  summarizer,
-}: Job): Promise<Outcome> {
+export async function runJob(job: Job): Promise<Outcome> {
+  const { transcript, path, settings, archive, progress, ports, summarizer } = job;
   const started = ports.clock();
-  const sessionId = sessionIdOf(transcript);
+  const sessionId = sessionIdOf(transcript, path);
   const { config, counter, strategy } = settings;
   const saver = sessionArchive(archive, sessionId);
   progress.show("planning");
   try {
-    const result = await compact<Message>(transcript.messages, {
+    const compacted = await compact<Message>(transcript.messages, {
       ...requestOf(transcript, settings),
       strategy,
       fallback: config.summarizer.fallback,
@@ -63,13 +68,14 @@ export async function runJob({
       summarizer,
       archive: {
         save: async (messages) => {
-          progress.show("archiving the originals");
+          progress.show("archiving the originals", 0);
           const saved = await saver.save(messages);
           progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
           return saved;
         },
       },
     });
+    const result = withUnseen(compacted, settings.unseenTokens);
     const { report } = result;
     const before = report.compacted
       ? report.layers.before
@@ -88,6 +94,22 @@ export async function runJob({
   }
 }
 
+/** The result with the tokens counted in that only the provider's report tells of. */
+function withUnseen(result: CompactionResult<Message>, unseen: number): CompactionResult<Message> {
+  if (unseen === 0) return result;
+  const { report } = result;
+  const { range } = report;
+  return {
+    ...result,
+    report: {
+      ...report,
+      tokensBefore: report.tokensBefore + unseen,
+      tokensAfter: report.tokensAfter + unseen,
+      range: { ...range, tokens: range.tokens + unseen, low: range.low + unseen, high: range.high + unseen },
+    },
+  };
+}
+
 /** What planning and compacting are told alike. */
 export function requestOf(
   transcript: Transcript,
@@ -104,11 +126,12 @@ export function requestOf(
   tools?: readonly unknown[];
   maxSummaryTokens?: number;
 } {
-  const { config, budget, target, model, onOverflow } = settings;
+  const { config, budget, target, unseenTokens, model, onOverflow } = settings;
   const { maxSummaryTokens } = config.summarizer;
   return {
-    maxTokens: budget,
-    targetTokens: target,
+    // What stands beside the messages and is not in the file cannot be handed over: it has its room.
+    maxTokens: Math.max(1, budget - unseenTokens),
+    targetTokens: Math.max(1, target - unseenTokens),
     policy: config.policy,
     onOverflow,
     models: config.models,
@@ -162,7 +185,7 @@ async function saveRecord(
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
     fixedTokens: {
-      system: counter.countSystem(system) + counter.perRequest,
+      system: counter.countSystem(system) + counter.perRequest + more.settings.unseenTokens,
       tools: counter.countTools(tools),
     },
     fates: fatesToStore(report.plan.entries),

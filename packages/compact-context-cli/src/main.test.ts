@@ -17,6 +17,8 @@ import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
 import { displayWidth } from "./render/width.ts";
 
+/** The sessions of these tests are far from their windows: without a target nothing would leave them. */
+const QUARTER = ["--target", "25%"];
 const NOW = new Date("2026-03-01T12:00:00.000Z");
 const EVIL = "\u001b]52;c;aGk=\u0007\u009b31m\rfake\b\u202etxt";
 
@@ -113,7 +115,7 @@ const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/;
 
 describe("the main job", () => {
   it("prints exactly the promised names first with --json, and nothing else on stdout", async () => {
-    const { code, out, err } = await run([session(), "--json"]);
+    const { code, out, err } = await run([session(), ...QUARTER, "--json"]);
     expect(code).toBe(0);
     expect(err).toBe("");
     const report = JSON.parse(out) as Record<string, unknown>;
@@ -145,12 +147,12 @@ describe("the main job", () => {
 
   it("archives every message before anything is dropped, and the same list only once", async () => {
     const file = session();
-    const first = JSON.parse((await run([file, "--json"])).out) as { archive: string };
-    const again = JSON.parse((await run([file, "--json"])).out) as { archive: string };
+    const first = JSON.parse((await run([file, ...QUARTER, "--json"])).out) as { archive: string };
+    const again = JSON.parse((await run([file, ...QUARTER, "--json"])).out) as { archive: string };
     expect(again.archive).toBe(first.archive);
     expect(readFileSync(first.archive, "utf8").trimEnd().split("\n")).toHaveLength(83);
     session("session.json", body(41));
-    const grown = JSON.parse((await run([file, "--json"])).out) as { archive: string };
+    const grown = JSON.parse((await run([file, ...QUARTER, "--json"])).out) as { archive: string };
     expect(grown.archive).toMatch(/transcript-pre-compact-002\.jsonl$/);
     expect(readFileSync(first.archive, "utf8").trimEnd().split("\n")).toHaveLength(83);
   });
@@ -186,7 +188,7 @@ describe("the main job", () => {
       "into the summary",
       "Summary, version 1",
       "every original is in",
-      " .compact/archive/session/transcript-pre-compact-001.jsonl\n",
+      " .local/share/compact/archive/session-",
       "compact session.json --target 1500 -o FILE",
     ]) {
       expect(out).toContain(text);
@@ -262,7 +264,7 @@ describe("the main job", () => {
       join(folder, "compact.yaml"),
       "max_context_tokens: 9000\npolicy:\n  hard_cap_buffer: 500\n",
     );
-    const file = JSON.parse((await run([session(), "--json"])).out) as Record<string, number>;
+    const file = JSON.parse((await run([session(), ...QUARTER, "--json"])).out) as Record<string, number>;
     expect([file.window, file.budget]).toEqual([9000, 8500]);
     const env = { COMPACT_MAX_CONTEXT_TOKENS: "8000" };
     const environment = JSON.parse((await run([session(), "--json"], { env })).out) as Record<string, number>;
@@ -279,10 +281,10 @@ describe("help", () => {
   it("says of a flag what it means for that command", async () => {
     const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
     expect(await flat("recall")).toContain(
-      "--workspace DIR the workspace's folder; the one above the channel",
+      "--workspace <DIR> the workspace's folder; the one above the channel",
     );
     expect(await flat("chat")).toContain(
-      "--workspace DIR the agent's own folder; .compact/agent when left out",
+      "--workspace <DIR> the agent's own folder; .compact/agent when left out",
     );
     expect(await flat("chat")).not.toContain("the one above the channel");
   });
@@ -320,9 +322,9 @@ describe("-o", () => {
     const refused = await run([file, "-o", `./${file}`]);
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("is the file that is read")]);
     expect(readFileSync(join(folder, file), "utf8")).toBe(before);
-    expect((await run([file, "-o", `./${file}`, "--force"])).code).toBe(0);
+    expect((await run([file, ...QUARTER, "-o", `./${file}`, "--force"])).code).toBe(0);
     expect(readFileSync(join(folder, file), "utf8").length).toBeLessThan(before.length);
-    expect(readdirSync(folder).sort()).toEqual([".compact", "session.json"]);
+    expect(readdirSync(folder).sort()).toEqual([".local", "session.json"]);
   });
 
   it("leaves devices, pipes and links that lead nowhere alone, also with --force", async () => {
@@ -341,7 +343,7 @@ describe("-o", () => {
     const file = session();
     writeFileSync(join(folder, "target.json"), "old");
     symlinkSync("target.json", join(folder, "link.json"));
-    expect((await run([file, "-o", "link.json", "--force"])).code).toBe(0);
+    expect((await run([file, ...QUARTER, "-o", "link.json", "--force"])).code).toBe(0);
     expect(lstatSync(join(folder, "link.json")).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(folder, "target.json"), "utf8")).toContain("COMPACT-SUMMARY");
   });
@@ -373,7 +375,7 @@ describe("-o", () => {
     const file = session();
     const grown = body(60);
     let steps = 0;
-    const { code, err } = await run([file, "-o", file, "--force"], {
+    const { code, err } = await run([file, ...QUARTER, "-o", file, "--force"], {
       clock: () => {
         steps += 1;
         if (steps === 2) writeFileSync(join(folder, file), grown);
@@ -561,8 +563,8 @@ describe("plan", () => {
   });
 
   it("folds long runs, and --all shows every message", async () => {
-    const folded = (await run(["plan", session()])).out;
-    const all = (await run(["plan", "session.json", "--all"])).out;
+    const folded = (await run(["plan", session(), ...QUARTER])).out;
+    const all = (await run(["plan", "session.json", ...QUARTER, "--all"])).out;
     expect(folded).toContain("⋮");
     expect(all).not.toContain("⋮");
     expect(all.split("\n").filter((line) => /^ +\d+ {2}(?:user|assistant|tool) /.test(line))).toHaveLength(
@@ -573,8 +575,10 @@ describe("plan", () => {
 
 describe("archive", () => {
   it("ARC-4 lists, shows and searches what was archived", async () => {
-    await run([session(), "--archive", "kept"]);
-    expect((await run(["archive", "--archive", "kept"])).out).toContain("  session  Port the parser.");
+    await run([session(), ...QUARTER, "--archive", "kept"]);
+    expect((await run(["archive", "--archive", "kept"])).out).toMatch(
+      / {2}session-[0-9a-f]{6} {2}Port the parser\./,
+    );
     const listed = (await run(["archive", "show", "--archive", "kept"])).out;
     const id = /^ +3 {2}(\w{10}) {2}tool/m.exec(listed)?.[1] ?? "";
     const whole = await run(["archive", "show", "session", id, "--archive", "kept"]);
@@ -583,31 +587,31 @@ describe("archive", () => {
       "value_7_3 = 21",
     );
     const found = await run(["archive", "search", '"value_7_3 ="', "session", "--archive", "kept", "--json"]);
-    const { hits } = JSON.parse(found.out) as { hits: { archiveId: string; sessionId: string }[] };
-    expect(hits.map((hit) => hit.sessionId)).toEqual(["session"]);
-    const again = await run(["archive", "show", "session", hits[0]?.archiveId ?? "", "--archive", "kept"]);
+    const { hits } = JSON.parse(found.out) as { hits: { archive_id: string; session_id: string }[] };
+    expect(hits.map((hit) => hit.session_id)).toEqual([expect.stringMatching(/^session-[0-9a-f]{6}$/)]);
+    const again = await run(["archive", "show", "session", hits[0]?.archive_id ?? "", "--archive", "kept"]);
     expect(again.out).toContain("value_7_3 = 21");
     const missing = await run(["archive", "show", "sesion", "--archive", "kept"]);
     expect(missing.code).toBe(1);
-    expect(missing.err).toContain("Did you mean session?");
+    expect(missing.err).toContain("no session sesion");
   });
 });
 
 describe("archive list", () => {
   it("says when, how much and what was asked first, clipped to the screen", async () => {
-    await run([session(), "--archive", "kept"]);
+    await run([session(), ...QUARTER, "--archive", "kept"]);
     const { sessions } = JSON.parse((await run(["archive", "list", "--archive", "kept", "--json"])).out) as {
       sessions: { id: string; steps: number[]; title: string; at: string; messages: number }[];
     };
     expect(sessions).toEqual([
       {
-        id: "session",
+        id: expect.stringMatching(/^session-[0-9a-f]{6}$/) as string,
         steps: [1],
         title: expect.any(String),
         at: NOW.toISOString(),
         messages: 83,
-        tokensBefore: expect.any(Number),
-        tokensAfter: expect.any(Number),
+        tokens_before: expect.any(Number),
+        tokens_after: expect.any(Number),
       },
     ]);
     const title = sessions[0]?.title ?? "";
@@ -629,17 +633,18 @@ describe("archive list", () => {
     const hosted = { role: "user", content: "<system-reminder>rules</system-reminder>" };
     const { messages, ...rest } = JSON.parse(body(40)) as { messages: object[] };
     const file = session("hosted.json", JSON.stringify({ ...rest, messages: [hosted, ...messages] }));
-    await run([file, "--archive", "kept"]);
-    rmSync(join(folder, "kept", "hosted", "summary-001.json"));
+    await run([file, ...QUARTER, "--archive", "kept"]);
+    const id = readdirSync(join(folder, "kept")).find((name) => name.startsWith("hosted-")) ?? "";
+    rmSync(join(folder, "kept", id, "summary-001.json"));
     const { out } = await run(["archive", "--archive", "kept"]);
-    expect(out).toMatch(/ {2}hosted {2}Port the parser.*\n {4}step 1 · 84 messages\n/);
+    expect(out).toMatch(/ {2}hosted-[0-9a-f]{6} {2}Port the parser.*\n {4}step 1 · 84 messages\n/);
   });
 });
 
 describe("archive restore", () => {
   it("ARC-4 writes the list that was compacted, in its own format, and says that nothing differs", async () => {
     const file = session();
-    await run([file, "--archive", "kept"]);
+    await run([file, ...QUARTER, "--archive", "kept"]);
     const restored = await run(["archive", "restore", "session", "--archive", "kept", "-o", "back.json"]);
     expect(restored.code).toBe(0);
     expect(restored.out).toContain("Nothing of it differs");
@@ -655,7 +660,7 @@ describe("archive restore", () => {
     const { messages: list } = JSON.parse(body(40)) as { messages: { content: unknown }[] };
     list[0] = { ...list[0], content: "password=hunter2-and-more" };
     writeFileSync(join(folder, "secret.json"), JSON.stringify(list));
-    await run(["secret.json", "--archive", "kept"]);
+    await run(["secret.json", ...QUARTER, "--archive", "kept"]);
     const restored = await run(["archive", "restore", "--archive", "kept", "-o", "back.json"]);
     expect(restored.out).toMatch(/! messages\[0\] \(\w{10}\): secrets were taken out/);
     expect(readFileSync(join(folder, "back.json"), "utf8")).not.toContain("hunter2");
@@ -669,10 +674,10 @@ describe("archive restore", () => {
     [["archive", "restore", "--archive", "kept"], 2, "needs a file"],
     [["archive", "restore", "session", "9", "--archive", "kept", "-o", "x.json"], 1, "no step 9"],
     [["archive", "restore", "nobody", "--archive", "kept", "-o", "x.json"], 1, "no session nobody"],
-    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "writes no file"],
+    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is no flag of this command"],
     [["archive", "search", "x", "nobody", "--archive", "kept"], 1, "no session nobody"],
   ])("%j exits with %i", async (argv, code, words) => {
-    await run([session(), "--archive", "kept"]);
+    await run([session(), ...QUARTER, "--archive", "kept"]);
     const refused = await run(argv);
     expect(refused.code).toBe(code);
     expect(refused.err).toContain(words);

@@ -30,7 +30,8 @@ export async function restoreToFile(
     const chunks = documentChunks(restored.messages, { indent: "  ", end: "\n" });
     await writeOutput(destination, { mode: "replace", chunks }, source);
   }
-  if (flags.json === true) terminal.printJson(restoredJson(restored, destination?.path));
+  if (flags.json === true)
+    terminal.printJson(restoredJson(restored, destination?.path), new Set(["messages"]));
   else terminal.print(restoredLines(restored, flags.output ?? "", terminal));
 }
 

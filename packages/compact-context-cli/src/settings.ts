@@ -1,16 +1,16 @@
-import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import { budgetOf } from "compact-context/internal/core/policy";
 import type { SummaryStrategy, TokenCounter } from "compact-context/internal/core/ports";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import { readConfig } from "./files/config.ts";
+import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
+import type { Progress } from "./progress.ts";
 import { parseTokens, parseTokensOrShare } from "./quantities.ts";
 import { formatCount } from "./render/numbers.ts";
-import type { Transcript } from "./transcripts/transcript.ts";
+import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
 /** Everything that flags, configuration and the transcript decide together. */
 export interface Settings {
@@ -18,16 +18,22 @@ export interface Settings {
   readonly model: string | undefined;
   /** The model's limit, and where that number comes from. */
   readonly window: number;
-  readonly windowFrom: "--window" | "configuration" | "model" | "default" | "command";
+  readonly windowFrom: "--window" | "configuration" | "session" | "model" | "default" | "command";
   /** Most tokens of a request: the window less the buffer. */
   readonly budget: number;
   readonly counter: TokenCounter;
-  /** System prompt and tool schemas, which stand beside the messages. */
+  /** System prompt and tool schemas, which stand beside the messages, those that the file does not hold too. */
   readonly fixedTokens: number;
+  /** Those of them that only the provider's report tells of. */
+  readonly unseenTokens: number;
+  /** The newest usage that the provider reported for this list, beside our count of the same prompt. */
+  readonly reported: ReportedUsage | undefined;
   readonly tokensBefore: number;
   readonly target: number;
   /** Nobody named a target. */
   readonly targetIsDefault: boolean;
+  /** Nobody named a target, and the session is so far from its window that nothing needs to leave it. */
+  readonly isFarFromFull: boolean;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";
 }
@@ -41,8 +47,20 @@ const STRATEGIES: readonly SummaryStrategy[] = [
   "requirements_ledger",
 ];
 
-/** Without a target a compaction aims for this share of what there is. */
-const DEFAULT_SHARE = 0.25;
+/** A count that the provider reported. */
+export interface ReportedUsage {
+  readonly record: UsageRecord;
+  /** Tokens of the prompt, and our count of the same messages. */
+  readonly reported: number;
+  readonly counted: number;
+}
+
+/** Without a target a compaction aims for this share of what there is, or of where a compaction would start. */
+const DEFAULT_SHARE = 0.5;
+/** It leaves this share of the messages, however large what stands beside them is. */
+const LEAST_SHARE = 0.25;
+/** Messages after which the progress is told. */
+const COUNTED_AT_ONCE = 64;
 /** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
 const LEAST_TARGET = 100;
 
@@ -53,24 +71,24 @@ interface Outside {
 }
 
 /** What can be said before the transcript is read; throws `InvalidUsage` and `InvalidConfig`. */
-export interface EarlySettings {
-  readonly config: CompactConfig;
+export interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
   readonly window: number | undefined;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";
 }
 
 export function earlySettings({ flags, ports, warn }: Outside): EarlySettings {
-  const { config, setsOverflow } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   if (window !== undefined) checkTargetAgainst(window, flags.target);
   return {
     config,
+    origins,
     window,
     strategy: oneOf(flags.strategy, "--strategy", STRATEGIES) ?? config.policy.strategy,
     onOverflow:
       oneOf(flags["on-overflow"], "--on-overflow", ["elide", "error"] as const) ??
-      (setsOverflow ? config.policy.onOverflow : "elide"),
+      (origins["policy.on_overflow"] === undefined ? "elide" : config.policy.onOverflow),
   };
 }
 
@@ -101,29 +119,34 @@ function oneOf<T extends string>(
 }
 
 /** All settings for a transcript; throws `InvalidUsage` for numbers that contradict each other. */
-export function settingsFor(transcript: Transcript, early: EarlySettings, flags: Flags): Settings {
-  const { config } = early;
+export function settingsFor(
+  transcript: Transcript,
+  early: EarlySettings,
+  flags: Flags,
+  progress?: Pick<Progress, "show">,
+): Settings {
+  const { config, strategy, onOverflow } = early;
   const model = flags.model ?? config.model ?? transcript.model;
-  const { window, windowFrom } = windowOf(model, early, flags.window === undefined ? "command" : "--window");
-  const budget = budgetOf(window, config.policy);
-  if (budget <= 0) {
-    throw new CompactError(
-      "InvalidUsage",
-      `a window of ${formatCount(window)} tokens leaves nothing beside the ${formatCount(config.policy.hardCapBuffer)} kept free for the answer`,
-      {
-        place: "--window",
-        hint: "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).",
-      },
-    );
-  }
   const counter = createTokenCounter({ models: config.models, format: transcript.list, model });
-  const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
-  const tokensBefore = transcript.messages.reduce(
-    (total, message) => total + counter.countMessage(message),
-    fixedTokens + counter.perRequest,
-  );
-  const { strategy, onOverflow } = early;
-  const target = targetOf(flags.target, { config, budget, tokensBefore });
+  const own = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
+  const reported = newestUsage(transcript, counter, own + counter.perRequest);
+  // A report may raise a count, never lower it: what the messages hold is known.
+  const unseenTokens = reported === undefined ? 0 : Math.max(0, reported.reported - reported.counted);
+  const fixedTokens = own + unseenTokens;
+  const { messages } = transcript;
+  let tokensBefore = fixedTokens + counter.perRequest;
+  for (const [index, message] of messages.entries()) {
+    tokensBefore += counter.countMessage(message);
+    if (index % COUNTED_AT_ONCE === 0) progress?.show("counting tokens", index / messages.length);
+  }
+  const { window, windowFrom } = windowOf(model, early, {
+    setBy: flags.window === undefined ? "command" : "--window",
+    session: transcript.window,
+  });
+  const budget = budgetOf(window, config.policy);
+  if (budget <= 0) throw noRoom(window, config.policy.hardCapBuffer);
+  const target = targetOf(flags.target, { config, budget, tokensBefore, unseenTokens, window });
+  const targetIsDefault = flags.target === undefined && config.policy.targetContextTokens === undefined;
   return {
     config,
     model,
@@ -132,38 +155,96 @@ export function settingsFor(transcript: Transcript, early: EarlySettings, flags:
     budget,
     counter,
     fixedTokens,
+    unseenTokens,
+    reported,
     tokensBefore,
     target,
     strategy,
     onOverflow,
-    targetIsDefault: flags.target === undefined && config.policy.targetContextTokens === undefined,
+    targetIsDefault,
+    isFarFromFull: targetIsDefault && tokensBefore <= usualTarget(config, budget, window),
   };
+}
+
+function noRoom(window: number, buffer: number): CompactError {
+  return new CompactError(
+    "InvalidUsage",
+    `a window of ${formatCount(window)} tokens leaves nothing beside the ${formatCount(buffer)} kept free for the answer`,
+    {
+      place: "--window",
+      hint: "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).",
+    },
+  );
+}
+
+/** What the provider reported last for this list, where the file says so. */
+function newestUsage(
+  { usage, segments, messages }: Transcript,
+  counter: TokenCounter,
+  fixed: number,
+): ReportedUsage | undefined {
+  const record = usage.findLast(
+    ({ segment, promptTokens }) => segment === segments.length - 1 && (promptTokens ?? 0) > 0,
+  );
+  // Messages that a compaction kept still carry the report of the list before it.
+  const isStale =
+    segments.at(-1)?.carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined);
+  if (record?.promptTokens === undefined || isStale) return undefined;
+  const prompt = messages.slice(0, record.index);
+  const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
+  return { record, reported: record.promptTokens, counted };
 }
 
 function windowOf(
   model: string | undefined,
   { window, config }: EarlySettings,
-  setBy: "--window" | "command",
+  { setBy, session }: { readonly setBy: "--window" | "command"; readonly session: number | undefined },
 ): Pick<Settings, "window" | "windowFrom"> {
   if (window !== undefined) return { window, windowFrom: setBy };
   if (config.maxContextTokens !== undefined) {
     return { window: config.maxContextTokens, windowFrom: "configuration" };
   }
+  if (session !== undefined) return { window: session, windowFrom: "session" };
   const found = lookUpModel(model ?? "", config.models);
   return { window: found.window, windowFrom: found.known ? "model" : "default" };
 }
 
+/** Half of what there is when a compaction starts. */
+function usualTarget({ policy }: CompactConfig, budget: number, window: number): number {
+  return Math.floor(Math.min(budget, window * policy.triggerPct) * DEFAULT_SHARE);
+}
+
+/** Shares are of what can leave: what stands beside the messages stays, whatever is aimed for. */
 function targetOf(
   flag: string | undefined,
-  { config, budget, tokensBefore }: Pick<Settings, "config" | "budget" | "tokensBefore">,
+  sizes: Pick<Settings, "config" | "budget" | "window" | "tokensBefore" | "unseenTokens">,
 ): number {
-  const share = Math.max(LEAST_TARGET, Math.floor(tokensBefore * DEFAULT_SHARE));
-  if (flag === undefined) return Math.min(budget, config.policy.targetContextTokens ?? share);
-  const target = parseTokensOrShare(flag, "--target", tokensBefore);
-  if (target <= budget || flag.trim().endsWith("%")) return Math.min(target, budget);
+  const { config, budget, tokensBefore, unseenTokens, window } = sizes;
+  const left = tokensBefore - unseenTokens;
+  if (flag === undefined) {
+    const most = usualTarget(config, budget, window);
+    const half = Math.min(most, unseenTokens + Math.floor(left * DEFAULT_SHARE));
+    const least = unseenTokens + Math.max(LEAST_TARGET, Math.floor(left * LEAST_SHARE));
+    const usual = tokensBefore <= most ? most : Math.max(half, least);
+    return Math.min(budget, config.policy.targetContextTokens ?? usual);
+  }
+  const isShare = flag.trim().endsWith("%");
+  const target = parseTokensOrShare(flag, "--target", left) + (isShare ? unseenTokens : 0);
+  if (target <= budget || isShare) return Math.min(target, budget);
   throw new CompactError(
     "InvalidUsage",
     `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less what is kept free)`,
     { place: "--target", hint: "Lower the target, or raise --window." },
   );
+}
+
+/** The same settings as if the file held all that its provider counted: for what plays the messages alone. */
+export function countedAlone(settings: Settings): Settings {
+  const { unseenTokens, fixedTokens, tokensBefore } = settings;
+  return {
+    ...settings,
+    unseenTokens: 0,
+    fixedTokens: fixedTokens - unseenTokens,
+    tokensBefore: tokensBefore - unseenTokens,
+  };
 }

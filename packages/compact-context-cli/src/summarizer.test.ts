@@ -67,7 +67,8 @@ async function open(answers: Script = () => SUMMARY, needsKey = true): Promise<S
 
 /** What came out, with the summary as the archive has it. */
 function archived(): { readonly text: string; readonly summarizer: string } {
-  const root = join(folder, ".compact", "archive", "session");
+  const archive = join(folder, ".local", "share", "compact", "archive");
+  const root = join(archive, readdirSync(archive).find((one) => one.startsWith("session-")) ?? "");
   const name = readdirSync(root).find((one) => one.startsWith("summary-")) ?? "";
   return JSON.parse(readFileSync(join(root, name), "utf8")) as { text: string; summarizer: string };
 }

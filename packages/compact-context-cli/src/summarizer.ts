@@ -2,10 +2,9 @@ import {
   textModelFromUrl,
   type UrlTextModelOptions,
 } from "compact-context/internal/adapters/http/text-model";
-import { closest } from "compact-context/internal/config/schema";
 import type { CompactConfig } from "compact-context/internal/config/settings";
 import type { Summarizer, TextModel } from "compact-context/internal/core/ports";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import { createModelSummarizer } from "compact-context/internal/summarizers/llm/create";
 import { createRedactor, redact } from "compact-context/redaction";
 import type { Flags } from "./flags.ts";

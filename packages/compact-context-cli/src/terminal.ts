@@ -1,4 +1,5 @@
 import type { CliPorts } from "./ports.ts";
+import { snakeKeys } from "./render/json.ts";
 import { createPaint, type Paint } from "./render/palette.ts";
 import { oneLine, safeJson } from "./render/safe.ts";
 
@@ -8,8 +9,8 @@ export interface Terminal {
   readonly width: number;
   readonly paint: Paint;
   print(lines: readonly string[]): void;
-  /** The machine output: one JSON document. */
-  printJson(value: unknown): void;
+  /** The machine output: one JSON document, keys in snake_case but for what is below the keys `asIs`. */
+  printJson(value: unknown, asIs?: ReadonlySet<string>): void;
   /** To stderr: something the reader should know beside the result; any text, made safe here. */
   warn(text: string): void;
 }
@@ -26,7 +27,7 @@ export function createTerminal(ports: CliPorts): Terminal {
     width: Math.min(WIDEST, Math.max(NARROWEST, columns)),
     paint: createPaint(ports.stdout.isTerminal, ports.env),
     print: (lines) => ports.stdout.write(`${lines.join("\n")}\n`),
-    printJson: (value) => ports.stdout.write(`${safeJson(value)}\n`),
+    printJson: (value, asIs) => ports.stdout.write(`${safeJson(snakeKeys(value, asIs))}\n`),
     warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${oneLine(text)}\n`),
   };
 }

@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompactManager } from "compact-context/internal/create-manager";
@@ -160,14 +168,19 @@ describe("compact view", () => {
     const compact = async (name: string, count: number): Promise<Report> => {
       writeFileSync(join(folder, "grown.json"), JSON.stringify({ model: "gpt-4o", messages: tools(count) }));
       const running = silent();
-      const code = await main(["grown.json", "--window", "4k", "--archive", name, "--json"], running.ports);
+      const code = await main(
+        ["grown.json", "--window", "4k", "--target", "25%", "--archive", name, "--json"],
+        running.ports,
+      );
       expect(code).toBe(0);
       return JSON.parse(running.out()) as Report;
     };
     const told = async (running: Running) => {
-      const view = await running.get<SessionView>("/api/sessions/grown");
+      const [{ id = "" } = {}] = (await running.get<{ sessions: { id: string }[] }>("/api/sessions"))
+        .sessions;
+      const view = await running.get<SessionView>(`/api/sessions/${id}`);
       const opened = view.compactions.map(({ index }) =>
-        running.get<CompactionView>(`/api/sessions/grown/compactions/${index}`),
+        running.get<CompactionView>(`/api/sessions/${id}/compactions/${index}`),
       );
       return { view, opened: await Promise.all(opened) };
     };
@@ -206,7 +219,8 @@ describe("compact view", () => {
     it("says that fates are not known where the record does not hold them, with the tokens that it holds", async () => {
       const reports = [await compact("older", 10), await compact("older", 14)];
       for (const step of ["001", "002"]) {
-        const file = join(folder, "older", "grown", `summary-${step}.json`);
+        const session = readdirSync(join(folder, "older")).find((one) => one.startsWith("grown-")) ?? "";
+        const file = join(folder, "older", session, `summary-${step}.json`);
         const older = JSON.parse(readFileSync(file, "utf8"));
         for (const name of ["schema", "checksum", "fates", "fixedTokens", "model"]) delete older[name];
         writeFileSync(file, JSON.stringify(older));

@@ -1,13 +1,12 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { CompactConfig } from "compact-context/internal/config/settings";
 import { sessionKey } from "compact-context/internal/core/archive";
 import { loadState } from "compact-context/internal/core/store";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import { driverOf, openArchive } from "./archive.ts";
+import { type ArchivePlace, driverOf, openArchive } from "./archive.ts";
 import type { Invocation } from "./command.ts";
 import { readConfig } from "./files/config.ts";
 import { oneLine } from "./render/safe.ts";
@@ -25,9 +24,9 @@ export async function viewedArchive(
   folder: string | undefined,
 ): Promise<Viewed> {
   const warn = (text: string): void => terminal.warn(text);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const place = { flag: folder ?? flags.archive, cwd: ports.cwd, warn };
-  const source = sourceOf(config, place, flags.model);
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const place = { ...settings, flag: folder ?? flags.archive, ports, warn };
+  const source = sourceOf(place, flags.model);
   const store = createViewStore();
   const signs = new Map<string, string>();
   const look = async (): Promise<void> => {
@@ -55,15 +54,12 @@ export async function viewedArchive(
   };
 }
 
-function sourceOf(
-  config: CompactConfig,
-  place: Parameters<typeof openArchive>[1],
-  model: string | undefined,
-): ArchiveSource {
-  const driver = driverOf(config, place);
+function sourceOf(place: ArchivePlace, model: string | undefined): ArchiveSource {
+  const { config } = place;
+  const driver = driverOf(place);
   const named = model ?? config.model;
   return {
-    archive: openArchive(config, place),
+    archive: openArchive(place),
     counterFor: (found) => {
       const name = named ?? found;
       return createTokenCounter({ models: config.models, model: name });

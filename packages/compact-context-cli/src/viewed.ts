@@ -4,7 +4,8 @@ import type { Invocation } from "./command.ts";
 import { readSource } from "./files/read.ts";
 import { createProgress } from "./progress.ts";
 import { openTranscript } from "./sessions/discover.ts";
-import { earlySettings, settingsFor } from "./settings.ts";
+import { countedAlone, earlySettings, settingsFor } from "./settings.ts";
+import { withoutTracing } from "./traced.ts";
 import { createViewStore } from "./view/view-store.ts";
 import type { Viewed } from "./view-page.ts";
 import { viewedArchive } from "./viewed-archive.ts";
@@ -30,7 +31,9 @@ async function viewedTranscript({ flags, ports, terminal }: Invocation, word: st
   const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
-  const settings = settingsFor(transcript, early, flags);
+  const counted = countedAlone(settingsFor(transcript, early, flags));
+  const warn = (text: string): void => terminal.warn(text);
+  const settings = { ...counted, config: withoutTracing(counted.config, "compact view", warn) };
   const store = createViewStore();
   return {
     store,

@@ -3,7 +3,7 @@ import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { createCallbackExporter } from "compact-context/tracing";
-import { sessionIdOf } from "./job.ts";
+import { sessionNameOf } from "./job.ts";
 import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
@@ -26,7 +26,7 @@ export async function replayWatched(
   const redactor = createRedactor(config.redaction);
   const storage = createMemoryDriver();
   const history = wholeHistory(transcript);
-  const id = sessionIdOf(transcript);
+  const id = sessionNameOf(transcript);
   const played = store.open((changed) =>
     createPlayedRecord(
       {
@@ -66,7 +66,7 @@ export async function replayWatched(
 function titleOf(transcript: Transcript): string {
   const messages = transcript.segments.flatMap((segment) => segment.messages);
   const typed = messages.map(typedAsk).find((text) => text !== undefined);
-  return firstWords(transcript.title ?? typed ?? sessionIdOf(transcript)).slice(0, 200);
+  return firstWords(transcript.title ?? typed ?? sessionNameOf(transcript)).slice(0, 200);
 }
 
 /** Searches all messages: those that never left the prompt are archived for the first search. */

@@ -1,18 +1,8 @@
-import { CompactError } from "compact-context/internal/errors";
 import type { FlagName, Flags } from "./flags.ts";
 import { oneLine } from "./render/safe.ts";
 
-/** The word that names the transcript; throws where there is none. */
-export function wordOf(words: readonly string[], command: string): string {
-  const [word] = words;
-  if (word !== undefined) return word;
-  throw new CompactError("InvalidUsage", `compact ${command} needs a transcript`, {
-    hint: `Write compact ${command} FILE, or a number of the list that \`compact\` alone prints.`,
-  });
-}
-
 /** Text that can be pasted into a shell as one word. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   const safe = oneLine(text);
   return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
 }

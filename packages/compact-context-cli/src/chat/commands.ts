@@ -1,5 +1,5 @@
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/diagnostic";
-import { closest } from "compact-context/internal/config/schema";
+import { closest } from "compact-context/internal/errors";
 import { formatCount } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
 import { padEnd } from "../render/width.ts";

@@ -1,76 +1,49 @@
 import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import type { Archive, SearchHit } from "compact-context/internal/search/archive";
-import { actionNamed } from "../actions.ts";
 import { openArchive, sessionOf } from "../archive.ts";
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import type { Flags } from "../flags.ts";
 import { type ListedSession, listedSessions } from "../listed-sessions.ts";
 import { formatAge, formatShort, plural } from "../render/numbers.ts";
 import { firstWords, oneLine, safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { paragraph, truncate } from "../render/width.ts";
+import { paragraph, truncate, wrap } from "../render/width.ts";
 import { restoreToFile } from "../restore.ts";
 import type { Terminal } from "../terminal.ts";
 import { callNames, messageGist } from "../views/message-line.ts";
 import { commandLine } from "../words.ts";
 
-type Action = (archive: Archive, words: readonly string[], invocation: Invocation) => Promise<void>;
-
-export const archiveCommand: Command = {
-  usage: "list | show [session] [step|id] | search TEXT [session] | restore [session] [step] -o FILE",
-  summary: "the originals of what was compacted: list, read, search, restore",
-  flags: ["config", "archive", "output", "force", "json"],
-  flagHelp: { output: "where restore writes" },
-  notes: [
-    'search ranks by words; "words in double quotes" must stand there as they are.',
-    "restore writes the messages of a session up to a step, the newest when left out, as a JSON list in their provider's format.",
-  ],
-  mostWords: 3,
-  run: async (invocation) => {
-    const { words, flags, ports, terminal } = invocation;
-    const [name = "list", ...rest] = words;
-    const action = actionNamed(ACTIONS, name, "archive");
-    const warn = (text: string): void => terminal.warn(text);
-    const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-    if (flags.output !== undefined && name !== "restore") throw unusedOutput(name);
-    const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
-    await action(archive, rest, invocation);
-    return 0;
-  },
-};
-
 const MOST_HITS = 20;
 
-const ACTIONS: Readonly<Record<string, Action>> = { list, show, search, restore: restoreSession };
-
-function unusedOutput(name: string): CompactError {
-  return new CompactError("InvalidUsage", `compact archive ${name} writes no file`, {
-    place: "-o",
-    hint: "Leave -o out, or use compact archive restore.",
-  });
+function archiveOf({ flags, ports, terminal }: Invocation): Archive {
+  const warn = (text: string): void => terminal.warn(text);
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  return openArchive({ ...settings, flag: flags.archive, ports, warn });
 }
 
-async function list(
-  archive: Archive,
-  _: readonly string[],
-  { terminal, flags, ports }: Invocation,
-): Promise<void> {
+export async function listArchive(invocation: Invocation): Promise<number> {
+  const { terminal, flags, ports } = invocation;
+  const archive = archiveOf(invocation);
   const sessions = await listedSessions(archive);
   if (flags.json === true) {
     terminal.printJson({ location: archive.location, sessions });
-    return;
+    return 0;
   }
   terminal.print([
     "",
-    `  ${terminal.paint("strong", "Archive")}  ${oneLine(archive.location)}`,
+    ...wrap(`Archive ${oneLine(archive.location)}`, terminal.width - 2).map(
+      (line, index) =>
+        `  ${index === 0 ? line.replace("Archive", (word) => terminal.paint("strong", word)) : line}`,
+    ),
     "",
     ...(sessions.length === 0
       ? ["  Nothing is archived here yet. compact FILE archives before it drops anything."]
       : sessionLines(sessions, terminal, ports.now().getTime())),
     "",
   ]);
+  return 0;
 }
 
 /** Each session with its first words on a line, what is known of it below. */
@@ -109,11 +82,15 @@ function stepsText(steps: readonly number[]): string {
 }
 
 /** Without a session the only one there is; without a step the newest. */
-async function show(archive: Archive, words: readonly string[], invocation: Invocation): Promise<void> {
-  const [given, which] = words;
+export async function showArchived(invocation: Invocation): Promise<number> {
+  const archive = archiveOf(invocation);
+  const [given, which] = invocation.words;
   const { session, steps } = await sessionOf(archive, given, "show");
   const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
-  if (step !== undefined) return showStep(archive, { session, step }, invocation);
+  if (step !== undefined) {
+    await showStep(archive, { session, step }, invocation);
+    return 0;
+  }
   const found = await archive.findMessage(session, which ?? "");
   if (found === undefined) {
     throw new CompactError(
@@ -126,6 +103,7 @@ async function show(archive: Archive, words: readonly string[], invocation: Invo
   }
   if (invocation.flags.json === true) invocation.terminal.printJson(found);
   else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
+  return 0;
 }
 
 async function showStep(
@@ -181,23 +159,16 @@ function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): 
   ];
 }
 
-async function search(
-  archive: Archive,
-  words: readonly string[],
-  { terminal, flags }: Invocation,
-): Promise<void> {
-  const [text, sessionId] = words;
-  if (text === undefined || text === "") {
-    throw new CompactError("InvalidUsage", "compact archive search needs a text", {
-      hint: "Write compact archive search 'some words'.",
-    });
-  }
-  if (sessionId !== undefined) await sessionOf(archive, sessionId, "search");
+export async function searchArchive(invocation: Invocation): Promise<number> {
+  const { terminal, flags } = invocation;
+  const archive = archiveOf(invocation);
+  const [text = "", given] = invocation.words;
+  const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
   const options = { limit: MOST_HITS, sessionId };
   const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {
     terminal.printJson({ hits, problems });
-    return;
+    return 0;
   }
   terminal.print([
     "",
@@ -210,6 +181,7 @@ async function search(
   for (const { sessionId: id, step, line, problem } of problems) {
     terminal.warn(`${id} step ${step} line ${line}: ${problem}`);
   }
+  return 0;
 }
 
 /** How the best hit is read whole; that there may be more is told too. */
@@ -234,12 +206,9 @@ function hitLines(hit: SearchHit, terminal: Terminal): string[] {
   ];
 }
 
-async function restoreSession(
-  archive: Archive,
-  words: readonly string[],
-  invocation: Invocation,
-): Promise<void> {
-  const [given, which] = words;
+export async function restoreArchived(invocation: Invocation): Promise<number> {
+  const archive = archiveOf(invocation);
+  const [given, which] = invocation.words;
   const { session, steps } = await sessionOf(archive, given, "restore");
   const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
   if (step === undefined) {
@@ -248,4 +217,5 @@ async function restoreSession(
     });
   }
   await restoreToFile(archive, { session, step }, invocation);
+  return 0;
 }

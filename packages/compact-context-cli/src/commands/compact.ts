@@ -1,56 +1,33 @@
-import { relative } from "node:path";
 import type { SummarizerFailure } from "compact-context/internal/core/apply";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
+import { DECIDING } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
-import { createProgress } from "../progress.ts";
-import { oneLine } from "../render/safe.ts";
+import { createProgress, type Progress } from "../progress.ts";
+import { safeLines } from "../render/safe.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { summarizerFor } from "../summarizer.ts";
+import { traceCompaction, withoutTracing } from "../traced.ts";
 import { writeTranscript } from "../transcripts/write.ts";
 import { compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { compactionJson } from "../views/machine.ts";
+import { nextSteps } from "../views/next-steps.ts";
 import { commandLine } from "../words.ts";
 import { chooseSession } from "./sessions.ts";
 
-/** What decides a result: a command that is offered to be run again must say it again. */
-const DECIDING = [
-  "model",
-  "window",
-  "target",
-  "format",
-  "strategy",
-  "on-overflow",
-  "summarizer",
-  "deadline",
-  "config",
-  "archive",
-] as const;
-
-export const compactCommand: Command = {
-  usage: "<transcript>",
-  summary: "compacts a session: before and after, what was kept, where the rest is",
-  flags: [...DECIDING, "output", "force", "json"],
-  notes: [
-    "<transcript> is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
-    "The window is --window, else the configuration's, else the model's, else 128,000.",
-    "The aim is --target, else the configuration's, else a quarter of what there is.",
-  ],
-  mostWords: 1,
-  run: async (invocation) => {
-    const [word] = invocation.words;
-    if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
-    refuseWithoutTranscript(invocation);
-    const source = await chooseSession(invocation);
-    return source === undefined ? 0 : compactSource(invocation, source);
-  },
-};
+export async function compactSession(invocation: Invocation): Promise<number> {
+  const [word] = invocation.words;
+  if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
+  refuseWithoutTranscript(invocation);
+  const source = await chooseSession(invocation);
+  return source === undefined ? 0 : compactSource(invocation, source);
+}
 
 function opened({ ports }: Invocation, word: string): Promise<Source> {
   return openTranscript(word, ports);
@@ -78,23 +55,43 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
       : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
-  const settings = settingsFor(transcript, early, flags);
-  const archive = openArchive(early.config, { flag: flags.archive, cwd: ports.cwd, warn });
-  const job: Job = { transcript, settings, archive, progress, ports, summarizer };
+  const settings = settingsFor(transcript, early, flags, progress);
+  const onLine = lineCounter(transcript.messages.length, progress);
+  const archive = openArchive({ ...early, flag: flags.archive, ports, warn, onLine });
+  const job: Job = { transcript, path: source.path, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
-  if (destination !== undefined) await write(job, outcome, { destination, source });
+  if (destination !== undefined) {
+    await write(job, outcome, { destination, source });
+    await traceCompaction(job, outcome, warn);
+  } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: destination?.path }));
     return 0;
   }
+  if (flags.summary === true) {
+    if (outcome.result.summary === undefined) warn("there is no summary: nothing was summarized");
+    else terminal.print(safeLines(outcome.result.summary.trim()));
+    return 0;
+  }
+  const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
   terminal.print([
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
-    ...(outcome.changed ? compactionView(outcome, settings, terminal) : untouchedView(settings, terminal)),
-    ...whereLines(invocation, outcome, { source, destination }),
+    ...(outcome.changed
+      ? compactionView(outcome, settings, terminal)
+      : untouchedView(settings, terminal, again)),
+    ...nextSteps(invocation, outcome, { transcript, source, destination }),
   ]);
   return 0;
+}
+
+function lineCounter(lines: number, progress: Progress): () => void {
+  let written = 0;
+  return () => {
+    written += 1;
+    progress.show("archiving the originals", written / lines);
+  };
 }
 
 /** A summary that somebody else wrote is told, whatever else is printed. */
@@ -113,40 +110,4 @@ async function write(
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
   const written = compacted === undefined ? undefined : writeTranscript(transcript, compacted, stamps);
   await writeOutput(destination, written, source);
-}
-
-/** Where everything is now, and what to type next. */
-function whereLines(
-  { ports, terminal, flags }: Invocation,
-  { result, sessionId, changed }: Outcome,
-  { source, destination }: { readonly source: Source; readonly destination: Destination | undefined },
-): string[] {
-  const { archive } = result.report;
-  const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
-  const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
-  const lines: string[] = [];
-  if (archive !== undefined && changed) {
-    const place = oneLine(shortPath(archive.location, ports.cwd));
-    const fits = place.length + "  Archive  every original is in ".length <= terminal.width;
-    lines.push(
-      `${label("Archive")}every original is in${fits ? ` ${place}` : ""}`,
-      ...(fits ? [] : [`${label("")}${place}`]),
-      command(commandLine(["compact", "archive", "show", sessionId], flags, ["config", "archive"])),
-    );
-  }
-  if (destination !== undefined) {
-    const same = !changed && destination.isInput ? " (unchanged)" : "";
-    lines.push(`${label("Written")}${oneLine(destination.name)}${same}`);
-  } else if (changed) {
-    lines.push(
-      `${label("Output")}nothing is written yet; to keep the result:`,
-      command(`${commandLine(["compact", source.word ?? source.name], flags, DECIDING)} -o FILE`),
-    );
-  }
-  return [...lines, ""];
-}
-
-function shortPath(path: string, cwd: string): string {
-  const near = relative(cwd, path);
-  return near.startsWith("..") || near === "" ? path : near;
 }

@@ -1,31 +1,104 @@
-import { resolve } from "node:path";
-import { formatProblem } from "compact-context/internal/config/layer";
-import { checkConfig, readConfigFile } from "compact-context/internal/config/load";
+import { basename, relative, resolve } from "node:path";
+import {
+  type CompactConfig,
+  checkConfig,
+  configSchema,
+  describeConfig,
+  findConfig,
+  formatProblem,
+  readConfigFile,
+} from "compact-context/config";
 import { CompactError } from "compact-context/internal/errors";
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
+import { readConfig } from "../files/config.ts";
 import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
+import { type Cell, table } from "../render/table.ts";
+import type { Terminal } from "../terminal.ts";
 
-export const configCommand: Command = {
-  usage: "check FILE",
-  summary: "checks a configuration file without running anything",
-  flags: ["json"],
-  mostWords: 2,
-  run: async ({ words, flags, ports, terminal }) => {
-    const [action, file] = words;
-    if (action !== "check" || file === undefined) {
-      throw new CompactError("InvalidUsage", "compact config needs `check` and a file", {
-        hint: "Write compact config check compact.yaml.",
-      });
-    }
-    const problems = checkConfig(readConfigFile(resolve(ports.cwd, file)), file);
-    const valid = problems.length === 0;
-    if (flags.json === true) terminal.printJson({ file, valid, problems });
-    else if (valid) terminal.print([`${terminal.paint("good", "ok")}  ${oneLine(file)} is valid`]);
-    else {
-      for (const problem of problems) ports.stderr.write(`${oneLine(formatProblem(problem))}\n`);
-      ports.stderr.write(`${plural(problems.length, "problem")} in ${oneLine(file)}\n`);
-    }
-    return valid ? 0 : 1;
-  },
-};
+/** Prints what is wrong with a file of settings, and with the environment over it. */
+export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const found = words[0] ?? findConfig(ports.cwd);
+  if (found === undefined) {
+    throw new CompactError("NotFound", "there is no compact.yaml here", {
+      hint: "Name the file: compact config check FILE.",
+    });
+  }
+  const file = words[0] ?? basename(found);
+  const problems = checkConfig(readConfigFile(resolve(ports.cwd, file)), file, ports.env);
+  const valid = problems.length === 0;
+  if (flags.json === true) terminal.printJson({ file, valid, problems });
+  else if (valid) terminal.print([`${terminal.paint("good", "ok")}  ${oneLine(file)} is valid`]);
+  else {
+    for (const problem of problems) ports.stderr.write(`${oneLine(formatProblem(problem))}\n`);
+    ports.stderr.write(`${plural(problems.length, "problem")} in ${oneLine(file)}\n`);
+  }
+  return valid ? 0 : 1;
+}
+
+/** Prints each setting that holds here with the place that it comes from. */
+export async function showConfig({ flags, ports, terminal }: Invocation): Promise<number> {
+  const warn = (text: string): void => terminal.warn(text);
+  const { config, origins, path } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const shown = describeConfig().map(({ path: name, env }) => ({
+    path: name,
+    value: settingIn(config, name),
+    origin: origins[name] === undefined ? "default" : relativePlace(origins[name], ports.cwd),
+    env,
+  }));
+  if (flags.json === true) {
+    terminal.printJson({ file: path ?? null, settings: shown });
+    return 0;
+  }
+  const rows = shown.map(({ path: name, value, origin }): Cell[] => {
+    const text = value === null ? "–" : oneLine(typeof value === "string" ? value : JSON.stringify(value));
+    const isDefault = origin === "default";
+    return [
+      { text: name, style: isDefault ? "faint" : undefined },
+      { text, style: isDefault ? "faint" : "strong" },
+      { text: oneLine(origin), style: isDefault ? "faint" : "good" },
+    ];
+  });
+  terminal.print([
+    "",
+    `  ${terminal.paint("strong", path === undefined ? "No configuration file here" : oneLine(path))}`,
+    "",
+    ...settingLines(rows, terminal),
+    "",
+  ]);
+  return 0;
+}
+
+/** Columns from which on a setting fits on one line. */
+const WIDE = 100;
+
+/** On a narrow screen a name has a line of its own, the value and its origin one below. */
+function settingLines(rows: readonly (readonly Cell[])[], { width, paint }: Terminal): string[] {
+  if (width >= WIDE) return table(rows, { columns: [{}, { flexible: true }, {}], width, paint });
+  const values = rows.map(([, ...rest]) => rest);
+  const lines = table(values, { columns: [{ flexible: true }, {}], width, paint, indent: 6 });
+  return rows.flatMap(([name], index) => [`  ${name?.text ?? ""}`, lines[index] ?? ""]);
+}
+
+/** `null` where a setting has no value. */
+function settingIn(config: CompactConfig, path: string): unknown {
+  const names = path
+    .split(".")
+    .map((name) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
+  return (
+    names.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], config) ??
+    null
+  );
+}
+
+/** Files below the working folder are told as they are called from there. */
+function relativePlace(place: string, cwd: string): string {
+  const near = place.startsWith("/") ? relative(cwd, place) : place;
+  return near.startsWith("..") ? place : near;
+}
+
+/** Names of a JSON schema are its own: they stay as they are. */
+export async function printSchema({ ports }: Invocation): Promise<number> {
+  ports.stdout.write(`${JSON.stringify(configSchema(), undefined, 2)}\n`);
+  return 0;
+}

@@ -1,6 +1,5 @@
 import { layersOf } from "compact-context/internal/core/apply";
-import { CompactError } from "compact-context/internal/errors";
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { differenceOf } from "../difference.ts";
 import { readSource } from "../files/read.ts";
 import { sizesOf, snakeLayers } from "../layers.ts";
@@ -10,33 +9,22 @@ import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { type Comparison, diffView } from "../views/diff.ts";
 
-export const diffCommand: Command = {
-  usage: "<before> <after>",
-  summary: "what became of each message, and the tokens by layer",
-  flags: ["model", "window", "format", "config", "all", "json"],
-  mostWords: 2,
-  run: async ({ words, flags, ports, terminal }) => {
-    const [first, second] = words;
-    if (first === undefined || second === undefined) {
-      throw new CompactError("InvalidUsage", "compact diff needs two transcripts", {
-        hint: "Write compact diff BEFORE AFTER.",
-      });
-    }
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const progress = createProgress(ports);
-    const before = await readSource(await openTranscript(first, ports), flags.format, progress);
-    const after = await readSource(await openTranscript(second, ports), flags.format, progress);
-    const settings = settingsFor(before, early, flags);
-    const comparison: Comparison = {
-      before: sideOf(before, settings),
-      after: sideOf(after, settings),
-      changes: differenceOf(before.messages, after.messages),
-    };
-    if (flags.json === true) terminal.printJson(diffJson(comparison));
-    else terminal.print(diffView(comparison, { terminal, settings, all: flags.all === true }));
-    return 0;
-  },
-};
+export async function diffSessions({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const [first = "", second = ""] = words;
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const progress = createProgress(ports);
+  const before = await readSource(await openTranscript(first, ports), flags.format, progress);
+  const after = await readSource(await openTranscript(second, ports), flags.format, progress);
+  const settings = settingsFor(before, early, flags);
+  const comparison: Comparison = {
+    before: sideOf(before, settings),
+    after: sideOf(after, settings),
+    changes: differenceOf(before.messages, after.messages),
+  };
+  if (flags.json === true) terminal.printJson(diffJson(comparison));
+  else terminal.print(diffView(comparison, { terminal, settings, all: flags.all === true }));
+  return 0;
+}
 
 function sideOf(transcript: Transcript, { counter, config }: Settings): Comparison["before"] {
   const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);

@@ -1,4 +1,4 @@
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { type Inspection, inspect } from "../inspection.ts";
 import { snakeLayers } from "../layers.ts";
@@ -6,27 +6,21 @@ import { createProgress } from "../progress.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { inspectionView } from "../views/inspection.ts";
-import { wordOf } from "../words.ts";
 
-export const inspectCommand: Command = {
-  usage: "<transcript>",
-  summary: "tokens by layer, role and tool; how full; would it trigger",
-  flags: ["model", "window", "format", "config", "json"],
-  mostWords: 1,
-  run: async ({ words, flags, ports, terminal }) => {
-    const source = await openTranscript(wordOf(words, "inspect"), ports);
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const transcript = await readSource(source, flags.format, createProgress(ports));
-    const settings = settingsFor(transcript, early, flags);
-    const inspection = inspect(transcript, settings);
-    if (flags.json === true) terminal.printJson(inspectionJson(inspection));
-    else terminal.print(inspectionView(inspection, terminal));
-    return 0;
-  },
-};
+export async function inspectSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const transcript = await readSource(source, flags.format, createProgress(ports));
+  const settings = settingsFor(transcript, early, flags);
+  const inspection = inspect(transcript, settings);
+  if (flags.json === true) terminal.printJson(inspectionJson(inspection));
+  else terminal.print(inspectionView(inspection, terminal));
+  return 0;
+}
 
 function inspectionJson(inspection: Inspection): Record<string, unknown> {
-  const { transcript, settings, decision, usage } = inspection;
+  const { transcript, settings, decision } = inspection;
+  const usage = settings.reported;
   return {
     format: transcript.format,
     model: settings.model ?? null,
@@ -36,6 +30,8 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     range: settings.counter.range(settings.tokensBefore),
     messages: transcript.messages.length,
     fixed_tokens: settings.fixedTokens,
+    unseen_tokens: settings.unseenTokens,
+    window_from: settings.windowFrom.replace("--", ""),
     usage_pct: decision.usagePct,
     would_trigger: decision.triggered,
     reason: decision.reason,

@@ -1,4 +1,4 @@
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Flags } from "../flags.ts";
@@ -8,36 +8,29 @@ import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { repairHint, violationLines } from "../views/rules.ts";
-import { commandLine, wordOf } from "../words.ts";
+import { commandLine } from "../words.ts";
 
-export const lintCommand: Command = {
-  usage: "<transcript>",
-  summary: "rules of the provider that the session breaks, each with its place",
-  flags: ["provider", "model", "format", "config", "json"],
-  notes: ["Exit code 1 when the provider would refuse the session, 0 otherwise."],
-  mostWords: 1,
-  run: async ({ words, flags, ports, terminal }) => {
-    const source = await openTranscript(wordOf(words, "lint"), ports);
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const transcript = await readSource(source, flags.format, createProgress(ports));
-    const settings = settingsFor(transcript, early, flags);
-    const held = providerList(transcript, flags.provider);
-    const violations = violationsOf(held, settings);
-    const errors = violations.filter((violation) => violation.severity === "error").length;
-    if (flags.json === true) {
-      const { format } = transcript;
-      terminal.printJson({ format, provider: held.provider, messages: held.list.length, errors, violations });
-    } else {
-      terminal.print([
-        ...headline(transcript, settings, terminal),
-        ...problemLines(transcript, terminal),
-        ...violationLines(violations, { held, terminal }),
-        ...(errors > 0 ? repairHint(repairCommandLine(source, flags), terminal) : []),
-      ]);
-    }
-    return errors > 0 ? 1 : 0;
-  },
-};
+export async function lintSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const transcript = await readSource(source, flags.format, createProgress(ports));
+  const settings = settingsFor(transcript, early, flags);
+  const held = providerList(transcript, flags.provider);
+  const violations = violationsOf(held, settings);
+  const errors = violations.filter((violation) => violation.severity === "error").length;
+  if (flags.json === true) {
+    const { format } = transcript;
+    terminal.printJson({ format, provider: held.provider, messages: held.list.length, errors, violations });
+  } else {
+    terminal.print([
+      ...headline(transcript, settings, terminal),
+      ...problemLines(transcript, terminal),
+      ...violationLines(violations, { held, terminal }),
+      ...(errors > 0 ? repairHint(repairCommandLine(source, flags), terminal) : []),
+    ]);
+  }
+  return errors > 0 ? 1 : 0;
+}
 
 function repairCommandLine(source: Source, flags: Flags): string {
   const words = ["compact", "repair", source.word ?? source.name];

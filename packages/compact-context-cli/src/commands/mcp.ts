@@ -4,43 +4,31 @@ import { archiveTools } from "compact-context/internal/recall/archive-tools";
 import type { RecallTool } from "compact-context/internal/recall/tools";
 import { createRedactor } from "compact-context/redaction";
 import { openArchive } from "../archive.ts";
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";
-import { versionText } from "../help.ts";
-import { importPackage } from "../packages.ts";
+import { versionText } from "../program.ts";
 
-export const mcpCommand: Command = {
-  usage: "",
-  summary: "archive search, expand and memory recall as MCP tools over stdio, for agents of other programs",
-  flags: ["config", "archive", "session", "channel", "workspace", "user"],
-  notes: [
-    "For an MCP client to start: stdout carries the protocol and nothing else; everything for people goes to stderr.",
-    "--session bounds every tool to one session of the archive. --channel adds compact_recall, which reads its memory files.",
-    "Needs the package @modelcontextprotocol/server, version 2, beside compact or in the project here.",
-  ],
-  mostWords: 0,
-  run: async (invocation) => {
-    const { ports, terminal } = invocation;
-    const tools = await toolsOf(invocation);
-    const sdk = await loadMcpSdk((name) => importPackage(name, ports.cwd));
-    const [name = "", version = ""] = (await versionText()).split(" ");
-    // A package that prints would break the protocol.
-    globalThis.console = new Console(process.stderr, process.stderr);
-    const onError = (error: Error): void => terminal.warn(error.message);
-    await serveMcp({ sdk, tools, info: { name, version }, onError });
-    return 0;
-  },
-};
+export async function serveTools(invocation: Invocation): Promise<number> {
+  const { terminal } = invocation;
+  const tools = await toolsOf(invocation);
+  const sdk = await loadMcpSdk((name) => import(name));
+  const [name = "", version = ""] = versionText().split(" ");
+  // A package that prints would break the protocol.
+  globalThis.console = new Console(process.stderr, process.stderr);
+  const onError = (error: Error): void => terminal.warn(error.message);
+  await serveMcp({ sdk, tools, info: { name, version }, onError });
+  return 0;
+}
 
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const { flags, ports, terminal } = invocation;
   const warn = (text: string): void => terminal.warn(text);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
   return [
     ...archiveTools(archive, { sessionId: flags.session }),
-    ...(await memoryTools(invocation, config.redaction, warn)),
+    ...(await memoryTools(invocation, settings.config.redaction, warn)),
   ];
 }
 
@@ -50,7 +38,7 @@ async function memoryTools(
   warn: (text: string) => void,
 ): Promise<readonly RecallTool[]> {
   if (flags.channel === undefined) return [];
-  const folders = await channelFolders(flags.channel, flags, ports);
+  const folders = await channelFolders("mcp", flags, ports);
   const { redactText } = createRedactor({ ...redaction, onWarning: warn });
   return [memoryTool({ ...folders, user: flags.user, redact: redactText, now: ports.now, warn })];
 }

@@ -131,6 +131,6 @@ it("check finds what is wrong, each with its place, and exits with 1 for errors"
 });
 
 it("wrong use is told apart", async () => {
-  expect((await run("shoow")).err).toContain("Did you mean show?");
+  expect((await run("shoow")).err).toContain("Did you mean compact memory show?");
   expect((await run("show", "--channel", "none")).code).toBe(2);
 });

@@ -3,66 +3,34 @@ import { checkMemory } from "compact-context/internal/memory/changes/check";
 import { itemsOf } from "compact-context/internal/memory/changes/document";
 import { readMemory } from "compact-context/internal/memory/changes/overview";
 import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
-import { actionNamed } from "../actions.ts";
 import { openArchive } from "../archive.ts";
-import type { Command, Invocation } from "../command.ts";
-import { channelFolders } from "../files/channel.ts";
+import type { Invocation } from "../command.ts";
+import { type ChannelFolders, channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";
 import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { changeLines, logLines, memoryLines, problemLines, undoLines } from "../views/memory.ts";
 
-interface Folders {
-  readonly channelDir: string;
-  readonly workspaceDir: string;
+interface Folders extends ChannelFolders {
   readonly user: string | undefined;
 }
 
-type Action = (folders: Folders, word: string | undefined, invocation: Invocation) => Promise<number>;
+async function foldersOf({ flags, ports }: Invocation): Promise<Folders> {
+  return { ...(await channelFolders("memory", flags, ports)), user: flags.user };
+}
 
-const ACTIONS: Readonly<Record<string, Action>> = { show, log, undo, forget, check };
-
-export const memoryCommand: Command = {
-  usage: "show | log [change] | undo CHANGE | forget ITEM | check  --channel DIR",
-  summary:
-    "a channel's memory: its items with ids and ages, every change of it, taking one back, what is wrong",
-  flags: ["channel", "workspace", "user", "partial", "all", "archive", "json"],
-  flagHelp: { all: "every change, not the newest 20 alone" },
-  notes: [
-    "show lists the sections of SESSION.md, MEMORY.md and HISTORY.md with the id of every item, since when it stands there, who said it and where.",
-    "log lists the newest 20 changes, --all every one; with a change's id what it did and what it refused.",
-    "undo makes the files what they were before a change. Lines that were changed again since stay; then nothing is done, unless --partial says that the rest will do.",
-    "forget takes an item out for good: wherever the channel's folder tells it, and says where that was. It is not learned again. With --archive the archived sessions there that hold it word for word are deleted, too.",
-    "check exits with 1 when it finds errors, 0 otherwise.",
-  ],
-  mostWords: 2,
-  run: async (invocation) => {
-    const { words, flags, ports } = invocation;
-    const [name = "show", word] = words;
-    const action = actionNamed(ACTIONS, name, "memory");
-    if (flags.channel === undefined) throw noChannel(name);
-    const folders = await channelFolders(flags.channel, flags, ports);
-    return action({ ...folders, user: flags.user }, word, invocation);
-  },
-};
-
-async function show(
-  folders: Folders,
-  _: string | undefined,
-  { flags, ports, terminal }: Invocation,
-): Promise<number> {
-  const files = await readMemory(folders);
+export async function showMemory(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const files = await readMemory(await foldersOf(invocation));
   if (flags.json === true) terminal.printJson({ files });
   else terminal.print(memoryLines(files, { now: ports.now().getTime(), terminal }));
   return 0;
 }
 
-async function log(
-  folders: Folders,
-  id: string | undefined,
-  { flags, terminal }: Invocation,
-): Promise<number> {
-  const { changes, problems } = await createMemoryWriter(folders).log();
+export async function logMemory(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const [id] = invocation.words;
+  const { changes, problems } = await createMemoryWriter(await foldersOf(invocation)).log();
   const one = changes.find((change) => change.id === id);
   if (id !== undefined && one === undefined) throw noChange(id);
   if (flags.json === true) terminal.printJson(one ?? { changes, problems });
@@ -71,22 +39,21 @@ async function log(
   return 0;
 }
 
-async function undo(
-  folders: Folders,
-  id: string | undefined,
-  { flags, terminal }: Invocation,
-): Promise<number> {
-  if (id === undefined) throw missing("undo", "a change", "compact memory log lists them");
-  const result = await createMemoryWriter(folders).undo(id, { partial: flags.partial === true });
+export async function undoMemory(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const [id = ""] = invocation.words;
+  const result = await createMemoryWriter(await foldersOf(invocation)).undo(id, {
+    partial: flags.partial === true,
+  });
   if (flags.json === true) terminal.printJson({ undoes: id, ...result });
   else terminal.print(undoLines(id, result, terminal));
   return result.changeId === undefined ? 1 : 0;
 }
 
-async function forget(folders: Folders, id: string | undefined, invocation: Invocation): Promise<number> {
+export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
-  if (id === undefined) throw missing("forget", "an item", "compact memory show lists them");
-  const writer = createMemoryWriter(folders);
+  const [id = ""] = invocation.words;
+  const writer = createMemoryWriter(await foldersOf(invocation));
   const item = itemsOf(await writer.read("MEMORY.md")).find((one) => one.id === id);
   const result = await writer.apply([{ op: "forget", target: id }], {
     author: "person",
@@ -99,8 +66,8 @@ async function forget(folders: Folders, id: string | undefined, invocation: Invo
       hint: "compact memory show lists the items with their ids.",
     });
   }
-  const sessions =
-    item === undefined || flags.archive === undefined ? [] : await deleteArchived(item.text, invocation);
+  const asked = item !== undefined && flags.archive !== undefined;
+  const sessions = asked ? await deleteArchived(item.text, invocation) : [];
   if (flags.json === true) terminal.printJson({ ...result, sessions });
   else
     terminal.print([
@@ -125,39 +92,26 @@ async function deleteArchived(
   const sessions = new Set<string>();
   for (;;) {
     const { hits } = await archive.search(phrase, { limit: 100 });
-    if (hits.length === 0) return [...sessions];
-    for (const { sessionId } of hits) {
-      if (sessions.has(sessionId)) continue;
+    const found = new Set(hits.map(({ sessionId }) => sessionId).filter((one) => !sessions.has(one)));
+    if (found.size === 0) return [...sessions];
+    for (const sessionId of found) {
       await archive.delete(sessionId);
       sessions.add(sessionId);
     }
   }
 }
 
-async function check(
-  folders: Folders,
-  _: string | undefined,
-  { flags, ports, terminal }: Invocation,
-): Promise<number> {
-  const problems = await checkMemory({ ...folders, now: ports.now().getTime() });
+export async function checkMemoryFiles(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const problems = await checkMemory({ ...(await foldersOf(invocation)), now: ports.now().getTime() });
   const errors = problems.filter(({ severity }) => severity === "error").length;
   if (flags.json === true) terminal.printJson({ errors, problems });
   else terminal.print(problemLines(problems, terminal));
   return errors > 0 ? 1 : 0;
 }
 
-function noChannel(action: string): CompactError {
-  return new CompactError("InvalidUsage", "compact memory needs a channel", {
-    hint: `Write compact memory ${action} --channel DIR, the folder with SESSION.md and MEMORY.md.`,
-  });
-}
-
 function noChange(id: string): CompactError {
   return new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
     hint: "compact memory log --all lists every change with its id.",
   });
-}
-
-function missing(action: string, what: string, hint: string): CompactError {
-  return new CompactError("InvalidUsage", `compact memory ${action} needs ${what}`, { hint: `${hint}.` });
 }

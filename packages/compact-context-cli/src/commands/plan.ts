@@ -1,7 +1,8 @@
 import { planCompaction } from "compact-context/internal/compact";
 import type { CompactionPlan } from "compact-context/internal/core/plan";
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
+import { DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
 import { createProgress } from "../progress.ts";
 import { openTranscript } from "../sessions/discover.ts";
@@ -9,34 +10,43 @@ import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { headline } from "../views/headline.ts";
 import { planView } from "../views/plan.ts";
-import { wordOf } from "../words.ts";
+import { commandLine } from "../words.ts";
 
-export const planCommand: Command = {
-  usage: "<transcript>",
-  summary: "dry run: message by message, kept, cleared or summarized, and why",
-  flags: ["model", "window", "target", "format", "strategy", "on-overflow", "config", "all", "json"],
-  mostWords: 1,
-  run: async ({ words, flags, ports, terminal }) => {
-    const source = await openTranscript(wordOf(words, "plan"), ports);
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const transcript = await readSource(source, flags.format, createProgress(ports));
-    const settings = settingsFor(transcript, early, flags);
-    const small = settings.tokensBefore <= settings.target;
-    const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
-    const plan = planned?.entries.some((entry) => entry.action !== "keep") === true ? planned : undefined;
-    if (flags.json === true) {
-      terminal.printJson(planJson(plan, settings));
-      return 0;
-    }
-    terminal.print([
-      ...headline(transcript, settings, terminal),
-      ...(plan === undefined
-        ? untouchedView(settings, terminal)
-        : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
-    ]);
+export async function planSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const transcript = await readSource(source, flags.format, createProgress(ports));
+  const settings = settingsFor(transcript, early, flags);
+  const small = settings.tokensBefore <= settings.target;
+  const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
+  const plan = planned?.entries.some((entry) => entry.action !== "keep")
+    ? told(planned, settings)
+    : undefined;
+  if (flags.json === true) {
+    terminal.printJson(planJson(plan, settings));
     return 0;
-  },
-};
+  }
+  terminal.print([
+    ...headline(transcript, settings, terminal),
+    ...(plan === undefined
+      ? untouchedView(
+          settings,
+          terminal,
+          commandLine(["compact", "plan", source.word ?? source.name], flags, DECIDING),
+        )
+      : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
+  ]);
+  return 0;
+}
+
+/** The plan with the tokens counted in that only the provider's report tells of. */
+function told(plan: CompactionPlan, { unseenTokens }: Settings): CompactionPlan {
+  return {
+    ...plan,
+    tokensBefore: plan.tokensBefore + unseenTokens,
+    tokensAfter: plan.tokensAfter + unseenTokens,
+  };
+}
 
 function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<string, unknown> {
   return {

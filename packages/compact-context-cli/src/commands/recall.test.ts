@@ -55,10 +55,10 @@ it("MEM-3 nothing relevant is no failure; logs are searched with --all; --json h
     out: expect.stringContaining("Nothing in 2 sections"),
   });
   expect((await run(...query, "--all")).out).toContain("Coco");
-  const { renderedText } = JSON.parse((await run(...query, "--all", "--json")).out) as {
-    renderedText: string;
+  const { rendered_text: text } = JSON.parse((await run(...query, "--all", "--json")).out) as {
+    rendered_text: string;
   };
-  expect(renderedText).toMatch(/^<runtime_context>\n\[channel-log\]/);
+  expect(text).toMatch(/^<runtime_context>\n\[channel-log\]/);
 });
 
 it("--debug says of every section that was looked at its score and what became of it", async () => {

@@ -186,7 +186,7 @@ describe("compact redact", () => {
 
 describe("compact redact refuses in words", () => {
   const cases: readonly (readonly [argv: string, code: number, ...words: string[]])[] = [
-    ["", 2, "needs a file", "redact FILE", "redact -"],
+    ["", 2, "needs a file", "compact redact run.log"],
     ["nosuch.txt", 1, "there is no file nosuch.txt", "standard input"],
     ["dir", 1, "dir is a folder", "one by one"],
     ["binary.dat", 1, "is a binary file"],

@@ -1,60 +1,36 @@
-import { CompactError } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/finding";
 import { escapeControl } from "compact-context/internal/tracing/tracer";
 import { createRedactor, type Redactor, WITHHELD } from "compact-context/redaction";
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import { openText } from "../files/text-file.ts";
 import { oneLine } from "../render/safe.ts";
 import { earlySettings } from "../settings.ts";
 
-export const redactCommand: Command = {
-  usage: "<file | ->",
-  summary: "prints any text with the secrets taken out; counts them by kind on stderr",
-  flags: ["pii", "config", "output", "force", "json"],
-  flagHelp: {
-    output: "write the text here instead of printing it",
-    json: "counts on stdout, instead of the text",
-  },
-  notes: [
-    "The built-in patterns and redaction.patterns of the settings; redaction.enabled is not asked: this command always redacts.",
-    "- reads standard input. --json prints the counts instead of the text; with -o the text is in the file.",
-    "Exit code 1 when a part could not be searched and was left out as a whole, 0 otherwise.",
-  ],
-  mostWords: 1,
-  run: async (invocation) => {
-    const { flags, ports, terminal, words } = invocation;
-    const source = await openText(fileOf(words), ports);
-    const { config } = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const found = { kinds: new Map<string, number>(), withheld: 0 };
-    const redactor = createRedactor({
-      patterns: config.redaction.patterns,
-      personal: flags.pii === true || config.redaction.personal,
-      onFinding: (kind) => found.kinds.set(kind, (found.kinds.get(kind) ?? 0) + 1),
-    });
-    const pieces = redacted(source, redactor, () => {
-      found.withheld += 1;
-    });
-    await write(pieces, source, invocation);
-    // Counts of a part would be taken for those of the whole.
-    if (ports.stdout.isLeft !== true) report(found, invocation);
-    return found.withheld > 0 ? 1 : 0;
-  },
-};
+export async function redactText(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal, words } = invocation;
+  const source = await openText(words[0] ?? "", ports);
+  const { config } = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const found = { kinds: new Map<string, number>(), withheld: 0 };
+  const redactor = createRedactor({
+    patterns: config.redaction.patterns,
+    personal: flags.pii === true || config.redaction.personal,
+    onFinding: (kind) => found.kinds.set(kind, (found.kinds.get(kind) ?? 0) + 1),
+  });
+  const pieces = redacted(source, redactor, () => {
+    found.withheld += 1;
+  });
+  await write(pieces, source, invocation);
+  // Counts of a part would be taken for those of the whole.
+  if (ports.stdout.isLeft !== true) report(found, invocation);
+  return found.withheld > 0 ? 1 : 0;
+}
 
 interface Found {
   readonly kinds: ReadonlyMap<string, number>;
   /** Parts that could not be searched in time. */
   readonly withheld: number;
-}
-
-function fileOf(words: readonly string[]): string {
-  const [word] = words;
-  if (word !== undefined) return word;
-  throw new CompactError("InvalidUsage", "compact redact needs a file", {
-    hint: "Write compact redact FILE, or compact redact - for standard input.",
-  });
 }
 
 async function* redacted(

@@ -1,5 +1,5 @@
 import { repair } from "compact-context/internal/lint/index";
-import type { Command } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import { createProgress } from "../progress.ts";
@@ -9,56 +9,48 @@ import { earlySettings, settingsFor } from "../settings.ts";
 import { writeTranscript } from "../transcripts/write.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { mendLines } from "../views/rules.ts";
-import { wordOf } from "../words.ts";
 
-export const repairCommand: Command = {
-  usage: "<transcript>",
-  summary: "mends what can be mended without inventing content; -o writes the result",
-  flags: ["provider", "model", "format", "config", "output", "force", "json"],
-  notes: ["Exit code 1 when something is left that the provider would refuse, 0 otherwise."],
-  mostWords: 1,
-  run: async ({ words, flags, ports, terminal }) => {
-    const source = await openTranscript(wordOf(words, "repair"), ports);
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const destination =
-      flags.output === undefined
-        ? undefined
-        : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
-    const transcript = await readSource(source, flags.format, createProgress(ports));
-    const settings = settingsFor(transcript, early, flags);
-    const held = providerList(transcript, flags.provider);
-    const { messages: natives, mends } = repair(
-      held.list,
-      held.provider,
-      settings.model === undefined ? {} : { model: settings.model },
+export async function repairSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const destination =
+    flags.output === undefined
+      ? undefined
+      : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
+  const transcript = await readSource(source, flags.format, createProgress(ports));
+  const settings = settingsFor(transcript, early, flags);
+  const held = providerList(transcript, flags.provider);
+  const { messages: natives, mends } = repair(
+    held.list,
+    held.provider,
+    settings.model === undefined ? {} : { model: settings.model },
+  );
+  const left = violationsOf({ ...held, list: natives }, settings).filter(
+    ({ severity }) => severity === "error",
+  );
+  if (destination !== undefined) {
+    const messages = backToSession(natives, held.provider, transcript);
+    const tokens = messages.reduce(
+      (total, message) => total + settings.counter.countMessage(message),
+      settings.fixedTokens + settings.counter.perRequest,
     );
-    const left = violationsOf({ ...held, list: natives }, settings).filter(
-      ({ severity }) => severity === "error",
+    const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
+    const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
+    await writeOutput(
+      destination,
+      mends.length === 0 ? undefined : writeTranscript(transcript, mended, stamps),
+      source,
     );
-    if (destination !== undefined) {
-      const messages = backToSession(natives, held.provider, transcript);
-      const tokens = messages.reduce(
-        (total, message) => total + settings.counter.countMessage(message),
-        settings.fixedTokens + settings.counter.perRequest,
-      );
-      const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
-      const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-      await writeOutput(
-        destination,
-        mends.length === 0 ? undefined : writeTranscript(transcript, mended, stamps),
-        source,
-      );
-    }
-    const output = destination?.path ?? null;
-    if (flags.json === true) {
-      terminal.printJson({ format: transcript.format, provider: held.provider, mends, left, output });
-    } else {
-      terminal.print([
-        ...headline(transcript, settings, terminal),
-        ...problemLines(transcript, terminal),
-        ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
-      ]);
-    }
-    return left.length > 0 ? 1 : 0;
-  },
-};
+  }
+  const output = destination?.path ?? null;
+  if (flags.json === true) {
+    terminal.printJson({ format: transcript.format, provider: held.provider, mends, left, output });
+  } else {
+    terminal.print([
+      ...headline(transcript, settings, terminal),
+      ...problemLines(transcript, terminal),
+      ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
+    ]);
+  }
+  return left.length > 0 ? 1 : 0;
+}

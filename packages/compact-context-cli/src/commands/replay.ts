@@ -1,57 +1,47 @@
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { createProgress } from "../progress.ts";
 import { type Replay, replaySession } from "../replay.ts";
 import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { withoutTracing } from "../traced.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
 import { economyJson } from "../views/economy-json.ts";
 import { headline } from "../views/headline.ts";
 import { replayView } from "../views/replay.ts";
 import { replayWatched } from "../watched-replay.ts";
-import { wordOf } from "../words.ts";
 
-export const replayCommand: Command = {
-  usage: "<transcript>",
-  summary: "plays the session call by call as a live agent would: rounds, tokens, time, cache",
-  flags: ["model", "window", "format", "strategy", "on-overflow", "config", "json", "view", "port", "open"],
-  notes: [
-    "From the session's very beginning, also what its own compactions replaced; nothing is written.",
-    "Beside it what other policies would cost, with the provider's prompt cache simulated.",
-    "With --view the replay begins when the page is open.",
-    "Exit code 1 when a request over the budget would have been sent.",
-  ],
-  mostWords: 1,
-  run: async (invocation) => {
-    const { words, flags, ports, terminal } = invocation;
-    const source = await openTranscript(wordOf(words, "replay"), ports);
-    const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-    const progress = createProgress(ports);
-    const transcript = await readSource(source, flags.format, progress);
-    const settings = settingsFor(transcript, early, flags);
-    const replayPorts = {
-      clock: ports.clock,
-      onWarning: (text: string) => terminal.warn(text),
-      onProgress: (share: number) => progress.show("replaying", share),
-    };
-    const play = async (store?: ViewStore): Promise<number> => {
-      const playing =
-        store === undefined
-          ? replaySession(transcript, settings, replayPorts)
-          : replayWatched(transcript, settings, { ...replayPorts, store });
-      const replay = await playing.finally(() => progress.end());
-      if (flags.json === true) terminal.printJson(replayJson(replay, settings));
-      else
-        terminal.print([
-          ...headline(transcript, settings, terminal),
-          ...replayView(replay, settings, terminal),
-        ]);
-      return replay.overBudget === 0 ? 0 : 1;
-    };
-    return flags.view === true ? watch(invocation, play) : play();
-  },
-};
+export async function replayCommand(invocation: Invocation): Promise<number> {
+  const { words, flags, ports, terminal } = invocation;
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const progress = createProgress(ports);
+  const transcript = await readSource(source, flags.format, progress);
+  const counted = countedAlone(settingsFor(transcript, early, flags));
+  const warn = (text: string): void => terminal.warn(text);
+  const settings = { ...counted, config: withoutTracing(counted.config, "compact replay", warn) };
+  const replayPorts = {
+    clock: ports.clock,
+    onWarning: (text: string) => terminal.warn(text),
+    onProgress: (share: number) => progress.show("replaying", share),
+  };
+  const play = async (store?: ViewStore): Promise<number> => {
+    const playing =
+      store === undefined
+        ? replaySession(transcript, settings, replayPorts)
+        : replayWatched(transcript, settings, { ...replayPorts, store });
+    const replay = await playing.finally(() => progress.end());
+    if (flags.json === true) terminal.printJson(replayJson(replay, settings));
+    else
+      terminal.print([
+        ...headline(transcript, settings, terminal),
+        ...replayView(replay, settings, terminal),
+      ]);
+    return replay.overBudget === 0 ? 0 : 1;
+  };
+  return flags.view === true ? watch(invocation, play) : play();
+}
 
 /** Plays as soon as a page looks on, and serves it until the reader has enough. */
 async function watch(invocation: Invocation, play: (store: ViewStore) => Promise<number>): Promise<number> {

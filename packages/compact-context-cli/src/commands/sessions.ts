@@ -1,62 +1,131 @@
 import { CompactError } from "compact-context/internal/errors";
 import type { Invocation } from "../command.ts";
 import type { Source } from "../files/source.ts";
-import { formatAge, formatBytes, plural } from "../render/numbers.ts";
+import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { discoverSessions } from "../sessions/discover.ts";
+import type { SessionFacts } from "../sessions/facts.ts";
 import { hasOpencodeDatabase } from "../sessions/opencode.ts";
 import type { FoundSession } from "../sessions/session.ts";
 
+/** The newest sessions that are listed unless all are asked for. */
 const LISTED = 15;
+/** Files that are open at once. */
+const AT_ONCE = 16;
+
+/** A session of the list: its number there, and what its file says. */
+interface Listed {
+  readonly number: number;
+  readonly session: FoundSession;
+  readonly facts: SessionFacts;
+}
+
+/** `compact sessions`: what agents left on this computer. */
+export async function listSessions(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const found = await discoverSessions(ports);
+  const isWhole = flags.all === true || flags.json === true;
+  const listed = await withFacts(found, isWhole ? found.length : LISTED);
+  if (flags.json === true) terminal.printJson({ sessions: listed.map(sessionJson) });
+  else terminal.print([...listLines(found, listed, invocation), ...(found.length === 0 ? [] : nextLines())]);
+  return 0;
+}
 
 /** Lists the newest sessions; on a terminal asks for one and opens it. */
 export async function chooseSession(invocation: Invocation): Promise<Source | undefined> {
   const { ports, terminal } = invocation;
-  const sessions = await discoverSessions(ports);
-  if (sessions.length === 0) {
-    terminal.print(nothingFound(ports));
-    return undefined;
-  }
-  const rows = await Promise.all(
-    sessions.slice(0, LISTED).map((session, index) => row(session, index + 1, ports.now().getTime())),
-  );
-  terminal.print([
-    "",
-    terminal.paint("strong", "  The newest agent sessions on this computer"),
-    "",
-    ...table(rows, {
-      columns: [{ align: "right" }, { align: "right" }, { align: "right" }, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
-    "",
-    ...(sessions.length > LISTED ? [`  and ${plural(sessions.length - LISTED, "older one")}`, ""] : []),
-    ...databaseNote(ports),
-  ]);
-  if (ports.ask === undefined) {
-    terminal.print(["  Next:  compact 1             compacts the first of them", ...hints()]);
-    return undefined;
-  }
-  return askFor(sessions, ports.ask);
+  const found = await discoverSessions(ports);
+  terminal.print(listLines(found, await withFacts(found, LISTED), invocation));
+  if (found.length === 0) return undefined;
+  if (ports.ask !== undefined) return askFor(found, ports.ask);
+  terminal.print(nextLines());
+  return undefined;
 }
 
-function hints(): string[] {
+async function withFacts(found: readonly FoundSession[], most: number): Promise<Listed[]> {
+  const listed: Listed[] = [];
+  for (let start = 0; start < Math.min(most, found.length); start += AT_ONCE) {
+    const some = found.slice(start, Math.min(most, start + AT_ONCE));
+    const facts = await Promise.all(some.map((session) => session.facts()));
+    facts.forEach((one, index) => {
+      const session = some[index];
+      if (session !== undefined) listed.push({ number: start + index + 1, session, facts: one });
+    });
+  }
+  return listed;
+}
+
+function listLines(
+  found: readonly FoundSession[],
+  listed: readonly Listed[],
+  { ports, terminal }: Invocation,
+): string[] {
+  if (found.length === 0) return nothingFound(ports);
+  const rows = listed.map((one) => row(one, ports.now().getTime()));
+  const columns = [
+    { align: "right" },
+    { align: "right" },
+    { align: "right" },
+    {},
+    { flexible: true },
+  ] as const;
+  const lines = table(rows, { columns, width: terminal.width, paint: terminal.paint });
+  const folders = new Map<string, number[]>();
+  listed.forEach(({ facts: { folder = "" } }, index) => {
+    folders.set(folder, [...(folders.get(folder) ?? []), index]);
+  });
+  const older = found.length - listed.length;
   return [
-    "         compact inspect 1     shows what fills it",
-    "         compact FILE          any other transcript; compact help for more",
     "",
+    terminal.paint("strong", "  The agent sessions on this computer, the newest first"),
+    ...[...folders].flatMap(([folder, indexes]) => [
+      "",
+      `  ${terminal.paint("faint", folder === "" ? "folder not known" : oneLine(shortFolder(folder, ports.home)))}`,
+      ...indexes.map((index) => lines[index] ?? ""),
+    ]),
+    "",
+    ...(older > 0 ? [`  and ${plural(older, "older one")}: compact sessions --all`, ""] : []),
+    ...databaseNote(ports),
   ];
 }
 
-async function row(session: FoundSession, number: number, now: number): Promise<(Cell | string)[]> {
-  const title = await session.title();
+function row({ number, session, facts }: Listed, now: number): (Cell | string)[] {
+  const words = facts.ask ?? facts.title;
   return [
     { text: String(number), style: "strong" },
     { text: formatAge(now - session.changed), style: "faint" },
-    formatBytes(session.bytes),
+    facts.tokens === undefined ? formatBytes(session.bytes) : `${formatShort(facts.tokens)} tokens`,
     session.tool,
-    title === undefined ? { text: oneLine(session.id), style: "faint" } : firstWords(title),
+    words === undefined ? { text: oneLine(session.id), style: "faint" } : firstWords(words),
+  ];
+}
+
+function sessionJson({ number, session, facts }: Listed): object {
+  return {
+    number,
+    id: session.id,
+    tool: session.tool,
+    folder: facts.folder ?? null,
+    changed: new Date(session.changed).toISOString(),
+    bytes: session.bytes,
+    tokens: facts.tokens ?? null,
+    title: facts.title === undefined ? null : firstWords(facts.title),
+    last_ask: facts.ask === undefined ? null : firstWords(facts.ask),
+  };
+}
+
+/** `~` for the user's own folder. */
+function shortFolder(folder: string, home: string): string {
+  return folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
+}
+
+function nextLines(): string[] {
+  return [
+    "  Next:  compact 1          compacts the first of them",
+    "         compact inspect 1  shows what fills it",
+    "         compact FILE       any other transcript",
+    "",
   ];
 }
 
@@ -76,8 +145,8 @@ async function askFor(
 function databaseNote(ports: Invocation["ports"]): string[] {
   if (!hasOpencodeDatabase(ports)) return [];
   return [
-    "  OpenCode keeps its newer sessions in a database: opencode export ID > session.json",
-    "  writes one to a file that compact reads.",
+    "  OpenCode keeps its newer sessions in a database:",
+    "  opencode export ID > session.json writes one to a file.",
     "",
   ];
 }
@@ -86,13 +155,13 @@ function nothingFound(ports: Invocation["ports"]): string[] {
   return [
     "",
     "  No agent sessions were found on this computer.",
-    "  Looked for Claude Code, Codex, pi, Gemini CLI and OpenCode in their usual folders.",
+    "  Looked for Claude Code, Codex, pi, Gemini CLI and OpenCode",
+    "  in their usual folders.",
     "",
     ...databaseNote(ports),
-    "  Next:  compact FILE          compacts any transcript: Anthropic or OpenAI messages,",
-    "                               session files of agents, and more",
-    "         compact demo          shows it on a session that comes along",
-    "         compact help          everything else",
+    "  Next:  compact FILE   compacts any transcript",
+    "         compact demo   shows it on a bundled sample session",
+    "         compact help   everything else",
     "",
   ];
 }

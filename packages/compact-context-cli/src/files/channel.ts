@@ -10,12 +10,21 @@ export interface ChannelFolders {
   readonly workspaceDir: string;
 }
 
-/** The folders of `--channel` and `--workspace`; rejects with `NotFound` where the channel is no folder. */
+/**
+ * The folders of `--channel` and `--workspace` for a command. Rejects with `InvalidUsage` without `--channel`, with
+ * `NotFound` where it is no folder.
+ */
 export async function channelFolders(
-  channel: string,
+  command: string,
   flags: Flags,
   { cwd }: Pick<CliPorts, "cwd">,
 ): Promise<ChannelFolders> {
+  const { channel } = flags;
+  if (channel === undefined) {
+    throw new CompactError("InvalidUsage", `compact ${command} needs a channel`, {
+      hint: `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`,
+    });
+  }
   const channelDir = resolve(cwd, channel);
   const isFolder = await lstat(channelDir).then(
     (stats) => stats.isDirectory() || stats.isSymbolicLink(),

@@ -1,5 +1,4 @@
-import { closest } from "compact-context/internal/config/schema";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import type { Progress } from "../progress.ts";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import { readTranscript } from "../transcripts/read.ts";

@@ -1,35 +1,32 @@
-// East Asian wide and fullwidth blocks, and pictographs: two cells each (Unicode UAX #11, the blocks in use).
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
-const NO_WIDTH = /^(?:\p{M}|\ufe0f)$/u;
+import stringWidth from "string-width";
 
-/** Cells that one code point takes on a terminal. */
-function cellsOf(character: string): number {
-  if (character < "\u0300") return 1;
-  if (NO_WIDTH.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
-}
+const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** Cells that a text takes on a terminal; it must hold no control characters. */
 export function displayWidth(text: string): number {
-  let width = 0;
-  for (const character of text) width += cellsOf(character);
-  return width;
+  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text cut to at most `width` cells, ending in `…` where something is missing. */
+/** Cells that a cut goes back at most to end behind a whole word. */
+const WORD = 16;
+
+/** The text cut to at most `width` cells, ending in `…` where something is missing; behind a word where one ends near. */
 export function truncate(text: string, width: number): string {
   if (width <= 0) return "";
+  // No character takes less than no cells: what is far longer need not be looked at.
+  if (text.length <= width * 16 && displayWidth(text) <= width) return text;
   let used = 0;
-  let index = 0;
   let cut = 0;
-  for (const character of text) {
-    used += cellsOf(character);
-    if (used > width) return `${text.slice(0, cut).trimEnd()}…`;
-    index += character.length;
-    if (used < width) cut = index;
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    used += displayWidth(segment);
+    if (used >= width) break;
+    cut += segment.length;
   }
-  return text;
+  const kept = text.slice(0, cut);
+  const word = text[cut] === " " ? kept.length : kept.lastIndexOf(" ");
+  const whole =
+    word > 0 && kept.length - word <= Math.min(WORD, kept.length / 2) ? kept.slice(0, word) : kept;
+  return `${whole.trimEnd()}…`;
 }
 
 /** Filled up with spaces to `width` cells. */
@@ -42,11 +39,11 @@ export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
 }
 
-/** The text as lines of at most `width` cells, broken at spaces where there are any. */
+/** The text as lines of at most `width` cells, broken at spaces alone: a longer word, such as a path, has a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ").flatMap((one) => pieces(one, width))) {
+  for (const word of text.split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (displayWidth(longer) <= width || line === "") line = longer;
     else {
@@ -60,18 +57,4 @@ export function wrap(text: string, width: number): string[] {
 /** A sentence as indented lines that fit a screen of `width` cells. */
 export function paragraph(text: string, width: number): string[] {
   return wrap(text, width - 4).map((line) => `  ${line}`);
-}
-
-function pieces(word: string, width: number): string[] {
-  if (displayWidth(word) <= width) return [word];
-  const parts: string[] = [];
-  let part = "";
-  for (const character of word) {
-    if (displayWidth(part + character) > width) {
-      parts.push(part);
-      part = "";
-    }
-    part += character;
-  }
-  return [...parts, part];
 }

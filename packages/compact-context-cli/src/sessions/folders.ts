@@ -32,15 +32,24 @@ export async function filesBelow(
   return found;
 }
 
-/** The first bytes of a file as text; empty where it cannot be read. */
-export async function headOf(path: string, bytes: number): Promise<string> {
+/** The first and the last bytes of a file as text, which do not overlap; empty where it cannot be read. */
+export async function edgesOf(
+  path: string,
+  bytes: number,
+): Promise<{ readonly head: string; readonly tail: string }> {
   const file = await open(path).catch(() => undefined);
-  if (file === undefined) return "";
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+  if (file === undefined) return { head: "", tail: "" };
+  const read = async (from: number, to: number): Promise<string> => {
+    const length = Math.max(0, to - from);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, from);
     return buffer.toString("utf8", 0, bytesRead);
+  };
+  try {
+    const { size } = await file.stat();
+    const end = Math.min(bytes, size);
+    return { head: await read(0, end), tail: await read(Math.max(end, size - bytes), size) };
   } catch {
-    return "";
+    return { head: "", tail: "" };
   } finally {
     await file.close();
   }

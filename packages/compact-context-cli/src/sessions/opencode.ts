@@ -32,7 +32,7 @@ export async function opencodeSessions(places: Places): Promise<FoundSession[]> 
         id,
         bytes: messages.reduce((sum, file) => sum + file.bytes, 0),
         changed: numberOf(recordOf(info.time).updated) ?? changed,
-        title: async () => stringOf(info.title),
+        facts: async () => ({ folder: stringOf(info.directory), title: stringOf(info.title) }),
         open: async () => ({
           name: `OpenCode session ${id}`,
           word: id,

@@ -1,4 +1,5 @@
 import type { Source } from "../files/source.ts";
+import type { SessionFacts } from "./facts.ts";
 
 /** A session that an agent left on this computer. */
 export interface FoundSession {
@@ -8,8 +9,8 @@ export interface FoundSession {
   readonly bytes: number;
   /** Milliseconds since 1970 of its last change. */
   readonly changed: number;
-  /** A title, or how the first user message begins; read when asked for, and only so much of the file. */
-  title(): Promise<string | undefined>;
+  /** Read when asked for, and only so much of the file. */
+  facts(): Promise<SessionFacts>;
   open(): Promise<Source>;
 }
 

@@ -1,9 +1,16 @@
-import { basename, join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { openFile } from "../files/source.ts";
 import { type JsonRecord, recordOf, stringOf } from "../transcripts/json.ts";
+import {
+  contentText,
+  factsOfDocument,
+  factsOfLines,
+  type Hint,
+  promptTokens,
+  type SessionFacts,
+} from "./facts.ts";
 import { type FoundFile, filesBelow } from "./folders.ts";
 import type { FoundSession, Places } from "./session.ts";
-import { contentText, type TitleHint, titleFromDocument, titleFromLines } from "./title.ts";
 
 /** A tool that keeps each session in one file. */
 interface FileTool {
@@ -13,7 +20,7 @@ interface FileTool {
   readonly depth: number;
   isSession(file: string): boolean;
   idOf(file: string): string;
-  titleOf(path: string): Promise<string | undefined>;
+  factsOf(path: string): Promise<SessionFacts>;
 }
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
@@ -30,7 +37,7 @@ export const FILE_TOOLS: readonly FileTool[] = [
     // Files of sub-agents stand beside their session's.
     isSession: (file) => file.endsWith(".jsonl") && !file.startsWith("agent-"),
     idOf: idIn,
-    titleOf: (path) => titleFromLines(path, claudeHint),
+    factsOf: (path) => factsOfLines(path, claudeHint),
   },
   {
     name: "Codex",
@@ -38,7 +45,7 @@ export const FILE_TOOLS: readonly FileTool[] = [
     depth: 3,
     isSession: (file) => file.startsWith("rollout-") && file.endsWith(".jsonl"),
     idOf: idIn,
-    titleOf: (path) => titleFromLines(path, codexHint),
+    factsOf: (path) => factsOfLines(path, codexHint),
   },
   {
     name: "pi",
@@ -46,7 +53,7 @@ export const FILE_TOOLS: readonly FileTool[] = [
     depth: 3,
     isSession: (file) => file.endsWith(".jsonl"),
     idOf: idIn,
-    titleOf: (path) => titleFromLines(path, piHint),
+    factsOf: (path) => factsOfLines(path, piHint),
   },
   {
     name: "Gemini CLI",
@@ -54,9 +61,14 @@ export const FILE_TOOLS: readonly FileTool[] = [
     depth: 2,
     isSession: (file) => file.startsWith("session-") && file.endsWith(".json"),
     idOf: idIn,
-    titleOf: titleFromDocument,
+    factsOf: factsOfDocument,
   },
 ];
+
+/** True for a file that lies where a tool keeps its sessions, so that the tool resumes what is written there. */
+export function isKeptByTool(path: string, places: Places): boolean {
+  return FILE_TOOLS.some((tool) => path.startsWith(tool.folder(places) + sep));
+}
 
 /** The sessions of one tool, in no order. */
 export async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {
@@ -71,28 +83,38 @@ function sessionOf(tool: FileTool, { path, bytes, changed }: FoundFile): FoundSe
     id,
     bytes,
     changed,
-    title: () => tool.titleOf(path),
+    facts: () => tool.factsOf(path),
     open: async () => ({ ...(await openFile(path, "/")), word: id }),
   };
 }
 
-function claudeHint(record: JsonRecord): TitleHint {
+function claudeHint(record: JsonRecord): Hint {
+  const folder = stringOf(record.cwd);
   const name = stringOf(record.customTitle) ?? stringOf(record.aiTitle);
-  if (name !== undefined) return { name };
+  if (name !== undefined) return { folder, name };
   if (record.type === "summary") return { name: stringOf(record.summary) };
-  const speaks = record.type === "user" && record.isMeta !== true && record.isSidechain !== true;
-  return speaks ? { words: contentText(recordOf(record.message).content) } : {};
+  const message = recordOf(record.message);
+  if (record.isSidechain === true || record.isMeta === true) return { folder };
+  if (record.type === "assistant") return { folder, tokens: promptTokens("anthropic", message.usage) };
+  const speaks = record.type === "user" && record.isCompactSummary !== true;
+  return { folder, words: speaks ? contentText(message.content) : undefined };
 }
 
-function codexHint(record: JsonRecord): TitleHint {
+function codexHint(record: JsonRecord): Hint {
   const payload = recordOf(record.payload);
+  if (record.type === "session_meta") return { folder: stringOf(payload.cwd) };
   if (payload.type === "user_message") return { words: stringOf(payload.message) };
+  if (payload.type === "token_count") {
+    return { tokens: promptTokens("codex", recordOf(payload.info).last_token_usage) };
+  }
   const speaks = payload.type === "message" && payload.role === "user";
   return speaks ? { words: contentText(payload.content) } : {};
 }
 
-function piHint(record: JsonRecord): TitleHint {
+function piHint(record: JsonRecord): Hint {
+  if (record.type === "session") return { folder: stringOf(record.cwd) };
   if (record.type === "session_info") return { name: stringOf(record.name) };
   const message = recordOf(record.message);
+  if (message.role === "assistant") return { tokens: promptTokens("pi", message.usage) };
   return message.role === "user" ? { words: contentText(message.content) } : {};
 }

@@ -33,6 +33,7 @@ export function claudeSegments(
   readonly usage: readonly UsageRecord[];
   readonly model: string | undefined;
   readonly lastUuid: string | undefined;
+  readonly window: number | undefined;
 } {
   const all = [...records.values()];
   const leaf = all.findLast((record) => record.kind !== "link");
@@ -47,7 +48,17 @@ export function claudeSegments(
   const included = new Set(stretches.flat());
   log.leaveOut("abandoned branch", all.filter((record) => isTurn(record) && !included.has(record)).length);
   const lastUuid = all.findLast((record) => !record.sidechain)?.uuid;
-  return { ...decodeStretches(stretches.map(groupRecords), log), lastUuid };
+  return { ...decodeStretches(stretches.map(groupRecords), log), lastUuid, window: windowOf(all) };
+}
+
+/** Where Claude Code compacted by itself: the most tokens that it lets a session have. */
+function windowOf(all: readonly ClaudeRecord[]): number | undefined {
+  const limits = all.flatMap(({ kind, message }) => {
+    const tokens =
+      kind === "boundary" && message?.trigger === "auto" ? numberOf(message.preTokens) : undefined;
+    return tokens === undefined || tokens <= 0 ? [] : [tokens];
+  });
+  return limits.length === 0 ? undefined : Math.max(...limits);
 }
 
 function isTurn(record: ClaudeRecord): boolean {

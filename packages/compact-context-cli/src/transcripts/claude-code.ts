@@ -89,7 +89,7 @@ interface Finished {
 }
 
 function finish({ records, envelope, title, log }: Finished, endsWithNewline: boolean): Session {
-  const { segments, usage, model, lastUuid } = claudeSegments(records, log);
+  const { segments, usage, model, lastUuid, window } = claudeSegments(records, log);
   return {
     format: "claude-code",
     list: "anthropic",
@@ -100,6 +100,7 @@ function finish({ records, envelope, title, log }: Finished, endsWithNewline: bo
     sessionId: stringOf(envelope.sessionId),
     title,
     cwd: stringOf(envelope.cwd),
+    window,
     write: (compacted: CompactedSession, ports: WritePorts) => ({
       mode: "append",
       chunks: writeClaudeCode({ envelope, lastUuid, endsWithNewline }, compacted, ports),

@@ -109,6 +109,8 @@ export interface Session {
   readonly title?: string;
   /** Working directory of the session. */
   readonly cwd?: string;
+  /** Tokens of the window that the agent itself went by. */
+  readonly window?: number;
   readonly usage: readonly UsageRecord[];
   /** Records that carry no context, counted by what they are. */
   readonly leftOut: Readonly<Record<string, number>>;

@@ -1,12 +1,13 @@
 import type { CompactionReport } from "compact-context/internal/core/apply";
 import type { PlannedAction, PlannedMessage } from "compact-context/internal/core/plan";
 import type { Outcome } from "../job.ts";
-import { formatCount, formatDuration, plural } from "../render/numbers.ts";
+import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import { safeLines } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { paragraph, truncate } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
+import { reportLines } from "./headline.ts";
 import { layerComparison, totalBars } from "./layer-table.ts";
 
 const SUMMARY_LINES = 14;
@@ -26,6 +27,7 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ...fatesOf(report, terminal),
     ...[askNote, relaxedNote, aimNote, rangeNote]
       .flatMap((note) => note(report, settings))
+      .concat(reportLines(settings).map((text) => `Reported: ${text}`))
       .flatMap((text) => paragraph(text, terminal.width)),
     "",
     ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
@@ -36,8 +38,8 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
 
 const FATES: readonly (readonly [PlannedAction, string])[] = [
   ["keep", "kept as it is"],
-  ["clear", "tool output emptied"],
-  ["elide", "cut in the middle"],
+  ["clear", "tool output cleared"],
+  ["elide", "truncated in the middle"],
   ["summarize", "into the summary"],
 ];
 
@@ -85,7 +87,11 @@ function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): s
   if (plan !== undefined && tokensAfter > target) {
     return [`The aim was ${formatCount(target)} tokens; what must stay is more than that.`];
   }
-  return targetIsDefault ? ["The aim was a quarter of what there was; --target sets another."] : [];
+  return targetIsDefault
+    ? [
+        `The aim was ${formatCount(target)} tokens: half of what there was, at most half of where a compaction starts; --target sets another.`,
+      ]
+    : [];
 }
 
 function rangeNote({ range }: CompactionReport, { counter }: Settings): string[] {
@@ -104,7 +110,9 @@ function summaryView(summary: string, report: CompactionReport, terminal: Termin
   return [
     `  ${terminal.paint("strong", by)}`,
     ...shown.map((line) => `  ${edge} ${truncate(line, terminal.width - 5)}`),
-    ...(more > 0 ? [`  ${edge} ${terminal.paint("faint", `… ${plural(more, "more line")}`)}`] : []),
+    ...(more > 0
+      ? [`  ${edge} ${terminal.paint("faint", `… ${plural(more, "more line")}: --summary prints it whole`)}`]
+      : []),
     "",
   ];
 }
@@ -117,11 +125,29 @@ function noSummary(report: CompactionReport, terminal: Terminal): string[] {
   ];
 }
 
-/** What a person sees when nothing was changed, and why. */
-export function untouchedView({ tokensBefore, target }: Settings, terminal: Terminal): string[] {
+/** What a person sees when nothing was changed, and why; `again` is the command that may be given a target. */
+export function untouchedView(settings: Settings, terminal: Terminal, again: string): string[] {
+  const { tokensBefore, target, window, budget, config, isFarFromFull } = settings;
+  const say = (text: string): string[] => [...paragraph(text, terminal.width), ""];
+  const size = `${formatCount(tokensBefore)} tokens`;
+  const reported = reportLines(settings).flatMap((text) => paragraph(`Reported: ${text}`, terminal.width));
+  if (isFarFromFull) {
+    const start = formatCount(Math.min(budget, window * config.policy.triggerPct));
+    return [
+      ...paragraph(
+        `Nothing needs compacting: ${size} are ${formatPercent(tokensBefore, window)} of the window, and an agent compacts at ${start}.`,
+        terminal.width,
+      ),
+      ...reported,
+      "",
+      "  To make it smaller all the same:",
+      `    ${terminal.paint("faint", `${again} --target 50%`)}`,
+      "",
+    ];
+  }
   const why =
     tokensBefore <= target
-      ? `the session has ${formatCount(tokensBefore)} tokens, the aim is ${formatCount(target)}`
-      : `all of its ${formatCount(tokensBefore)} tokens must stay`;
-  return [...paragraph(`Nothing to do: ${why}.`, terminal.width), ""];
+      ? `the session has ${size}, the aim is ${formatCount(target)}`
+      : `all of its ${size} must stay`;
+  return say(`Nothing to do: ${why}.`);
 }

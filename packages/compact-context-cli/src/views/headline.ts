@@ -1,6 +1,6 @@
 import { messageText } from "compact-context/internal/core/message";
 import { isUserSpeech } from "compact-context/internal/core/units";
-import { sessionIdOf } from "../job.ts";
+import { sessionNameOf } from "../job.ts";
 import { formatCount } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
 import { truncate, wrap } from "../render/width.ts";
@@ -12,7 +12,7 @@ import type { Transcript } from "../transcripts/transcript.ts";
 export function headline(transcript: Transcript, settings: Settings, terminal: Terminal): string[] {
   const ask = transcript.segments.flatMap((segment) => segment.messages).find(isUserSpeech);
   const title = transcript.title ?? (ask === undefined ? undefined : messageText(ask));
-  const words = firstWords(title ?? sessionIdOf(transcript));
+  const words = firstWords(title ?? sessionNameOf(transcript));
   const facts = [
     transcript.format,
     settings.model === undefined ? "model unknown" : oneLine(settings.model),
@@ -28,8 +28,20 @@ export function headline(transcript: Transcript, settings: Settings, terminal: T
 
 function windowNote({ windowFrom, model }: Settings): string {
   if (windowFrom === "model" || windowFrom === "command") return "";
+  if (windowFrom === "session") return " (the agent's own)";
   if (windowFrom !== "default") return ` (${windowFrom})`;
   return model === undefined ? " (assumed; --model or --window say otherwise)" : " (assumed: unknown model)";
+}
+
+/** What was counted and what the provider reported, one sentence each; nothing where nothing was reported. */
+export function reportLines({ reported, unseenTokens }: Settings): string[] {
+  if (reported === undefined) return [];
+  const { record, reported: tokens, counted } = reported;
+  const told = `${formatCount(tokens)} tokens for the prompt of message #${record.index + 1}`;
+  if (unseenTokens === 0) return [`${told}; counted ${formatCount(counted)}, which holds.`];
+  return [
+    `${told}; counted ${formatCount(counted)}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
+  ];
 }
 
 /** What is wrong with the file, a few lines of it; nothing is left out in silence. */

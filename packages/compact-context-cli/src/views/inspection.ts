@@ -6,7 +6,7 @@ import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { padEnd, paragraph, truncate, wrap } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
-import { headline } from "./headline.ts";
+import { headline, reportLines } from "./headline.ts";
 import { barTable, layerTable } from "./layer-table.ts";
 import { callNames, messageGist } from "./message-line.ts";
 
@@ -49,7 +49,7 @@ function fullness({ settings, decision, transcript }: Inspection, terminal: Term
     ? "exact"
     : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
   const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`;
-  const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (trigger: ${formatCount(window * config.policy.triggerPct)}, most: ${formatCount(budget)})`;
+  const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
   return [
     `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,
     ...[size, outlook].flatMap((text) => paragraph(text, terminal.width)),
@@ -109,12 +109,12 @@ function largest({ largest: all, settings, transcript }: Inspection, terminal: T
 }
 
 function facts(inspection: Inspection, terminal: Terminal): string[] {
-  const { transcript, callsWithoutResult, parallelBatches, usage } = inspection;
+  const { transcript, settings, callsWithoutResult, parallelBatches } = inspection;
   const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "parallel batch", "parallel batches")}`;
   const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
   const rows: string[][] = [
     ["tool calls", calls],
-    ...(usage === undefined ? [] : [["provider", usageText(usage, inspection)]]),
+    ...reportLines(settings).map((text) => ["reported", text]),
     ...(transcript.compactions.length === 0
       ? []
       : [
@@ -123,7 +123,7 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
             `${plural(transcript.compactions.length, "time")} in the file itself; shown is what came after the last`,
           ],
         ]),
-    ...(leftOut.length === 0 ? [] : [["not context", oneLine(leftOut.join(", "))]]),
+    ...(leftOut.length === 0 ? [] : [["ignored", oneLine(leftOut.join(", "))]]),
   ];
   return [
     ...rows.flatMap(([label = "", text = ""]) =>
@@ -133,20 +133,6 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
     ),
     ...problems(inspection, terminal),
   ];
-}
-
-function usageText(
-  { record, reported, counted }: NonNullable<Inspection["usage"]>,
-  { transcript, settings }: Inspection,
-): string {
-  const isBare = settings.fixedTokens === 0 && !transcript.messages.some(({ role }) => role === "system");
-  const why =
-    isBare && counted < reported
-      ? "; the file has no system prompt and tools, which the provider counts"
-      : "";
-  const off = ((counted - reported) / reported) * 100;
-  const sign = off > 0 ? "+" : "−";
-  return `reported ${formatCount(reported)} tokens for message #${record.index + 1}; counted ${formatCount(counted)} (${sign}${Math.abs(off).toFixed(1)}%)${why}`;
 }
 
 function problems({ transcript, faults }: Inspection, terminal: Terminal): string[] {

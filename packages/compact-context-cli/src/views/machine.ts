@@ -39,5 +39,8 @@ export function compactionJson(
     archive_step: report.archive?.step ?? null,
     output: output ?? null,
     problems: transcript.problems,
+    window_from: settings.windowFrom.replace("--", ""),
+    unseen_tokens: settings.unseenTokens,
+    reported_tokens: settings.reported?.reported ?? null,
   };
 }

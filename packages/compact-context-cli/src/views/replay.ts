@@ -16,6 +16,12 @@ export function replayView(replay: Replay, settings: Settings, terminal: Termina
   const calls = `${plural(replay.calls, "model call")} over ${plural(replay.messages, "message")}`;
   return [
     ...paragraph(`${calls}, budget ${formatCount(settings.budget)} tokens a call`, terminal.width),
+    ...(settings.reported === undefined
+      ? []
+      : paragraph(
+          "Counted are the messages of the file: system prompt and tools that it does not hold are left out.",
+          terminal.width,
+        )),
     "",
     ...comparison(replay, settings, terminal),
     "",

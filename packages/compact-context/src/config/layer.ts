@@ -215,6 +215,18 @@ export function problemsOf(layers: readonly Layer[]): readonly ConfigProblem[] {
   return laidOver(layers, undefined).problems;
 }
 
+/** Where each setting comes from that is not a default: its path, and the place in the last layer that says it. */
+export function originsOf(layers: readonly Layer[]): Readonly<Record<string, string>> {
+  const origins: Record<string, string> = {};
+  for (const layer of layers.map(withOwnNames)) {
+    for (const { path } of settings) {
+      if (valueAt(layer.value, path) === undefined) continue;
+      origins[path.join(".")] = layer.problemAt(path, "value", "").place;
+    }
+  }
+  return origins;
+}
+
 function laidOver(
   given: readonly Layer[],
   windowOf: WindowOf | undefined,

@@ -10,6 +10,7 @@ import {
   configError,
   type Layer,
   mergeLayers,
+  originsOf,
   problemsOf,
   settleTarget,
 } from "./layer.ts";
@@ -32,6 +33,11 @@ export interface LoadedConfig {
   readonly config: CompactConfig;
   /** Things that look wrong and change nothing, one sentence each. */
   readonly warnings: readonly string[];
+  /**
+   * Where each setting comes from, by its path in a file: `compact.yaml:3:17`, the name of a variable, or `code`.
+   * Settings that have their default are not in it.
+   */
+  readonly origins: Readonly<Record<string, string>>;
 }
 
 /** Defaults, then file, then environment, then code, the later winning; throws InvalidConfig with every problem of every layer. */
@@ -41,18 +47,22 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const file = fileLayer(options);
   const environment = environmentLayer(options.env);
   const code = codeLayer(options.overrides ?? {});
-  const config = mergeLayers(file === undefined ? [environment, code] : [file, environment, code]);
+  const layers = file === undefined ? [environment, code] : [file, environment, code];
+  const config = mergeLayers(layers);
   const { maxContextTokens: window, policy } = config;
   const settled = window === undefined ? undefined : settleTarget(policy, window);
   const warnings = settled?.warning === undefined ? [] : [settled.warning];
-  return { config, warnings: [...environment.warnings, ...warnings] };
+  return { config, warnings: [...environment.warnings, ...warnings], origins: originsOf(layers) };
 }
 
-/** What is wrong with a file's text, as data; empty when nothing is. `name` is the file as the reader knows it. */
-export function checkConfig(text: string, name: string): readonly ConfigProblem[] {
+/**
+ * What is wrong with a file's text, and with the environment over it, as data; empty when nothing is. `name` is the file
+ * as the reader knows it.
+ */
+export function checkConfig(text: string, name: string, env: Environment = {}): readonly ConfigProblem[] {
   requireText(text, "text", "Pass the file's text, and its name beside it.");
   requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
-  return problemsOf([readDocument(text, name)]);
+  return problemsOf([readDocument(text, name), environmentLayer(env)]);
 }
 
 /** The file that counts: one asked for by name or by `COMPACT_CONFIG` before one that was merely found. */

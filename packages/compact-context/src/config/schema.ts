@@ -1,4 +1,4 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, closest } from "../errors.ts";
 import { compilePatterns } from "../redaction/custom-patterns.ts";
 import type { CompactConfig, ModelOverride } from "./settings.ts";
 
@@ -20,8 +20,13 @@ export interface SettingNote {
   /** What a value must be, such as `0.0-1.0`. */
   readonly values: string;
   readonly kind: SettingKind;
+  /** What a value must be as JSON schema, for editors: as far as that says it. */
+  readonly schema: JsonSchema;
   readonly guard?: Guard;
 }
+
+/** A part of a JSON schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** One setting as files, environment and documentation see it. */
 export interface Setting extends SettingNote {
@@ -54,7 +59,8 @@ function shape<T>(note: SettingNote, faultsOf: (value: unknown) => readonly Faul
 /** A number above 0, up to 1. */
 function share(description: string): Shape<number> {
   const values = "0.0-1.0";
-  return shape({ description, values, kind: "number" }, (value) => {
+  const schema = { type: "number", exclusiveMinimum: 0, maximum: 1 };
+  return shape({ description, values, kind: "number", schema }, (value) => {
     if (typeof value !== "number" || !(value >= 0 && value <= 1)) return wrong(`must be ${values}`);
     return value === 0 ? wrong("must be more than 0") : valid;
   });
@@ -63,7 +69,8 @@ function share(description: string): Shape<number> {
 /** A whole number, `least` or more. */
 function whole(least: number, description: string): Shape<number> {
   const values = `a whole number, ${least} or more`;
-  return shape({ description, values, kind: "number" }, (value) =>
+  const schema = { type: "integer", minimum: least };
+  return shape({ description, values, kind: "number", schema }, (value) =>
     Number.isSafeInteger(value) && (value as number) >= least ? valid : wrong(`must be ${values}`),
   );
 }
@@ -71,14 +78,15 @@ function whole(least: number, description: string): Shape<number> {
 /** A number from 0 to 2. */
 function temperature(description: string): Shape<number> {
   const values = "0.0-2.0";
-  return shape({ description, values, kind: "number" }, (value) =>
+  const schema = { type: "number", minimum: 0, maximum: 2 };
+  return shape({ description, values, kind: "number", schema }, (value) =>
     typeof value === "number" && value >= 0 && value <= 2 ? valid : wrong(`must be ${values}`),
   );
 }
 
 function flag(description: string, guard?: Guard): Shape<boolean> {
   const values = "true or false";
-  return shape({ description, values, kind: "boolean", guard }, (value) =>
+  return shape({ description, values, kind: "boolean", schema: { type: "boolean" }, guard }, (value) =>
     typeof value === "boolean" ? valid : wrong(`must be ${values}`),
   );
 }
@@ -86,14 +94,15 @@ function flag(description: string, guard?: Guard): Shape<boolean> {
 /** Text that is not empty. */
 function words(description: string, guard?: Guard): Shape<string> {
   const values = "text that is not empty";
-  return shape({ description, values, kind: "text", guard }, (value) =>
+  const schema = { type: "string", minLength: 1 };
+  return shape({ description, values, kind: "text", schema, guard }, (value) =>
     typeof value === "string" && value !== "" ? valid : wrong(`must be ${values}`),
   );
 }
 
 function oneOf<const T extends readonly string[]>(allowed: T, description: string): Shape<T[number]> {
   const values = `one of ${allowed.join(", ")}`;
-  return shape({ description, values, kind: "text" }, (value) =>
+  return shape({ description, values, kind: "text", schema: { enum: allowed } }, (value) =>
     allowed.some((one) => one === value) ? valid : wrong(`must be ${values}`),
   );
 }
@@ -117,14 +126,16 @@ function listOf<const T extends readonly string[]>(
   description: string,
 ): Shape<readonly T[number][]> {
   const values = `one of ${allowed.join(", ")}`;
-  return list({ description, values: `a list, each ${values}` }, (entry) =>
+  const schema = { type: "array", items: { enum: allowed } };
+  return list({ description, values: `a list, each ${values}`, schema }, (entry) =>
     allowed.some((one) => one === entry) ? undefined : `must be ${values}`,
   );
 }
 
 /** Regular expressions that the redactor accepts. */
 function patterns(description: string): Shape<readonly (string | RegExp)[]> {
-  return list({ description, values: "a list of regular expressions" }, patternFault);
+  const schema = { type: "array", items: { type: "string", minLength: 1 } };
+  return list({ description, values: "a list of regular expressions", schema }, patternFault);
 }
 
 /** Why the redactor would refuse a pattern. */
@@ -160,14 +171,24 @@ function group<T>(fields: Fields<T>): Shape<T> {
 }
 
 /** Groups under names that the user chooses. */
-function named<T>(entry: Shape<T>, description: string): Shape<Readonly<Record<string, T>>> {
+function named<T>(fields: Fields<T>, description: string): Shape<Readonly<Record<string, T>>> {
+  const entry = group<T>(fields);
   const values = "a group of names";
-  return shape({ description, values, kind: "json" }, (value) => {
+  const schema = { type: "object", additionalProperties: schemaOf(fields) };
+  return shape({ description, values, kind: "json", schema }, (value) => {
     if (!isGroup(value)) return wrong(`must be ${values}`);
     return Object.entries(value).flatMap(([key, inner]) =>
       key === "__proto__" ? wrong("cannot hold `__proto__`") : below(key, entry.faultsOf(inner)),
     );
   });
+}
+
+/** A group of settings as JSON schema, each with what it does. */
+function schemaOf(fields: Readonly<Record<string, Shape<unknown>>>): JsonSchema {
+  const entries = Object.entries(fields).flatMap(([name, { note }]) =>
+    note === undefined ? [] : [[name, { description: note.description, ...note.schema }]],
+  );
+  return { type: "object", additionalProperties: false, properties: Object.fromEntries(entries) };
 }
 
 function below(key: string, faults: readonly Fault[]): readonly Fault[] {
@@ -319,7 +340,7 @@ const top: Fields<CompactConfig> = {
   memory: group<CompactConfig["memory"]>(memory),
   memory_recall: group<CompactConfig["memoryRecall"]>(memoryRecall),
   session_memory: group<CompactConfig["sessionMemory"]>(sessionMemory),
-  models: named(group<ModelOverride>(model), "Facts about models by name: window, max_output, encoding."),
+  models: named<ModelOverride>(model, "Facts about models by name: window, max_output, encoding."),
 };
 
 /** Everything wrong with settings in file names; everything may be left out, nothing unknown may be in. */
@@ -368,6 +389,36 @@ export function namesBelow(path: readonly (string | number)[]): readonly string[
   if (first === undefined) return Object.keys(top);
   if (first === "models") return second === undefined ? [] : Object.keys(model);
   return Object.keys(sections[first] ?? {});
+}
+
+/** All settings of a file as one JSON schema, those names too by which the specifications call them. */
+export function configSchema(): JsonSchema {
+  const groups = Object.entries(sections).map(([name, fields]) => [name, schemaOf(fields)] as const);
+  const whole = schemaOf(top);
+  const properties: Record<string, unknown> = {
+    ...(whole.properties as object),
+    ...Object.fromEntries(groups),
+  };
+  for (const { path, setting } of specifiedNames) {
+    const found = settings.find((one) => one.path.join() === setting.join());
+    const [first = "", second] = path;
+    const schema = { description: `Another name of ${setting.join(".")}.`, ...found?.schema };
+    if (second === undefined) properties[first] = schema;
+    else {
+      const section = properties[first] as { readonly properties: object };
+      properties[first] = { ...section, properties: { ...section.properties, [second]: schema } };
+    }
+  }
+  properties[KEEP_SYSTEM_PROMPT] = {
+    description: "False: the system prompt may be pruned, as without system in policy.roles_never_prune.",
+    type: "boolean",
+  };
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Settings of Compact",
+    ...whole,
+    properties,
+  };
 }
 
 function settingOf(path: readonly string[], { note }: Shape<unknown>): Setting[] {
@@ -436,32 +487,6 @@ export function didYouMean(
     closest(name, here) ??
     elsewhere.find((path) => path.length > 1 && isSame(path.at(-1)))?.join(".");
   return found === undefined ? "" : `; did you mean ${found}?`;
-}
-
-/** The candidate that a mistyped name most likely meant: at most a third of its letters differ. */
-export function closest(name: string, candidates: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let least = Math.max(1, Math.floor(name.length / 3)) + 1;
-  for (const candidate of candidates) {
-    if (Math.abs(candidate.length - name.length) >= least) continue;
-    const edits = editDistance(name, candidate);
-    if (edits < least) [best, least] = [candidate, edits];
-  }
-  return best;
-}
-
-/** Letters to insert, delete or replace to get from one word to the other. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }
 
 /** Files, code and the environment spell one setting differently. */

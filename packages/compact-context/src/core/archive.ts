@@ -515,13 +515,21 @@ async function saveName(driver: StorageDriver, session: string, sessionId: strin
   await unlessOvertaken(() => driver.put(archiveFiles.name(session), text, { ifVersion: null }));
 }
 
+/** Values that are read at once: each is a file that is open. */
+const AT_ONCE = 16;
+
 async function sessions(driver: StorageDriver): Promise<string[]> {
   const folders = new Set<string>();
   for await (const key of keysOf(driver, "")) {
     const place = readTranscriptKey(key);
     if (place !== undefined) folders.add(place.session);
   }
-  const ids = await Promise.all([...folders].map((folder) => readSessionId(driver, folder)));
+  const names = [...folders];
+  const ids: string[] = [];
+  for (let start = 0; start < names.length; start += AT_ONCE) {
+    const some = names.slice(start, start + AT_ONCE);
+    ids.push(...(await Promise.all(some.map((folder) => readSessionId(driver, folder)))));
+  }
   return ids.sort();
 }
 

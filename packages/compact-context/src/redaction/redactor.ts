@@ -1,5 +1,5 @@
 import type { Redaction } from "../core/ports.ts";
-import { isList, requireOptions, requireText } from "../errors.ts";
+import { createLruMap, isList, requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
   type Finder,
@@ -55,6 +55,9 @@ const DEADLINE = 5000;
 /** What is taken out can bare something beside it; two rounds settle it, more are for hostile text. */
 const MOST_ROUNDS = 6;
 const DEEPEST_JSON = 8;
+/** Texts whose outcome is remembered, the newest, and how many characters make one worth it. */
+const KNOWN = 32;
+const LONG = 256;
 
 /** The text with every secret that the built-in patterns know replaced by `<REDACTED>`; linear time, idempotent. */
 export function redact(text: string): string {
@@ -80,10 +83,16 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const last = [...LAST, ...custom, ...(options.personal === true ? [findPersonal] : [])];
   const finders = [...FIRST, ...NEAR, ...last];
   const search = createSearch(last, options);
+  // An archived message holds each text twice, once as its provider wrote it. Findings are told for each.
+  const known = createLruMap<string>(options.onFinding === undefined ? KNOWN : 0);
   const redactText = (text: string): string => {
     if (text.length < 4) return text;
+    const before = text.length < LONG ? undefined : known.get(text);
+    if (before !== undefined) return before;
     try {
-      return search.settle(text);
+      const after = search.settle(text);
+      if (text.length >= LONG) known.set(text, after);
+      return after;
     } catch {
       return WITHHELD;
     }

@@ -1,0 +1,119 @@
+import { CompactError } from "compact-context/internal/errors";
+import type { Command, Run } from "../command.ts";
+import { FLAGS, type FlagName, type FlagSpec } from "../flags.ts";
+
+/** What may stand behind the words of a command: other commands with what they do, and its flags. */
+interface Node {
+  /** The names behind `compact`; empty for the command itself. */
+  readonly path: string;
+  readonly names: readonly (readonly [name: string, summary: string])[];
+  readonly flags: readonly FlagName[];
+}
+
+const SHELLS: Readonly<Record<string, (nodes: readonly Node[]) => string>> = { bash, zsh, fish };
+
+/** Prints a script that completes these commands in the shell that is named. */
+export function completionOf(commands: Command): Run {
+  return async ({ words, ports }) => {
+    const [shell = ""] = words;
+    const scriptOf = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+    if (scriptOf === undefined) {
+      throw new CompactError("InvalidUsage", `there is no completion for ${shell}`, {
+        hint: `Use ${Object.keys(SHELLS).join(", ")}: compact completion bash.`,
+      });
+    }
+    ports.stdout.write(scriptOf(nodesOf(commands, "")));
+    return 0;
+  };
+}
+
+/** A command that runs by default lends its flags to the one above it. */
+function nodesOf(command: Command, path: string): Node[] {
+  const below = command.actions ?? [];
+  const usual = below.find(({ isDefault }) => isDefault === true);
+  const listed = path === "" ? below.filter((action) => action !== usual) : below;
+  return [
+    {
+      path,
+      names: listed.map(({ name, summary }) => [name, summary]),
+      flags: [...(command.flags ?? []), ...(usual?.flags ?? []), "help"],
+    },
+    ...listed.flatMap((action) => nodesOf(action, `${path} ${action.name}`.trim())),
+  ];
+}
+
+/** The words of a node: what a shell offers beside files. */
+function offered({ names, flags }: Node): string {
+  return [...names.map(([name]) => name), ...flags.map((flag) => `--${flag}`)].join(" ");
+}
+
+/** Case patterns for the first words, the longest paths first. */
+function cases(nodes: readonly Node[]): string {
+  return nodes
+    .toSorted((a, b) => b.path.length - a.path.length)
+    .map(
+      (node) =>
+        `    ${node.path === "" ? "*" : `"${node.path}"|"${node.path} "*`}) offered="${offered(node)}" ;;`,
+    )
+    .join("\n");
+}
+
+const WORDS = `  local offered words="" word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in -*) ;; *) words="\${words:+$words }$word" ;; esac
+  done`;
+
+function bash(nodes: readonly Node[]): string {
+  return `# bash completion of compact
+_compact() {
+${WORDS}
+  case "$words" in
+${cases(nodes)}
+  esac
+  COMPREPLY=($(compgen -W "$offered" -- "\${COMP_WORDS[COMP_CWORD]}") $(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o filenames -F _compact compact
+`;
+}
+
+function zsh(nodes: readonly Node[]): string {
+  return `#compdef compact
+# zsh completion of compact
+_compact() {
+  local offered typed
+  typed="\${(j: :)\${(@)words[2,CURRENT-1]:#-*}}"
+  case "$typed" in
+${cases(nodes)}
+  esac
+  compadd -- \${=offered}
+  _files
+}
+compdef _compact compact
+`;
+}
+
+function fish(nodes: readonly Node[]): string {
+  const quote = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  const lines = nodes.flatMap(({ path, names, flags }) => {
+    const own = path.split(" ").filter(Boolean);
+    const seen = own.map((name) => `__fish_seen_subcommand_from ${name}`);
+    const others =
+      names.length === 0 ? [] : [`not __fish_seen_subcommand_from ${names.map(([name]) => name).join(" ")}`];
+    const condition = quote([...seen, ...others].join("; and ") || "true");
+    return [
+      ...names.map(
+        ([name, summary]) => `complete -c compact -n ${condition} -a ${name} -d ${quote(summary)}`,
+      ),
+      ...flags.map(
+        (flag) => `complete -c compact -n ${condition} ${fishFlag(flag)} -d ${quote(FLAGS[flag].help)}`,
+      ),
+    ];
+  });
+  return `# fish completion of compact\n${lines.join("\n")}\n`;
+}
+
+function fishFlag(name: FlagName): string {
+  const spec: FlagSpec = FLAGS[name];
+  const short = spec.short === undefined ? "" : ` -s ${spec.short}`;
+  return `-l ${name}${short}${spec.value === undefined ? "" : " -r"}`;
+}

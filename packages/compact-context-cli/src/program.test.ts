@@ -1,0 +1,160 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Command } from "./command.ts";
+import { completionOf } from "./commands/completion.ts";
+import { COMMANDS } from "./commands/index.ts";
+import { readCommandLine } from "./program.ts";
+
+const layout = { width: 80, paint: (_: unknown, text: string) => text };
+const read = (...words: string[]) => readCommandLine(words, COMMANDS, layout);
+const textOf = (width: number, ...words: string[]): string => {
+  const asked = readCommandLine(words, COMMANDS, { ...layout, width });
+  return "text" in asked ? asked.text : "";
+};
+
+/** Every command with its words behind `compact`. */
+function all(command: Command, path: readonly string[]): (readonly [string, Command])[] {
+  return [
+    [path.join(" "), command] as const,
+    ...(command.actions ?? []).flatMap((action) => all(action, [...path, action.name])),
+  ];
+}
+const EVERY = all(COMMANDS, []);
+
+describe("a command line", () => {
+  it("has its flags in every usual spelling, before and after words", () => {
+    expect(read("plan", "a", "--window", "20k", "--json")).toMatchObject({
+      path: "plan",
+      words: ["a"],
+      flags: { window: "20k", json: true },
+    });
+    expect(read("a.json", "--window=20k", "-oout")).toMatchObject({
+      path: "",
+      words: ["a.json"],
+      flags: { window: "20k", output: "out" },
+    });
+    expect(read("a.json", "--output=-dash")).toMatchObject({ flags: { output: "-dash" } });
+    expect(read("--", "--json")).toMatchObject({ path: "", words: ["--json"] });
+    expect(read("-", "--json", "--json")).toMatchObject({ words: ["-"], flags: { json: true } });
+    expect(read("archive", "--archive", "kept")).toMatchObject({
+      path: "archive list",
+      flags: { archive: "kept" },
+    });
+  });
+
+  it.each([
+    [["plan", "a", "--jsn"], "--jsn is no flag", "Did you mean --json?"],
+    [["plan", "a", "--force"], "--force is no flag of this command", "Taken here"],
+    [["plan", "a", "-x"], "-x is no flag", "Taken here"],
+    [["archive", "list", "-o", "x"], "-o is no flag of this command", "Taken here"],
+    [["plan", "a", "--window"], "--window needs a value", "the model's limit"],
+    [["a", "-o", "--json"], "-o needs a value, and --json begins with a dash", "Write -o FILE"],
+    [["a", "-o", "-"], "-o needs a value, and - begins with a dash", "--output=-"],
+    [["plan", "a", "--window", "-5"], "--window needs a value", "--window=-5"],
+    [["plan", "a", "--window="], "--window needs a value", "the model's limit"],
+    [["plan", "a", "--json=yes"], "--json takes no value", "alone"],
+    [["plan", "a", "--window", "1", "--window", "2"], "--window is given twice", "once"],
+    [["plan", "a", "b"], "b is one word too many", "compact plan <transcript>"],
+    [["plan"], "compact plan needs a transcript", "Such as: compact plan"],
+    [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
+    [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
+    [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
+    [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help"],
+  ])("%j is wrong use and says what to do", (words, message, hint) => {
+    expect(() => read(...words)).toThrow(
+      expect.objectContaining({
+        code: "InvalidUsage",
+        message: expect.stringContaining(message) as string,
+        hint: expect.stringContaining(hint) as string,
+      }),
+    );
+  });
+});
+
+describe("help", () => {
+  it.each(EVERY)(
+    "compact %s has an example that the command line takes, and one for its flags",
+    (path, command) => {
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const example of command.examples) {
+        const line = example
+          .replace(/ [>|<] .*| -- .*/, "")
+          .replace(/^(?:eval "\$\(|claude .*)/, "")
+          .replace(/\)"$/, "");
+        const words = (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? [])
+          .slice(1)
+          .map((word) => word.replaceAll(/['"]/g, ""));
+        expect(() => read(...words), example).not.toThrow();
+      }
+      expect(textOf(80, ...path.split(" ").filter(Boolean), "--help")).toContain(command.examples[0]);
+    },
+  );
+
+  it.each([60, 80, 120])("breaks no word at %d columns", (width) => {
+    for (const [path, command] of EVERY) {
+      const text = textOf(width, ...path.split(" ").filter(Boolean), "--help");
+      const lines = text.slice(0, text.indexOf("Examples:")).split("\n");
+      expect(Math.max(...lines.map((line) => line.length)), path).toBeLessThanOrEqual(width);
+      for (const word of [command.summary, ...(command.notes ?? [])].join(" ").split(" ")) {
+        expect(text.split(/\s+/), path).toContain(word);
+      }
+    }
+  });
+});
+
+describe("compact completion", () => {
+  const folder = mkdtempSync(join(tmpdir(), "compact-completion-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  async function scriptFor(shell: string): Promise<string> {
+    let out = "";
+    const stdout = {
+      write: (text: string) => {
+        out += text;
+      },
+      isTerminal: false,
+      columns: undefined,
+    };
+    const ports = { stdout } as unknown as Parameters<ReturnType<typeof completionOf>>[0]["ports"];
+    const terminal = undefined as never;
+    await completionOf(COMMANDS)({ words: [shell], flags: {}, ports, terminal });
+    return out;
+  }
+
+  /** What bash offers behind these words, the last of which is being typed. */
+  async function offered(...words: string[]): Promise<string[]> {
+    writeFileSync(join(folder, "completion.bash"), await scriptFor("bash"));
+    const script = `source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _compact; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const out = execFileSync("bash", ["-c", script, "bash", "compact", ...words], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    return out.split("\n").filter(Boolean);
+  }
+
+  it("offers commands, actions, flags of the command, and files", async () => {
+    expect(await offered("ins")).toEqual(["inspect"]);
+    expect(await offered("archive", "s")).toEqual(["show", "search"]);
+    expect(await offered("plan", "x.json", "--w")).toEqual(["--window"]);
+    expect(await offered("inspect", "--fo")).toEqual(["--format"]);
+    expect(await offered("inspect", "comp")).toEqual(["completion.bash"]);
+  });
+
+  it.each(["zsh", "fish"])("%s knows every command and flag", async (shell) => {
+    const script = await scriptFor(shell);
+    for (const [path, { name, flags = [] }] of EVERY) {
+      if (path !== "" && path !== "session") expect(script).toContain(name);
+      for (const flag of flags) expect(script).toContain(flag);
+    }
+  });
+
+  it("another shell is refused with those that there are", async () => {
+    await expect(scriptFor("tcsh")).rejects.toMatchObject({
+      code: "InvalidUsage",
+      hint: expect.stringContaining("bash"),
+    });
+  });
+});

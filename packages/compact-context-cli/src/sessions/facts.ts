@@ -1,0 +1,89 @@
+import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "../transcripts/json.ts";
+import { usageRecord } from "../transcripts/session.ts";
+import type { UsageSource } from "../transcripts/transcript.ts";
+import { edgesOf } from "./folders.ts";
+
+/** What a list of sessions says about one; what its file does not say is left out. */
+export interface SessionFacts {
+  /** The folder that the agent worked in. */
+  readonly folder?: string;
+  /** The session's own title, else how the first user message begins. */
+  readonly title?: string;
+  /** What the user asked last. */
+  readonly ask?: string;
+  /** Tokens of the newest prompt, as its provider reported them. */
+  readonly tokens?: number;
+}
+
+/** What one record of a session file says about the session. */
+export interface Hint {
+  readonly folder?: string;
+  /** A title of the session's own. */
+  readonly name?: string;
+  /** Words of the user, or of a host that speaks in the user's place. */
+  readonly words?: string;
+  readonly tokens?: number;
+}
+
+/** Enough for the instructions that some tools put before the first message. */
+const EDGE_BYTES = 512 * 1024;
+
+/** The facts of a file of records, one a line, from its beginning and its end. */
+export async function factsOfLines(
+  path: string,
+  hintOf: (record: JsonRecord) => Hint,
+): Promise<SessionFacts> {
+  const { head, tail } = await edgesOf(path, EDGE_BYTES);
+  const hints = (text: string): Hint[] => text.split("\n").map(parse).filter(isRecord).map(hintOf);
+  const [first, last] = [hints(head), hints(tail)];
+  const all = [...first, ...last];
+  return {
+    folder: all.find(({ folder }) => folder !== undefined)?.folder,
+    title: all.findLast(({ name }) => name !== undefined)?.name ?? spokenIn(first)[0],
+    ask: spokenIn(all).at(-1),
+    tokens: all.findLast(({ tokens }) => tokens !== undefined)?.tokens,
+  };
+}
+
+const USER_WORDS =
+  /"type"\s*:\s*"user"[^{}]{0,400}?"(?:content|text)"\s*:\s*(?:\[\s*\{\s*"text"\s*:\s*)?("(?:[^"\\]|\\.)*")/g;
+
+/** The facts of one JSON document, which need not be read whole. */
+export async function factsOfDocument(path: string): Promise<SessionFacts> {
+  const { head, tail } = await edgesOf(path, EDGE_BYTES);
+  const own = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1];
+  const asks = (text: string): string[] =>
+    spokenIn(Array.from(text.matchAll(USER_WORDS), ([, words]) => ({ words: stringOf(parse(words ?? "")) })));
+  return { title: stringOf(parse(own ?? "")) ?? asks(head)[0], ask: asks(`${head}${tail}`).at(-1) };
+}
+
+/** Tokens of the prompt that a provider's usage record reports. */
+export function promptTokens(source: UsageSource, usage: unknown): number | undefined {
+  return usageRecord(source, usage, { segment: 0, index: 0 })?.promptTokens;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function spokenIn(hints: readonly Hint[]): string[] {
+  return hints.flatMap(({ words }) => spoken(words) ?? []);
+}
+
+/** The words themselves, unless a program put them there: those begin with a tag or a file's heading. */
+function spoken(words: string | undefined): string | undefined {
+  const text = words?.trim() ?? "";
+  const isProgram = /^(?:<[a-z]|# AGENTS\.md|Caveat:|\[Request interrupted|\/[a-z:-]+$)/i.test(text);
+  return text === "" || isProgram ? undefined : text;
+}
+
+/** The text of a message's content, whichever of the usual shapes it has. */
+export function contentText(content: unknown): string | undefined {
+  if (typeof content === "string") return content;
+  const texts = listOf(content).flatMap((block) => stringOf(recordOf(block).text) ?? []);
+  return texts.length === 0 ? undefined : (texts.find((text) => spoken(text) !== undefined) ?? texts[0]);
+}
