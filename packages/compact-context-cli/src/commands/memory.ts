@@ -86,8 +86,8 @@ async function deleteArchived(
   { flags, ports, terminal }: Invocation,
 ): Promise<readonly string[]> {
   const warn = (said: string): void => terminal.warn(said);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive(config, { flag: flags.archive, cwd: ports.cwd, warn });
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
   const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
   const sessions = new Set<string>();
   for (;;) {
