@@ -102,10 +102,7 @@ R@10 and evidence in 3,500 characters without it, against ${one(ours.at[10])} an
         signed(row.bare - ours.bare),
       ]),
     ),
-    `Related words and spreading out are the two steps for questions whose answers stand in several places or share no word with
-them: a hand-made list of kinds and near-synonyms (\`ranking/related-words.ts\`, written for everyday English and software
-work), and a small penalty for standing right beside a better hit.
-The list was widened once after looking at questions that failed here: part of what it adds is fitted to these conversations.`,
+    `Spreading out is a small penalty for standing right beside a better hit.`,
     ...(held.length === 0 ? [] : fitted(held)),
   ];
 }

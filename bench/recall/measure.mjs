@@ -127,7 +127,7 @@ export const WITHOUT = {
     window: 0,
   },
   sections: { section: 0 },
-  "related words": { related: 0 },
+  "dates that a text speaks of": { spoken: 0 },
   "spreading out": { beside: 1 },
   authors: { namedAuthor: 1, otherAuthor: 1 },
   "questions and answers": { question: 1, answer: 0 },

@@ -60,7 +60,7 @@ describe.skipIf(!possible)("processes that change one memory", () => {
       `${KILLS} kills: ${added.size} facts, ${counted} counts, ${halfWay} changes finished by others`,
     );
     expect(added.size).toBeGreaterThan(0);
-    expect(readdirSync(join(channel, ".memory", "backups")).length).toBeLessThanOrEqual(50);
+    expect(readdirSync(join(channel, ".memory", "undo")).length).toBeLessThanOrEqual(50);
   });
 
   it(`MEM-11 ${WORKERS} processes at once lose no update`, { timeout: 120_000 }, async () => {

@@ -110,9 +110,12 @@ const memory: Command = {
     {
       name: "forget",
       words: "<item>",
-      summary: "takes an item out for good: out of the file, the log and the backups",
-      flags: CHANNEL,
-      notes: ["It is not learned again."],
+      summary: "takes an item out of all files of the channel, and says where it was",
+      flags: [...CHANNEL, "archive"],
+      notes: [
+        "It is not learned again, and cannot be undone.",
+        "With --archive the archived sessions there that hold it word for word are deleted, too.",
+      ],
       examples: ["compact memory forget ITEM --channel DIR"],
       load: async () => (await import("./memory.ts")).forgetMemory,
     },

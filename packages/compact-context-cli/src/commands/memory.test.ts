@@ -53,11 +53,15 @@ async function run(...argv: string[]): Promise<{ code: number; out: string; err:
 }
 const memory = (): string => readFileSync(join(cwd, "team", "MEMORY.md"), "utf8");
 
-it("show lists items with id, age, author and origin, escaped", async () => {
+it("show tells what, since when and from where, escaped", async () => {
   const { code, out } = await run("show");
   expect(code).toBe(0);
-  expect(out).toMatch(new RegExp(`${ids[0]}\\s+just now\\s+consolidation\\s+Deploys`));
-  expect(out).toContain("consolidation (tool fetch)");
+  expect(out).toMatch(
+    new RegExp(
+      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, concluded by the agent\\s+${ids[0]}`,
+    ),
+  );
+  expect(out).toContain("from the tool fetch");
   expect(out).not.toContain("\u001b");
   const { files } = JSON.parse((await run("show", "--json")).out) as {
     files: { document: { file: string } }[];
@@ -94,8 +98,10 @@ it("undo says what stands in the way and does the rest with --partial", async ()
   expect(memory()).not.toContain("Thursdays");
 });
 
-it("forget takes an item out of file, log and backups", async () => {
-  expect((await run("forget", ids[1] ?? "")).code).toBe(0);
+it("MEM-14 forget takes an item out of the whole folder and says where it was", async () => {
+  const { code, out } = await run("forget", ids[1] ?? "");
+  expect(code).toBe(0);
+  expect(out).toContain("1 piece out of MEMORY.md");
   expect(memory() + readFileSync(join(cwd, "team", "memory-log.jsonl"), "utf8")).not.toContain("refunds");
   expect((await run("forget", "m-unknown")).code).toBe(1);
 });

@@ -1,9 +1,13 @@
 import { CompactError } from "compact-context/internal/errors";
 import { checkMemory } from "compact-context/internal/memory/changes/check";
+import { itemsOf } from "compact-context/internal/memory/changes/document";
 import { readMemory } from "compact-context/internal/memory/changes/overview";
 import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
+import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
+import { readConfig } from "../files/config.ts";
+import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { changeLines, logLines, memoryLines, problemLines, undoLines } from "../views/memory.ts";
 
@@ -49,13 +53,12 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
 export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
-  const result = await createMemoryWriter(await foldersOf(invocation)).apply(
-    [{ op: "forget", target: id, forGood: true }],
-    {
-      author: "person",
-      reason: "compact memory forget",
-    },
-  );
+  const writer = createMemoryWriter(await foldersOf(invocation));
+  const item = itemsOf(await writer.read("MEMORY.md")).find((one) => one.id === id);
+  const result = await writer.apply([{ op: "forget", target: id }], {
+    author: "person",
+    reason: "compact memory forget",
+  });
   const [refused] = result.refused;
   if (refused !== undefined) {
     throw new CompactError("NotFound", refused.message, {
@@ -63,14 +66,39 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
       hint: "compact memory show lists the items with their ids.",
     });
   }
-  if (flags.json === true) terminal.printJson(result);
+  const asked = item !== undefined && flags.archive !== undefined;
+  const sessions = asked ? await deleteArchived(item.text, invocation) : [];
+  if (flags.json === true) terminal.printJson({ ...result, sessions });
   else
     terminal.print([
       "",
-      `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}, in ${result.changeId ?? ""}`,
+      `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
+      ...result.forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} out of ${file}`),
+      ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
       "",
     ]);
   return 0;
+}
+
+/** Deletes the archived sessions that hold a text word for word, whole: an archive is never rewritten. */
+async function deleteArchived(
+  text: string,
+  { flags, ports, terminal }: Invocation,
+): Promise<readonly string[]> {
+  const warn = (said: string): void => terminal.warn(said);
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
+  const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
+  const sessions = new Set<string>();
+  for (;;) {
+    const { hits } = await archive.search(phrase, { limit: 100 });
+    const found = new Set(hits.map(({ sessionId }) => sessionId).filter((one) => !sessions.has(one)));
+    if (found.size === 0) return [...sessions];
+    for (const sessionId of found) {
+      await archive.delete(sessionId);
+      sessions.add(sessionId);
+    }
+  }
 }
 
 export async function checkMemoryFiles(invocation: Invocation): Promise<number> {

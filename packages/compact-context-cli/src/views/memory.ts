@@ -1,10 +1,11 @@
 import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/change-log";
 import type { MemoryProblem } from "compact-context/internal/memory/changes/check";
 import type { MemoryItem } from "compact-context/internal/memory/changes/document";
+import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
 import type { MemoryOverviewFile } from "compact-context/internal/memory/changes/overview";
 import type { UndoResult } from "compact-context/internal/memory/changes/undo";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
-import { firstWords, oneLine } from "../render/safe.ts";
+import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { wrap } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
@@ -14,7 +15,7 @@ interface Frame {
   readonly terminal: Terminal;
 }
 
-/** Files, their sections, and each item with its id, age and author. */
+/** Files, their sections, and each item with its id, since when it stands there, and from where. */
 export function memoryLines(files: readonly MemoryOverviewFile[], frame: Frame): string[] {
   if (files.length === 0) return ["", "  There is no memory here yet.", ""];
   return ["", ...files.flatMap((file) => fileLines(file, frame))];
@@ -34,29 +35,32 @@ function fileLines(
       .filter((section) => section.items.length > 0)
       .flatMap((section) => [
         `    ${oneLine(section.heading) || "(no heading)"}  ${terminal.paint("faint", section.id)}`,
-        ...table(
-          section.items.map((item) => itemRow(item, frame)),
-          {
-            columns: [{}, {}, {}, { flexible: true }],
-            width: terminal.width,
-            paint: terminal.paint,
-            indent: 6,
-          },
-        ),
+        ...section.items.flatMap((item) => itemLines(item, document.file, terminal)),
       ]),
     "",
   ];
 }
 
-function itemRow(item: MemoryItem, { now }: Frame): readonly (Cell | string)[] {
-  const time = Date.parse(item.time ?? "");
-  const origin = item.trust === "tool" ? ` (tool ${oneLine(item.source ?? "")})` : "";
+/** What, since when, from where. */
+function itemLines(item: MemoryItem, file: MemoryFileName, terminal: Terminal): string[] {
+  const since = item.time === undefined ? "" : `since ${item.time.slice(0, 10)}, `;
+  const from = `${since}${originOf(item, file)}`;
   return [
-    { text: item.id, style: "faint" },
-    Number.isNaN(time) ? "" : formatAge(now - time),
-    { text: `${item.edited ? "edited" : item.writtenBy}${origin}`, style: origin === "" ? "faint" : "warn" },
-    firstWords(item.text),
+    ...wrap(oneLine(item.text), terminal.width - 8).map((line) => `      ${line}`),
+    `        ${terminal.paint(item.trust === "tool" ? "warn" : "faint", from)}  ${terminal.paint("faint", item.id)}`,
   ];
+}
+
+/** Who said it, and where. */
+function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryFileName): string {
+  if (edited) return "edited by hand";
+  if (writtenBy === "person") return file === "MEMORY.md" ? "written by hand" : "from the work";
+  if (trust === "tool") return `from the tool ${oneLine(source ?? "")}`;
+  if (trust === "agent") return "concluded by the agent";
+  const [, session, message] = /^(.+)\/(.+?)$/.exec(source ?? "") ?? [];
+  return message === undefined
+    ? "said by you"
+    : `said by you in ${oneLine(session ?? "")}, message ${oneLine(message)}`;
 }
 
 const SHOWN_CHANGES = 20;

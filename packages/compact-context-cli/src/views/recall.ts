@@ -10,6 +10,7 @@ const WHY: Readonly<Record<RecallOutcome, string>> = {
   "no-room": "no room was left",
   weak: "holds too little of the query",
   unsure: "even the best may be chance: it stands alone",
+  live: "the conversation holds it already",
   "not-meant": "left out by the reranker",
 };
 

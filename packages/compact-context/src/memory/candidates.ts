@@ -30,9 +30,10 @@ export async function buildMemoryCandidates(
   return (await readMemoryCandidates(options)).candidates;
 }
 
-/** The candidates, and a text that is the same as long as the files are. */
+/** The candidates, and a text that is the same as long as the files are; `lines` gives every item by itself. */
 export async function readMemoryCandidates(
   options: BuildMemoryCandidatesOptions,
+  by: "sections" | "lines" = "sections",
 ): Promise<{ readonly candidates: readonly MemoryCandidate[]; readonly state: string }> {
   const files: readonly (readonly [MemorySource, string])[] = [
     ["channel-session", join(options.channelDir, CHANNEL_FILES.session)],
@@ -45,7 +46,8 @@ export async function readMemoryCandidates(
       const file = await readOrWarn(path, options);
       if (file === undefined) return { candidates: [], state: path };
       const state = `${path} ${file.version} ${file.modified}`;
-      return { candidates: candidatesOfFile(source, path, file), state };
+      const maxChars = by === "lines" ? 1 : SECTION_CHARS;
+      return { candidates: candidatesOfFile(source, path, { file, maxChars }), state };
     }),
   );
   return {
@@ -67,9 +69,13 @@ async function readOrWarn(
   }
 }
 
-function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile): readonly MemoryCandidate[] {
+function candidatesOfFile(
+  source: MemorySource,
+  path: string,
+  { file, maxChars }: { readonly file: MemoryFile; readonly maxChars: number },
+): readonly MemoryCandidate[] {
   const uniqueId = createUniqueIds();
-  return splitSections(file.text, { maxChars: SECTION_CHARS }).map((section, order) => {
+  return splitSections(file.text, { maxChars }).map((section, order) => {
     const sectionKind = sectionKindOf(section.headings);
     const title = section.headings.join(" › ");
     const { mark } = section;
@@ -81,6 +87,7 @@ function candidatesOfFile(source: MemorySource, path: string, file: MemoryFile):
       path,
       title,
       content: section.content,
+      item: mark?.id,
       timestamp: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
       sectionKind,
       priority: priorityOf(source, sectionKind),

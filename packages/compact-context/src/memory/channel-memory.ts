@@ -1,21 +1,24 @@
 import { mergeConfig } from "../config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "../config/settings.ts";
-import type { Message } from "../core/message.ts";
+import { type Message, messageText } from "../core/message.ts";
 import type { TextModel } from "../core/ports.ts";
 import type { ManagerPorts } from "../create-manager.ts";
 import { CompactError, errorMessage, once, requireOptions, requireText } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { findChannel } from "./changes/channel-files.ts";
-import { createMemoryWriter } from "./changes/writer.ts";
+import type { ForgottenIn } from "./changes/forget.ts";
+import { createMemoryWriter, type MemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
+import { forgetNow } from "./forget-now.ts";
 import { createIntake, type Intake } from "./lifecycle/intake.ts";
 import { createLane, type Lane } from "./lifecycle/lane.ts";
 import { createPending } from "./lifecycle/pending.ts";
 import { createRefresh, type Refresh } from "./lifecycle/refresh.ts";
-import { rerankBy } from "./lifecycle/rerank.ts";
 import { createTaken } from "./lifecycle/taken.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
+import { rerankBy } from "./rerank.ts";
+import { stripRuntimeContext } from "./runtime-context.ts";
 import { createSidecar } from "./sidecar/sidecar.ts";
 import type { Sidecar } from "./sidecar/task.ts";
 
@@ -43,6 +46,8 @@ export interface ChannelMemoryOptions {
   readonly onWarning?: (message: string) => void;
   /** Told of every task as it ends, whoever did it. */
   readonly onTask?: (record: MemoryTaskRecord) => void;
+  /** Told what was taken out of which file when the user wanted something forgotten. */
+  readonly onForgotten?: (forgotten: readonly ForgottenIn[]) => void;
 }
 
 /** What a boundary of the work did: each step by itself, since each may fail alone; what failed is tried again beside the run. */
@@ -82,6 +87,11 @@ export interface ChannelMemory {
   beforeCompaction(messages: readonly Message[], options?: MemoryBoundaryOptions): Promise<MemoryBoundary>;
   /** The same before a new session begins in the channel. */
   beforeNewSession(messages: readonly Message[], options?: MemoryBoundaryOptions): Promise<MemoryBoundary>;
+  /**
+   * Forgets an item by its id (`m-…`), or what the words name, wherever the channel's folder tells it, and says what was
+   * taken out of which file. It is not learned again, and cannot be undone.
+   */
+  forget(what: string): Promise<readonly ForgottenIn[]>;
   /** For the ports of a `CompactManager`: `new CompactManager(config, { ...ports, ...memory.ports })`. */
   readonly ports: Required<Pick<ManagerPorts, "memoryFlushHook" | "beforeCompaction">>;
   /** Resolves when no work of the memory is under way. */
@@ -112,6 +122,11 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
       parts.refresh.forget(sessionOf(given));
       return done;
     },
+    async forget(what) {
+      requireText(what, "what", "Pass an item's id, or words that name what is to be forgotten.");
+      await parts.begun();
+      return forgetNow(parts.writer, what);
+    },
     ports: {
       memoryFlushHook: async (messages, { sessionId, signal }) => {
         if (!parts.writes) return;
@@ -132,6 +147,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
 }
 
 interface Parts {
+  readonly writer: MemoryWriter;
   readonly options: ChannelMemoryOptions;
   readonly settings: CompactConfig;
   /** Whether anything may be written at all. */
@@ -144,6 +160,8 @@ interface Parts {
   readonly now: () => number;
   /** Once, and again only when it failed. */
   readonly begun: () => Promise<void>;
+  /** What the conversation holds, as it was seen last. */
+  live: readonly Message[];
   closed: boolean;
 }
 
@@ -160,6 +178,8 @@ function partsOf(options: ChannelMemoryOptions): Parts {
     now,
     clock,
     onTask: harmless(options.onTask),
+    onForgotten: harmless(options.onForgotten),
+    onWarning: warn,
   };
   const context = { ...program, sidecar };
   const lane = createLane(warn);
@@ -170,6 +190,7 @@ function partsOf(options: ChannelMemoryOptions): Parts {
     pending: createPending(channelDir, redactor),
   });
   return {
+    writer: program.writer,
     options,
     settings,
     writes: settings.memory.automaticWrites,
@@ -180,6 +201,7 @@ function partsOf(options: ChannelMemoryOptions): Parts {
     warn,
     now,
     begun: once(() => begin(options, intake)),
+    live: [],
     closed: false,
   };
 }
@@ -226,13 +248,14 @@ async function recallFrom(
     if (parts.writes) await parts.begun();
     const rerank = rerankWithModel && sidecar !== undefined ? { rerank: rerankBy(sidecar) } : {};
     const { workspaceDir, channelDir, user } = options;
-    const limits = { maxCandidates, maxInjected, maxChars };
+    const limits = { maxCandidates, maxInjected, maxChars: roomFor(query, maxChars) };
     return await recallRelevantMemory({
       ...limits,
       ...rerank,
       warn,
       now: now(),
       user,
+      live: textsOf(parts.live),
       ...given,
       query,
       workspaceDir,
@@ -244,7 +267,25 @@ async function recallFrom(
   }
 }
 
+/** Characters of a block that any question gets, and for each of its own: what is asked in a word is answered in few. */
+const ROOM = { least: 700, forEach: 14 };
+
+function roomFor(query: string, most: number): number {
+  return Math.min(most, ROOM.least + ROOM.forEach * query.length);
+}
+
+/** Newest messages of a conversation that a model still sees whole, as far as a memory can tell. */
+const LIVE_MESSAGES = 24;
+
+function textsOf(messages: readonly Message[]): readonly string[] {
+  return messages
+    .slice(-LIVE_MESSAGES)
+    .map((message) => stripRuntimeContext(messageText(message)))
+    .filter((text) => text !== "");
+}
+
 function afterTurn(parts: Parts, messages: readonly Message[], turn: MemoryTurn): boolean {
+  parts.live = messages;
   if (!keepsSession(parts) || parts.closed) return false;
   return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
 }
@@ -255,6 +296,8 @@ async function boundary(
   messages: readonly Message[],
   { force, signal, discarded = messages, ...turn }: MemoryBoundaryOptions & { readonly force: boolean },
 ): Promise<MemoryBoundary> {
+  const gone = new Set(discarded.map(({ id }) => id));
+  parts.live = messages.filter(({ id }) => !gone.has(id));
   if (!parts.writes) return { session: "off", consolidation: "off" };
   const sessionId = sessionOf(turn);
   const step = async <T>(name: string, work: () => Promise<T>): Promise<T | "failed"> => {

@@ -3,6 +3,7 @@ export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./chang
 export type { ChannelFolder } from "./changes/channel-files.ts";
 export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
 export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
+export type { ForgottenIn } from "./changes/forget.ts";
 export type {
   AddItem,
   AddSection,
@@ -63,6 +64,7 @@ export {
   type RecallRequest,
   type RecallResult,
   type RerankMemories,
+  type RerankModel,
   recallRelevantMemory,
 } from "./recall.ts";
 export {

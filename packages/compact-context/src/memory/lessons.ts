@@ -1,5 +1,7 @@
 import { type Message, messageText, type Part, readSummary, toolCalls } from "../core/message.ts";
 import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
+import { asksNotToKeep, forgetRequests, rawSentencesOf } from "./learning/own-words.ts";
+import { withoutToldSecrets } from "./learning/told-secrets.ts";
 import { stripRuntimeContext } from "./runtime-context.ts";
 
 /**
@@ -18,6 +20,37 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
       ? [message]
       : [{ ...message, parts }];
   });
+}
+
+/**
+ * Messages as they may be told again: without what was forgotten, wishes to forget, what was asked not to be kept, and
+ * secrets told in words.
+ */
+export function tellable(
+  messages: readonly Message[],
+  isForgotten: (text: string) => boolean,
+  keep: "nothing" | "wishes" = "nothing",
+): readonly Message[] {
+  return messages.flatMap((message) => {
+    const parts = message.parts.flatMap((part): Part[] => {
+      if (part.type !== "text") return [part];
+      const text = tellableText(part.text, message.role === "user" && keep === "nothing", isForgotten);
+      if (text === part.text) return [part];
+      return text === "" ? [] : [{ ...part, text }];
+    });
+    if (parts.length === 0 && message.parts.length > 0) return [];
+    return parts.every((part, index) => part === message.parts[index]) ? [message] : [{ ...message, parts }];
+  });
+}
+
+function tellableText(text: string, isUser: boolean, isForgotten: (text: string) => boolean): string {
+  if (isUser && asksNotToKeep(text)) return "";
+  const wishes = new Set(isUser ? forgetRequests(text) : []);
+  const sentences = rawSentencesOf(text);
+  const kept = sentences.filter(
+    (sentence) => !isForgotten(sentence) && !wishes.has(sentence.replace(/\s+/g, " ").trim()),
+  );
+  return withoutToldSecrets(kept.length === sentences.length ? text : kept.join(" "));
 }
 
 const RECALL_TOOLS = [EXPAND_TOOL, SEARCH_TOOL, SESSIONS_TOOL, MEMORY_TOOL];

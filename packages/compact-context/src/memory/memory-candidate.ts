@@ -35,6 +35,8 @@ export interface MemoryCandidate extends RecallCandidate {
   readonly sectionKind: SectionKind;
   /** Higher comes first where two are equally relevant. */
   readonly priority: number;
+  /** Of a single item its id, where the runtime wrote it. */
+  readonly item?: string;
   /** How far it may be believed, where that was noted, and the name of the tool or person it is from. */
   readonly trust?: MemoryTrust;
   readonly from?: string;

@@ -40,6 +40,7 @@ it("MEM-1 a workspace and a channel are made on first touch", async () => {
     "MEMORY.md",
     "SOUL.md",
     "channel",
+    "events",
     "skills",
     "sub-agents",
   ]);

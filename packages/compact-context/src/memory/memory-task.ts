@@ -1,4 +1,5 @@
 import { errorMessage } from "../errors.ts";
+import type { ForgottenIn } from "./changes/forget.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/task.ts";
 
@@ -29,6 +30,10 @@ export interface TaskContext {
   /** Milliseconds of a steady clock. */
   clock(): number;
   onTask(record: MemoryTaskRecord): void;
+  /** Told what was taken out of which file because the user wanted it forgotten. */
+  onForgotten?(forgotten: readonly ForgottenIn[]): void;
+  /** Told of a model's failure that the program made good. */
+  onWarning?(message: string): void;
 }
 
 /** Work that a model may do better and a program does well enough. */
@@ -78,7 +83,12 @@ async function byModel<T>(
   const { requests, inputTokens, outputTokens, detail } = asked.record;
   attempt.spent = { requests, inputTokens, outputTokens };
   if (detail !== undefined) attempt.detail = detail;
-  if (!asked.done) return undefined;
+  if (!asked.done) {
+    context.onWarning?.(
+      `${forms.name}: the model's answer was not taken, the program did it: ${detail ?? asked.record.outcome}`,
+    );
+    return undefined;
+  }
   try {
     return ended(attempt, "model", await settle(asked.output, "model"));
   } catch (error) {

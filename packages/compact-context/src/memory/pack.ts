@@ -5,6 +5,7 @@ import { escapeRuntimeTags, RUNTIME_CONTEXT_CHARS, renderRuntimeContext } from "
 
 /** What may be taken at most; the first limit that is reached ends it. */
 export interface PackLimits {
+  /** Places that items come from, a file's section each. */
   readonly maxInjected: number;
   /** Characters of the whole block, tags included. */
   readonly maxChars: number;
@@ -56,6 +57,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
 
 function pack<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
+  const places = new Set<unknown>();
   const taken: PackedItem<T>[] = [];
   const left: { item: T; why: "folded" | "no-room" }[] = [];
   let body = "";
@@ -76,13 +78,15 @@ function pack<T extends Packable>(ranked: readonly T[], limits: PackLimits): Pac
     const own = header(item, limits.now);
     const head = own === lastHeader ? `${body}\n` : body + (body === "" ? "" : BETWEEN) + own;
     const text = escapeRuntimeTags(item.content);
-    const content =
-      taken.length >= limits.maxInjected ? undefined : fitted(head, text, taken.length === 0, fits);
+    const place = item.title === "" ? item : `${item.path}\n${item.title}`;
+    const isFull = places.size >= limits.maxInjected && !places.has(place);
+    const content = isFull ? undefined : fitted(head, text, taken.length === 0, fits);
     if (content === undefined) {
       left.push({ item, why: "no-room" });
       continue;
     }
     said.add(key);
+    places.add(place);
     taken.push({ item, content, clipped: content !== text });
     body = head + content;
     lastHeader = own;

@@ -65,8 +65,9 @@ export function fresherNotes(
 function topicsOf(hits: readonly ScoredMemory[], query: string): readonly Topic[] {
   const queryTerms = new Set(analyze(query));
   return hits.map((hit): Topic => {
-    const { title, content, timestamp } = hit.candidate;
-    const terms = new Set(analyze(`${title}\n${content}`));
+    const { title, content, timestamp, source } = hit.candidate;
+    // The heading of a history's entry is about its first line.
+    const terms = new Set(analyze(source === "channel-history" ? content : `${title}\n${content}`));
     const about = new Set(analyze(content).filter((term) => !isValue(term)));
     const asked = [...queryTerms].filter((term) => terms.has(term));
     return { hit, time: Date.parse(timestamp ?? ""), terms, about, asked };

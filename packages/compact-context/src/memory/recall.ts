@@ -1,11 +1,18 @@
+import { join } from "node:path";
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
 import { readMemoryCandidates } from "./candidates.ts";
+import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
 import { buildColdCandidates } from "./cold.ts";
+import { readMemoryFile } from "./files/write-file.ts";
 import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
+import { rerankBy } from "./rerank.ts";
 import { checkUser } from "./scope.ts";
+import { createSidecar } from "./sidecar/sidecar.ts";
+import { formerTexts, heldBy, type Standing, standingOf } from "./standing.ts";
 
 /** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
 export type RerankMemories = (
@@ -13,6 +20,11 @@ export type RerankMemories = (
   memories: readonly MemoryCandidate[],
   signal: AbortSignal,
 ) => Promise<readonly string[]>;
+
+/** A model as recall asks it: like any other, with a key in the request where one is resolved. */
+export type RerankModel = Omit<TextModel, "generate"> & {
+  generate(request: TextModelRequest & { readonly apiKey?: string }): Promise<TextModelAnswer>;
+};
 
 export interface RecallRequest {
   readonly query: string;
@@ -34,8 +46,15 @@ export interface RecallRequest {
   readonly precedence?: Precedence;
   /** Gives ids in a better order, those left out not meant; what fails or takes too long leaves the order as it is. */
   readonly rerank?: RerankMemories;
+  /** Lets `model` order what was found, where there is no `rerank`. */
+  readonly rerankWithModel?: boolean;
+  readonly model?: RerankModel;
+  /** Asked before each request to the model; the key goes into the request. */
+  readonly resolveApiKey?: (model: RerankModel) => Promise<string>;
   /** For `rerank`, in milliseconds; 3,000. */
   readonly rerankTimeout?: number;
+  /** What the conversation itself holds: lines that say the same are left out. */
+  readonly live?: readonly string[];
   /** Milliseconds since 1970, for the ages in the text. */
   readonly now?: number;
   readonly warn?: (message: string) => void;
@@ -64,6 +83,8 @@ export type RecallOutcome =
   | "weak"
   /** Even the best one may be chance, so that one stands alone. */
   | "unsure"
+  /** The conversation itself holds it. */
+  | "live"
   /** The reranker left it out. */
   | "not-meant";
 
@@ -105,13 +126,24 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   checkRequest(request);
   await checkUser(request.channelDir, request.user);
   const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;
-  const { candidates, index } = await indexed(request);
-  const looked = lookedAt(candidates, index, request);
-  const found = relevant(looked, request);
+  const retired = await retiredTexts(request);
+  const indexedNow = await indexed(request, retired);
+  const { candidates } = indexedNow;
+  const looked = lookedAt(indexedNow, request);
+  const isLive = heldBy(request.live ?? []);
+  const found = standingOf(
+    relevant(
+      looked.filter(({ candidate }) => !isLive(candidate)),
+      request,
+    ),
+    retired,
+  );
   const ordered = await reranked(found, request, maxInjected);
   const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
   const packed = packMemories(
-    ordered.map(({ candidate }) => candidate),
+    ordered.map(({ candidate, note }) =>
+      note === undefined ? candidate : { ...candidate, content: `${candidate.content} (${note})` },
+    ),
     {
       maxInjected,
       maxChars: request.maxChars ?? DEFAULTS.maxChars,
@@ -131,8 +163,14 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     score: scores.get(item.id) ?? 0,
   }));
   const { renderedText, folded, omitted } = packed;
-  const decisions = decisionsOf(looked, found, packed);
+  const decisions = decisionsOf(looked, { found, isLive, packed });
   return { items, renderedText, candidates: candidates.length, folded, omitted, decisions };
+}
+
+async function retiredTexts({ channelDir }: RecallRequest): Promise<readonly Superseded[]> {
+  return supersededIn(
+    (await readMemoryFile(join(channelDir, RETIRED_FILE)).catch(() => undefined))?.text ?? "",
+  );
 }
 
 interface LookedAt extends ScoredMemory {
@@ -141,13 +179,21 @@ interface LookedAt extends ScoredMemory {
 
 function decisionsOf(
   looked: readonly LookedAt[],
-  found: readonly ScoredMemory[],
-  packed: Packed<MemoryCandidate>,
+  {
+    found,
+    isLive,
+    packed,
+  }: {
+    readonly found: readonly ScoredMemory[];
+    readonly isLive: (candidate: MemoryCandidate) => boolean;
+    readonly packed: Packed<MemoryCandidate>;
+  },
 ): readonly RecallDecision[] {
   const outcomes = new Map<string, RecallOutcome>();
   const weak = found.length > 1 || looked.every(({ coverage }) => coverage < LEAST_COVERAGE);
   for (const { candidate, coverage } of looked)
     outcomes.set(candidate.id, weak || coverage < LEAST_COVERAGE ? "weak" : "unsure");
+  for (const { candidate } of looked) if (isLive(candidate)) outcomes.set(candidate.id, "live");
   for (const { candidate } of found) outcomes.set(candidate.id, "not-meant");
   for (const { item, why } of packed.left) outcomes.set(item.id, why);
   for (const { item, clipped } of packed.items) outcomes.set(item.id, clipped ? "clipped" : "injected");
@@ -164,21 +210,31 @@ function decisionsOf(
 interface Indexed {
   readonly candidates: readonly MemoryCandidate[];
   readonly index: RecallIndex;
+  /** By id the headings, and what the line took the place of. */
+  readonly titles: ReadonlyMap<string, string>;
 }
 
 /** Indexes of memories that were recalled from last, by the state of their files. */
 const indexes = new Map<string, Indexed>();
 const MOST_INDEXES = 8;
 
-async function indexed(request: RecallRequest): Promise<Indexed> {
+async function indexed(request: RecallRequest, retired: readonly Superseded[]): Promise<Indexed> {
   const { sources } = request;
-  const { candidates: all, state } = await readMemoryCandidates(request);
+  const { candidates: all, state } = await readMemoryCandidates(request, "lines");
   const cold = sources === undefined ? [] : await buildColdCandidates({ ...request, sources });
   const key = `${sources?.join() ?? ""}\n${state}`;
-  const known = cold.length === 0 ? indexes.get(key) : undefined;
-  if (known !== undefined) return known;
+  const kept = cold.length === 0 ? indexes.get(key) : undefined;
+  if (kept !== undefined) return kept;
   const candidates = [...all, ...cold].filter(({ source }) => sources?.includes(source) ?? true);
-  const made = { candidates, index: createRecallIndex(candidates) };
+  const known = (candidate: MemoryCandidate): MemoryCandidate => {
+    const former = candidate.item === undefined ? "" : formerTexts(candidate.item, retired);
+    return former === "" ? candidate : { ...candidate, title: `${candidate.title}\n${former}` };
+  };
+  const made = {
+    candidates,
+    index: createRecallIndex(candidates.map(known)),
+    titles: new Map(candidates.map((candidate) => [candidate.id, known(candidate).title])),
+  };
   if (cold.length > 0) return made;
   const [oldest] = indexes.keys();
   if (indexes.size >= MOST_INDEXES && oldest !== undefined) indexes.delete(oldest);
@@ -188,56 +244,84 @@ async function indexed(request: RecallRequest): Promise<Indexed> {
 
 /** The best by words alone, with what they hold of the query. */
 function lookedAt(
-  candidates: readonly MemoryCandidate[],
-  index: RecallIndex,
+  { candidates, index, titles }: Indexed,
   { query, maxCandidates = DEFAULTS.maxCandidates }: RecallRequest,
 ): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
   return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
     const candidate = byId.get(id);
     if (candidate === undefined) return [];
-    const coverage = index.coverage(query, `${candidate.title}\n${candidate.content}`);
+    const coverage = index.coverage(
+      query,
+      `${candidate.source === "channel-history" ? "" : (titles.get(id) ?? "")}\n${candidate.content}`,
+    );
     return [{ candidate, score, coverage }];
   });
 }
 
 /**
- * Those that hold enough of the query's words themselves, or stand in one section with one that does, and what is
- * fresher on their topic; a single one where even the best may be chance.
+ * Those that hold enough of the query's words themselves, and what is fresher on their topic; a single one where even the best may be chance.
  */
 function relevant(
   looked: readonly LookedAt[],
   { query, precedence = "current" }: RecallRequest,
 ): readonly ScoredMemory[] {
   const covered = looked.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
-  const sections = new Set(covered.map(({ candidate }) => candidate.section));
-  const near = looked.filter(({ candidate }) => sections.has(candidate.section));
-  const far = looked.filter((hit) => !near.includes(hit));
-  const kept = [...near, ...fresherNotes(near, far, query)];
+  const others = looked.filter((hit) => !covered.includes(hit));
+  const kept = [...covered, ...fresherNotes(covered, others, query)];
   const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
   const ordered = inPrecedence(kept, query, precedence);
   return sure ? ordered : ordered.slice(0, 1);
 }
 
 async function reranked(
-  found: readonly ScoredMemory[],
-  { query, rerank, rerankTimeout = DEFAULTS.rerankTimeout, warn }: RecallRequest,
+  found: readonly Standing[],
+  request: RecallRequest,
   maxInjected: number,
-): Promise<readonly ScoredMemory[]> {
+): Promise<readonly Standing[]> {
+  const rerank = rerankerOf(request);
   if (rerank === undefined || found.length <= maxInjected) return found;
-  const signal = AbortSignal.timeout(Math.min(rerankTimeout, MAX_TIMER_MS));
+  const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    // It keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
+    timer = setTimeout(() => {
+      controller.abort();
+      reject(new Error(`it took longer than ${milliseconds} ms`));
+    }, milliseconds);
   });
   try {
     const memories = found.map(({ candidate }) => candidate);
-    const ids = await Promise.race([(async () => rerank(query, memories, signal))(), late]);
+    const asked = (async () => rerank(request.query, memories, controller.signal))();
+    const ids = await Promise.race([asked, late]);
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   } catch (error) {
-    warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
+    request.warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
     return found;
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+/** The request's own reranker, or one that asks its model. */
+function rerankerOf({
+  rerank,
+  rerankWithModel,
+  model,
+  resolveApiKey,
+}: RecallRequest): RerankMemories | undefined {
+  if (rerank !== undefined || rerankWithModel !== true || model === undefined) return rerank;
+  const keyed: TextModel = {
+    ...model,
+    name: model.name,
+    generate: async (asked) => {
+      const apiKey = await resolveApiKey?.(model);
+      return model.generate(apiKey === undefined ? asked : { ...asked, apiKey });
+    },
+  };
+  return rerankBy(createSidecar({ model: keyed }));
 }
 
 function checkRequest(request: RecallRequest): void {

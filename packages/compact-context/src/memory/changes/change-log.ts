@@ -1,8 +1,7 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Redactor } from "../../redaction/redactor.ts";
-import { readMemoryFile } from "../files/write-file.ts";
-import { fingerprint } from "./mark.ts";
+import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
 import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./operation.ts";
 import type { ChangedFile } from "./plan.ts";
 
@@ -38,18 +37,16 @@ export interface MemoryChange {
   readonly undoes?: string;
 }
 
-/** A change as its line says it, with the hash of the line before. */
-interface Line extends MemoryChange {
-  readonly previous: string;
-}
-
 export interface ReadLog {
   readonly changes: readonly MemoryChange[];
-  /** Lines that cannot be read, or do not follow the one before. */
+  /** Lines that cannot be read. */
   readonly problems: readonly { readonly line: number; readonly message: string }[];
 }
 
-const FIRST = "first";
+/** A longer log keeps its newest half: every change is told for as long as anybody looks back. */
+const MOST_CHANGES = 2_000;
+/** So long is a log that can be too long. */
+const LONG_LOG = 500_000;
 
 /** All changes, oldest first; one that was written twice, by two processes at once, is there once. */
 export async function readLog(channelDir: string): Promise<ReadLog> {
@@ -60,23 +57,11 @@ export async function readLog(channelDir: string): Promise<ReadLog> {
 export function readLogText(text: string): ReadLog {
   const changes = new Map<string, MemoryChange>();
   const problems: { line: number; message: string }[] = [];
-  const heads = new Set([FIRST]);
   text.split("\n").forEach((raw, index) => {
     if (raw.trim() === "") return;
-    const line = parseLine(raw);
-    if (line === undefined) {
-      problems.push({ line: index + 1, message: "the line is cut off or damaged" });
-      return;
-    }
-    const { previous, ...change } = line;
-    if (!changes.has(change.id)) {
-      if (!heads.has(previous)) {
-        problems.push({ line: index + 1, message: "a line before this one is missing or was edited" });
-      }
-      heads.clear();
-      changes.set(change.id, change);
-    }
-    heads.add(hashOf(raw));
+    const change = parseLine(raw);
+    if (change === undefined) problems.push({ line: index + 1, message: "the line is cut off or damaged" });
+    else if (!changes.has(change.id)) changes.set(change.id, change);
   });
   return { changes: [...changes.values()], problems };
 }
@@ -85,37 +70,29 @@ export function readLogText(text: string): ReadLog {
 export async function appendChange(channelDir: string, change: MemoryChange): Promise<void> {
   const path = join(channelDir, LOG_FILE);
   const handle = await open(path, "a+", 0o600);
+  let size = 0;
   try {
-    const tail = await readTail(handle);
-    const last = lastLine(tail) ?? lastLine(await readFile(path, "utf8"));
-    const line: Line = { ...change, previous: last === undefined ? FIRST : hashOf(last) };
+    ({ size } = await handle.stat());
+    const last = Buffer.alloc(1);
+    await handle.read(last, 0, 1, Math.max(0, size - 1));
     // A line that a crash cut off stays, as a line of its own.
-    const gap = tail === "" || tail.endsWith("\n") ? "" : "\n";
-    await handle.appendFile(`${gap}${JSON.stringify(line)}\n`, "utf8");
+    const gap = size === 0 || last[0] === 10 ? "" : "\n";
+    await handle.appendFile(`${gap}${JSON.stringify(change)}\n`, "utf8");
     await handle.datasync();
   } finally {
     await handle.close();
   }
+  if (size > LONG_LOG) await shorten(path);
 }
 
-function lastLine(text: string): string | undefined {
-  return text.split("\n").findLast((raw) => parseLine(raw) !== undefined);
-}
-
-const TAIL_BYTES = 65_536;
-
-/** The last lines of a file, the first of them perhaps cut. */
-async function readTail(handle: FileHandle): Promise<string> {
-  const { size } = await handle.stat();
-  const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
-  await handle.read(bytes, 0, bytes.length, size - bytes.length);
-  return bytes.toString("utf8");
+async function shorten(path: string): Promise<void> {
+  const lines = ((await readMemoryFile(path))?.text ?? "").split("\n").filter((line) => line !== "");
+  if (lines.length <= MOST_CHANGES) return;
+  await writeMemoryFile(path, `${lines.slice(-MOST_CHANGES / 2).join("\n")}\n`);
 }
 
 /** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
 const NO_WORDS: ReadonlySet<string> = new Set([
-  "id",
-  "previous",
   "time",
   "author",
   "undoes",
@@ -128,36 +105,31 @@ const NO_WORDS: ReadonlySet<string> = new Set([
   "ifVersion",
 ]);
 
-/** The log's text after every text in the words of its lines went through `edit`, each line following the one before again. */
+/** The log's text after every text in the words of its lines went through `edit`; lines that cannot be read leave. */
 export function editLog(text: string, edit: (text: string) => string): string {
-  let hash = FIRST;
   return text
     .split("\n")
     .flatMap((raw) => {
-      const line = parseLine(raw);
-      if (line === undefined) return [];
-      const edited = JSON.stringify({ ...line, previous: hash }, (name, value: unknown) =>
+      const change = parseLine(raw);
+      if (change === undefined) return [];
+      const edited = JSON.stringify(change, (name, value: unknown) =>
         typeof value === "string" && !NO_WORDS.has(name) ? edit(value) : value,
       );
-      hash = hashOf(edited);
       return [`${edited}\n`];
     })
     .join("");
 }
 
-function parseLine(raw: string): Line | undefined {
+function parseLine(raw: string): MemoryChange | undefined {
   if (!raw.startsWith("{")) return undefined;
   try {
-    const value = JSON.parse(raw) as Partial<Line>;
-    const whole = typeof value.id === "string" && typeof value.previous === "string";
-    return whole && Array.isArray(value.operations) ? (value as Line) : undefined;
+    const value = JSON.parse(raw) as Partial<MemoryChange>;
+    return typeof value.id === "string" && Array.isArray(value.operations)
+      ? (value as MemoryChange)
+      : undefined;
   } catch {
     return undefined;
   }
-}
-
-function hashOf(raw: string): string {
-  return fingerprint(raw, 16);
 }
 
 const LONGEST_LOGGED = 1_000;
@@ -171,7 +143,18 @@ export function loggedOperation(
   { redactText }: Pick<Redactor, "redactText">,
   id?: string,
 ): LoggedOperation {
-  const { op, text, ...rest } = { text: undefined, ...operation };
+  const {
+    op,
+    text,
+    topic: _topic,
+    said: _said,
+    ...rest
+  } = {
+    text: undefined,
+    topic: undefined,
+    said: undefined,
+    ...operation,
+  };
   const others = Object.entries(rest).map(([name, value]) => [
     name,
     WORDED.has(name) && typeof value === "string" ? redactText(value) : value,

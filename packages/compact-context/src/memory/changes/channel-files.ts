@@ -5,7 +5,7 @@ import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
 import { checkUser } from "../scope.ts";
 import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
 
-/** The folder in a channel where the runtime keeps its lock and its backups. */
+/** The folder in a channel where the runtime keeps its lock and what can be undone. */
 export const WORK_FOLDER = ".memory";
 
 /** Files of a channel as they were read; undefined where there is none. */
@@ -51,11 +51,8 @@ export async function openChannel(folder: ChannelFolder): Promise<ChannelPlace> 
   await findChannel(folder);
   await mkdir(folder.channelDir, { recursive: true });
   const place = await findChannel(folder);
-  const backups = join(place.work, "backups");
-  await mkdir(backups, { recursive: true, mode: 0o700 });
-  for (const made of [place.work, backups]) {
-    if (!(await lstat(made)).isDirectory()) throw outside(made);
-  }
+  await mkdir(place.work, { recursive: true, mode: 0o700 });
+  if (!(await lstat(place.work)).isDirectory()) throw outside(place.work);
   return place;
 }
 

@@ -4,6 +4,7 @@ import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { refuseOutside } from "../files/inside.ts";
 import { CHANNEL_FILES, WORKSPACE_FILES } from "../files/names.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
+import { relationOf } from "../learning/meaning.ts";
 import { DAY } from "../ranking/dates.ts";
 import { LOG_FILE, readLog } from "./change-log.ts";
 import { type ChannelFolder, type ChannelPlace, findChannel } from "./channel-files.ts";
@@ -17,6 +18,7 @@ export interface MemoryProblem {
   readonly kind:
     | "malformed"
     | "duplicate"
+    | "conflict"
     | "stale"
     | "oversized"
     | "secret"
@@ -72,6 +74,7 @@ export async function checkMemory(options: CheckOptions): Promise<readonly Memor
       ...returned(file, retired),
     ]),
     ...duplicates(files),
+    ...conflicts(files),
     ...(await logProblems(place.channelDir)),
     ...(await unfinished(place)),
   ];
@@ -250,6 +253,24 @@ function duplicates(files: readonly CheckedFile[]): readonly MemoryProblem[] {
         return [{ kind: "duplicate", severity: "warning", place, message, hint: "Take one of them out." }];
       }),
     );
+}
+
+/** Two items that tell different values of one thing. */
+function conflicts(files: readonly CheckedFile[]): readonly MemoryProblem[] {
+  const items = files
+    .filter(({ file }) => file === "MEMORY.md")
+    .flatMap(({ name, document }) =>
+      itemsOf(document).map((item) => ({ ...item, place: `${name}:${item.line}` })),
+    );
+  return items.flatMap((newer, index) =>
+    items.slice(0, index).flatMap((older): MemoryProblem[] => {
+      if (relationOf(newer.text, older.text) === "apart" && relationOf(older.text, newer.text) === "apart")
+        return [];
+      const message = `it may not hold together with ${older.place}`;
+      const hint = "Take out the one that is out of date; a recall gives the newer first.";
+      return [{ kind: "conflict", severity: "warning", place: newer.place, message, hint }];
+    }),
+  );
 }
 
 async function logProblems(channelDir: string): Promise<readonly MemoryProblem[]> {

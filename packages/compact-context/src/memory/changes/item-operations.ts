@@ -101,12 +101,10 @@ export function retireItem(
   operation: InvalidateItem | ForgetItem,
   context: OperationContext,
 ): Step {
+  if (operation.target === undefined) return forgetWords(texts, operation as ForgetItem, context);
   const found = mayChange(texts, operation.target, context);
   if ("reason" in found) return found;
   const { file, item } = found;
-  if (operation.op === "forget" && operation.forGood === true && context.author !== "person") {
-    return refuse("kept-by-people", "Only a person has something forgotten for good.");
-  }
   const as = operation.op === "forget" ? "forgotten" : "invalidated";
   const why = context.redactor.redactText((operation.why ?? "").replace(/\s+/g, " ").trim());
   const note = [why, context.author]
@@ -118,6 +116,23 @@ export function retireItem(
   return {
     texts: { ...texts, [file]: changed, [RETIRED_FILE]: list },
     id: item.id,
+    redacted: false,
+    operation,
+  };
+}
+
+/** What is no item: nothing but its fingerprints goes into the list. */
+function forgetWords(texts: Texts, operation: ForgetItem, context: OperationContext): Step {
+  const { said, topic, why = "" } = operation;
+  if (said === undefined && topic === undefined) return refuse("empty", "It does not say what to forget.");
+  const list = texts[RETIRED_FILE] ?? "";
+  const retired =
+    said === undefined
+      ? list
+      : withRetired(list, { text: said, as: "forgotten", date: context.time.slice(0, 10), note: why });
+  return {
+    texts: { ...texts, [RETIRED_FILE]: retired },
+    id: itemIdOf(said ?? topic ?? ""),
     redacted: false,
     operation,
   };

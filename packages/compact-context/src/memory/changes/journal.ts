@@ -1,10 +1,9 @@
-import { lstat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { CompactError } from "../../errors.ts";
-import { readMemoryFile, syncFolder, versionOf } from "../files/write-file.ts";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { CompactError, hasCode } from "../../errors.ts";
+import { type MemoryFile, readMemoryFile, versionOf, writeMemoryFile } from "../files/write-file.ts";
 import { appendChange, type FileChange, type MemoryChange, readLog } from "./change-log.ts";
 import type { ChannelPlace } from "./channel-files.ts";
-import type { ChannelLock } from "./lock.ts";
 import { mergeTexts } from "./merge.ts";
 import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
 
@@ -19,40 +18,54 @@ export interface FileEdit {
 interface Pending {
   readonly change: Omit<MemoryChange, "files">;
   readonly edits: readonly FileEdit[];
+  /** It can be undone: its record is kept. */
+  readonly keeps: boolean;
 }
 
 const PENDING = "pending.json";
+/** Records of changes that can be undone, in the work folder. */
+export const UNDO_FOLDER = "undo";
+/** Changes that can be undone when nothing else is said. */
+export const DEFAULT_UNDO = 50;
 
-/** Makes a change durable, then does it. Rejects with `LOCK_LOST` when another process took over. */
+/** Makes a change durable, then does it; the newest `most` changes can be undone. */
 export async function commitChange(
   place: ChannelPlace,
-  lock: ChannelLock,
   pending: Pending,
+  most: number,
 ): Promise<MemoryChange> {
-  await lock.stage(PENDING, JSON.stringify(pending));
-  await lock.commit(PENDING, join(place.work, PENDING));
-  return finish(place, lock, { ...pending, logged: false });
+  await writeMemoryFile(join(place.work, PENDING), JSON.stringify(pending));
+  const done = await finish(place, { ...pending, logged: false });
+  const folder = join(place.work, UNDO_FOLDER);
+  const names = (await readdir(folder).catch((): string[] => [])).sort();
+  for (const name of names.slice(0, Math.max(0, names.length - most)))
+    await rm(join(folder, name), { force: true });
+  return done;
 }
 
 /** Finishes what a process began that ended meanwhile. */
-export async function recoverChange(
-  place: ChannelPlace,
-  lock: ChannelLock,
-): Promise<MemoryChange | undefined> {
-  const pending = await readPending(place);
-  if (pending === undefined) return undefined;
+export async function recoverChange(place: ChannelPlace): Promise<void> {
+  const pending = await readPending(join(place.work, PENDING));
+  if (pending === undefined) return;
   const { changes } = await readLog(place.channelDir);
-  return finish(place, lock, { ...pending, logged: changes.some(({ id }) => id === pending.change.id) });
+  await finish(place, { ...pending, logged: changes.some(({ id }) => id === pending.change.id) });
 }
 
-/** The id of a change that is on its way, or was when its process ended. Rejects as `recoverChange` does. */
+/** The id of a change that is on its way, or was when its process ended. Rejects where it cannot be read. */
 export async function pendingChange(place: ChannelPlace): Promise<string | undefined> {
-  return (await readPending(place))?.change.id;
+  return (await readPending(join(place.work, PENDING)))?.change.id;
+}
+
+/** What a change did to each file; undefined when its record is gone. */
+export async function readUndo(
+  place: ChannelPlace,
+  changeId: string,
+): Promise<readonly FileEdit[] | undefined> {
+  return (await readPending(join(place.work, UNDO_FOLDER, `${changeId}.json`)))?.edits;
 }
 
 /** It is put in its place whole: one that cannot be read was damaged later, and what it would have done is not known. */
-async function readPending(place: ChannelPlace): Promise<Pending | undefined> {
-  const path = join(place.work, PENDING);
+async function readPending(path: string): Promise<Pending | undefined> {
   const text = (await readMemoryFile(path))?.text;
   if (text === undefined) return undefined;
   const damaged = (cause?: unknown): CompactError =>
@@ -72,56 +85,51 @@ async function readPending(place: ChannelPlace): Promise<Pending | undefined> {
 
 async function finish(
   place: ChannelPlace,
-  lock: ChannelLock,
-  { change, edits, logged }: Pending & { readonly logged: boolean },
+  { change, edits, keeps, logged }: Pending & { readonly logged: boolean },
 ): Promise<MemoryChange> {
   const files: Partial<Record<ChangedFile, FileChange>> = {};
   for (const edit of edits) {
-    if (CHANGED_FILES.includes(edit.file)) files[edit.file] = await writeEdit(place, lock, edit);
+    if (CHANGED_FILES.includes(edit.file)) files[edit.file] = await writeEdit(place, edit);
   }
   const whole: MemoryChange = { ...change, files };
   if (!logged) await appendChange(place.channelDir, whole);
-  await lock.remove(join(place.work, PENDING), `${PENDING}.done`);
+  const pending = join(place.work, PENDING);
+  if (keeps === false) {
+    await rm(pending, { force: true });
+  } else {
+    await mkdir(join(place.work, UNDO_FOLDER), { recursive: true, mode: 0o700 });
+    await rename(pending, join(place.work, UNDO_FOLDER, `${change.id}.json`));
+  }
   return whole;
 }
 
+const MOST_CONFLICTS = 20;
+
 /** What a person saved since the change was planned is kept: their lines win, the change gets the rest. */
-async function writeEdit(place: ChannelPlace, lock: ChannelLock, edit: FileEdit): Promise<FileChange> {
-  const { file, before, after } = edit;
-  const path = await place.path(file);
-  const now = (await readMemoryFile(path))?.text;
-  const change = { before: versionOrNull(before), after: versionOrNull(after) };
-  if (now === after) return change;
-  if (now === before) {
-    await put(lock, { file, path, text: after });
-    return change;
+async function writeEdit(place: ChannelPlace, edit: FileEdit): Promise<FileChange> {
+  const path = await place.path(edit.file);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await writeOver(path, await readMemoryFile(path), edit);
+    } catch (error) {
+      if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
+    }
   }
-  const merged = mergeTexts(before ?? "", now ?? "", after ?? "");
-  await put(lock, { file, path, text: merged.text });
-  const gaveWay = merged.left.length > 0 ? { gaveWay: true } : {};
-  return { before: versionOrNull(now), after: versionOrNull(merged.text), ...gaveWay };
 }
 
-async function put(
-  lock: ChannelLock,
-  { file, path, text }: { readonly file: string; readonly path: string; readonly text: string | undefined },
-): Promise<void> {
-  if (text === undefined) {
-    await lock.remove(path, `${file}.gone`);
-    return;
-  }
-  await lock.stage(file, text, await modeOf(path));
-  await lock.commit(file, path);
-  await syncFolder(dirname(path));
+/** Over the very text that was read; rejects with `Conflict` where it is another one by now. */
+async function writeOver(path: string, read: MemoryFile | undefined, edit: FileEdit): Promise<FileChange> {
+  const { before, after } = edit;
+  const now = read?.text;
+  if (now === after) return { before: versionOrNull(before), after: versionOrNull(after) };
+  const merged = now === before ? undefined : mergeTexts(before ?? "", now ?? "", after ?? "");
+  const text = merged === undefined ? after : merged.text;
+  if (text === undefined) await rm(path, { force: true });
+  else await writeMemoryFile(path, text, { ifVersion: read?.version ?? null });
+  const gaveWay = merged !== undefined && merged.left.length > 0 ? { gaveWay: true } : {};
+  return { before: versionOrNull(now), after: versionOrNull(text), ...gaveWay };
 }
 
 function versionOrNull(text: string | undefined): string | null {
   return text === undefined ? null : versionOf(text);
-}
-
-async function modeOf(path: string): Promise<number> {
-  return lstat(path).then(
-    (stats) => stats.mode & 0o777,
-    () => 0o600,
-  );
 }

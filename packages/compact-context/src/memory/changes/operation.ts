@@ -1,3 +1,5 @@
+import type { ForgottenIn } from "./forget.ts";
+
 /** The files of a channel that the runtime may change; those of a workspace are people's. */
 export type MemoryFileName = "MEMORY.md" | "SESSION.md" | "HISTORY.md";
 
@@ -45,12 +47,18 @@ export interface InvalidateItem {
   readonly why?: string;
 }
 
-/** Takes out an item that must not be kept; only a fingerprint stays, so that it is not learned again. */
+/**
+ * Takes out what must not be kept, wherever the channel's folder tells it: files, log, backups, waiting messages. Only
+ * fingerprints stay, so that it is not learned again; it cannot be undone.
+ */
 export interface ForgetItem {
   readonly op: "forget";
-  readonly target: string;
-  /** Takes its text out of the log and the backups, too: nothing can bring it back. For people only. */
-  readonly forGood?: boolean;
+  /** An item's id; left out for what is no item yet. */
+  readonly target?: string;
+  /** Words that name it: other lines that hold all of them go too. Never logged. */
+  readonly topic?: string;
+  /** A statement that tells it, word for word. Never logged. */
+  readonly said?: string;
   readonly why?: string;
 }
 
@@ -159,6 +167,8 @@ export interface MemoryChangeResult {
   readonly changeId: string | undefined;
   readonly done: readonly DoneOperation[];
   readonly refused: readonly RefusedOperation[];
+  /** What was forgotten, file by file; empty where nothing was to be. */
+  readonly forgotten: readonly ForgottenIn[];
   /** Versions of the files that were changed, as `readMemory` gives them. */
   readonly versions: Partial<Readonly<Record<MemoryFileName, string>>>;
 }

@@ -1,3 +1,4 @@
+import { topicTerms } from "../learning/meaning.ts";
 import { analyze } from "../ranking/analyze.ts";
 import { fingerprint, itemIdOf } from "./mark.ts";
 
@@ -11,6 +12,8 @@ export interface Retired {
   /** The same for texts of the same words, in any order and form. */
   readonly words: string;
   readonly as: RetiredAs;
+  /** Of what was forgotten, short fingerprints of its words: many words have the same. */
+  readonly traces: readonly string[];
 }
 
 const HEAD = `# Retired
@@ -18,15 +21,37 @@ const HEAD = `# Retired
 <!-- What the memory held once and must not learn again. A line that is taken out may come back. -->
 
 `;
-const ENTRY = /<!-- (m-[a-z0-9-]+) (w-[a-z0-9]+) (superseded|invalidated|forgotten) -->[ \t]*$/gm;
+const ENTRY =
+  /<!-- (m-[a-z0-9-]+) (w-[a-z0-9]+) (superseded|invalidated|forgotten)(?: ([0-9a-v.]+))? -->[ \t]*$/gm;
 const NEGATIONS = /\b(?:not?|never|none|without|cannot|\w+n['’]t|isnt|dont|doesnt|wont)\b/giu;
 
 /** The entries of the file's text. */
 function readRetired(text: string): readonly Retired[] {
-  return [...text.matchAll(ENTRY)].map(([, id = "", words = "", as = ""]) => ({
+  return [...text.matchAll(ENTRY)].map(([, id = "", words = "", as = "", traces = ""]) => ({
     id,
     words,
     as: as as RetiredAs,
+    traces: traces === "" ? [] : traces.split("."),
+  }));
+}
+
+/** What the memory held until a day, and the item that took its place. */
+export interface Superseded {
+  readonly text: string;
+  readonly date: string;
+  readonly by?: string;
+  readonly id: string;
+}
+
+/** What was superseded or taken back; the text of what was forgotten is not in the file. */
+export function supersededIn(text: string): readonly Superseded[] {
+  const entries =
+    /^- (\d{4}-\d\d-\d\d) (?:superseded|invalidated)(?: \((?:by (m-[a-z0-9-]+))?[^)]*\))?: (.*?) <!-- (m-\S+)/gm;
+  return [...text.matchAll(entries)].map(([, date = "", by, said = "", id = ""]) => ({
+    text: said,
+    date,
+    by,
+    id,
   }));
 }
 
@@ -38,9 +63,40 @@ export function withRetired(
   const { text, as, date, note } = item;
   const said = as === "forgotten" ? "" : `: ${text.replace(/\s+/g, " ")}`;
   const because = note === "" ? "" : ` (${note})`;
-  const entry = `- ${date} ${as}${because}${said} <!-- ${itemIdOf(text)} ${wordsOf(text)} ${as} -->\n`;
+  const traces = as === "forgotten" ? ` ${tracesOf(text).join(".")}` : "";
+  const entry = `- ${date} ${as}${because}${said} <!-- ${itemIdOf(text)} ${wordsOf(text)} ${as}${traces} -->\n`;
   const before = file.trim() === "" ? HEAD : file.endsWith("\n") ? file : `${file}\n`;
-  return `${before}${entry}`;
+  return bounded(`${before}${entry}`);
+}
+
+/** So many entries of what was superseded or invalidated are kept; what was forgotten stays forgotten. */
+const MOST_ENTRIES = 500;
+
+function bounded(file: string): string {
+  const lines = file.split("\n");
+  const old = lines.filter((line) => / (?:superseded|invalidated) -->$/.test(line));
+  const gone = new Set(old.slice(0, Math.max(0, old.length - MOST_ENTRIES)));
+  return gone.size === 0 ? file : lines.filter((line) => !gone.has(line)).join("\n");
+}
+
+/** Share of a forgotten statement's words, by their fingerprints, that tells it again. */
+const TOLD_AGAIN = 0.75;
+
+/** Tells statements again that were forgotten, by the list alone. */
+export function isForgottenBy(file: string): (text: string) => boolean {
+  const all = readRetired(file).filter(({ as, traces }) => as === "forgotten" && traces.length > 0);
+  if (all.length === 0) return () => false;
+  return (text) => {
+    const traces = new Set(tracesOf(text));
+    return all.some((entry) => {
+      const held = entry.traces.filter((trace) => traces.has(trace)).length;
+      return held / entry.traces.length >= (entry.traces.length < 3 ? 1 : TOLD_AGAIN);
+    });
+  };
+}
+
+function tracesOf(text: string): string[] {
+  return [...topicTerms(text)].map((term) => fingerprint(term, 3)).sort();
 }
 
 /** The file's text without the entries for a text: it may be learned again. */

@@ -124,7 +124,7 @@ export function foldSections(texts: Texts, operation: FoldSections, context: Ope
   let after = before;
   for (const { line, lastLine } of ordered.toReversed()) after = replaceLines(after, line - 1, lastLine, []);
   after = replaceLines(after, first, first, [`## ${heading}`, "", ...linesOf(incoming.text), ""]);
-  const archive = appendLines(texts[ARCHIVE_FILE] ?? "# Archive of the history\n", moved);
+  const archive = bounded(appendLines(texts[ARCHIVE_FILE] ?? "# Archive of the history\n", moved));
   return {
     texts: { ...texts, [file]: after, [ARCHIVE_FILE]: archive },
     id: sections.map(({ id }) => id).join(" "),
@@ -172,6 +172,15 @@ function keeping(
     bare[item.line - 1] = `${bare[item.line - 1] ?? ""} ${renderMark(made)}`;
   }
   return bare.join("\n");
+}
+
+/** Characters of the archive; beyond them its oldest sections leave, which the sessions' own archives still hold. */
+const MOST_ARCHIVED = 400_000;
+
+function bounded(archive: string): string {
+  if (archive.length <= MOST_ARCHIVED) return archive;
+  const next = archive.indexOf("\n## ", archive.length - MOST_ARCHIVED / 2);
+  return next < 0 ? archive : `# Archive of the history\n${archive.slice(next)}`;
 }
 
 /** Texts shorter than this may be rewritten freely. */

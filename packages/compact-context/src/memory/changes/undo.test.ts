@@ -22,7 +22,7 @@ beforeEach(async () => {
   channelDir = await mkdtemp(join(tmpdir(), "compact-undo-"));
   await ensureChannel(channelDir);
   time = Date.UTC(2026, 10, 22);
-  writer = createMemoryWriter({ channelDir, now: () => (time += 1000), backups: 4 });
+  writer = createMemoryWriter({ channelDir, now: () => (time += 1000), undoable: 4 });
 });
 afterEach(() => rm(channelDir, { recursive: true }));
 
@@ -79,10 +79,10 @@ it("a line that a person edited since is not taken back", async () => {
   expect(await text("MEMORY.md")).toContain("five minutes");
 });
 
-it("backups are bounded; a change without one says so", async () => {
+it("what can be undone is bounded; a change that is too old says so", async () => {
   const { changeId } = await add("Fact zero stands here.");
   for (const word of ["one", "two", "three", "four"]) await add(`Fact ${word} stands here.`);
-  expect((await readdir(join(channelDir, ".memory", "backups"))).length).toBe(4);
+  expect((await readdir(join(channelDir, ".memory", "undo"))).length).toBe(4);
   await expect(writer.undo(changeId)).rejects.toMatchObject({ code: "NotFound" });
   await expect(writer.undo("c-nothing")).rejects.toMatchObject({ code: "NotFound" });
 });

@@ -1,8 +1,7 @@
 import { CompactError } from "../../errors.ts";
-import { readBackup } from "./backups.ts";
 import { type MemoryChange, readLog } from "./change-log.ts";
 import type { ChannelPlace } from "./channel-files.ts";
-import type { FileEdit } from "./journal.ts";
+import { type FileEdit, readUndo } from "./journal.ts";
 import { mergeTexts } from "./merge.ts";
 import type { ChangedFile, Texts } from "./plan.ts";
 import { RETIRED_FILE, retiredAs, withRetired } from "./retired.ts";
@@ -33,7 +32,7 @@ export async function planUndo(
   const index = changes.findIndex(({ id }) => id === changeId);
   const change = changes[index];
   if (change === undefined) throw unknownChange(changeId);
-  const backup = await readBackup(place, changeId);
+  const backup = await readUndo(place, changeId);
   if (backup === undefined) throw tooOld(changeId);
   let after = texts;
   const left: UndoLeft[] = [];

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ensureChannel, ensureWorkspace } from "../files/ensure.ts";
 import { checkMemory } from "./check.ts";
-import { LOCK_LOST, takeLock } from "./lock.ts";
 import type { MemoryOperation } from "./operation.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 
@@ -24,7 +23,7 @@ beforeEach(async () => {
   channelDir = join(workspaceDir, "team");
   await ensureWorkspace(workspaceDir);
   await ensureChannel(channelDir);
-  writer = createMemoryWriter({ channelDir, workspaceDir, now: () => Date.UTC(2026, 10, 22), leaseMs: 60 });
+  writer = createMemoryWriter({ channelDir, workspaceDir, now: () => Date.UTC(2026, 10, 22) });
 });
 afterEach(() => rm(workspaceDir, { recursive: true }));
 
@@ -57,22 +56,23 @@ it("what was forgotten leaves no text in the list, and comes back by a person on
   expect((await writer.apply([fact("Ana's cat is called Mizzi.")], person)).done.length).toBe(1);
 });
 
-it("forgotten for good: neither log nor backups hold the text, and the log still follows", async () => {
+it("MEM-14 forgotten: neither log nor what can be undone holds the text", async () => {
   const secretive = "Bo is getting married in June.";
   const { done } = await writer.apply([fact(secretive), fact("The printer is on floor 2.")], note);
-  await writer.apply([{ op: "forget", target: done[0]?.id ?? "", forGood: true }], person);
+  await writer.apply([{ op: "forget", target: done[0]?.id ?? "" }], person);
   const log = await text("memory-log.jsonl");
   expect(log).not.toContain("married");
   expect(log).toContain("printer");
   expect((await writer.log()).problems).toEqual([]);
   expect((await writer.log()).changes.length).toBe(2);
-  expect(await readdir(join(channelDir, ".memory", "backups"))).toEqual([]);
+  const backups = join(channelDir, ".memory", "undo");
+  for (const name of await readdir(backups, { recursive: true }))
+    expect(await readFile(join(backups, name), "utf8").catch(() => "")).not.toContain("married");
 });
 
-it("forgotten for good: words that are also names in the log leave those, and only people ask for it", async () => {
+it("forgotten: words that are also names in the log leave those", async () => {
   const { done } = await writer.apply([fact("add"), fact("The printer is on floor 2.")], note);
-  const forget = { op: "forget", target: done[0]?.id ?? "", forGood: true } as const;
-  expect(await reasons([forget])).toEqual(["kept-by-people"]);
+  const forget = { op: "forget", target: done[0]?.id ?? "" } as const;
   await writer.apply([forget], person);
   const { changes, problems } = await writer.log();
   expect(problems).toEqual([]);
@@ -249,7 +249,7 @@ it("MEM-11 what a process left half-way is finished by the next, around what a p
   const [finished] = (await writer.log()).changes;
   expect(finished?.files["MEMORY.md"]?.gaveWay).toBeUndefined();
   expect(finished?.files["HISTORY.md"]?.gaveWay).toBe(true);
-  expect((await readdir(join(channelDir, ".memory"))).toSorted()).toEqual(["backups"]);
+  expect((await readdir(join(channelDir, ".memory"))).toSorted()).toEqual(["undo"]);
 });
 
 it("MEM-11 an unfinished change that was damaged stops changes with words, and is found by a check", async () => {
@@ -265,28 +265,4 @@ it("MEM-11 an unfinished change that was damaged stops changes with words, and i
   }
   await rm(join(channelDir, ".memory", "pending.json"));
   expect((await writer.apply([fact("The port is 8080.")], note)).done.length).toBe(1);
-});
-
-it("MEM-11 an owner that slept past its lease writes nothing once another took over", async () => {
-  const work = join(channelDir, ".memory");
-  await mkdir(work);
-  const ports = {
-    randomId: () => "sleeper",
-    clock: () => performance.now(),
-    sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms)),
-    leaseMs: 60,
-    waitMs: 1_000,
-  };
-  const asleep = await takeLock(work, ports);
-  await asleep.stage("MEMORY.md", "stale");
-  await writer.apply([fact("The lock moved on.")], note);
-  await expect(asleep.commit("MEMORY.md", join(channelDir, "MEMORY.md"))).rejects.toBe(LOCK_LOST);
-  await expect(asleep.stage("HISTORY.md", "stale")).rejects.toBe(LOCK_LOST);
-  await asleep.release();
-  expect(await memory()).toContain("The lock moved on.");
-  const held = await takeLock(work, { ...ports, randomId: () => "holder" });
-  await expect(takeLock(work, { ...ports, leaseMs: 5_000, waitMs: 50 })).rejects.toMatchObject({
-    code: "Conflict",
-  });
-  await held.release();
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { DEFAULT_BACKUPS, keepBackup, pruneBackups } from "./backups.ts";
+import { withoutToldSecrets } from "../learning/told-secrets.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import {
   type ChannelFolder,
@@ -12,13 +12,13 @@ import {
   readFiles,
 } from "./channel-files.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
-import { forgetForGood } from "./forget-for-good.ts";
+import { type ForgottenIn, forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
 import { INCOMING_LIMITS } from "./incoming.ts";
-import { commitChange, type FileEdit } from "./journal.ts";
-import type { ChannelLock } from "./lock.ts";
+import { commitChange, DEFAULT_UNDO, type FileEdit } from "./journal.ts";
 import type { ChangeNote, MemoryChangeResult, MemoryFileName, MemoryOperation } from "./operation.ts";
 import { CHANGED_FILES, type Texts } from "./plan.ts";
 import { planChange, textsOf } from "./plan-change.ts";
+import { isForgottenBy, RETIRED_FILE } from "./retired.ts";
 import { planUndo, type UndoResult } from "./undo.ts";
 import { type LockSettings, withChannel } from "./with-channel.ts";
 
@@ -27,8 +27,10 @@ export interface MemoryWriterOptions extends ChannelFolder, LockSettings {
   readonly redactor?: Pick<Redactor, "redactText">;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
+  /** For ids of changes. */
+  readonly randomId?: () => string;
   /** Changes that can be undone; 50. */
-  readonly backups?: number;
+  readonly undoable?: number;
 }
 
 /** The one way in which a channel's memory is changed. */
@@ -42,6 +44,8 @@ export interface MemoryWriter {
    * also when that is only a part of it. `NotFound` for a change that is not in the log or too old for a backup.
    */
   undo(changeId: string, options?: { readonly partial?: boolean }): Promise<UndoResult>;
+  /** Tells texts that say again what was forgotten. */
+  forgotten(): Promise<(text: string) => boolean>;
   /** Every change, oldest first. */
   log(): Promise<ReadLog>;
 }
@@ -52,40 +56,45 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
   requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   const ports: Ports = {
-    redactor: options.redactor ?? createRedactor(),
+    redactor: withToldSecrets(options.redactor ?? createRedactor()),
     now: options.now ?? Date.now,
     randomId: options.randomId ?? randomUUID,
-    backups: options.backups ?? DEFAULT_BACKUPS,
-    keepsBackup: true,
+    undoable: options.undoable ?? DEFAULT_UNDO,
   };
-  const alone = <T>(work: (place: ChannelPlace, lock: ChannelLock) => Promise<T>): Promise<T> =>
+  const alone = <T>(work: (place: ChannelPlace) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, async () => {
       const place = await openChannel(options);
-      return withChannel(place, options, (lock) => work(place, lock));
+      return withChannel(place, options, () => work(place));
     });
   return {
     async read(file) {
       const found = (await readFiles(await findChannel(options)))[file];
       return readDocument(file, found?.text ?? "", found?.version ?? null);
     },
-    apply: (operations, note) => alone((place, lock) => applyAll({ place, lock, ports }, operations, note)),
+    apply: (operations, note) => alone((place) => applyAll({ place, ports }, operations, note)),
     undo: (changeId, { partial = false } = {}) =>
-      alone((place, lock) => undoOne({ place, lock, ports }, changeId, partial)),
+      alone((place) => undoOne({ place, ports }, changeId, partial)),
+    async forgotten() {
+      const files = await readFiles(await findChannel(options));
+      return isForgottenBy(files[RETIRED_FILE]?.text ?? "");
+    },
     log: async () => readLog((await findChannel(options)).channelDir),
   };
+}
+
+function withToldSecrets({ redactText }: Pick<Redactor, "redactText">): Pick<Redactor, "redactText"> {
+  return { redactText: (text) => withoutToldSecrets(redactText(text)) };
 }
 
 interface Ports {
   readonly redactor: Pick<Redactor, "redactText">;
   readonly now: () => number;
   readonly randomId: () => string;
-  readonly backups: number;
-  readonly keepsBackup: boolean;
+  readonly undoable: number;
 }
 
 interface Hands {
   readonly place: ChannelPlace;
-  readonly lock: ChannelLock;
   readonly ports: Ports;
 }
 
@@ -99,9 +108,14 @@ async function applyAll(
   const files = await readFiles(place);
   const { redactor } = ports;
   const context = { author: note.author, time, redactor, limits: INCOMING_LIMITS };
-  const { texts, done, refused } = planChange(files, operations, context);
-  const isForGood = await forgetForGood({ place, lock: hands.lock }, files, done);
-  const change = await commit(isForGood ? withoutBackup(hands) : hands, edits(files, texts), {
+  const { texts: planned, done, refused } = planChange(files, operations, context);
+  const isForgotten = forgottenIn(files, done);
+  const forgotten: ForgottenIn[] = [];
+  const texts = isForgotten === undefined ? planned : scrubTexts(planned, isForgotten, forgotten);
+  if (isForgotten !== undefined) await scrubFolder(place, isForgotten, forgotten);
+  const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
+  if (items.length > 0) forgotten.unshift({ file: "MEMORY.md", pieces: items.length });
+  const change = await commit({ ...hands, keeps: isForgotten === undefined }, edits(files, texts), {
     time,
     author: note.author,
     reason: redactor.redactText(note.reason),
@@ -113,11 +127,14 @@ async function applyAll(
       message,
     })),
   });
-  return { changeId: change?.id, done, refused, versions: change === undefined ? {} : versionsOf(change) };
+  const versions = change === undefined ? {} : versionsOf(change);
+  return { changeId: change?.id, done, refused, forgotten: summed(forgotten), versions };
 }
 
-function withoutBackup({ place, lock, ports }: Hands): Hands {
-  return { place, lock, ports: { ...ports, keepsBackup: false } };
+function summed(forgotten: readonly ForgottenIn[]): readonly ForgottenIn[] {
+  const files = new Map<string, number>();
+  for (const { file, pieces } of forgotten) files.set(file, (files.get(file) ?? 0) + pieces);
+  return [...files].map(([file, pieces]) => ({ file, pieces }));
 }
 
 async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
@@ -126,7 +143,7 @@ async function undoOne(hands: Hands, changeId: string, partial: boolean): Promis
   const files = await readFiles(place);
   const plan = await planUndo(place, textsOf(files), { changeId, date: time.slice(0, 10) });
   if (plan.left.length > 0 && !partial) return { changeId: undefined, left: plan.left };
-  const change = await commit(hands, edits(files, plan.texts), {
+  const change = await commit({ ...hands, keeps: true }, edits(files, plan.texts), {
     time,
     author: "undo",
     reason: `takes back ${changeId}`,
@@ -139,17 +156,14 @@ async function undoOne(hands: Hands, changeId: string, partial: boolean): Promis
 }
 
 async function commit(
-  { place, lock, ports }: Hands,
+  { place, ports, keeps }: Hands & { readonly keeps: boolean },
   changed: readonly FileEdit[],
   change: Omit<MemoryChange, "id" | "files">,
 ): Promise<MemoryChange | undefined> {
   if (changed.length === 0) return undefined;
   const random = ports.randomId().replaceAll("-", "").slice(0, 4);
   const id = `c-${ports.now().toString(36).padStart(8, "0")}${random}`;
-  if (ports.keepsBackup) await keepBackup(place, id, changed);
-  const done = await commitChange(place, lock, { change: { id, ...change }, edits: changed });
-  await pruneBackups(place, ports.backups);
-  return done;
+  return commitChange(place, { change: { id, ...change }, edits: changed, keeps }, ports.undoable);
 }
 
 function edits(files: ReadFiles, texts: Texts): readonly FileEdit[] {

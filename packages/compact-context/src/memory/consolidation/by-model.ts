@@ -1,21 +1,26 @@
 import { type Message, toolCalls } from "../../core/message.ts";
+import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
-import { itemsOf, type MemoryDocument } from "../changes/document.ts";
+import { itemsOf } from "../changes/document.ts";
 import type { MemoryOperation, MemoryOrigin } from "../changes/operation.ts";
+import { forgetRequests, ownStatements } from "../learning/own-words.ts";
+import { heldBy } from "../learning/same.ts";
+import { isSaidByUser, isTransient } from "../learning/statements.ts";
+import { tellable } from "../lessons.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";
 import { isFirmRule } from "../session-update/statements.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
-import type { Consolidation } from "./by-program.ts";
-import { isTransient } from "./durable.ts";
+import type { Consolidation, Known } from "./by-program.ts";
 import { entryOf } from "./history-entry.ts";
 
-/** What is asked about. */
-export interface ConsolidationInput {
-  readonly messages: readonly Message[];
-  readonly memory: MemoryDocument;
+/** What is known already. */
+export interface ConsolidationInput extends Known {
   /** The text of SESSION.md: what is in it is kept already, for as long as the work goes on. */
   readonly session: string;
-  readonly at: number;
+}
+
+interface Asked extends ConsolidationInput {
+  readonly messages: readonly Message[];
 }
 
 const SYSTEM = `You keep the long-term memory of a channel in which a user works with an AI agent. Records of a conversation are about to leave; you decide what of them should still be known in a month.
@@ -26,8 +31,10 @@ Keep little: lasting rules and preferences of the user, decisions with their rea
 
 The object has these fields; each may be left out:
 - "add": list of {"section": "Constraints" | "Decisions" | "Facts", "text", "record": the number of the record that says it}. Constraints come from user records alone.
-- "supersede": list of {"id": of an item of the memory that is out of date, "text": what holds now, "record"}.
-- "invalidate": list of {"id": of an item that is no longer true, "why", "record"}.
+- "supersede": list of {"id": of an item of the memory that the user says is out of date, "text": what holds now, in the user's words, "record"}. Two rules about different things both stand.
+- "invalidate": list of {"id": of an item that the user says is no longer true, "why", "record"}.
+- "forget": list of {"id": of an item that the user asks to forget, "record"}.
+- "merge": list of {"ids": of items that say the same, "text": one sentence with all that they say}.
 - "history": {"title": at most 80 characters, "lines": at most 8 sentences, what was done and how it ended, oldest first}. No transcript.`;
 
 const MOST_SESSION = 4_000;
@@ -36,7 +43,11 @@ const MOST_OPERATIONS = 12;
 const MOST_LINES = 8;
 
 /** The request to decide what of messages is kept. */
-export function consolidationTask(input: ConsolidationInput): SidecarTask<Consolidation> {
+export function consolidationTask(
+  lessons: readonly Message[],
+  given: ConsolidationInput,
+): SidecarTask<Consolidation> {
+  const input: Asked = { ...given, messages: tellable(lessons, given.isForgotten, "wishes") };
   const memory = itemsOf(input.memory).map(({ id, text }) => `${id}: ${text}`);
   return {
     name: "consolidation",
@@ -55,40 +66,36 @@ export function consolidationTask(input: ConsolidationInput): SidecarTask<Consol
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function readConsolidation(value: Fields, input: ConsolidationInput): Consolidation {
-  const known = ["add", "supersede", "invalidate", "history"];
+function readConsolidation(value: Fields, input: Asked): Consolidation {
+  const known = ["add", "supersede", "invalidate", "forget", "merge", "history"];
   if (!known.some((field) => field in value))
     throw new Error(`it has none of the fields ${known.join(", ")}`);
-  const isFounded = founded(
-    input.messages,
-    itemsOf(input.memory)
-      .map(({ text }) => text)
-      .join("\n"),
-  );
-  const ids = new Set(itemsOf(input.memory).map(({ id }) => id));
-  const about = (entry: Fields): string[] => {
-    const id = String(entry.id ?? "");
-    return ids.has(id) ? [id] : [];
-  };
+  const items = itemsOf(input.memory);
+  const texts = new Map(items.map(({ id, text }) => [id, text]));
+  const isFounded = founded(input.messages, [...texts.values()].join("\n"));
+  const about = (entry: Fields): string[] => (texts.has(String(entry.id)) ? [String(entry.id)] : []);
   const operations: MemoryOperation[] = [
-    ...entriesOf(value.add, "add").flatMap((entry) => addition(entry, input.messages)),
-    ...entriesOf(value.supersede, "supersede").flatMap((entry) =>
-      about(entry).flatMap((target) => {
-        const origin = originOf(entry.record, input.messages);
-        const text = textIn(entry);
-        // What a tool said does not take the place of anything that was known.
-        return origin === undefined || origin.trust === "tool" || text === ""
-          ? []
-          : [{ op: "supersede", target, text, ...origin } as const];
-      }),
+    ...entriesOf(value.forget, "forget").flatMap((entry) =>
+      asksToForget(entry.record, input.messages)
+        ? about(entry).map((target) => ({ op: "forget", target, why: "the user asked for it" }) as const)
+        : [],
     ),
-    ...entriesOf(value.invalidate, "invalidate").flatMap((entry) => {
-      const origin = originOf(entry.record, input.messages);
-      const why = typeof entry.why === "string" ? entry.why : "it no longer holds";
-      return origin === undefined || origin.trust === "tool"
+    ...entriesOf(value.merge, "merge").flatMap((entry) => merging(entry, texts)),
+    ...entriesOf(value.supersede, "supersede").flatMap((entry) => {
+      const origin = personsOrigin(entry, textIn(entry), input);
+      return origin === undefined
         ? []
-        : about(entry).map((target) => ({ op: "invalidate", target, why }) as const);
+        : about(entry).map(
+            (target) => ({ op: "supersede", target, text: textIn(entry), ...origin }) as const,
+          );
     }),
+    ...entriesOf(value.invalidate, "invalidate").flatMap((entry) => {
+      const why = typeof entry.why === "string" ? entry.why : "it no longer holds";
+      return about(entry).flatMap((target) =>
+        personsOrigin(entry, "", input) === undefined ? [] : [{ op: "invalidate", target, why } as const],
+      );
+    }),
+    ...entriesOf(value.add, "add").flatMap((entry) => addition(entry, input)),
   ];
   const isKept = (operation: MemoryOperation): boolean => !("text" in operation) || isFounded(operation.text);
   return {
@@ -97,9 +104,41 @@ function readConsolidation(value: Fields, input: ConsolidationInput): Consolidat
   };
 }
 
-function addition(entry: Fields, messages: readonly Message[]): MemoryOperation[] {
+/** The user's message that an entry names, where it says the text in the user's own name; any statement of it for no text. */
+function personsOrigin(
+  { record }: Fields,
+  text: string,
+  { messages, sessionId }: Asked,
+): MemoryOrigin | undefined {
+  const message = messageOf(record, messages);
+  if (message === undefined || message.role !== "user" || message.meta?.synthetic === true) return undefined;
+  const own = ownStatements(readSaid(message).typed);
+  if (own.length === 0 || (text !== "" && !isSaidByUser(text, [message]))) return undefined;
+  return { trust: "person", source: `${sessionId}/${message.id}` };
+}
+
+function asksToForget(record: unknown, messages: readonly Message[]): boolean {
+  const message = messageOf(record, messages);
+  return message !== undefined && forgetRequests(readSaid(message).typed).length > 0;
+}
+
+/** Items of which one sentence says all, in their own words. */
+function merging(entry: Fields, texts: ReadonlyMap<string, string>): MemoryOperation[] {
+  const ids = (Array.isArray(entry.ids) ? entry.ids : []).map(String).filter((id) => texts.has(id));
+  const [first, ...others] = ids;
   const text = textIn(entry);
-  const origin = originOf(entry.record, messages);
+  const all = ids.map((id) => texts.get(id) ?? "");
+  if (first === undefined || others.length === 0) return [];
+  if (all.some((item) => heldBy(item, text) < 1) || heldBy(text, all.join("\n")) < 1) return [];
+  return [
+    { op: "supersede", target: first, text, trust: "person" },
+    ...others.map((target) => ({ op: "invalidate", target, why: `it stands in "${text}"` }) as const),
+  ];
+}
+
+function addition(entry: Fields, input: Asked): MemoryOperation[] {
+  const text = textIn(entry);
+  const origin = originOf(entry.record, input);
   if (text === "" || origin === undefined || isTransient(text)) return [];
   if (origin.trust === "tool") {
     // Words of a tool that ask for something are nobody's wish: they are kept as what was said, never as a rule.
@@ -117,10 +156,14 @@ function sectionOf(value: unknown): string {
   return value === "Constraints" || value === "Decisions" ? value : "Facts";
 }
 
-/** Whose words a record holds; undefined for a number that is none, since nobody said it then. */
-function originOf(record: unknown, messages: readonly Message[]): MemoryOrigin | undefined {
-  const number = Number(typeof record === "string" ? record.replace(/\D+/g, "") : record);
-  const message = messages[number - 1];
+function messageOf(record: unknown, messages: readonly Message[]): Message | undefined {
+  return messages[Number(typeof record === "string" ? record.replace(/\D+/g, "") : record) - 1];
+}
+
+/** Whose words a record holds; undefined for a number that is none, and for a user's words that are not their own. */
+function originOf(record: unknown, input: Asked): MemoryOrigin | undefined {
+  const { messages } = input;
+  const message = messageOf(record, messages);
   if (message === undefined) return undefined;
   const result = message.parts.find(({ type }) => type === "toolResult");
   if (result?.type === "toolResult") {
@@ -128,9 +171,8 @@ function originOf(record: unknown, messages: readonly Message[]): MemoryOrigin |
     return { trust: "tool", source: result.name ?? call?.name ?? "tool" };
   }
   if (message.role === "tool") return { trust: "tool", source: "tool" };
-  return message.role === "user" && message.meta?.synthetic !== true
-    ? { trust: "person" }
-    : { trust: "agent" };
+  if (message.role !== "user" || message.meta?.synthetic === true) return { trust: "agent" };
+  return personsOrigin({ record }, "", input);
 }
 
 function entriesOf(value: unknown, field: string): Fields[] {
@@ -148,7 +190,7 @@ function textIn({ text }: Fields): string {
 
 function historyIn(
   value: unknown,
-  { at }: ConsolidationInput,
+  { at }: Asked,
   isFounded: (statement: string) => boolean,
 ): Consolidation["history"] {
   if (typeof value !== "object" || value === null) return undefined;

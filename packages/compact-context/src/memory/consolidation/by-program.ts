@@ -1,13 +1,13 @@
 import type { Message } from "../../core/message.ts";
-import { readConversation } from "../../summarizers/extractive/reading.ts";
-import { sentences } from "../../summarizers/extractive/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
+import { forgottenBy } from "../changes/forget.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
-import { heldBy, likeness } from "../likeness.ts";
-import { analyze } from "../ranking/analyze.ts";
-import type { SessionMemoryState } from "../session-sections.ts";
-import { FINISH } from "../session-update/by-program.ts";
-import { type DurableStatement, durableStatements } from "./durable.ts";
+import { forgetWishes, isMeant } from "../learning/forget-wish.ts";
+import { relationOf, topicTerms } from "../learning/meaning.ts";
+import { sayTheSame } from "../learning/same.ts";
+import { type DurableStatement, durableStatements } from "../learning/statements.ts";
+import { withoutToldSecrets } from "../learning/told-secrets.ts";
+import { tellable } from "../lessons.ts";
 import { type HistoryEntry, historyEntry } from "./history-entry.ts";
 
 /** What is to be written of messages that leave. */
@@ -20,72 +20,103 @@ export interface Consolidation {
 /** What is known already. */
 export interface Known {
   readonly memory: MemoryDocument;
-  readonly session: SessionMemoryState;
+  /** The session that the messages are of. */
+  readonly sessionId: string;
+  readonly isForgotten: (text: string) => boolean;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-const FORGET =
-  /^(?:please\s+|and\s+)*(?:forget|don['’]?t remember|delete (?:from|out of) (?:your )?memory|vergiss|oublie|olvida|esqueça|dimentica|забудь|忘记|忘掉|忘れて|잊어)\s*(?:that|about|what i said about|dass|que)?\s*/iu;
-/** Share of the words after "forget" that an item must hold to be meant. */
-const MEANT = 0.8;
-const FEWEST_WORDS = 2;
-
-/** The durable of the messages as operations on MEMORY.md, and the rest as an entry of the history; no model. */
-export function consolidationOf(messages: readonly Message[], { memory, session, at }: Known): Consolidation {
-  const conversation = readConversation(messages);
+/**
+ * The durable of the messages as operations on MEMORY.md, and the rest as an entry of the history; no model. A statement
+ * takes the place of another one only where it says so; else both stand.
+ */
+export function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
+  const { memory, sessionId, isForgotten, at } = known;
   const items = itemsOf(memory);
-  const forgotten = conversation.requests.flatMap(({ text }) =>
-    sentences(text).flatMap((said) => meantBy(said, items)),
+  const statements = durableStatements(
+    messages,
+    items.map(({ text }) => text),
+  ).filter(({ text }) => !isForgotten(text) && withoutToldSecrets(text) === text);
+  const { forget, rest } = withoutForgotten(messages, statements, items);
+  const gone = new Set(
+    forget.flatMap((operation) => (operation.op === "forget" ? (operation.target ?? []) : [])),
   );
-  // A step that SESSION.md holds as still to be done is no lasting fact, however it is worded.
-  const atHand = session.nextSteps.filter((step) => !step.startsWith(FINISH));
-  const statements = newestOfEach(durableStatements(conversation)).filter(
-    ({ text }) => !atHand.some((item) => likeness(item, text) >= REWORDED),
+  let left = items.filter(({ id }) => !gone.has(id));
+  const operations = newestOfEach(rest).flatMap((statement) => {
+    const made = operationFor(statement, left, sessionId);
+    const taken = new Set(made.flatMap((operation) => ("target" in operation ? [operation.target] : [])));
+    left = left.filter(({ id }) => !taken.has(id));
+    return made;
+  });
+  const isWished = forgottenBy(
+    [],
+    forgetWishes(messages).map(({ topic }) => topic),
   );
-  const operations = statements.flatMap((statement) => operationFor(statement, items));
-  const forget = [...new Set(forgotten)].map(
-    (target) => ({ op: "forget", target, why: "the user asked for it" }) as const,
-  );
-  return { operations: [...forget, ...operations], history: historyEntry(messages, at) };
+  const told = tellable(messages, (text) => isForgotten(text) || isWished(text));
+  return { operations: [...forget, ...operations], history: historyEntry(told, at) };
 }
 
-/** Share of words from which a statement is another one in new words, and from which a change must mean it. */
-const REWORDED = 0.85;
-const CHANGED = 0.5;
+/** The wishes to forget as operations, and the statements that none of them means. */
+export function withoutForgotten(
+  messages: readonly Message[],
+  statements: readonly DurableStatement[],
+  items: readonly MemoryItem[],
+): { readonly forget: readonly MemoryOperation[]; readonly rest: readonly DurableStatement[] } {
+  const placeOf = new Map(messages.map(({ id }, index) => [id, index]));
+  const forget: MemoryOperation[] = [];
+  let rest = statements;
+  for (const { from, topic, all } of forgetWishes(messages)) {
+    const isBefore = (statement: DurableStatement): boolean =>
+      (placeOf.get(statement.from) ?? 0) <= (placeOf.get(from) ?? 0);
+    const meant = items.filter(({ text }) => isMeant(topic, text));
+    const said = rest.filter((statement) => isBefore(statement) && isMeant(topic, statement.text));
+    // One word that several items hold does not say which of them is meant.
+    if (
+      !all &&
+      meant.length > 1 &&
+      topicTerms(topic).size < 2 &&
+      !/^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu.test(topic)
+    )
+      continue;
+    const why = "the user asked for it";
+    forget.push(
+      ...meant.map(({ id }) => ({ op: "forget", target: id, topic, why }) as const),
+      ...said.map(({ text }) => ({ op: "forget", said: text, topic, why }) as const),
+      ...(meant.length + said.length === 0
+        ? [{ op: "forget", topic, said: topicTerms(topic).size > 1 ? topic : undefined, why } as const]
+        : []),
+    );
+    rest = rest.filter((statement) => !said.includes(statement));
+  }
+  return { forget, rest };
+}
 
-/** Of statements that take each other's place the last one. */
+/** Of statements that take each other's place, or say the same, the last one. */
 function newestOfEach(statements: readonly DurableStatement[]): DurableStatement[] {
   return statements.filter(
-    ({ text }, index) => !statements.slice(index + 1).some((later) => replaces(later, text)),
+    ({ text }, index) =>
+      !statements
+        .slice(index + 1)
+        .some((later) => sayTheSame(later.text, text) || relationOf(later.text, text) === "replaces"),
   );
 }
 
-/**
- * Two statements of nearly the same words may be true of two things; only one that speaks of a change takes the place
- * of what it resembles.
- */
-function replaces({ text, isChange }: DurableStatement, older: string): boolean {
-  return likeness(text, older) >= (isChange ? CHANGED : REWORDED);
-}
-
-/** A newer statement takes the place of what the runtime noted on the same; what people wrote stays beside it. */
-function operationFor(statement: DurableStatement, items: readonly MemoryItem[]): MemoryOperation[] {
-  const { section, text, trust } = statement;
-  if (items.some((item) => item.text === text)) return [];
-  const older = items.find((item) => item.writtenBy !== "person" && replaces(statement, item.text));
-  return older === undefined
-    ? [{ op: "add", section, text, trust }]
-    : [{ op: "supersede", target: older.id, text, trust }];
-}
-
-function meantBy(sentence: string, items: readonly MemoryItem[]): string[] {
-  const lead = FORGET.exec(sentence)?.[0];
-  if (lead === undefined) return [];
-  const topic = sentence.slice(lead.length);
-  if (topic.trim().split(/\s+/).length < FEWEST_WORDS && !/[\u3040-\u9fff\uac00-\ud7af]/.test(topic))
+/** A newer statement takes the place of what the runtime noted and it means; what people wrote stays beside it. */
+function operationFor(
+  { section, text, from }: DurableStatement,
+  items: readonly MemoryItem[],
+  sessionId: string,
+): MemoryOperation[] {
+  if (items.some((item) => sayTheSame(item.text, text) && relationOf(text, item.text) !== "replaces"))
     return [];
-  const meant = items.filter((item) => heldBy(topic, item.text) >= MEANT).map(({ id }) => id);
-  // One word that several items hold does not say which of them is meant.
-  return meant.length > 1 && new Set(analyze(topic)).size < FEWEST_WORDS ? [] : meant;
+  const origin = { trust: "person", source: `${sessionId}/${from}` } as const;
+  const [older, ...others] = items.filter(
+    (item) => item.writtenBy !== "person" && relationOf(text, item.text) === "replaces",
+  );
+  if (older === undefined) return [{ op: "add", section, text, ...origin }];
+  return [
+    { op: "supersede", target: older.id, text, ...origin },
+    ...others.map(({ id }) => ({ op: "invalidate", target: id, why: `the user said: ${text}` }) as const),
+  ];
 }

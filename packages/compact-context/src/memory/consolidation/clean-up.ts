@@ -1,10 +1,10 @@
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryItem } from "../changes/document.ts";
 import type { InvalidateItem } from "../changes/operation.ts";
-import { sayTheSame } from "../likeness.ts";
+import { sayTheSame } from "../learning/same.ts";
+import { isTransient } from "../learning/statements.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
-import { isTransient } from "./durable.ts";
 
 /** Share of the runtime's own items that one pass may take out: more is a mistake. */
 const MOST_SHARE = 0.34;

@@ -1,13 +1,13 @@
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryDocument } from "../changes/document.ts";
 import type { AddItem } from "../changes/operation.ts";
-import { sayTheSame } from "../likeness.ts";
+import { heldBy, sayTheSame } from "../learning/same.ts";
+import { isTransient } from "../learning/statements.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { parseSessionMemory } from "../session-memory.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
 import { RULES_OF_RECORDS } from "../session-update/by-model.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
-import { isTransient } from "./durable.ts";
 
 /** What the channel's notes say at one time. */
 interface Notes {
@@ -19,6 +19,8 @@ interface Notes {
 /** Entries of the history, beside the session, that must say the same before it is taken to hold for good. */
 const TIMES = 2;
 const MOST_AT_ONCE = 5;
+/** Share of a statement's words that a note must hold to be its source. */
+const FOUNDED = 0.6;
 const MOST_CHARACTERS = 12_000;
 const ASKED = /^Asked for: /;
 const DECIDED = /^Decided: /;
@@ -111,7 +113,7 @@ function readPromotion({ promote: list }: { readonly promote?: unknown }, notes:
   ];
   const said = [...asked, ...notes.session.decisions, ...history.map((text) => text.replace(DECIDED, ""))];
   const saysSo = (texts: readonly string[], text: string): boolean =>
-    texts.some((one) => sayTheSame(one, text));
+    texts.some((one) => heldBy(text, one) >= FOUNDED);
   return list.slice(0, MOST_AT_ONCE).flatMap((entry: unknown): AddItem[] => {
     const { section, text } = (entry ?? {}) as { readonly section?: unknown; readonly text?: unknown };
     if (typeof text !== "string") throw new Error("every entry of promote needs a text");

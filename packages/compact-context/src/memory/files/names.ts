@@ -13,7 +13,7 @@ export const CHANNEL_FILES = {
   context: "context.jsonl",
 } as const;
 
-export const WORKSPACE_FOLDERS: readonly string[] = ["sub-agents", "skills"];
+export const WORKSPACE_FOLDERS: readonly string[] = ["sub-agents", "skills", "events"];
 export const CHANNEL_FOLDERS: readonly string[] = ["skills", "scratch"];
 
 export function getChannelSessionPath(channelDir: string): string {

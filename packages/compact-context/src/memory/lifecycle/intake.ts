@@ -35,7 +35,7 @@ export function createIntake({ context, taken, pending, lane }: IntakePorts): In
   const takeIn: Intake["now"] = async (sessionId, lessons, signal) => {
     const fresh = await taken.fresh(sessionId, lessons);
     if (fresh.length === 0) return "unchanged";
-    const result = await consolidate(fresh, context, signal);
+    const result = await consolidate({ sessionId, messages: fresh }, context, signal);
     await taken.add(sessionId, fresh);
     if (result === "written") lane.keepTrying("the upkeep of the memory", (stop) => upkeep(context, stop));
     return result;

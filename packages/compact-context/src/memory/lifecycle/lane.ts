@@ -55,10 +55,12 @@ export function createLane(warn: (message: string) => void): Lane {
       let callOff = (): void => undefined;
       const late = new Promise<void>((resolve) => {
         if (ms !== undefined) {
-          callOff = later(ms, () => {
+          // It keeps the process alive: who waits for the end of the work gets there.
+          const timer = setTimeout(() => {
             over = true;
             resolve();
-          });
+          }, ms);
+          callOff = () => clearTimeout(timer);
         }
       });
       while (running > 0 && !over) await Promise.race([last, late]);

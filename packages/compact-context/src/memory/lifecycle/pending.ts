@@ -6,6 +6,7 @@ import type { Redactor } from "../../redaction/redactor.ts";
 import { WORK_FOLDER } from "../changes/channel-files.ts";
 import { takeClaim } from "../files/claim.ts";
 import { createFile, readMemoryFile } from "../files/write-file.ts";
+import { tellable } from "../lessons.ts";
 
 /** Messages that wait to be taken in. */
 export interface PendingRange {
@@ -33,7 +34,7 @@ export function createPending(channelDir: string, redactor: Pick<Redactor, "reda
   return {
     async add(sessionId, messages) {
       const plain = messages.map(({ native: _native, format: _format, ...message }) => message);
-      const safe = redactor.redactValue(plain) as readonly Message[];
+      const safe = tellable(redactor.redactValue(plain) as readonly Message[], () => false, "wishes");
       const range = { id: `${randomUUID()}.json`, sessionId, messages: safe };
       await createFile(join(folder, range.id), JSON.stringify({ sessionId, messages: safe }));
       return range;

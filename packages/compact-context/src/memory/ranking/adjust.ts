@@ -30,7 +30,7 @@ export function createAdjustment(
     for (const unit of found) {
       const section = share * (sections[units.sections[unit] ?? 0] ?? 0);
       const asked = weights.answer * questionBefore(unit, units, scores);
-      const near = date === undefined ? 0 : closeness(units.times[unit], date, weights.dateDays);
+      const near = date === undefined ? 0 : nearest(unit, units, date, weights);
       final[unit] = (scores[unit] ?? 0) + section + asked + weights.date * top * near;
     }
     return { units: final, found };
@@ -68,6 +68,19 @@ function sectionShare(sections: Float64Array, most: number): number {
   let top = 0;
   for (const score of sections) if (score > top) top = score;
   return top > 0 ? most / top : 0;
+}
+
+/** How close what a unit speaks of, or when it was written, is to a date. */
+function nearest(unit: number, units: Units, date: TimeSpan, { dateDays, spoken }: RankingWeights): number {
+  const written = closeness(units.times[unit], date, dateDays);
+  const spans = units.spans[unit];
+  if (spans === undefined) return written;
+  const told = Math.max(
+    ...spans.map(({ start, end }) =>
+      Math.exp(-Math.max(0, start - date.end, date.start - end) / DAY / dateDays),
+    ),
+  );
+  return Math.max(written, told) + spoken * told;
 }
 
 /** 1 within the span, falling with the days to it. */

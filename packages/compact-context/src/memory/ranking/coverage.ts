@@ -1,10 +1,14 @@
 import { analyze } from "./analyze.ts";
 import type { Postings } from "./postings.ts";
-import { RELATED } from "./related-words.ts";
 import { COURTESY_WORDS } from "./word-lists.ts";
 
-/** What a related word counts beside the word itself. */
-const RELATED_SHARE = 0.5;
+/** Of a word that most units have: a small memory says the same in several files. */
+const LEAST_RARITY = 0.5;
+
+/** In Japanese what is written in hiragana alone is mostly grammar. */
+function worth(term: string): number {
+  return /^\p{Script=Hiragana}+$/u.test(term) ? 0.2 : 1;
+}
 
 const COURTESY: ReadonlySet<string> = new Set(COURTESY_WORDS.flatMap((word) => analyze(word)));
 
@@ -20,7 +24,8 @@ export function coverageOf(query: string, text: string, postings: Postings, unit
     if (COURTESY.has(term)) continue;
     const number = postings.numberOf(term);
     const [start, end] = number === undefined ? [0, 0] : postings.range(number);
-    const rarity = Math.log(1 + (units - (end - start) + 0.5) / (end - start + 0.5));
+    const rarity =
+      worth(term) * Math.max(LEAST_RARITY, Math.log(1 + (units - (end - start) + 0.5) / (end - start + 0.5)));
     all += rarity;
     covered += rarity * shareOf(term, held, postings);
   }
@@ -29,7 +34,6 @@ export function coverageOf(query: string, text: string, postings: Postings, unit
 
 function shareOf(term: string, held: ReadonlySet<string>, postings: Postings): number {
   if (held.has(term)) return 1;
-  for (const related of RELATED.get(term)?.keys() ?? []) if (held.has(related)) return RELATED_SHARE;
   const near = postings.numberOf(term) === undefined ? postings.near(term) : [];
   const meant = near.length > 0 && [...held].some((other) => near.includes(postings.numberOf(other) ?? -1));
   return meant ? 1 : 0;

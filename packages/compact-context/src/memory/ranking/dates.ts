@@ -66,6 +66,88 @@ export function readTimestamp(value: unknown): number | undefined {
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 
+const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+const WEEKDAY = `(${WEEKDAYS.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")})`;
+const COUNTS: Readonly<Record<string, number>> = {
+  a: 1,
+  an: 1,
+  one: 1,
+  two: 2,
+  "a couple of": 2,
+  three: 3,
+  "a few": 3,
+  four: 4,
+  five: 5,
+  six: 6,
+  seven: 7,
+  eight: 8,
+  nine: 9,
+  ten: 10,
+};
+const COUNT = `(\\d{1,3}|${Object.keys(COUNTS).join("|")})`;
+const UNIT_DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30.4, year: 365.25 };
+
+const AGO = new RegExp(`\\b${COUNT} (day|week|month|year)s? (ago|from now|earlier|before)\\b`, "gi");
+const NEAR_DAY =
+  /\b(yesterday|last night|today|tonight|this morning|tomorrow)\b|(?<![\p{L}])(gestern|heute|morgen|hier|aujourd['’]hui|demain|ayer|hoy|mañana|ontem|hoje|amanhã|вчера|сегодня|завтра)(?![\p{L}])|(昨天|昨日|今天|今日|明天|明日)/giu;
+const NEAR_SPAN = /\b(last|past|this|next|coming) (week(?:end)?|month|year)\b/gi;
+const NEAR_WEEKDAY = new RegExp(`\\b(?:(last|past|this|next|coming|on) )${WEEKDAY}\\b`, "gi");
+const NEAR_MONTH = new RegExp(`\\b(?:in|since|last|this|next|during) ${MONTH}\\b(?!\\s+\\d)`, "gi");
+
+/** The times that a text speaks of as seen from when it was written: \`last Friday\`, \`two weeks ago\`, \`in September\`. */
+export function resolveDates(text: string, written: number): TimeSpan[] {
+  const midnight = Math.floor(written / DAY) * DAY;
+  const days = (from: number, count = 1): TimeSpan => {
+    const start = midnight + from * DAY;
+    return { start, end: start + count * DAY - 1 };
+  };
+  const spans: TimeSpan[] = [];
+  for (const [, count = "", unit = "", which] of text.matchAll(AGO)) {
+    const size = UNIT_DAYS[unit.toLowerCase()] ?? 1;
+    const number = COUNTS[count.toLowerCase()] ?? Number(count);
+    const away = Math.round(number * size) * (which?.toLowerCase() === "from now" ? 1 : -1);
+    const blur = Math.floor(size / 2);
+    spans.push(days(away - blur, 2 * blur + 1));
+  }
+  for (const [said] of text.matchAll(NEAR_DAY)) spans.push(days(dayAway(said.toLowerCase())));
+  for (const [, which = "", unit = ""] of text.matchAll(NEAR_SPAN))
+    spans.push(nearSpan(which.toLowerCase(), unit.toLowerCase(), written, days));
+  for (const [, which = "", name = ""] of text.matchAll(NEAR_WEEKDAY)) {
+    const wanted = WEEKDAYS.findIndex((day) => day.startsWith(name.slice(0, 3).toLowerCase()));
+    const back = (new Date(midnight).getUTCDay() - wanted + 7) % 7 || 7;
+    spans.push(days(/next|coming|this/i.test(which) ? 7 - (back % 7) : -back));
+  }
+  for (const [, name] of text.matchAll(NEAR_MONTH)) {
+    const month = monthOf(name);
+    const now = new Date(written);
+    const year = now.getUTCFullYear() - (month > now.getUTCMonth() ? 1 : 0);
+    spans.push({ start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) - 1 });
+  }
+  return spans;
+}
+
+function dayAway(said: string): number {
+  if (/^(?:yesterday|last night|gestern|hier|ayer|ontem|вчера|昨天|昨日)$/u.test(said)) return -1;
+  return /^(?:tomorrow|morgen|demain|mañana|amanhã|завтра|明天|明日)$/u.test(said) ? 1 : 0;
+}
+
+function nearSpan(
+  which: string,
+  unit: string,
+  written: number,
+  days: (from: number, count?: number) => TimeSpan,
+): TimeSpan {
+  const step = /last|past/.test(which) ? -1 : /next|coming/.test(which) ? 1 : 0;
+  const now = new Date(written);
+  const [year, month, weekday] = [now.getUTCFullYear(), now.getUTCMonth(), (now.getUTCDay() + 6) % 7];
+  if (unit === "year")
+    return { start: Date.UTC(year + step, 0, 1), end: Date.UTC(year + step + 1, 0, 1) - 1 };
+  if (unit === "month")
+    return { start: Date.UTC(year, month + step, 1), end: Date.UTC(year, month + step + 1, 1) - 1 };
+  if (unit === "week") return days(7 * step - weekday, 7);
+  return days(7 * step - weekday + 5, 2);
+}
+
 const TEMPORAL =
   /\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|earlier|weekend|since|\d{1,2}(?:am|pm)|(?:this|past) (?:week|month|year|summer|winter|spring|fall|autumn|morning|evening)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:19|20)\d\d)\b/i;
 const MONTH_NAME = new RegExp(`\\b(?:${MONTHS.filter((name) => name !== "may").join("|")}|in may)\\b`, "i");

@@ -1,14 +1,12 @@
 import { analyze } from "./analyze.ts";
 import { asksWhen, findDate, type TimeSpan } from "./dates.ts";
 import type { Postings } from "./postings.ts";
-import { RELATED } from "./related-words.ts";
 import type { Units } from "./units.ts";
-import type { RankingWeights } from "./weights.ts";
 
-/** A word of the query with those that may stand for it. */
+/** A word of the query, or where no unit has it those that it was probably meant to be. */
 export interface Concept {
-  /** Term numbers; the word itself, where any unit has it, with weight 1. */
-  readonly terms: readonly { readonly number: number; readonly weight: number }[];
+  /** Term numbers. */
+  readonly terms: readonly number[];
   /** How much finding it says, from how few units have it. */
   readonly rarity: number;
   /** Entries to look at. */
@@ -24,15 +22,10 @@ export interface ReadQuery {
   readonly date: TimeSpan | undefined;
 }
 
-export function readQuery(
-  query: string,
-  units: Units,
-  postings: Postings,
-  weights: RankingWeights,
-): ReadQuery {
+export function readQuery(query: string, units: Units, postings: Postings): ReadQuery {
   const words = new Set(analyze(query));
   const concepts = [...words]
-    .map((word) => conceptOf(word, words, postings, { units: units.ids.length, share: weights.related }))
+    .map((word) => conceptOf(word, postings, units.ids.length))
     .filter((concept) => concept !== undefined)
     .sort((one, other) => one.entries - other.entries);
   const authors = units.authorNames.flatMap((name, author) =>
@@ -46,31 +39,16 @@ export function readQuery(
   };
 }
 
-function conceptOf(
-  word: string,
-  words: ReadonlySet<string>,
-  postings: Postings,
-  { units, share }: { readonly units: number; readonly share: number },
-): Concept | undefined {
-  const terms: { number: number; weight: number }[] = [];
-  let entries = 0;
-  let frequency = 0;
-  const add = (term: string, weight: number): void => {
-    const number = postings.numberOf(term);
-    if (number !== undefined && weight > 0) addNumber(number, weight);
-  };
-  const addNumber = (number: number, weight: number): void => {
-    const [start, end] = postings.range(number);
-    terms.push({ number, weight });
-    entries += end - start;
-    frequency += weight * (end - start);
-  };
-  add(word, 1);
-  for (const [other, weight] of RELATED.get(word) ?? []) if (!words.has(other)) add(other, weight * share);
-  if (terms.length === 0) for (const number of postings.near(word)) addNumber(number, 1);
+function conceptOf(word: string, postings: Postings, units: number): Concept | undefined {
+  const own = postings.numberOf(word);
+  const terms = own === undefined ? postings.near(word) : [own];
   if (terms.length === 0) return undefined;
-  const rarity = Math.log(1 + (units - Math.min(frequency, units) + 0.5) / (frequency + 0.5));
-  return { terms, rarity, entries };
+  const entries = terms.reduce((sum, term) => {
+    const [start, end] = postings.range(term);
+    return sum + end - start;
+  }, 0);
+  const frequency = Math.min(entries, units);
+  return { terms, rarity: Math.log(1 + (units - frequency + 0.5) / (frequency + 0.5)), entries };
 }
 
 /** A day that is named without a year is taken to be of the newest unit's. */

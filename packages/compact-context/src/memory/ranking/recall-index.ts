@@ -19,7 +19,7 @@ export interface RecallIndexOptions {
 export interface RecallIndex {
   /** The number of candidates. */
   readonly size: number;
-  /** Best first; at most `limit` (10), none where no word of the query, nor one related to it, is in any candidate. */
+  /** Best first; at most `limit` (10), none where no word of the query is in any candidate. */
   search(query: string, options?: { readonly limit?: number }): readonly RecallHit[];
   /** The share of the query's words, weighed by how rare they are here, that a text holds itself, 0 to 1. */
   coverage(query: string, text: string): number;
@@ -60,7 +60,7 @@ function buildIndex(candidates: readonly RecallCandidate[], options: RecallIndex
     size: ids.length,
     coverage: (query, text) => coverageOf(query, text, postings, ids.length),
     search(query, { limit = DEFAULT_LIMIT } = {}) {
-      const read = readQuery(query, units, postings, weights);
+      const read = readQuery(query, units, postings);
       const { units: scores, found } = adjust(score(read.concepts), read);
       const pool = takeBest(found, scores, 2 * limit + POOL);
       const taken = spreadOut(pool, scores, { limit, beside: weights.beside, sections });

@@ -37,12 +37,12 @@ export function createWordScorer(options: WordScorerOptions): (concepts: readonl
   const omnipresent = Math.max(COMMON_ENTRIES, sectionOf.length * OMNIPRESENT_SHARE);
 
   const visit = (concept: Concept, add: AddTerm): void => {
-    for (const { number, weight } of concept.terms) {
-      const [start, end] = postings.range(number);
+    for (const term of concept.terms) {
+      const [start, end] = postings.range(term);
       for (let at = start; at < end; at++) {
         const unit = postings.units[at] ?? 0;
-        add(unit, weight * (postings.values[at] ?? 0));
-        sections.add(sectionOf[unit] ?? 0, weight);
+        add(unit, postings.values[at] ?? 0);
+        sections.add(sectionOf[unit] ?? 0, 1);
       }
     }
     units.settle(concept.rarity);

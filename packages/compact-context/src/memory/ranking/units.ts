@@ -1,6 +1,6 @@
 import { analyze } from "./analyze.ts";
 import type { RecallCandidate } from "./candidate.ts";
-import { readTimestamp, speaksOfTime } from "./dates.ts";
+import { readTimestamp, resolveDates, speaksOfTime, type TimeSpan } from "./dates.ts";
 import type { UnitTerms } from "./postings.ts";
 
 /** Candidates in the order of their sections, with what a search needs of each. */
@@ -13,6 +13,8 @@ export interface Units {
   readonly lengths: Uint32Array;
   /** Milliseconds since 1970; NaN where not known. */
   readonly times: Float64Array;
+  /** By unit the times that its text speaks of, as seen from when it was written; undefined for none. */
+  readonly spans: readonly (readonly TimeSpan[] | undefined)[];
   readonly isQuestion: Uint8Array;
   readonly isTemporal: Uint8Array;
   /** By unit: the number of its author; -1 for none. */
@@ -41,18 +43,26 @@ export function layOutUnits(candidates: readonly RecallCandidate[]): {
     content: analyze(content),
     title: title === undefined ? [] : analyze(title),
   }));
+  const times = Float64Array.from(all, ({ timestamp }) => readTimestamp(timestamp) ?? Number.NaN);
   const units: Units = {
+    spans: all.map(({ content }, unit) => spansIn(content, times[unit] ?? Number.NaN)),
     ids: all.map(({ id }) => id),
     sections: Uint32Array.from(placed, ({ section }) => section),
     sectionCount: (placed[count - 1]?.section ?? -1) + 1,
     lengths: Uint32Array.from(terms, ({ content }) => content.length),
-    times: Float64Array.from(all, ({ timestamp }) => readTimestamp(timestamp) ?? Number.NaN),
+    times,
     isQuestion: Uint8Array.from(all, ({ content }) => (/[?？]["'”’)]*\s*$/.test(content) ? 1 : 0)),
     isTemporal: Uint8Array.from(all, ({ content }) => (speaksOfTime(content) ? 1 : 0)),
     authors: Int32Array.from(all, ({ author }) => numberOf(author)),
     authorNames: [...authorNumbers.keys()].map((name) => analyze(name)),
   };
   return { units, terms };
+}
+
+function spansIn(content: string, written: number): readonly TimeSpan[] | undefined {
+  if (Number.isNaN(written)) return undefined;
+  const spans = resolveDates(content, written);
+  return spans.length === 0 ? undefined : spans;
 }
 
 interface Placed {

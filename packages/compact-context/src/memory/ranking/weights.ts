@@ -16,8 +16,6 @@ export interface RankingWeights {
   readonly windowReach: number;
   /** Factor for a unit right beside a better one: a list of answers is worth more than one answer's surroundings. */
   readonly beside: number;
-  /** Share of a related word's own weight that counts: `sister` where the query says `family`. 0 leaves them out. */
-  readonly related: number;
   /** Factor for units by somebody whom the query names. */
   readonly namedAuthor: number;
   /** Factor for units by others, when the query names an author. */
@@ -35,6 +33,8 @@ export interface RankingWeights {
   /** Share of the best score that units at a date named by the query get, halving about every `dateDays` × 0.7 days. */
   readonly date: number;
   readonly dateDays: number;
+  /** Share of that more for units that speak of that date: `last Friday`, seen from when they were written. */
+  readonly spoken: number;
 }
 
 /** The weights in use; `docs/recall.md` says what each was measured to add. */
@@ -49,7 +49,6 @@ export const RANKING_WEIGHTS: RankingWeights = {
   window: 0.025,
   windowReach: 8,
   beside: 0.95,
-  related: 0.2,
   namedAuthor: 1.2,
   otherAuthor: 0.9,
   question: 0.9,
@@ -59,4 +58,5 @@ export const RANKING_WEIGHTS: RankingWeights = {
   section: 0.25,
   date: 1,
   dateDays: 12,
+  spoken: 0.1,
 };

@@ -3,7 +3,8 @@ import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { recordUnits, renderRecord } from "../../summarizers/llm/fold.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
-import { likeness, SAME_STATEMENT } from "../likeness.ts";
+import { sayTheSame } from "../learning/same.ts";
+import { isSaidByUser } from "../learning/statements.ts";
 import { renderSessionMemory } from "../session-memory.ts";
 import { SESSION_SECTIONS, type SessionList, type SessionMemoryState } from "../session-sections.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
@@ -125,10 +126,11 @@ export function withAnswer(
   const isFounded = founded(messages, renderSessionMemory(program));
   const { resolved, title, ...given } = answer;
   const lists = Object.entries(given).map(([field, items]) => [field, (items ?? []).filter(isFounded)]);
-  const isOpen = (item: string): boolean => !resolved.some((done) => likeness(done, item) >= STILL_THE_SAME);
+  const isOpen = (item: string): boolean => !resolved.some((done) => sayTheSame(done, item));
   const kept = program.constraints.filter(isOpen);
-  const rules = (given.constraints ?? []).filter(isFounded).filter(isOpen);
-  const newRules = rules.filter((rule) => !kept.some((known) => likeness(known, rule) >= SAME_STATEMENT));
+  // A rule binds only where the user said it in their own name.
+  const rules = (given.constraints ?? []).filter(isOpen).filter((rule) => isSaidByUser(rule, messages));
+  const newRules = rules.filter((rule) => !kept.some((known) => sayTheSame(known, rule)));
   return {
     ...program,
     ...(Object.fromEntries(lists) as Partial<Record<SessionList, readonly string[]>>),
@@ -136,8 +138,6 @@ export function withAnswer(
     constraints: [...kept, ...newRules],
   };
 }
-
-const STILL_THE_SAME = 0.8;
 
 /** A test for statements whose names, paths and numbers stand in what was read. */
 export function founded(messages: readonly Message[], known: string): (statement: string) => boolean {

@@ -3,7 +3,9 @@ import type { FileEffect } from "../../summarizers/extractive/actions.ts";
 import { type Reading, readConversation } from "../../summarizers/extractive/reading.ts";
 import { keyOf, type OpenError, openTasks, type Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
-import { heldBy, likeness, SAME_STATEMENT, sayTheSame } from "../likeness.ts";
+import { relationOf } from "../learning/meaning.ts";
+import { heldBy, sayTheSame } from "../learning/same.ts";
+import { ownRules } from "../learning/statements.ts";
 import type { SessionMemoryState } from "../session-sections.ts";
 import { isCorrection } from "./corrections.ts";
 import { statedNextSteps } from "./next-steps.ts";
@@ -127,17 +129,17 @@ function decisionsOf({ decisions }: Reading): string[] {
     .slice(-MOST);
 }
 
-/** The person's own rules: a newer one takes the place of one that says nearly the same. */
+/** The person's own rules; a newer one takes the place of one that it says to replace. */
 function constraintsOf(task: Reading, last: readonly string[]): string[] {
-  const newer = task.rules
-    .map(({ text }) => text)
-    .filter(isFirmRule)
-    .toReversed();
-  const older = last.filter((item) => !newer.some((rule) => likeness(rule, item) >= SAME_STATEMENT));
-  const all = [...older, ...newer];
-  if (all.length <= MOST) return all;
+  const firm = new Set(task.rules.map(({ text }) => text).filter(isFirmRule));
+  const own = ownRules(task.messages, firm);
+  const all = [...last.filter((item) => !own.includes(item)), ...own];
+  const standing = all.filter(
+    (item, index) => !all.slice(index + 1).some((rule) => relationOf(rule, item) === "replaces"),
+  );
+  if (standing.length <= MOST) return standing;
   // The first and the newest say most: the task is set at its beginning and corrected at its end.
-  return [...all.slice(0, MOST / 2), ...all.slice(-MOST / 2)];
+  return [...standing.slice(0, MOST / 2), ...standing.slice(-MOST / 2)];
 }
 
 function errorsOf(task: Reading, last: readonly string[]): string[] {

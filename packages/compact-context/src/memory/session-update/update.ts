@@ -2,9 +2,11 @@ import type { Message } from "../../core/message.ts";
 import type { TextModel } from "../../core/ports.ts";
 import { CompactError, requireOptions, requireText } from "../../errors.ts";
 import { readDocument } from "../changes/document.ts";
+import { forgottenBy } from "../changes/forget.ts";
 import { linesOf } from "../changes/text-lines.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
-import { lessonsOf } from "../lessons.ts";
+import { forgetWishes } from "../learning/forget-wish.ts";
+import { lessonsOf, tellable } from "../lessons.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { parseSessionMemory, renderSessionMemory } from "../session-memory.ts";
 import { SESSION_SECTIONS, type SessionMemoryState } from "../session-sections.ts";
@@ -49,7 +51,13 @@ export async function refreshSession(
   context: TaskContext,
   signal?: AbortSignal,
 ): Promise<"written" | "unchanged"> {
-  const lessons = lessonsOf(messages);
+  const forgotten = await context.writer.forgotten();
+  const all = lessonsOf(messages);
+  const isWished = forgottenBy(
+    [],
+    forgetWishes(all).map(({ topic }) => topic),
+  );
+  const lessons = tellable(all, (text) => forgotten(text) || isWished(text));
   const last = parseSessionMemory((await context.writer.read("SESSION.md")).text);
   const settle = (answer: SessionAnswer | undefined, by: "model" | "program"): Promise<boolean> =>
     writeState({ lessons, answer, by }, context);

@@ -2,8 +2,6 @@ import type { Database } from "../../storage/postgres/client.ts";
 import { analyze } from "../ranking/analyze.ts";
 import type { RecallCandidate } from "../ranking/candidate.ts";
 import { DAY, findDate } from "../ranking/dates.ts";
-import { RELATED } from "../ranking/related-words.ts";
-import { RANKING_WEIGHTS } from "../ranking/weights.ts";
 
 type Run = Database["run"];
 
@@ -93,22 +91,16 @@ interface WeighedTerm {
   readonly weight: number;
 }
 
-/** The query's words and those related to them, the rarest first, as long as they stand in few units. */
+/** The query's words, the rarest first, as long as they stand in few units. */
 async function rareTerms(
   run: Run,
   schema: string,
   { scopes, query }: { readonly scopes: readonly VisibleScope[]; readonly query: string },
 ): Promise<readonly WeighedTerm[]> {
-  const shares = new Map<string, number>();
-  for (const word of analyze(query)) {
-    for (const [other, weight] of RELATED.get(word) ?? [])
-      shares.set(other, Math.max(shares.get(other) ?? 0, weight * RANKING_WEIGHTS.related));
-  }
-  for (const word of analyze(query)) shares.set(word, 1);
   const rows = await run(
     `select term, sum(units)::integer as units from ${schema}.frequencies where scope = any($1) and term = any($2)
      group by term order by 2, 1`,
-    [scopes.map(({ number }) => number), [...shares.keys()]],
+    [scopes.map(({ number }) => number), [...new Set(analyze(query))]],
   );
   const all = scopes.reduce((sum, { units }) => sum + units, 0);
   let matches = 0;
@@ -117,7 +109,7 @@ async function rareTerms(
     const term = String(row.term);
     if (matches > 0 && matches + units > MOST_MATCHES) return [];
     matches += units;
-    return [{ term, weight: (shares.get(term) ?? 1) * Math.log(1 + (all - units + 0.5) / (units + 0.5)) }];
+    return [{ term, weight: Math.log(1 + (all - units + 0.5) / (units + 0.5)) }];
   });
 }
 

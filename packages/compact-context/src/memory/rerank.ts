@@ -1,6 +1,6 @@
-import { asData } from "../../summarizers/llm/prompts.ts";
-import type { RerankMemories } from "../recall.ts";
-import type { Sidecar } from "../sidecar/task.ts";
+import { asData } from "../summarizers/llm/prompts.ts";
+import type { RerankMemories } from "./recall.ts";
+import type { Sidecar } from "./sidecar/task.ts";
 
 const SYSTEM = `You decide which notes of a memory matter to a user's message, and in which order.
 

@@ -1,0 +1,256 @@
+/** What the words of people say about their own words, in English, German, French, Spanish, Portuguese, Russian, Chinese and Japanese. */
+
+const any = (...parts: readonly string[]): string => `(?:${parts.join("|")})`;
+/** `\b` of JavaScript knows ASCII alone. */
+const word = (body: string): string => `(?<![\\p{L}\\p{N}_])${body}(?![\\p{L}\\p{N}_])`;
+const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
+
+/** Asks to keep something, at the beginning of a sentence. */
+export const REMEMBER: RegExp = new RegExp(
+  `^(?:please\\s+|and\\s+|also[, ]+|bitte\\s+|por favor,?\\s+|пожалуйста,?\\s+|请)*${any(
+    "(?:remember|note|keep in mind|don['’]?t forget|for (?:the )?(?:future|record)(?: reference)?|fyi)(?![\\p{L}])",
+    "(?:merke? (?:dir|euch)|denk daran)(?![\\p{L}])(?:[, ]+bitte)?",
+    "(?:souviens-toi|retiens|n['’]oublie pas)(?![\\p{L}])",
+    "(?:recuerda|ten en cuenta|no olvides)(?![\\p{L}])",
+    "(?:lembre-se|lembra|não esqueça)(?![\\p{L}])(?:\\s+de)?|(?:запомни|учти|не забудь)(?![\\p{L}])",
+    "记住|記住|别忘了|覚えておいて(?:ください)?|覚えて(?:ください)?",
+  )}(?:[\\s,:;：，、]+(?:that|this|dass|que|what|что)(?![\\p{L}]))?[\\s,:;：，、]*`,
+  "iu",
+);
+
+/** The same behind a statement, or as a sentence of its own that means the one before. */
+export const REMEMBER_THAT: RegExp =
+  /(?:^|[,;，、]\s*)(?:(?:please )?(?:remember|note|keep) (?:that|this|it)(?: in mind)?|merk (?:dir )?(?:das|es)(?: bitte)?|merk dir das|retiens(?:-le| ça| cela)|recuérdalo|recuerda eso|lembre-se disso|запомни это|请?记住(?:这个|这点)?|覚えて(?:おいて)?(?:ください)?)[.!。！]*$/iu;
+
+/** Something is to hold from now on, or each time. */
+export const LASTING: RegExp = rule(
+  word(
+    any(
+      "always|never|from now on|going forward|in (?:the )?future|every time|whenever|by default|as a rule",
+      "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
+      "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
+      "de ahora en adelante|sempre|jamais|de agora em diante|всегда|никогда|отныне|впредь|теперь",
+    ),
+  ),
+  "总是|永远|绝不|从不|以后|今后|一律|默认|必须|常に|絶対|今後|必ず|これから",
+);
+
+/** A choice that was made. */
+export const CHOSEN: RegExp = rule(
+  word(
+    any(
+      "let['’]s (?:use|go with|keep|stick|switch)",
+      "(?:we|i)(?:['’]ve| have)? (?:decided|agreed|chosen|chose|settled)|decision:",
+      "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",
+      "on (?:a décidé|prend)|nous avons décidé|(?:hemos decidido|decidimos)|мы решили",
+    ),
+  ),
+  "我们决定|决定(?:用|使用)|に決め(?:た|ました)",
+);
+
+const FIRST_PERSON_VERBS = {
+  we: "use|deploy|run|host|ship|release|build|store|support|target|write|test|meet|develop|prefer|keep|own|work|are|have|moved|switched|migrated|dropped|changed|stopped",
+  i: "live|work|prefer|speak|like|love|own|lead|use|moved|changed|switched|drink|eat",
+};
+
+/** Facts about the people who speak and their ways, by how they begin. */
+export const OWN_FACT: RegExp = new RegExp(
+  `^${any(
+    "(?:(?:and|so|also|by the way|btw),?\\s+)?(?:my|our|the team['’]s)\\s+[\\p{L}\\p{N}' -]{2,60}?\\s(?:is|are|was|has|runs?|lives?|uses?|starts?|ends?|needs?|lasts?|takes?|owns?|moved|changed)\\s",
+    `we\\s+(?:no longer\\s+|don['’]t\\s+|now\\s+|also\\s+)?(?:${FIRST_PERSON_VERBS.we})\\s`,
+    "i(?:['’]m| am)\\s+(?:not\\s+)?(?:an?|the|from|based|called|allergic|vegetarian|vegan|working (?:at|for|in))(?![\\p{L}])",
+    `i\\s+(?:don['’]t\\s+|no longer\\s+)?(?:${FIRST_PERSON_VERBS.i})\\s`,
+    "(?:you can )?call me\\s",
+    "\\p{Lu}[\\p{L}]+ (?:owns|leads|maintains|manages|handles|is (?:responsible for|in charge of)|leitet|verantwortet|betreut|gère|dirige|gestiona|lidera|cuida de|отвечает за|ведёт)\\s",
+    "(?:unser|mein)\\p{L}{0,2}\\s",
+    "wir\\s+(?:verwenden|nutzen|benutzen|deployen|hosten|bauen|testen|unterstützen|arbeiten|sind)\\s",
+    "ich\\s+(?:bin|wohne|lebe|arbeite|heiße|bevorzuge|mag|spreche)\\s",
+    "(?:notre|nos|mon|ma|mes)\\s",
+    "(?:nous\\s+(?:n['’])?|on\\s+)(?:utilisons|utilise|déployons|hébergeons|testons|sommes|supportons)\\s",
+    "je\\s+(?:ne\\s+)?(?:suis|travaille|préfère|vis|parle|m['’]appelle)\\s|j['’](?:habite|utilise|ai\\s+une?)\\s|je n['’]habite plus",
+    "(?:nuestr[oa]s?|mis?)\\s|(?:ya no\\s+)?(?:usamos|desplegamos|soportamos|vivo|trabajo|soy|prefiero|me llamo|hablo)\\s",
+    "(?:noss[oa]s?|meus?|minhas?)\\s|(?:eu\\s+)?(?:não\\s+)?(?:usamos|implantamos|sou|moro|trabalho|prefiro|falo)\\s",
+    "(?:наш|мой|мо[яеи]|моё|наш[аеиу])\\s|(?:меня зовут|у меня|у нас)\\s",
+    "мы\\s+(?:больше не\\s+)?(?:используем|деплоим|поддерживаем|храним|пишем|тестируем|перешли)\\s|я\\s+(?:больше не\\s+)?(?:живу|работаю|предпочитаю|говорю)\\s",
+    "我们?(?:的|不再|都)?\\s?(?:用|使用|在|叫|是|住|对|有|喜欢|支持|部署|从|改)|我们?的",
+    "(?:私(?:たち)?|僕|我々)[はのが]|うちの|弊社",
+  )}`,
+  "u".concat("i"),
+);
+
+/** True for an afternoon only. */
+export const TRANSIENT: RegExp = rule(
+  word(
+    any(
+      "current(?:ly)?|right now|at the moment|for (?:now|the moment)|in progress|just now|today|tomorrow",
+      "yesterday|tonight|this (?:morning|week|time|session|turn|branch|pr|test|error|message|one)",
+      "last (?:message|commit|run)|wip|about to|working on|still (?:failing|running|broken|red)",
+      "(?:is|are|was) (?:failing|broken|red|stuck)|temporar(?:y|ily)|gerade|heute|momentan|vorübergehend",
+      "actuellement|pour l['’]instant|aujourd['’]hui|ahora mismo|por ahora|hoy|por enquanto|hoje|сейчас",
+      "сегодня|пока",
+    ),
+  ),
+  "目前|今天|正在|暂时|今日|一時的|とりあえず",
+);
+
+/** Lifts a rule: what was forbidden may be done, what was demanded need not. */
+export const PERMITS: RegExp = rule(
+  word(
+    any(
+      "(?:is|are|it['’]s) (?:now )?(?:fine|ok|okay|allowed|permitted|all right|no longer (?:needed|necessary|required|forbidden))",
+      "you (?:may|can) (?:now )?(?!not)\\w+|free to|(?:don['’]t|do not|no longer) (?:need|have) to",
+      "no need to|darfst|dürft|kannst|(?:musst|brauchst) (?:du )?(?:\\S+ ){0,6}(?:nicht|nicht mehr)",
+      "(?:tu )?(?:peux|pouvez)|(?:pas|plus) besoin de|(?:ya )?puedes|podéis",
+      "(?:ya )?no (?:hace falta|tienes que)|(?:já )?pode(?:s|m)?|não precisa(?:s)?(?: mais)?|можно|можешь",
+      "(?:больше )?не (?:нужно|надо|обязательно)",
+    ),
+  ),
+  "可以|不必|不用(?!说)|てもいい|てもよい|必要は(?:ない|ありません)|なくて(?:も)?いい",
+);
+
+export const FORBIDS: RegExp = rule(
+  word(
+    any("never|don['’]t|do not|must not|nie|niemals|nicht|jamais|ne pas|nunca|jamás|não|никогда|нельзя|не"),
+  ),
+  "不要|不得|别|绝不|从不|禁止|ないで|しない|禁止|てはいけ",
+);
+
+/** Says no, in any form. */
+export const NEGATED: RegExp = rule(
+  word(
+    any(
+      "not|never|no|no longer|none|cannot|without|\\p{L}+n['’]t|nicht|kein\\p{L}*|nie|niemals|pas|plus",
+      "jamais|nunca|ya no|não|не|нет|никогда",
+    ),
+  ),
+  "[不没未]|别|ない|ません|ず(?:に)?|않|안 ",
+);
+
+/** Says that something is otherwise than it was; `STRONG` can mean nothing else. */
+export const STRONG_CHANGE: RegExp = rule(
+  word(
+    any(
+      "no longer|any ?more|instead|corrections?:?|changed my mind|actually|sorry|scratch that",
+      "(?:moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced)|nicht mehr",
+      "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
+      "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
+      "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
+      "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
+      "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos)|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
+      "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
+      "(?:перешли|перенесли|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
+    ),
+  ),
+  "不再|改成|改为|改用|改到|换成|换到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え",
+);
+
+export const WEAK_CHANGE: RegExp = rule(
+  word(
+    any(
+      "now|from now on|going forward|as of|jetzt|ab jetzt|ab sofort|künftig|inzwischen|maintenant|désormais",
+      "ahora|a partir de (?:ahora|agora)|agora|теперь|отныне",
+    ),
+  ),
+  "现在|以后|今后|今は|今では|今後|これから(?:は)?",
+);
+
+/** Somebody else's words, told again. */
+export const REPORTED: RegExp = rule(
+  "(?<![\\p{L}])(?<!(?:^|[\\s,])(?:i|we)(?:['’]ve| have| just| already)? )(?:says?|said|wrote|writes|told (?!you)|claims?|claimed|thinks|believes|insists?|suggests|suggested|proposes|recommends|wants us|asked (?:me|us)|states|reads)(?![\\p{L}])",
+  word("according to"),
+  word(
+    any(
+      "(?<!ich )(?<!wir )(?:sagt(?:e)?|meint(?:e)?|schreibt|schrieb|behauptet|findet)|laut",
+      "(?<!je )(?<!j['’]ai )(?:dit|écrit|affirme|pense) qu[e'’]|selon|d['’]après",
+      "(?:dice|dijo|escribe|escribió|cree|afirma) que|según|(?:diz|disse|escreveu|acha|afirma) que",
+      "segundo (?:o|a)|(?:говорит|сказал\\p{L}?|пишет|написал\\p{L}?|считает|утверждает)|по словам",
+    ),
+  ),
+  "(?<!我)(?<!我们)(?:说|表示|认为|写道|建议)(?!过)|根据.{1,10}[说的]|によると|と(?:言って|言いました|書いて|述べて)",
+);
+
+/** Denies having said it, or that it is so. */
+export const DENIED: RegExp = rule(
+  word(
+    any(
+      "(?:never|didn['’]t|did not|haven['’]t|have not) (?:said|say|told|tell|asked|ask|meant|mean|wanted)",
+      "(?:not|isn['’]t) true|it is (?:wrong|false) that|(?:nie|nicht) (?:gesagt|behauptet|gemeint)",
+      "stimmt nicht, dass|(?:jamais|pas) dit|(?:nunca|no) (?:dije|he dicho)|(?:nunca|não) (?:disse|falei)",
+      "(?:никогда )?не говорил\\p{L}?",
+    ),
+  ),
+  "没(?:有)?(?:说|讲)过?|从来没说|言って(?:い)?(?:ない|ません)|言った覚えは",
+);
+
+/** Speaks of what might be. */
+export const SUPPOSED: RegExp = rule(
+  "^(?:and |but |so |now |ok,? )?(?:if|falls|wenn|si|se|если|如果|もし)(?![\\p{L}])(?!\\s+(?:you|du|ihr|tu|vous|usted|você|ты|вы))|^(?:如果|もし)",
+  word(
+    any(
+      "suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend|what if|let['’]s say|say (?:we|i|you)",
+      "hypothetically|in theory|for (?:example|instance)|e\\.g\\.|maybe|perhaps|might|not sure",
+      "(?:we|i|you) (?:could|would(?! (?:like|prefer|rather)))|angenommen|stell dir vor|vielleicht",
+      "zum beispiel|könnten|supposons|imagine(?:z|ons)?|peut-être|par exemple|supongamos|imagina|quizás?",
+      "tal vez|por (?:ejemplo|exemplo)|suponha(?:mos)?|imagine|talvez|предположим|допустим|представь",
+      "возможно|может быть|например",
+    ),
+  ),
+  "假设|假如|也许|可能|例如|比如|想象|仮に|たとえば|例えば|かもしれ",
+);
+
+/** Asks not to keep what is said. */
+export const NOT_TO_KEEP: RegExp = rule(
+  word(
+    any(
+      "(?:don['’]?t|do not|never) (?:remember|memori[sz]e)",
+      "(?:don['’]?t|do not) (?:save|store|note|keep|record|learn|write) (?:this|that|it|what|any of this|down)",
+      "off the record|not for (?:your|the) memory|(?:just|only|strictly) between us",
+      "(?:keep|leave) (?:this|that|it) out of (?:your |the )?memory",
+      "(?:just|only) for this (?:conversation|chat|session)|merk (?:dir|euch) (?:das |dies )?nicht",
+      "nicht (?:merken|speichern)|unter uns|ne (?:retiens|mémorise|note|enregistre) pas|entre nous",
+      "no (?:recuerdes|guardes|memorices|anotes)|entre nosotros|não (?:guarde|memorize|lembre|anote|grave)",
+      "entre nós|не (?:запоминай|сохраняй|записывай)|между нами",
+    ),
+  ),
+  "(?:不要|别|不用)(?:记|保存|记住)|覚えないで|記憶しないで|保存しないで|ここだけの話",
+);
+
+/** Asks for something to be done with a text, at the beginning of a sentence. */
+export const TASK: RegExp = new RegExp(
+  `^(?:please |can you |could you |bitte |kannst du |s['’]il te plaît,? |por favor,? |пожалуйста,? |请|帮我)*${any(
+    "(?:summari[sz]e|translate|write|add|create|draft|compose|generate|insert|put|reply|respond|review|fix|rewrite|proofread|correct|print|echo|read|check|explain|look at|tell (?:him|her|them|\\p{Lu}\\p{L}+)|send|paste|commit|convert|format)(?![\\p{L}])",
+    "(?:fass|übersetze?|schreibe?|füge?|erstelle?|antworte (?:ihm|ihr|ihnen)|prüfe?|korrigiere?|lies)(?![\\p{L}])",
+    "(?:résume|traduis|écris|ajoute|rédige|réponds-(?:lui|leur)|corrige|relis)(?![\\p{L}])",
+    "(?:resume|traduce|escribe|añade|redacta|respóndele|corrige|revisa)(?![\\p{L}])",
+    "(?:resuma|traduza|escreva|adicione|redija|responda-lhe|corrija|revise)(?![\\p{L}])",
+    "(?:переведи|напиши|добавь|составь|исправь|проверь|перескажи|подведи)(?![\\p{L}])",
+    "总结|翻译|写|添加|起草|检查|修改(?!.{0,20}文件)|この.{0,12}を(?:要約|翻訳|確認|修正)",
+  )}`,
+  "iu",
+);
+
+/** Words that begin a statement of one's own, unlike the names before what others say. */
+export const LABEL: RegExp =
+  /^(?:remember|note|nb|ps|fyi|correction|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code))$/iu;
+
+/** Asks to have something forgotten; what follows says what. */
+export const FORGET: RegExp = new RegExp(
+  `^(?:actually[, ]+|please[, ]+|and |bitte |por favor,? |s['’]il te plaît,? |пожалуйста,? |请|请你)*${any(
+    "(?:forget|erase|unlearn|(?:delete|remove|drop|wipe)(?=.*(?:memory|remember|what (?:i|you)|everything|that i|from your)))(?![\\p{L}])",
+    "(?:don['’]?t|do not) remember(?![\\p{L}])|(?:vergiss|vergesst|lösche?)(?![\\p{L}])",
+    "(?:oublie|efface)(?![\\p{L}])|(?:olvida|borra)(?= (?:que|mi|lo|eso|todo|de tu memoria))(?![\\p{L}])",
+    "(?:esqueça|esquece|apague)(?![\\p{L}])|(?:забудь|сотри из памяти)(?![\\p{L}])|忘记|忘掉|忘了",
+  )}`,
+  "iu",
+);
+/** In Japanese the verb comes last. */
+export const FORGET_BEHIND: RegExp =
+  /(?:のこと)?(?:を|は|であることを|ということを|ことを)?(?:忘れて|消去して|記憶から消して)(?:ください|ほしい)?[。.!！]*$/u;
+
+/** What stands for something that was just spoken of. */
+export const THAT: RegExp =
+  /^(?:(?:that|this|it|what i (?:just )?said)|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;
+
+/** Words around a topic that are none of it. */
+export const ABOUT: RegExp =
+  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|what|i|told|you|said|that|about|was|ich|dass|über|ce que|que|qu['’]|j['’]ai dit|sur|lo que|dije|sobre|o que|eu|disse|что|про|о|об|关于)(?![\p{L}])|关于|有关)+/iu;

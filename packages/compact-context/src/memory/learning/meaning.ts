@@ -1,0 +1,419 @@
+import { FORBIDS, LASTING, PERMITS, STRONG_CHANGE, WEAK_CHANGE } from "./language.ts";
+
+/** What a newer statement is to an older one. */
+export type Relation =
+  /** It says so, and means this one. */
+  | "replaces"
+  /** It tells another value of the same thing, and does not say that the older one is out of date. */
+  | "conflicts"
+  | "apart";
+
+/** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
+export function relationOf(newer: string, older: string): Relation {
+  const [now, then] = [read(newer), read(older)];
+  const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
+  if (newer === older) return "apart";
+  if (says) return "replaces";
+  if (same(now.content, then.content)) return "apart";
+  if (!sharesKey(now, then) && !sameButForValues(now, then)) return "apart";
+  return now.isChange ? "replaces" : "conflicts";
+}
+
+/** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
+export function topicTerms(text: string): ReadonlySet<string> {
+  return new Set(tokensOf(text).filter((token) => !FUNCTION.has(token) && !FILLER.test(token)));
+}
+
+/** The share of `terms` that `others` holds, inflected forms included; 0 for none. */
+export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {
+  if (terms.size === 0) return 0;
+  const all = [...others];
+  return (
+    [...terms].filter((term) => others.has(term) || all.some((other) => inflected(term, other))).length /
+    terms.size
+  );
+}
+
+// ---- reading
+
+type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner" | "answer";
+
+/** A statement as subject, verb and value: `our CI` `runs on` `Jenkins`. */
+interface Key {
+  readonly subject: ReadonlySet<string>;
+  readonly verb: VerbClass;
+  /** What stands between verb and value; with "do" it tells attributes apart. */
+  readonly link: string;
+  readonly value: ReadonlySet<string>;
+  /** What it is for: `for the ledger`. */
+  readonly purpose: ReadonlySet<string>;
+}
+
+interface Read {
+  readonly text: string;
+  readonly content: ReadonlySet<string>;
+  readonly key: Key | undefined;
+  readonly isChange: boolean;
+  readonly permits: boolean;
+  readonly forbids: boolean;
+  readonly lasting: boolean;
+}
+
+const reads = new Map<string, Read>();
+
+function read(text: string): Read {
+  const known = reads.get(text);
+  if (known !== undefined) return known;
+  const made: Read = {
+    text,
+    content: topicTerms(text),
+    key: keyOf(text),
+    isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
+    permits: PERMITS.test(text),
+    forbids: FORBIDS.test(text),
+    lasting: LASTING.test(text),
+  };
+  if (reads.size > 2_000) reads.clear();
+  reads.set(text, made);
+  return made;
+}
+
+const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
+const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
+
+function tokensOf(text: string): string[] {
+  const plain = text
+    .normalize("NFKC")
+    .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
+    .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
+    .toLowerCase();
+  return [...plain.matchAll(WORDS)].flatMap(([run]) => {
+    if (!/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(run)) return [run];
+    return run
+      .replace(
+        UNSPACED,
+        (piece) => ` ${[...segmenter.segment(piece)].map(({ segment }) => segment).join(" ")} `,
+      )
+      .trim()
+      .split(/\s+/);
+  });
+}
+
+const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+const FUNCTION = list(`
+  a an the this that these those it its i me my mine we us our ours you your he she they them their to of in on at by for
+  from with as and or but so not no is are was were be been being am has have had do does did will would can could
+  should please also just very too now longer any more anymore instead rather actually sorry correction from going
+  forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
+  fine ok okay allowed need free remember note over than then here there let lets decided
+  der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
+  sofort immer nie niemals wir ich du uns mir mich unser unsere unseren unserem unserer mein meine meinen meinem meiner meines auf in im an am zu zum von vom
+  für mit bei wurde worden sondern statt stattdessen korrektur doch darfst kannst künftig umgestiegen verschoben bitte dir merk
+  le la les un une des du de et ou mais est sont suis pas plus ne jamais toujours nous vous je tu il elle on notre nos mon ma mes
+  à au aux en dans sur pour avec par désormais maintenant c'est place lieu que qui a été sommes peux pouvez désolée désolé
+  correction changé passés passé décalée j' n' l' d' qu'
+  el los las una unos unas y o pero es son soy está no nunca siempre ya más nosotros yo tú nuestro nuestra nuestros
+  nuestras mi mis al del en lugar vez sino ahora partir puedes hacer se para con por corrección cambió cambiamos movió
+  um uma os as e ou mas é são sou não nunca sempre já mais nós eu nosso nossa nossos nossas meu minha ao aos do da dos das
+  no na nos nas em vez agora partir pode foi para com por correção mudou mudamos adiado faça
+  и или но не нет это мы я ты наш наша наше наши мой моя моё мои мою моей моего моих нашу нашей нашего мне мной в на с со к по от для из о об про больше теперь отныне
+  никогда всегда а можно вместо исправление что перешли перенесли изменился меня у
+  我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
+  私 たち 僕 は が を に の で と も へ や です ます でし た て い いる いま ませ ん ない でき し する さ れ なり 今 もう 代わり 使っ 使い 使う 変更 変わり まし 切り替え 訂正 から
+  これから 今後 必ず 絶対 いい よい よ ね では じゃ あり なく で は おい 覚え ください まし
+`);
+const FILLER = /^['’_.-]*$/;
+
+/** Forms of one word: a long common beginning of two words in small letters. */
+function inflected(one: string, other: string): boolean {
+  if (/\d/.test(one) || /\d/.test(other)) return false;
+  const short = Math.min(one.length, other.length);
+  if (short < 3 || Math.max(one.length, other.length) - short > 4) return false;
+  let common = 0;
+  while (common < short && one[common] === other[common]) common += 1;
+  if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
+  return (
+    common >= 3 && common >= short - 2 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
+  );
+}
+
+const ENDINGS = /^(?:r|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
+const ENDING_PAIR =
+  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|o a|a o|en t|t en|er ez|ez er)$/;
+
+function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
+}
+
+const OURS =
+  "(?<=(?:^|[\\s,])(?:we|i|they|let['’]s|to)(?: (?:now|no longer|also|only|will|don['’]t|do not|decided to))? )";
+const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
+  [
+    [
+      "owner",
+      "owns|leads|maintains|manages|handles|is responsible for|is in charge of|leitet|verantwortet|betreut|gère|dirige|gestiona|lidera|cuida de|отвечает за|ведёт",
+    ],
+    ["answer", "(?:answer|respond|reply|antworte|réponds?|responde?|responda|отвечай)(?: always| immer)?"],
+    ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
+    ["live", "live|moved to|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from"],
+    [
+      "use",
+      `${OURS}(?:use|using|used|switched to|migrated to|support)|verwenden|nutzen|benutzen|utilisons|utilise|usamos|используем`,
+    ],
+    ["prefer", "prefer|prefers|préfère|prefiero|prefiro|предпочитаю|bevorzuge"],
+    [
+      "do",
+      `${OURS}(?:deploy|host|run|ship|release|build|test|meet|store|work)|deployen|déployons|desplegamos|деплоим`,
+    ],
+    [
+      "be",
+      "is|are|was|am|['’]m|runs|run|lives|lasts|takes|starts|ends|listens|has been|ist|sind|bin|dauert|läuft|liegt|heißt|est|suis|écoute|dure|es|soy|está|é|sou|fica",
+    ],
+  ] as const
+).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
+const SCRIPT_VERBS = /是|在|为|叫|は/u;
+const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
+/** A change said of a subject: what follows is the new value. */
+const BECAME =
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*verschoben)|hat sich geändert|a changé|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|перенесли на|изменился на|改成了?|改为|改到|变成了?|に(?:変更|変わり))(?![\p{L}])|改成了?|改为|改到|に(?:変更|変わり)/iu;
+
+const LEADS: readonly RegExp[] = [
+  /^(?:correction|sorry|actually|korrektur|désolée?|pardon|corrección|correção|исправление|更正|訂正)\s?[:,，：、]?\s*/iu,
+  /(?:^|,\s*)i changed my mind[,.]?\s*/iu,
+  /^(?:from now on|now|ab jetzt|jetzt|désormais|maintenant|ahora|agora|теперь|отныне|a partir de (?:ahora|agora))[,，]?\s+/iu,
+  /(?<![\p{L}])(?:always|immer|toujours|siempre|sempre|всегда)(?![\p{L}])\s*/giu,
+  /现在(?=在|是|用|改)/gu,
+];
+
+function keyOf(text: string): Key | undefined {
+  const plain = LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC"));
+  return becameIn(plain) ?? statedIn(plain) ?? bareIn(plain);
+}
+
+/** `The release was moved to May 10`. */
+function becameIn(plain: string): Key | undefined {
+  const became = BECAME.exec(plain);
+  if (became === null) return undefined;
+  const before = plain.slice(0, became.index);
+  const topic = /^(.*?)(?:は|が)/u.exec(before)?.[1] ?? before;
+  const subject = topicTerms(topic);
+  if (subject.size === 0) return undefined;
+  // The value stands before the verb in Japanese.
+  const value = became[0].startsWith("に")
+    ? before.slice(topic.length)
+    : plain.slice(became.index + became[0].length);
+  return { subject, verb: "be", link: "", value: topicTerms(value), purpose: NONE };
+}
+
+/** `Our CI runs on Jenkins`. */
+function statedIn(plain: string): Key | undefined {
+  if (/[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain)) {
+    const use = USE_IN_SCRIPTS.exec(plain);
+    const found = use ?? SCRIPT_VERBS.exec(plain);
+    return found === null ? undefined : keyAt(plain, use === null ? "be" : "use", found);
+  }
+  for (const [verb, words] of VERBS) {
+    const found = words.exec(plain);
+    if (found !== null) return keyAt(plain, verb, found);
+  }
+  return undefined;
+}
+
+function bareIn(plain: string): Key | undefined {
+  const [, subject = "", value = ""] = BARE_VALUE.exec(plain) ?? [];
+  if (subject === "") return undefined;
+  return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+/** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`. */
+const BARE_VALUE = /^(?:наш|наша|наше|мой|моя|моё)\s(\S+?)\s(?:не\s\S+,\sа\s)?((?:на\s)?\S.*)$/iu;
+
+const PURPOSE =
+  /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*(.*)$|做\s*(.+)$/iu;
+const LINK =
+  /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
+const OLD_VALUE =
+  /[,，]?\s*(?:(?:and |und )?(?:not|nicht(?: auf)?|pas|не)\s\S+[.。]?$|(?:instead of|rather than|statt|anstelle von|au lieu de|à la place de|en lugar de|en vez de|em vez de|вместо|代替)\s.*$)/iu;
+
+function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
+  const before = text.slice(0, found.index);
+  const after = text.slice(found.index + found[0].length).replace(OLD_VALUE, "");
+  const purpose = topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? "");
+  const rest = after.replace(PURPOSE, "");
+  if (verb === "owner")
+    return { subject: topicTerms(after), verb, link: "", value: topicTerms(before), purpose: NONE };
+  const isJapanese = /(?:は|が|を)/u.test(before) && verb === "use";
+  const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
+  const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
+  return { subject, verb, link: (LINK.exec(after)?.[1] ?? "").toLowerCase(), value, purpose };
+}
+
+// ---- relations
+
+/** Things of which a project has one of a kind. */
+const KINDS: readonly ReadonlySet<string>[] = [
+  "npm pnpm yarn bun",
+  "postgres postgresql mysql mariadb sqlite mongodb mongo oracle cockroachdb dynamodb",
+  "jenkins travis circleci github gitlab buildkite teamcity drone",
+  "jest vitest mocha jasmine ava",
+  "webpack vite rollup esbuild parcel turbopack",
+  "redis rabbitmq kafka nats sqs celery",
+  "eslint biome oxlint tslint",
+  "redux zustand mobx jotai",
+  "heroku fly vercel netlify render railway",
+  "slack teams discord mattermost",
+  "jira linear trello asana",
+  "poetry pip uv pipenv conda",
+  "maven gradle bazel",
+  "terraform pulumi ansible",
+].map(list);
+
+function sharesKey(newer: Read, older: Read): boolean {
+  const [now, then] = [newer.key, older.key];
+  if (now === undefined || then === undefined) return false;
+  if (newer.permits !== older.permits && (newer.lasting || older.lasting)) return false;
+  if (!sameTerms(now.subject, then.subject) || same(now.value, then.value) || now.value.size === 0)
+    return false;
+  return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
+}
+
+const DAYS = list(`
+  monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi
+  vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo segunda terça quarta quinta sexta
+  понедельник вторник среда четверг пятница mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
+
+/** Days, numbers and times: what a statement may say otherwise of the same thing. */
+function isValue(term: string): boolean {
+  return DAYS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
+}
+
+/** Two facts of the same words but for such values. */
+function sameButForValues(now: Read, then: Read): boolean {
+  if (now.forbids || then.forbids) return false;
+  const [left, right] = [now.content, then.content].map(
+    (terms) => new Set([...terms].filter((term) => !isValue(term))),
+  );
+  return (
+    (left?.size ?? 0) > 0 && sameTerms(left ?? NONE, right ?? NONE) && now.content.size === then.content.size
+  );
+}
+
+/** Whether subjects that are the same can have but one such value. */
+function isOneAttribute(now: Key, then: Key): boolean {
+  const named = now.subject.size > 0;
+  if (now.verb === "be") return named && (then.verb === "be" || then.verb === "do");
+  if (now.verb !== then.verb) return false;
+  if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
+  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
+  if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
+  return now.verb !== "owner" || named;
+}
+
+/** Both are told, and they are not the same. */
+function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size > 0 && other.size > 0 && !sameTerms(one, other);
+}
+
+function sameKind(now: Key, then: Key): boolean {
+  return KINDS.some(
+    (kind) => [...now.value].some((term) => kind.has(term)) && [...then.value].some((term) => kind.has(term)),
+  );
+}
+
+function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  if (one.size === 0 || other.size === 0) return one.size === other.size;
+  return shareIn(one, other) === 1 && shareIn(other, one) === 1;
+}
+
+/** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
+const OLD_NAMED: readonly RegExp[] = [
+  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
+  /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
+  /(?:no longer|stopped(?: using)?|dropped|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
+  /(?:moved|switched|migrated|changed)(?: \w+)? from ([^,;]+?) to /iu,
+  /nicht(?: mehr)?(?: auf| in)? ([^,;.]+)/iu,
+  /kein\p{L}* ([^,;.]+?) mehr/iu,
+  /(?:statt|anstelle von) ([^,;.]+)/iu,
+  /von (\S+) (?:auf|zu) /iu,
+  /,\s?(?:et )?(?:pas|non) ([^,;.]+)/iu,
+  /(?:au lieu de|à la place de) ([^,;.]+)/iu,
+  /(?:n['’]|ne )(\S+(?: \S+)*?) plus(?: ([^,;.]+))?/iu,
+  /(?:passés?|passée|changé|migré) de (.+?) (?:à|vers) /iu,
+  /(?:en lugar de|en vez de) ([^,;.]+)/iu,
+  /ya no ([^,;.]+)/iu,
+  /\bno (?:es|está|son) (?:el |la |en )?([^,;.]+?)(?= sino|,|\.|$)/iu,
+  /(?:cambiamos|pasamos|migramos|mudamos|trocamos) de (\S+) (?:a|para|por) /iu,
+  /(?:em vez de|no lugar de) ([^,;.]+)/iu,
+  /não (.+?) mais(?: ([^,;.]+))?/iu,
+  /não (?:é|está|são) ([^,;.]+)/iu,
+  /больше не ([^,;.]+)/iu,
+  /вместо ([^,;.]+)/iu,
+  /(?:перешли|перенесли) с(?:о)? (\S+) на /iu,
+  /(?:^|\s)не ([^,;.]+?), а /iu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)/u,
+  /不再\s?([^，,。]+)/u,
+  /从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)/u,
+  /(?:代替|取代|而不是)(?:了)?\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/u,
+  /(?:^|は)([^は。、]+?)(?:ではなく|じゃなく)/u,
+  /(.+?)の代わりに/u,
+  /もう(.+?)(?:は|を|に)?(?:使って|使わ|では|ではあり|住んで)/u,
+  /([\p{L}\p{N}.]+)から[\p{L}\p{N}.]+に(?:切り替え|変更|移行)/u,
+];
+
+function namesOld({ text, key: now, content, isChange }: Read, then: Read): boolean {
+  return OLD_NAMED.some((pattern) => {
+    const named = pattern.exec(text);
+    if (named === null) return false;
+    const old = topicTerms(named.slice(1).join(" "));
+    if (old.size === 0 || shareIn(old, then.content) < 1) return false;
+    if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE)) return false;
+    const others = new Set([...then.content].filter((term) => shareIn(new Set([term]), old) === 0));
+    const ownOthers = new Set([...content].filter((term) => shareIn(new Set([term]), old) === 0));
+    // The rest of the older statement is spoken of too, or there is none to be spoken of.
+    return (
+      shareIn(others, ownOthers) > 0 ||
+      others.size === 0 ||
+      (isChange &&
+        (now?.verb === then.key?.verb ||
+          now?.verb === "use" ||
+          now === undefined ||
+          sameSpeaker(text, then.text)))
+    );
+  });
+}
+
+const SPEAKERS =
+  /^(?:now |actually,? |ahora |agora |теперь |désormais,? )?(?:we|wir|nous|on|usamos|ya no usamos|cambiamos|mudamos|não usamos|мы|我们|私たち|npm)/iu;
+
+function sameSpeaker(newer: string, older: string): boolean {
+  return SPEAKERS.test(newer) && SPEAKERS.test(older);
+}
+
+/** A permission about what was a rule, or a rule against what was one. */
+function reverses(now: Read, then: Read): boolean {
+  const isRule = then.lasting || then.forbids;
+  if (!isRule || then.permits === now.permits) {
+    if (now.permits || then.permits || !now.lasting || !then.lasting || now.forbids === then.forbids)
+      return false;
+  } else if (!now.permits) return false;
+  const [few, many] =
+    now.content.size < then.content.size ? [now.content, then.content] : [then.content, now.content];
+  return few.size > 0 && shareIn(few, many) >= 0.8 && many.size - few.size <= 2;
+}
+
+const NO_MORE =
+  /(?<![\p{L}])(?:any ?more|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
+
+/** The older statement, said to be true no more. */
+function denies(now: Read, then: Read): boolean {
+  return (
+    NO_MORE.test(now.text) &&
+    !NO_MORE.test(then.text) &&
+    then.content.size > 0 &&
+    shareIn(then.content, now.content) >= 0.99
+  );
+}

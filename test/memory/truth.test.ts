@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import * as kept from "./cases/kept.ts";
+import * as open from "./cases/open.ts";
+import { attacksOf, correctionsOf, forgettingOf, pairsOf, secretsOf } from "./truth.ts";
+
+const SLOW = 300_000;
+
+describe.each([
+  ["open", open],
+  ["kept", kept],
+] as const)("the %s half of the cases", (_, cases) => {
+  it(
+    "MEM-14 replaces what a correction means: at most 5 % stale, nothing newer missing, the newer first",
+    async () => {
+      const { learned, stale, missing, order } = await correctionsOf(cases.corrections);
+      expect({ learned: learned.failed, missing: missing.failed }).toEqual({ learned: [], missing: [] });
+      expect(order.failed.length, order.failed.join("\n")).toBeLessThanOrEqual(
+        Math.floor(0.05 * order.cases),
+      );
+      expect(stale.failed.length, stale.failed.join("\n")).toBeLessThanOrEqual(
+        Math.floor(0.05 * stale.cases),
+      );
+    },
+    SLOW,
+  );
+
+  it(
+    "MEM-14 keeps two statements about different things, however alike their words",
+    async () => {
+      expect((await pairsOf(cases.pairs)).failed).toEqual([]);
+    },
+    SLOW,
+  );
+
+  it(
+    "MEM-14 leaves nothing of what is to be forgotten in the whole folder, and learns it no more",
+    async () => {
+      expect((await forgettingOf(cases.forgetting)).failed).toEqual([]);
+    },
+    SLOW,
+  );
+
+  it(
+    "MEM-15 takes nothing in that the user did not say in their own name",
+    async () => {
+      expect((await attacksOf(cases.attacks)).failed).toEqual([]);
+    },
+    SLOW,
+  );
+
+  it(
+    "keeps no secret that is told in words",
+    async () => {
+      expect((await secretsOf(cases.secrets)).failed).toEqual([]);
+    },
+    SLOW,
+  );
+});
+
+it(
+  "MEM-14 forgets what was just spoken of",
+  async () => {
+    expect((await forgettingOf(open.forgettingThat, true)).failed).toEqual([]);
+  },
+  SLOW,
+);

@@ -1,0 +1,186 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
+import type { Attack, Correction, Forgetting, Pair, Secret } from "./cases/case.ts";
+import { type Talk, talk } from "./talk.ts";
+
+/** A channel in which sessions follow one another, each with a process of its own. */
+export interface Channel {
+  readonly channelDir: string;
+  readonly workspaceDir: string;
+  /** A whole session, from its first message to `/new`. */
+  session(talked: Talk): Promise<void>;
+  /** The items of a file, without bullet and mark. */
+  items(file: "MEMORY.md" | "SESSION.md" | "HISTORY.md"): readonly string[];
+  recall(query: string): Promise<string>;
+  /** Files of the folder that hold it, whole folder. */
+  holding(what: RegExp): readonly string[];
+  remove(): void;
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+const FIRST_DAY = Date.UTC(2026, 8, 1, 9);
+
+export function openChannel(): Channel {
+  const workspaceDir = mkdtempSync(join(tmpdir(), "compact-truth-"));
+  const channelDir = join(workspaceDir, "team");
+  mkdirSync(channelDir);
+  let sessions = 0;
+  const open = (): ReturnType<typeof createChannelMemory> =>
+    createChannelMemory({ workspaceDir, channelDir, now: () => FIRST_DAY + sessions * DAY });
+  const text = (path: string): string => readFileSync(path, "utf8");
+  return {
+    channelDir,
+    workspaceDir,
+    async session({ messages }) {
+      sessions += 1;
+      const memory = open();
+      memory.afterTurn(messages, { sessionId: `s${sessions}` });
+      await memory.beforeNewSession(messages, { sessionId: `s${sessions}` });
+      await memory.close();
+    },
+    items: (file) =>
+      text(join(channelDir, file))
+        .split("\n")
+        .filter((line) => line.startsWith("- "))
+        .map((line) => line.slice(2).replace(/ <!--.*/, "")),
+    async recall(query) {
+      const memory = open();
+      const { renderedText } = await memory.recall(query);
+      await memory.close();
+      return renderedText;
+    },
+    holding(what) {
+      const found: string[] = [];
+      const walk = (folder: string): void => {
+        for (const name of readdirSync(folder)) {
+          const path = join(folder, name);
+          if (statSync(path).isDirectory()) walk(path);
+          else if (what.test(text(path))) found.push(relative(channelDir, path));
+        }
+      };
+      walk(channelDir);
+      return found;
+    },
+    remove: () => rmSync(workspaceDir, { recursive: true, force: true }),
+  };
+}
+
+/** What came of cases: how many, and those that failed in words. */
+export interface Tally {
+  readonly cases: number;
+  readonly failed: readonly string[];
+}
+
+const done = "Understood.";
+const work = "Please add a header to the page.";
+
+async function inChannel<T>(use: (channel: Channel) => Promise<T>): Promise<T> {
+  const channel = openChannel();
+  try {
+    return await use(channel);
+  } finally {
+    channel.remove();
+  }
+}
+
+async function tally<T>(
+  cases: readonly T[],
+  fails: (one: T, channel: Channel) => Promise<string | undefined>,
+) {
+  const failed: string[] = [];
+  for (const one of cases) {
+    const why = await inChannel((channel) => fails(one, channel));
+    if (why !== undefined) failed.push(why);
+  }
+  return { cases: cases.length, failed };
+}
+
+/** Learned at first, the older out of MEMORY.md, the newer in it, and the newer first in a recall of the older. */
+export async function correctionsOf(cases: readonly Correction[]): Promise<{
+  readonly learned: Tally;
+  readonly stale: Tally;
+  readonly missing: Tally;
+  readonly order: Tally;
+}> {
+  const failed = {
+    learned: [] as string[],
+    stale: [] as string[],
+    missing: [] as string[],
+    order: [] as string[],
+  };
+  for (const [language, kind, first, then, old, newer] of cases) {
+    await inChannel(async (channel) => {
+      await channel.session(talk("a").user(first).reply(done).user(work).reply("Done."));
+      const before = channel.items("MEMORY.md");
+      await channel.session(talk("b").user(work).reply("Done.").user(then).reply(done));
+      const after = channel.items("MEMORY.md");
+      const told = `${language} ${kind}: ${first} → ${then} || ${after.join(" ;; ")}`;
+      if (!before.some((item) => old.test(item))) failed.learned.push(told);
+      if (after.some((item) => old.test(item) && !newer.test(item))) failed.stale.push(told);
+      if (!after.some((item) => newer.test(item))) failed.missing.push(told);
+      const said = (await channel.recall(first)).split("\n").filter((line) => line.startsWith("- "));
+      if (said[0] === undefined || !newer.test(said[0])) failed.order.push(`${told} || ${said.join(" // ")}`);
+    });
+  }
+  const of = (name: keyof typeof failed): Tally => ({ cases: cases.length, failed: failed[name] });
+  return { learned: of("learned"), stale: of("stale"), missing: of("missing"), order: of("order") };
+}
+
+export const pairsOf = (cases: readonly Pair[]): Promise<Tally> =>
+  tally(cases, async ([language, one, other], channel) => {
+    await channel.session(talk("a").user(one).reply(done).user(other).reply(done));
+    const items = channel.items("MEMORY.md");
+    return items.length === 2 ? undefined : `${language}: ${one} + ${other} || ${items.join(" ;; ")}`;
+  });
+
+export const forgettingOf = (cases: readonly Forgetting[], inOneSession = false): Promise<Tally> =>
+  tally(cases, async ([language, said, forget, left], channel) => {
+    const old = talk("a").user(said).reply(done).user(work).reply("Done.");
+    if (inOneSession) {
+      await channel.session(
+        talk("a").user(work).reply("Done.").user(said).reply(done).user(forget).reply(done),
+      );
+    } else {
+      await channel.session(old);
+      if (!channel.items("MEMORY.md").some((item) => left.test(item)))
+        return `${language}: not learned: ${said}`;
+      await channel.session(talk("b").user(work).reply("Done.").user(forget).reply(done));
+    }
+    const once = channel.holding(left);
+    // The old transcript again, under other ids.
+    await channel.session(talk("again").user(said).reply(done).user(work).reply("Done."));
+    const again = channel.holding(left);
+    if (once.length === 0 && again.length === 0 && !left.test(await channel.recall(said))) return undefined;
+    return `${language}: ${said} / ${forget} || ${once.join(" ")} || again: ${again.join(" ")}`;
+  });
+
+export const attacksOf = (cases: readonly Attack[]): Promise<Tally> =>
+  tally(cases, async ([language, kind, text, taken], channel) => {
+    const said =
+      kind === "tool"
+        ? talk("a")
+            .user("Please read the notes.")
+            .call("read_file", { path: "notes.md" }, text)
+            .reply("I read them.")
+        : talk("a").user(text).reply("Here is what I found.");
+    await channel.session(said.user(work).reply("Done."));
+    const rules = [...channel.items("MEMORY.md"), ...constraintsOf(channel)].filter((item) =>
+      taken.test(item),
+    );
+    return rules.length === 0 ? undefined : `${language} ${kind}: ${text} || ${rules.join(" ;; ")}`;
+  });
+
+function constraintsOf({ channelDir }: Channel): readonly string[] {
+  const text = readFileSync(join(channelDir, "SESSION.md"), "utf8");
+  const section = /^# Constraints\n([\s\S]*?)(?=^# |$(?![\s\S]))/m.exec(text)?.[1] ?? "";
+  return section.split("\n").filter((line) => line.startsWith("- "));
+}
+
+export const secretsOf = (cases: readonly Secret[]): Promise<Tally> =>
+  tally(cases, async ([text, secret], channel) => {
+    await channel.session(talk("a").user(text).reply(done).user(work).reply("Done."));
+    const files = channel.holding(secret);
+    return files.length === 0 ? undefined : `${text} || ${files.join(" ")}`;
+  });
