@@ -1,7 +1,7 @@
 import type { CompactionResult } from "compact-context/internal/core/apply";
 import type { Message } from "compact-context/internal/core/message";
 import type { Exporter, StorageDriver } from "compact-context/internal/core/ports";
-import { CompactManager } from "compact-context/internal/create-manager";
+import { CompactManager, type ManagerPorts } from "compact-context/internal/create-manager";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -49,7 +49,8 @@ export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, 
 export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
   const { transcript, settings, ports, session } = stage;
   const watcher = whileCold ? undefined : ports.watcher;
-  const manager = managerOf(stage, watcher, whileCold);
+  const clock = createSessionClock();
+  const manager = managerOf(stage, watcher, whileCold, clock);
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
     // Neutral messages do not say it, and a model that is not known is counted by it.
@@ -57,10 +58,16 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
     system: transcript.system,
     tools: transcript.tools,
   };
-  for (const [number, { end }] of session.calls.entries()) {
+  for (const [number, { end, time }] of session.calls.entries()) {
     const raw = session.messages.slice(0, end);
+    clock.advance(time);
     const before = ports.clock();
     let result = await manager.preflight<Message>(REPLAYED, raw, request);
+    // What was prepared in a pause of minutes is ready by now.
+    while (result.report.refused === "in_background") {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      result = await manager.preflight<Message>(REPLAYED, raw, { ...request, cacheCold: true });
+    }
     if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
       result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, targetTokens: target });
     }
@@ -76,13 +83,44 @@ function managerOf(
   { settings, ports }: Stage,
   watcher: ReplayWatcher | undefined,
   whileCold: boolean,
+  { now, later }: SessionClock,
 ): CompactManager {
+  const { coldTriggerPct, beforeCacheLapse } = settings.config.policy;
+  // Only these settings look at the pauses of a session; events have the time of the replay otherwise.
+  const times = coldTriggerPct === undefined && beforeCacheLapse === undefined ? {} : { now, later };
   return new CompactManager(managerConfig(settings), {
     storage: watcher?.storage ?? createMemoryDriver(),
     exporters: watcher === undefined ? [] : [watcher.exporter],
     clock: ports.clock,
+    ...times,
     onWarning: whileCold ? () => undefined : ports.onWarning,
   });
+}
+
+interface SessionClock extends Required<Pick<ManagerPorts, "now" | "later">> {
+  /** Goes to a time of the session, in seconds, and runs what is due until then. */
+  advance(time: number): void;
+}
+
+/** The time of the session that is played, with timers on it. */
+function createSessionClock(): SessionClock {
+  const timers = new Map<() => void, number>();
+  let seconds = 0;
+  return {
+    now: () => new Date(seconds * 1000),
+    later(ms, work) {
+      timers.set(work, seconds + ms / 1000);
+      return () => void timers.delete(work);
+    },
+    advance(time) {
+      seconds = time;
+      for (const [work, due] of [...timers]) {
+        if (due > time) continue;
+        timers.delete(work);
+        work();
+      }
+    },
+  };
 }
 
 /** Share of the window from which a rewrite on a lapsed cache is tried. */
