@@ -10,7 +10,7 @@ import {
   type HostOptions,
 } from "../../host.ts";
 import { objectOf } from "../../providers/request.ts";
-import { createUsageOnce } from "../usage-once.ts";
+import { createUsageOnce } from "../../providers/usage-once.ts";
 import {
   type Handler,
   type ModelCall,

@@ -7,9 +7,9 @@ import { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
 import { objectOf } from "../../providers/request.ts";
+import { createUsageOnce } from "../../providers/usage-once.ts";
 import { asPiTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
-import { createUsageOnce } from "../usage-once.ts";
 import {
   contextText,
   type NewestList,
