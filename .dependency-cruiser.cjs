@@ -34,11 +34,11 @@ const strangers = [
     `^${library}/codecs/(?:${formats})\\.ts$`,
   ],
   ["drivers", `^${library}/storage/([^/.]+)/`, `^${library}/storage/$1/`, `^${library}/storage/[^/.]+/`],
-  // LangGraph stands on LangChain, and so does its adapter.
+  // LangGraph stands on LangChain, Mastra on the AI SDK's prompts and tools; so do their adapters.
   [
     "adapters",
     `^${library}/adapters/((lang)graph|[^/.]+)`,
-    `^${library}/adapters/(?:$1(?:[/.]|$)|$2chain/)`,
+    `^${library}/adapters/(?:$1(?:[/.]|$)|$2chain/|ai-sdk/(?:middleware|prepare-step)\\.ts)`,
     `^${library}/adapters/`,
   ],
 ].map(([name, from, own, to]) => ({

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it as vitestIt } from "vitest";
 import {
   compactExtension,
   type PiExtensionOptions,
@@ -16,9 +16,13 @@ import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../
 // biome-ignore lint/suspicious/noExplicitAny: pi is loaded at run time
 type Loose = any;
 
-async function load(): Promise<{ pi: Loose; ai: Loose } | undefined> {
+interface Modules {
+  readonly pi: Loose;
+  readonly ai: Loose;
+}
+
+async function load(...names: string[]): Promise<Modules | undefined> {
   try {
-    const names = ["@mariozechner/pi-coding-agent", "@mariozechner/pi-ai"];
     const [pi, ai] = await Promise.all(names.map((name) => import(name)));
     return { pi, ai };
   } catch {
@@ -26,7 +30,11 @@ async function load(): Promise<{ pi: Loose; ai: Loose } | undefined> {
   }
 }
 
-const modules = (await load()) as { pi: Loose; ai: Loose };
+/** The line that ended, and the one that goes on, which asks for a newer Node. */
+const lines: Readonly<Record<string, Modules | undefined>> = {
+  "pi 0.73": await load("@mariozechner/pi-coding-agent", "@mariozechner/pi-ai"),
+  "pi 0.87": await load("@earendil-works/pi-coding-agent", "@earendil-works/pi-ai"),
+};
 const folders: string[] = [];
 const ends: (() => unknown)[] = [];
 afterEach(() => {
@@ -37,14 +45,12 @@ afterEach(() => {
 type Respond = (context: { systemPrompt?: string; messages: unknown[] }) => object;
 
 /** A pi session in a folder of its own, its model scripted, with the extension. */
-async function start(options: PiExtensionOptions, respond: Respond, window = WINDOW) {
-  const { pi, ai } = modules;
+async function start({ pi, ai }: Modules, options: PiExtensionOptions, respond: Respond, window = WINDOW) {
   const cwd = mkdtempSync(join(tmpdir(), "compact-pi-"));
   folders.push(cwd);
-  const faux = ai.registerFauxProvider({
-    models: [{ id: "faux-model", contextWindow: window, maxTokens: 1_000 }],
-  });
-  ends.push(() => faux.unregister());
+  const models = [{ id: "faux-model", contextWindow: window, maxTokens: 1_000 }];
+  const faux = (ai.registerFauxProvider ?? ai.fauxProvider)({ models });
+  ends.push(() => faux.unregister?.());
   faux.setResponses(Array.from({ length: 400 }, () => respond));
   const survey_ = {
     name: "survey",
@@ -60,8 +66,6 @@ async function start(options: PiExtensionOptions, respond: Respond, window = WIN
       details: {},
     }),
   };
-  const authStorage = pi.AuthStorage.inMemory?.() ?? pi.AuthStorage.create(join(cwd, "auth.json"));
-  authStorage.setRuntimeApiKey?.(faux.getModel().provider, "test");
   const settingsManager = pi.SettingsManager.inMemory({ compaction: { enabled: false } });
   const resourceLoader = new pi.DefaultResourceLoader({
     cwd,
@@ -82,10 +86,9 @@ async function start(options: PiExtensionOptions, respond: Respond, window = WIN
     model: faux.getModel(),
     noTools: "builtin",
     customTools: [survey_],
-    authStorage,
     settingsManager,
     resourceLoader,
-    modelRegistry: pi.ModelRegistry.inMemory?.(authStorage) ?? pi.ModelRegistry.create(authStorage),
+    ...(await modelsOf({ pi, ai }, faux, cwd)),
     sessionManager: pi.SessionManager.inMemory(cwd),
   });
   expect(extensionsResult.errors).toEqual([]);
@@ -94,6 +97,19 @@ async function start(options: PiExtensionOptions, respond: Respond, window = WIN
     uiContext: { notify: (text: string) => notices.push(text), setStatus: () => undefined },
   });
   return { session, notices, cwd };
+}
+
+/** Where a session finds the scripted model, by the line of pi. */
+async function modelsOf({ pi }: Modules, faux: Loose, cwd: string): Promise<object> {
+  if (pi.ModelRuntime !== undefined) {
+    const places = { authPath: join(cwd, "auth.json"), modelsPath: null, refreshOnCreate: false };
+    const modelRuntime = await pi.ModelRuntime.create(places);
+    modelRuntime.registerNativeProvider(faux.provider);
+    return { modelRuntime };
+  }
+  const authStorage = pi.AuthStorage.inMemory();
+  authStorage.setRuntimeApiKey(faux.getModel().provider, "test");
+  return { authStorage, modelRegistry: pi.ModelRegistry.inMemory(authStorage) };
 }
 
 function createManager(): CompactManager {
@@ -108,7 +124,10 @@ const textOf = (session: Loose): string => {
   return newest.content.map((block: Loose) => block.text ?? "").join("");
 };
 
-describe.skipIf(modules === undefined)("compactExtension in pi", () => {
+describe.each(Object.entries(lines))("compactExtension in %s", (_name, loaded) => {
+  const modules = loaded as Modules;
+  const it = vitestIt.skipIf(loaded === undefined);
+
   it("INT-3 carries a session over three windows, every fact in context or recalled, pi's own history complete", async () => {
     const { ai } = modules;
     const provider = createProvider({
@@ -120,7 +139,7 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
     manager.onCompaction(() => {
       rounds += 1;
     });
-    const { session, notices } = await start({ manager }, ({ systemPrompt, messages }) => {
+    const { session, notices } = await start(modules, { manager }, ({ systemPrompt, messages }) => {
       const { text, calls } = provider.answer(messages, systemPrompt);
       return ai.fauxAssistantMessage(
         [
@@ -148,7 +167,7 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
     const { ai } = modules;
     const manager = createManager();
     const sent: string[] = [];
-    const { session, notices } = await start({ manager }, ({ messages }) => {
+    const { session, notices } = await start(modules, { manager }, ({ messages }) => {
       sent.push(JSON.stringify(messages));
       return ai.fauxAssistantMessage(`Answer. ${"It adds two. ".repeat(30)}`);
     });
@@ -184,7 +203,7 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
     const memory = createChannelMemory({ workspaceDir, channelDir });
     const sent: string[] = [];
     const options = { manager: createManager(), memory, workspaceDir, channelDir };
-    const { session, notices } = await start(options, ({ messages }) => {
+    const { session, notices } = await start(modules, options, ({ messages }) => {
       sent.push(JSON.stringify(messages));
       return ai.fauxAssistantMessage("I will use ticket 5512 for it.");
     });
@@ -212,7 +231,7 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
       },
     };
     let request = 0;
-    const { session } = await start({ manager: createManager(), memory }, () => {
+    const { session } = await start(modules, { manager: createManager(), memory }, () => {
       request += 1;
       return request === 1
         ? ai.fauxAssistantMessage([ai.fauxToolCall("survey", { quay: 1, part: 1 }, { id: "c1" })], {
@@ -229,7 +248,7 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
   it("gives pi's own compaction our summary, the built-in one where the given one fails", async () => {
     const { ai } = modules;
     const summarizer = { name: "broken", summarize: () => Promise.reject(new Error("no model")) };
-    const { session } = await start({ manager: createManager(), summarizer }, () =>
+    const { session } = await start(modules, { manager: createManager(), summarizer }, () =>
       ai.fauxAssistantMessage(`Answer. ${"It adds two. ".repeat(30)}`),
     );
     for (let turn = 0; turn < 6; turn += 1)
@@ -244,7 +263,7 @@ describe.skipIf(modules === undefined)("compactExtension in pi", () => {
     const storage = { ...createMemoryDriver(), get: () => Promise.reject(new Error("no such disk")) };
     const manager = new CompactManager({ maxContextTokens: 3_000 }, { storage, onWarning: () => undefined });
     let asked = 0;
-    const { session, notices } = await start({ manager, onFailure: "throw" }, () => {
+    const { session, notices } = await start(modules, { manager, onFailure: "throw" }, () => {
       asked += 1;
       return ai.fauxAssistantMessage("fine");
     });

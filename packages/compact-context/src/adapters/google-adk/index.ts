@@ -1,7 +1,7 @@
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf, objectsIn, positiveOf, textOf } from "../../providers/request.ts";
-import { createUsageOnce } from "../usage-once.ts";
+import { createUsageOnce } from "../../providers/usage-once.ts";
 
 export type { HostOptions } from "../../host.ts";
 

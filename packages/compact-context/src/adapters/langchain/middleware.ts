@@ -10,6 +10,7 @@ import {
   type HostOptions,
 } from "../../host.ts";
 import { objectOf } from "../../providers/request.ts";
+import { createUsageOnce } from "../../providers/usage-once.ts";
 import {
   type Handler,
   type ModelCall,
@@ -57,12 +58,12 @@ const MAX_SESSIONS = 256;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
-  const usageOf = createUsageReader();
+  const once = createUsageOnce();
   const beside = createLruMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
 
   const callOf = (sessionId: string, messages: readonly unknown[], runtime: unknown): HostCall<unknown> => {
     const signal = signalOf(runtime);
-    const usage = usageOf(sessionId, messages);
+    const usage = once(newestUsage(messages));
     return { sessionId, messages, request: { format: "langchain", ...beside.get(sessionId), signal, usage } };
   };
 
@@ -116,15 +117,8 @@ async function sessionOf(
   return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
 }
 
-/** What the provider reported with the newest answer, each report once: it speaks of the call before only. */
-function createUsageReader(): (sessionId: string, messages: readonly unknown[]) => unknown {
-  const seen = createLruMap<unknown>(MAX_SESSIONS);
-  return (sessionId, messages) => {
-    const usage = objectOf(
-      messages.findLast((message) => "usage_metadata" in objectOf(message)),
-    ).usage_metadata;
-    if (usage === undefined || seen.get(sessionId) === usage) return undefined;
-    seen.set(sessionId, usage);
-    return usage;
-  };
+/** What the provider reported with the newest answer. */
+function newestUsage(messages: readonly unknown[]): unknown {
+  const said = messages.findLast((message) => "usage_metadata" in objectOf(message));
+  return objectOf(said).usage_metadata;
 }

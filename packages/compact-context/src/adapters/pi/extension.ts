@@ -7,6 +7,7 @@ import { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
 import { objectOf } from "../../providers/request.ts";
+import { createUsageOnce } from "../../providers/usage-once.ts";
 import { asPiTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
 import {
@@ -83,7 +84,7 @@ interface PiHost {
 function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
   const managers = createManagers(options.manager, options.config ?? {});
   const preflights = new WeakMap<CompactManager, HostPreflight>();
-  const usageOf = createUsageReader();
+  const once = createUsageOnce();
   let newest: NewestRequest | undefined;
   let current: PiContext | undefined;
 
@@ -104,7 +105,7 @@ function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
       newest = { sessionId, messages, sent: messages };
       try {
         const manager = managers.managerFor(context);
-        const request = { ...requestOf(pi, context), usage: usageOf(messages) };
+        const request = { ...requestOf(pi, context), usage: once(newestUsage(messages)) };
         const kept = await preflightOf(manager)({ sessionId, messages, request });
         newest = { sessionId, messages, sent: kept };
         context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
@@ -222,16 +223,9 @@ async function written(
   }
 }
 
-/** pi keeps each answer's usage with it: what the newest one says, once. */
-function createUsageReader(): (messages: readonly unknown[]) => unknown {
-  const seen = new WeakSet<object>();
-  return (messages) => {
-    const newest = messages.findLast((message) => objectOf(message).role === "assistant");
-    const { usage } = objectOf(newest);
-    if (typeof usage !== "object" || usage === null || seen.has(usage)) return undefined;
-    seen.add(usage);
-    return usage;
-  };
+/** pi keeps each answer's usage with it. */
+function newestUsage(messages: readonly unknown[]): unknown {
+  return objectOf(messages.findLast((message) => objectOf(message).role === "assistant")).usage;
 }
 
 /** pi's own window where it says none: its models always do. */

@@ -53,8 +53,12 @@ export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, new
   pi.on("session_shutdown", (_event: unknown, context: PiContext) => shielded(context, () => memory.close()));
 }
 
-/** What pi sent last up to where the turn began, and the turn: pi hands over copies, told apart by role and time. */
-function joined(before: readonly unknown[], turn: readonly unknown[]): readonly unknown[] {
+/**
+ * What pi sent last up to where the turn began, and the turn: pi hands over copies, told apart by role and time. Its
+ * newer line begins the first turn with the system prompt, which it does not send as a message.
+ */
+function joined(before: readonly unknown[], ended: readonly unknown[]): readonly unknown[] {
+  const turn = ended.filter((message) => objectOf(message).role !== "system");
   const [first] = turn;
   const began = before.findLastIndex((message) => keyOf(message) === keyOf(first));
   return [...before.slice(0, began < 0 ? before.length : began), ...turn];
