@@ -38,7 +38,10 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const early = earlySettings(outside);
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
-  const settings = summarizing(transcript, settingsFor(transcript, { ...early, window }, { target: AIM, ...flags }));
+  const settings = summarizing(
+    transcript,
+    settingsFor(transcript, { ...early, window }, { target: AIM, ...flags }),
+  );
   await removeEarlier(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   const archive = openArchive({ ...early, flag: folder, ports, warn });
