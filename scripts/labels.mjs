@@ -2,8 +2,9 @@
 // each command ended. A label names its line by file, position and hash, never by its text.
 //   node scripts/labels.mjs show FILE [--from N] [--to N]   prints the first stretch of a session with its positions
 //   node scripts/labels.mjs seal LABELS                     adds the hashes to a file of labels, and checks positions
-//   node scripts/labels.mjs score [--set open|kept]         how much of what the built library reads is right
-//   node scripts/labels.mjs score --languages open|kept     the same of sentences in many languages
+//   node scripts/labels.mjs score [--set SET]               how much of what the built library reads is right
+//   node scripts/labels.mjs score --languages SET           the same of sentences in many languages
+// SET is open, kept or second.
 // FILE is a path under the folder of shared sessions (`--sessions DIR`, default ../shared). `score` reads the library at
 // `--dist DIR`, whose summarizer is in `--folder summarizers/extractive`; `--show SECTION` prints what is false or missed.
 import { writeFileSync } from "node:fs";
@@ -29,6 +30,7 @@ const HEAD = 6;
 const TAIL = 20;
 const MAX_LINE = 240;
 const MAX_CALL = 500;
+const SETS = ["open", "kept", "second"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -99,7 +101,7 @@ async function seal(path) {
 async function score() {
   const library = await loadLibrary(values.dist, values.folder);
   const set = values.languages ?? values.set;
-  if (set !== "open" && set !== "kept") throw new Error(`There is no set ${set}: open or kept`);
+  if (!SETS.includes(set)) throw new Error(`There is no set ${set}: ${SETS.join(", ")}`);
   if (values.languages !== undefined) return print(scoreSentences(library, readSentences(set)));
   const scored = await scoreSessions(library, readLabels(set), (file) => readMessages(sessions, file));
   print(scored.tallies, `\n\n${confusionTable(scored.outcomes)}`);

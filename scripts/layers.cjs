@@ -14,7 +14,7 @@ const layers = [
   ["recall"],
   ["create-manager.ts", "compact.ts", "running-list.ts"],
   ["summarize-messages.ts", "host.ts"],
-  ["memory", "host-client.ts", "index.ts"],
+  ["memory", "wire", "index.ts"],
   ["agent"],
   ["adapters"],
   ["view"],
@@ -50,7 +50,7 @@ const portable = [
   "create-manager.ts",
   "compact.ts",
   "host.ts",
-  "host-client.ts",
+  "wire",
   "index.ts",
 ];
 

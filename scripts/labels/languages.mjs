@@ -1,36 +1,22 @@
-// Sentences in many languages: whether the program reads a rule, a request, or neither.
+// Sentences in many languages: whether the program reads a rule in them.
 
-const KINDS = ["rule", "request"];
-
-/** A tally of rules and one of requests, by language and in all: `zh rule`, `all rule`. */
-export function scoreSentences({ rulesIn, requestsIn }, rows) {
-  const read = rows.map((row) => ({ ...row, says: kindOf(row.text) }));
+/** A tally of rules by language and in all: `zh rule`, `all rule`. */
+export function scoreSentences({ rulesIn }, rows) {
+  const read = rows.map((row) => ({ ...row, found: rulesIn(row.text).length > 0 }));
   const languages = [...new Set(rows.map(({ lang }) => lang))].sort();
-  const tallies = {};
-  for (const kind of KINDS) {
-    tallies[`all ${kind}`] = tallyOf(read, kind);
-    for (const lang of languages)
-      tallies[`${lang} ${kind}`] = tallyOf(
-        read.filter((row) => row.lang === lang),
-        kind,
-      );
-  }
+  const tallies = { "all rule": tallyOf(read) };
+  for (const lang of languages) tallies[`${lang} rule`] = tallyOf(read.filter((row) => row.lang === lang));
   return tallies;
-
-  function kindOf(text) {
-    if (rulesIn(text).length > 0) return "rule";
-    return requestsIn(text).length > 0 ? "request" : "none";
-  }
 }
 
-function tallyOf(rows, kind) {
-  const textOf = (row) => `${row.lang} is ${row.kind}, read as ${row.says}: ${row.text}`;
+function tallyOf(rows) {
+  const textOf = (row) => `${row.lang} is ${row.kind}, read as ${row.found ? "rule" : "none"}: ${row.text}`;
   return {
     outputs: rows
-      .filter(({ says }) => says === kind)
-      .map((row) => ({ text: textOf(row), right: row.kind === kind })),
+      .filter(({ found }) => found)
+      .map((row) => ({ text: textOf(row), right: row.kind === "rule" })),
     groups: rows
-      .filter((row) => row.kind === kind)
-      .map((row) => ({ text: textOf(row), labels: 1, found: row.says === kind })),
+      .filter(({ kind }) => kind === "rule")
+      .map((row) => ({ text: textOf(row), labels: 1, found: row.found })),
   };
 }

@@ -2,7 +2,8 @@
 // refuses what a real one would refuse. At its end twenty facts are asked for that were told along the way.
 
 import { type Format, type Message, resultText } from "../../packages/compact-context/src/core/message.ts";
-import { decode, encode, lint } from "../../packages/compact-context/src/index.ts";
+import { CompactManager, decode, encode, lint } from "../../packages/compact-context/src/index.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { createTokenCounter } from "../../packages/compact-context/src/tokens/token-counter.ts";
 
 export const WINDOW = 8_000;
@@ -172,4 +173,27 @@ function refuse(messages: readonly Message[], plain: readonly unknown[], format:
         `400 ${name}: ${broken.map((one) => `${one.path} ${one.rule}: ${one.explanation}`).join("; ")}`,
       );
   }
+}
+
+/** What every host's agent is tried with: the whole conversation, then each fact asked for. */
+export async function interview(say: (text: string) => Promise<string>): Promise<string[]> {
+  for (let turn = 1; turn <= TURNS; turn += 1) await say(ask(turn));
+  const answers: string[] = [];
+  for (const fact of FACTS) answers.push(await say(question(fact)));
+  return answers;
+}
+
+export const ANSWERS: readonly string[] = FACTS.map(({ value }) => `It is ${value} long.`);
+
+/** A manager for the window of the scripted provider, and how often it compacted. */
+export function createWatched(): { readonly manager: CompactManager; readonly compactions: () => number } {
+  const manager = new CompactManager(
+    { model: "gpt-4o", maxContextTokens: WINDOW, policy: { keepRecentTurns: 2, keepToolIoPairs: 2 } },
+    { storage: createMemoryDriver(), onWarning: () => undefined },
+  );
+  let count = 0;
+  manager.onCompaction(() => {
+    count += 1;
+  });
+  return { manager, compactions: () => count };
 }

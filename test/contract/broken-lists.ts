@@ -74,9 +74,67 @@ const insertGarbage: Mutation = (list, pick) => {
   list.splice(pick(list.length + 1), 0, garbage[pick(garbage.length)]);
 };
 
+const ODD_IDS = ["functions.read:0", "call.".repeat(20), "call_1|fc_1", "x".repeat(41), "ünïcode"];
+
+/** Another id wherever the old one stands, or in one place only, so that calls and results come apart. */
+const oddId: Mutation = (list, pick) => {
+  const holders = objectsIn(list).flatMap((one) =>
+    ID_FIELDS.filter((field) => typeof one[field] === "string").map((field) => ({ one, field })),
+  );
+  const chosen = holders[pick(holders.length)];
+  if (chosen === undefined) return remove(list, pick);
+  const old = chosen.one[chosen.field];
+  const id = ODD_IDS[pick(ODD_IDS.length)];
+  const everywhere = pick(2) === 0;
+  for (const { one, field } of holders) if (everywhere && one[field] === old) one[field] = id;
+  chosen.one[chosen.field] = id;
+};
+
+/** What a call was given, cut off. */
+const cutInput: Mutation = (list, pick) => {
+  const fields = ["arguments", "input", "args"];
+  const holders = objectsIn(list).filter((one) => fields.some((field) => field in one));
+  const holder = holders[pick(holders.length)];
+  const field = fields.find((name) => holder !== undefined && name in holder);
+  if (holder !== undefined && field !== undefined) holder[field] = ['{"path":"a', "7", [], null][pick(4)];
+};
+
+/** Words between whatever stands there. */
+const interrupt: Mutation = (list, pick) => {
+  const role = pick(2) === 0 ? "user" : "assistant";
+  const model = list.some((entry) => Array.isArray((entry as Entry | null)?.parts));
+  const said = model
+    ? { role: role === "user" ? role : "model", parts: [{ text: "stop" }] }
+    : { role, content: "stop" };
+  list.splice(pick(list.length + 1), 0, said);
+};
+
+/** Another type, so that a block or an item is none of its kind any more. */
+const retype: Mutation = (list, pick) => {
+  const holders = objectsIn(list).filter((one) => typeof one.type === "string");
+  const types = [...new Set(holders.map((one) => one.type))];
+  const holder = holders[pick(holders.length)];
+  if (holder !== undefined) holder.type = types[pick(types.length)];
+};
+
+const empty: Mutation = (list) => void list.splice(0);
+
 const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
 
-const MUTATIONS = [remove, swap, duplicate, dropId, emptyText, splitBlocks, insertGarbage, truncate];
+const MUTATIONS = [
+  remove,
+  swap,
+  duplicate,
+  dropId,
+  emptyText,
+  splitBlocks,
+  insertGarbage,
+  truncate,
+  oddId,
+  cutInput,
+  interrupt,
+  retype,
+];
 
 /** Numbers in [0, 1) that only depend on the seed (the linear congruence of Numerical Recipes). */
 function seededRandom(seed: number): () => number {
@@ -93,6 +151,7 @@ export function breakList(seed: number, format: Format): unknown[] {
   const pick = (length: number): number => Math.floor(random() * Math.max(length, 1));
   const list = structuredClone(validList(format, seed, { reasoning: true, media: seed % 2 === 0, turns: 3 }));
   const count = 1 + pick(4);
+  if (pick(200) === 0) empty(list, pick);
   for (let round = 0; round < count; round++) MUTATIONS[pick(MUTATIONS.length)]?.(list, pick);
   return list;
 }

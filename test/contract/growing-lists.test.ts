@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
 import { describeRules, lint, repair } from "../../packages/compact-context/src/lint/index.ts";
-import { createGrowingList } from "../../packages/compact-context/src/lint/lint.ts";
+import { createGrowingList } from "../../packages/compact-context/src/lint/live.ts";
 import { whole } from "../whole.ts";
 import { breakList, validList } from "./broken-lists.ts";
 

@@ -27,6 +27,15 @@ const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefi
 const errors = (found: readonly Violation[]): string[] =>
   found.filter((one) => one.severity === "error").map((one) => `${one.rule} ${one.path}`);
 
+/** Lists of each format that are broken and mended; 100,000 in a run of its own, which takes minutes. */
+const broken = Number(process.env.BROKEN_LISTS ?? (whole ? 2_000 : 500));
+
+/** Errors, and what else `repair` says it mends. */
+const refused = (found: readonly Violation[]): string[] =>
+  found
+    .filter((one) => one.severity === "error" || mendable.has(one.rule))
+    .map((one) => `${one.rule} ${one.path}`);
+
 /** Errors that `repair` says it mends. */
 const left = (found: readonly Violation[]): string[] => errors(found.filter((one) => mendable.has(one.rule)));
 
@@ -88,13 +97,13 @@ describe.each(FORMATS)("lint and repair of generated %s lists", (format) => {
         const { messages, mends, editedAt } = repair(list, format, options);
         expect(list).toEqual(before);
         const now = { ...options, editedAt };
-        expect(left(lint(messages, format, now))).toEqual([]);
+        expect(refused(lint(messages, format, now))).toEqual([]);
         const again = repair(messages, format, now);
         expect(again.mends).toEqual([]);
         expect(isSame(again.messages, messages)).toBe(true);
         if (left(lint(list, format, options)).length > 0) expect(mends).not.toEqual([]);
       }),
-      runs(60),
+      { numRuns: broken },
     );
   });
 
@@ -230,7 +239,7 @@ describe.skipIf(!present)("lint and repair of recorded lists", () => {
     for (const format of FORMATS) {
       const list = encode(messages, format);
       const found = lint(list, format).filter((one) => !/system/.test(one.rule));
-      const known = new Set(["anthropic/unique-call-ids", "generic/arguments-json"]);
+      const known = new Set(["anthropic/unique-call-ids", "generic/arguments-json", "generic/refused-id"]);
       expect(found.filter((one) => !known.has(one.rule))).toEqual([]);
       expect(left(lint(repair(list, format).messages, format))).toEqual([]);
     }
@@ -251,6 +260,11 @@ describe.skipIf(!present)("lint and repair of recorded lists", () => {
       expect(added).toMatchObject({ role: "toolResult", isError: true });
     }
   });
+});
+
+it("every error is mended", () => {
+  const unmended = describeRules().filter(({ severity, mend }) => severity === "error" && mend === undefined);
+  expect(unmended).toEqual([]);
 });
 
 it("the table in docs/lint.md lists every rule", () => {

@@ -6,6 +6,8 @@ export interface ToolCall {
   readonly arguments: unknown;
   /** Made up when left out. */
   readonly id?: string;
+  /** OpenAI's Responses: a call of a custom tool, whose arguments are a plain text. */
+  readonly custom?: boolean;
 }
 
 /** An answer of the model. */

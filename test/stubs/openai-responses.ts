@@ -19,7 +19,7 @@ import {
 } from "./wire.ts";
 
 const PARAMETERS = new Set(
-  `access_programs background context_management conversation image include input instructions max_output_tokens
+  `access_programs background client_metadata context_management conversation image include input instructions max_output_tokens
   max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key
   prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options
   temperature text tool_choice tools top_logprobs top_p truncation user`.split(/\s+/),
@@ -109,6 +109,11 @@ function segmentsOf(body: Json, { countText }: ModelSettings, ledger: ItemLedger
 
 const IMAGE = "image ".repeat(800);
 
+/** The definitions in an item of additional tools. */
+function toolsText({ tools }: Json): string {
+  return Array.isArray(tools) ? JSON.stringify(tools) : "";
+}
+
 function spoken(item: Json): string {
   const parts = [item.content, item.output, item.summary].map((value) =>
     typeof value === "string"
@@ -117,7 +122,15 @@ function spoken(item: Json): string {
           .map((part) => [part.text, part.refusal].find((one) => typeof one === "string") ?? IMAGE)
           .join(""),
   );
-  return [...parts, textOf(item.name), textOf(item.arguments), textOf(item.encrypted_content)].join("");
+  const input = textOf(item.input);
+  return [
+    ...parts,
+    input,
+    textOf(item.name),
+    textOf(item.arguments),
+    textOf(item.encrypted_content),
+    toolsText(item),
+  ].join("");
 }
 
 function overflow(input: number, { window }: ModelSettings): Rejection | undefined {
@@ -194,12 +207,12 @@ function outputItems({ body, reply, newId, cut }: Answering, ledger: ItemLedger)
     ? [{ id: newId("msg_"), type: "message", status, role: "assistant", content: [part] }]
     : [];
   const calls = reply.toolCalls.map((call) => ({
-    id: newId("fc_"),
-    type: "function_call",
+    id: newId(call.custom === true ? "ctc_" : "fc_"),
+    type: call.custom === true ? "custom_tool_call" : "function_call",
     status: "completed",
     call_id: call.id ?? newId("call_"),
     name: call.name,
-    arguments: argumentsText(call.arguments),
+    [call.custom === true ? "input" : "arguments"]: argumentsText(call.arguments),
   }));
   const output: Json[] = [...reasoning, ...message, ...calls];
   ledger.issue(output, body.store !== false);
@@ -223,15 +236,13 @@ function itemEvents(item: Json, output_index: number): Json[] {
   const added = { type: "response.output_item.added", output_index };
   const done = { type: "response.output_item.done", output_index, item };
   const at = { item_id: item.id, output_index };
-  if (item.type === "function_call") {
+  if (item.type === "function_call" || item.type === "custom_tool_call") {
+    const field = item.type === "function_call" ? "arguments" : "input";
+    const kind = field === "arguments" ? "function_call_arguments" : "custom_tool_call_input";
     return [
-      { ...added, item: { ...item, arguments: "", status: "in_progress" } },
-      ...pieces(String(item.arguments)).map((delta) => ({
-        type: "response.function_call_arguments.delta",
-        ...at,
-        delta,
-      })),
-      { type: "response.function_call_arguments.done", ...at, arguments: item.arguments },
+      { ...added, item: { ...item, [field]: "", status: "in_progress" } },
+      ...pieces(String(item[field])).map((delta) => ({ type: `response.${kind}.delta`, ...at, delta })),
+      { type: `response.${kind}.done`, ...at, [field]: item[field] },
       done,
     ];
   }

@@ -9,6 +9,7 @@ export interface FlagSpec {
 /** Flags without a value. */
 type SwitchName =
   | "summary"
+  | "dry-run"
   | "open"
   | "debug"
   | "partial"
@@ -39,7 +40,8 @@ export type FlagName =
   | "channel"
   | "workspace"
   | "user"
-  | "base-url";
+  | "base-url"
+  | "upstream";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -83,6 +85,8 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
     value: "URL",
     help: "a server that speaks OpenAI's chat completions, such as http://localhost:11434/v1",
   },
+  upstream: { value: "URL", help: "where calls go on to; each provider's own address when left out" },
+  "dry-run": { help: "change nothing: watch the calls, and tell what would be compacted" },
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },
   summary: { help: "print the whole summary, and nothing else" },

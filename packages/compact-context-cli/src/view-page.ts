@@ -35,7 +35,7 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
   const server = await startViewServer({
     store,
     files: await readPageFiles(),
-    port: portOf(flags.port),
+    port: portOf(flags.port, 0),
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,
     renewed: (link) => say(["", "  A new link, for one browser more:", `  ${link}`, ""]),
@@ -60,8 +60,9 @@ function untilStopped({ ports }: Invocation): Promise<void> {
 
 const HIGHEST_PORT = 65_535;
 
-function portOf(given: string | undefined): number {
-  if (given === undefined) return 0;
+/** The port that was named, else the usual one; throws `InvalidUsage` for what is none. */
+export function portOf(given: string | undefined, usual: number): number {
+  if (given === undefined) return usual;
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
   if (port <= HIGHEST_PORT) return port;
   throw new CompactError("InvalidUsage", `--port ${given}: no port is called that`, {

@@ -23,7 +23,7 @@ import {
   type MemoryFlushing,
   type Recovery,
 } from "./flush/flush.ts";
-import { LiveLists } from "./lint/lint.ts";
+import { LiveLists } from "./lint/live.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import type { Archive } from "./search/archive.ts";

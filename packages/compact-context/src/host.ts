@@ -1,8 +1,8 @@
-import type { CompactionResult } from "./core/apply.ts";
+import type { CompactionReport, CompactionResult } from "./core/apply.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
-import { type TooLong, tooLong } from "./providers/client-answer.ts";
+import { type TooLong, tooLong } from "./providers/too-long.ts";
 
 /** The methods of a manager that adapters use. */
 export type HostManager = Pick<
@@ -36,8 +36,24 @@ export type HostPreflight = <T>(call: HostCall<T>) => Promise<readonly T[]>;
 
 const DEADLINE_MS = 120_000;
 
+/** What came of one list. */
+export interface HostAnswer<T> {
+  readonly messages: readonly T[];
+  /** Undefined where a failure passed the list on as it was. */
+  readonly report: CompactionReport | undefined;
+}
+
+/** Rejects as `HostPreflight` does. */
+export type HostCompaction = <T>(call: HostCall<T>) => Promise<HostAnswer<T>>;
+
 /** `preflight` for adapters: failures other than the budget do not reach the host's run. */
 export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
+  const compact = createHostCompaction(manager, options);
+  return async (call) => (await compact(call)).messages;
+}
+
+/** The same with its report. */
+export function createHostCompaction(manager: HostManager, options: HostOptions = {}): HostCompaction {
   requireFunction(
     (manager as HostManager | undefined)?.preflight,
     "options.manager",
@@ -47,12 +63,12 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
   const { onFailure = "continue", deadlineMs = DEADLINE_MS, repair } = options;
   const stuck = new Map<string, Promise<unknown>>();
 
-  const attempt = async <T>(call: HostCall<T>): Promise<readonly T[]> => {
+  const attempt = async <T>(call: HostCall<T>): Promise<HostAnswer<T>> => {
     if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
     const deadline = startDeadline(deadlineMs, call.request?.signal);
     const work = look(manager, call, { repair, signal: deadline.signal });
     try {
-      return (await Promise.race([work, deadline.passed])).messages;
+      return await Promise.race([work, deadline.passed]);
     } catch (error) {
       const byCaller = call.request?.signal?.aborted === true;
       if (deadline.signal.aborted && !byCaller) remember(stuck, call.sessionId, work);
@@ -73,7 +89,7 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
         "passed_as_given",
         `the list was passed on as it is: ${errorMessage(error)}`,
       );
-      return call.messages;
+      return { messages: call.messages, report: undefined };
     }
   };
 }

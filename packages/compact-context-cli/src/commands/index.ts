@@ -316,6 +316,28 @@ export const COMMANDS: Command = {
       load: async () => (await import("../chat/start-chat.ts")).startChat,
     },
     {
+      name: "proxy",
+      words: "[command...]",
+      summary: "stands between an agent and its provider and keeps each of its sessions inside the window",
+      flags: ["port", "upstream", "window", "dry-run", "config", "archive"],
+      flagHelp: {
+        port: "the port to listen on; 4180 when left out, one that is free where a command is named",
+        window: "tokens that a prompt may have; the model's window, at most 150k, when left out",
+      },
+      notes: [
+        "Behind -- stands a program to start with its calls led here; the exit code is the program's own. Without one it prints what each agent has to be told.",
+        "It listens on this computer alone. Keys pass through and are kept nowhere; what left a prompt is in the archive, secrets taken out.",
+        "A call that cannot be compacted goes on as it came, with x-compact: sent-unmodified and a line here.",
+      ],
+      examples: [
+        "compact proxy -- claude",
+        "compact proxy --window 100k",
+        "compact proxy --dry-run -- claude",
+      ],
+      passesThrough: true,
+      load: async () => (await import("../proxy/start-proxy.ts")).runProxy,
+    },
+    {
       name: "mcp",
       summary:
         "archive search, expand and memory recall as MCP tools over stdio, for agents of other programs",

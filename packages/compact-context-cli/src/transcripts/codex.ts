@@ -54,6 +54,7 @@ interface Facts {
 function openCodex(log: ReadLog): RecordReader {
   const stretches: Stretch[] = [{ items: [], carried: 0, opaque: false, usage: [] }];
   const facts: Facts = {};
+  let ordinal: number | undefined;
   const current = (): Stretch =>
     stretches[stretches.length - 1] ?? { items: [], carried: 0, opaque: false, usage: [] };
 
@@ -61,6 +62,7 @@ function openCodex(log: ReadLog): RecordReader {
     add(value) {
       const record = recordOf(value);
       const payload = recordOf(record.payload);
+      ordinal = numberOf(record.ordinal) ?? ordinal;
       const timestamp = stringOf(record.timestamp);
       switch (record.type) {
         case "response_item":
@@ -83,7 +85,7 @@ function openCodex(log: ReadLog): RecordReader {
           log.leaveOut([record.type, payload.type].filter((word) => typeof word === "string").join(" "));
       }
     },
-    end: (endsWithNewline) => finish(stretches, facts, { log, endsWithNewline }),
+    end: (endsWithNewline) => finish(stretches, facts, { log, endsWithNewline, ordinal }),
   };
 }
 
@@ -145,9 +147,12 @@ function userItem(text: string): JsonRecord {
 interface Ending {
   readonly log: ReadLog;
   readonly endsWithNewline: boolean;
+  /** Of the last record, in files whose records are numbered. */
+  readonly ordinal: number | undefined;
 }
 
-function finish(all: readonly Stretch[], facts: Facts, { log, endsWithNewline }: Ending): Session {
+function finish(all: readonly Stretch[], facts: Facts, ending: Ending): Session {
+  const { log } = ending;
   const natives = all.flatMap((stretch) => stretch.items.map((item) => item.native));
   const { messages: decoded, unreadable } = decodeReadable("openai-responses", natives, "response_item", log);
   const stretches = all.map((stretch) => without(stretch, unreadable));
@@ -172,7 +177,7 @@ function finish(all: readonly Stretch[], facts: Facts, { log, endsWithNewline }:
     leftOut: log.leftOut(),
     write: (compacted, ports) => ({
       mode: "append",
-      chunks: writeCodex(compacted, ports, endsWithNewline),
+      chunks: writeCodex(compacted, ports, ending),
     }),
   };
 }
@@ -227,7 +232,7 @@ function finishMessage(message: Message | undefined, item: Item): Message | unde
 function* writeCodex(
   compacted: CompactedSession,
   ports: WritePorts,
-  endsWithNewline: boolean,
+  { endsWithNewline, ordinal }: Ending,
 ): Iterable<string> {
   if (!endsWithNewline) yield "\n";
   const { before, summary, after } = splitAtSummary(compacted);
@@ -238,5 +243,6 @@ function* writeCodex(
     ...codec.encode(after),
   ];
   const payload = { message: summary ?? "", replacement_history: listOf(replacement) };
-  yield `${JSON.stringify({ timestamp: ports.now(), type: "compacted", payload })}\n`;
+  const number = ordinal === undefined ? {} : { ordinal: ordinal + 1 };
+  yield `${JSON.stringify({ timestamp: ports.now(), ...number, type: "compacted", payload })}\n`;
 }

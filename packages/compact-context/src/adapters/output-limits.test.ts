@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import type { PreflightRequest } from "../core/usage.ts";
 import { CompactManager } from "../create-manager.ts";
+import { compactFetch } from "../wire/fetch.ts";
 import { compactLanguageModelMiddleware, compactPrepareStep } from "./ai-sdk/index.ts";
-import { compactAnthropic } from "./anthropic/index.ts";
 import { compactMiddleware } from "./langchain/index.ts";
-import { compactOpenAi } from "./openai/index.ts";
 import { compactInputFilter } from "./openai-agents/index.ts";
 
 const messages = [{ role: "user", content: "hello" }];
@@ -31,40 +30,27 @@ interface Options {
   readonly sessionId: string;
 }
 
-interface Creates {
-  create(body: object): Promise<unknown>;
+function post(options: Options, path: string, body: object): Promise<Response> {
+  const send = compactFetch({ ...options, fetch: async () => Response.json({}) });
+  return send(`https://provider.example/v1/${path}`, { method: "POST", body: JSON.stringify(body) });
 }
 
-const creates: Creates = { create: async () => ({}) };
-const openAi = { chat: { completions: creates }, responses: creates };
-const anthropic = { messages: creates, beta: { messages: creates } };
 const handler = async (): Promise<object> => ({});
 
 it.each<[string, number | undefined, (options: Options) => Promise<unknown>]>([
+  ["Anthropic", 64_000, (o) => post(o, "messages", { max_tokens: 64_000, messages })],
+  ["Chat Completions", 900, (o) => post(o, "chat/completions", { max_completion_tokens: 900, messages })],
+  ["Chat Completions, the old name", 800, (o) => post(o, "chat/completions", { max_tokens: 800, messages })],
+  ["Chat Completions without a limit", undefined, (o) => post(o, "chat/completions", { messages })],
+  ["Responses", 700, (o) => post(o, "responses", { max_output_tokens: 700, input: messages })],
   [
-    "Anthropic",
-    64_000,
-    (o) => compactAnthropic(anthropic, o).messages.create({ max_tokens: 64_000, messages }),
-  ],
-  [
-    "Chat Completions",
-    900,
-    (o) => compactOpenAi(openAi, o).chat.completions.create({ max_completion_tokens: 900, messages }),
-  ],
-  [
-    "Chat Completions, the old name",
-    800,
-    (o) => compactOpenAi(openAi, o).chat.completions.create({ max_tokens: 800, messages }),
-  ],
-  [
-    "Chat Completions without a limit",
-    undefined,
-    (o) => compactOpenAi(openAi, o).chat.completions.create({ messages }),
-  ],
-  [
-    "Responses",
-    700,
-    (o) => compactOpenAi(openAi, o).responses.create({ max_output_tokens: 700, input: messages }),
+    "Gemini",
+    650,
+    (o) =>
+      post(o, "models/m:generateContent", {
+        contents: [{ role: "user", parts: [{ text: "hello" }] }],
+        generationConfig: { maxOutputTokens: 650 },
+      }),
   ],
   [
     "the AI SDK's middleware",

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import { countTokens } from "../compact.ts";
 import { CompactManager } from "../create-manager.ts";
+import { compactFetch } from "../wire/fetch.ts";
 import { compactLanguageModelMiddleware } from "./ai-sdk/index.ts";
-import { compactAnthropic } from "./anthropic/index.ts";
 import { compactMiddleware } from "./langchain/index.ts";
-import { compactOpenAi } from "./openai/index.ts";
 
 const history: object[] = Array.from({ length: 60 }, (_, index) => ({
   role: index % 2 === 0 ? "user" : "assistant",
@@ -38,6 +37,23 @@ const managed = (): { manager: CompactManager; sessionId: string } => ({
   sessionId: "s",
 });
 
+/** One call by HTTP; what the answer throws is sent with status 400. */
+function post(
+  path: string,
+  body: object,
+  answer: (body: Readonly<Record<string, unknown>>) => object,
+): Promise<Response> {
+  const fetch: typeof globalThis.fetch = async (_url, init) => {
+    try {
+      return Response.json(answer(JSON.parse(String(init?.body))));
+    } catch (error) {
+      return Response.json({ error: { message: (error as Error).message } }, { status: 400 });
+    }
+  };
+  const send = compactFetch({ ...managed(), fetch });
+  return send(`https://provider.example/v1/${path}`, { method: "POST", body: JSON.stringify(body) });
+}
+
 const LIMIT = 7_000;
 
 type Call = (provider: Provider) => Promise<unknown>;
@@ -49,9 +65,7 @@ it.each<[string, number, Call]>([
     ({ answer }) => {
       const words = (input: number): string =>
         `input length and \`max_tokens\` exceed context limit: ${input} + 1000 > ${LIMIT}`;
-      const create = async ({ messages }: { messages: object[] }): Promise<object> => answer(messages, words);
-      const client = { messages: { create }, beta: { messages: { create } } };
-      return compactAnthropic(client, managed()).messages.create({ messages: history });
+      return post("messages", { messages: history }, ({ messages }) => answer(messages as object[], words));
     },
   ],
   [
@@ -60,9 +74,9 @@ it.each<[string, number, Call]>([
     ({ answer }) => {
       const words = (input: number): string =>
         `This model's maximum context length is ${LIMIT} tokens. However, your messages resulted in ${input} tokens.`;
-      const create = async ({ messages }: { messages: object[] }): Promise<object> => answer(messages, words);
-      const client = { chat: { completions: { create } }, responses: { create } };
-      return compactOpenAi(client, managed()).chat.completions.create({ messages: history });
+      return post("chat/completions", { messages: history }, ({ messages }) =>
+        answer(messages as object[], words),
+      );
     },
   ],
   [
@@ -110,10 +124,13 @@ it.each<[string, number, Call]>([
 
 it("halves a request where the provider names no limit, and reports its error when that is too long too", async () => {
   const strict = provider(100);
-  const create = async ({ input }: { input: object[] }): Promise<object> =>
-    strict.answer(input, () => "Your input exceeds the context window of this model.");
-  const client = compactOpenAi({ chat: { completions: { create } }, responses: { create } }, managed());
-  await expect(client.responses.create({ input: history })).rejects.toThrow("exceeds the context window");
+  const answer = await post("responses", { input: history }, ({ input }) =>
+    strict.answer(input as object[], () => "Your input exceeds the context window of this model."),
+  );
+  expect([answer.status, await answer.text()]).toEqual([
+    400,
+    expect.stringContaining("exceeds the context window"),
+  ]);
   const [first = 0, second = 0] = strict.inputs;
   expect(strict.inputs).toHaveLength(2);
   expect(second / first).toBeLessThan(0.5);

@@ -1,5 +1,5 @@
 import type { HostPreflight } from "../host.ts";
-import { tooLong } from "../providers/client-answer.ts";
+import { tooLong } from "../providers/too-long.ts";
 import { type AgentMessage, answerAll } from "./agent-message.ts";
 import type { AgentModel, AgentModelRequest, ThinkingLevel } from "./agent-model.ts";
 import type { AgentSession } from "./agent-session.ts";

@@ -285,6 +285,8 @@ interface CodecSpec {
   readonly read: (entry: NativeObject, place: string) => Reading;
   /** A copy of `native` with these parts, everything else kept; never called without parts. */
   readonly rewrite: (native: NativeObject, parts: readonly Part[]) => unknown;
+  /** An entry that can stand without the reasoning before it, which was taken out. */
+  readonly withoutReasoning?: (entry: unknown) => unknown;
   /** Entries for consecutive messages that have no native of this format. */
   readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
 }
@@ -390,19 +392,29 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
     if (run.length > 0) for (const entry of spec.build(run, context)) list.push(entry);
     run = [];
   };
+  // True behind reasoning that was taken out, until somebody else speaks.
+  let isBare = false;
   for (const message of messages) {
+    if (message.role !== "assistant") isBare = false;
     if (!isNative(message, spec.format)) {
       run.push(message);
       continue;
     }
     flush();
-    if (message.edited !== true) list.push(message.native);
+    const entry = nativeOf(message, spec);
     // A message whose every part was taken out says nothing any more: no entry is left of it.
-    else if (message.parts.length > 0)
-      list.push(spec.rewrite(objectAt(message.native, message.id), message.parts));
+    if (entry === undefined) isBare = message.role === "assistant";
+    else list.push(isBare && spec.withoutReasoning !== undefined ? spec.withoutReasoning(entry) : entry);
   }
   flush();
   return list;
+}
+
+function nativeOf(message: Message, { rewrite }: CodecSpec): unknown {
+  if (message.edited !== true) return message.native;
+  return message.parts.length === 0
+    ? undefined
+    : rewrite(objectAt(message.native, message.id), message.parts);
 }
 
 function isNative(message: Message, format: Format): boolean {

@@ -60,7 +60,8 @@ function readBody(item: NativeObject, place: string, dialect: ItemDialect): Pick
   if (isResult(type)) return { role: "tool", slots: [slot(item, readResult(item, place, dialect))] };
   if (type.endsWith("_call"))
     return { role: "assistant", slots: [{ block: item, parts: readCall(item, type, dialect) }] };
-  return { role: "assistant", slots: [opaqueSlot(item)] };
+  // Such as the tools that Codex adds in the name of the developer.
+  return { role: ROLES[filled(item.role) ?? ""] ?? "assistant", slots: [opaqueSlot(item)] };
 }
 
 function isResult(type: string): boolean {
@@ -209,6 +210,13 @@ function rewriteMessage(item: NativeObject, parts: readonly Part[]): unknown {
     typeof block === "string" ? { type: `${side}_text`, text: block } : block,
   );
   return copyWith(item, { content: typeof only === "string" ? only : content });
+}
+
+/** The provider looks for the reasoning that belongs to an item by the item's own id. */
+export function withoutId(item: unknown): unknown {
+  if (!isObject(item) || item.id === undefined) return item;
+  const { id: _, ...rest } = item;
+  return rest;
 }
 
 /** A text or media block for the input or the output side. */

@@ -2,7 +2,7 @@ import { argumentsText, type Part, type ToolResultPart } from "../core/message.t
 import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
 import { type BuildContext, createCodec } from "./create-codec.ts";
-import { buildPiece, type ItemDialect, readItem, rewriteItem } from "./items.ts";
+import { buildPiece, type ItemDialect, readItem, rewriteItem, withoutId } from "./items.ts";
 import { mediaUrl, metaBags, type NativeObject } from "./native.ts";
 import { type Step, toSteps } from "./steps.ts";
 
@@ -16,6 +16,7 @@ export const openaiAgentsCodec: Codec = createCodec({
   format: "openai-agents",
   read: (item, place) => readItem(item, place, DIALECT),
   rewrite,
+  withoutReasoning: withoutId,
   build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
 });
 

@@ -65,6 +65,29 @@ describe("openai-responses", () => {
     ]);
   });
 
+  it("PRT-5 takes the ids of items whose reasoning was taken out, up to the next that is not the model's", () => {
+    const [reasoning, call] = list.slice(1, 3);
+    const items = [
+      reasoning,
+      { type: "message", id: "msg_1", role: "assistant", content: "so" },
+      { ...call, id: "ctc_1" },
+      list[3],
+      { type: "message", id: "msg_2", role: "assistant", content: "done" },
+    ];
+    const [first, ...others] = codec.decode(items);
+    const bare = { ...first, parts: [], edited: true } as (typeof others)[number];
+    expect(codec.encode([bare, ...others])).toEqual([
+      { type: "message", role: "assistant", content: "so" },
+      call,
+      ...items.slice(3),
+    ]);
+  });
+
+  it("PRT-2 an item of another type is said by the role that it names", () => {
+    const [item] = codec.decode([{ type: "additional_tools", role: "developer", tools: [] }]);
+    expect(item?.role).toBe("developer");
+  });
+
   it("gives repeated ids a suffix, and says which the caller knows", () => {
     const twice = codec.decode([list[1], list[1]]);
     expect(twice.map((message) => message.id)).toEqual(["rs_1", "rs_1-2"]);

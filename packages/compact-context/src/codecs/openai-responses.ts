@@ -1,7 +1,7 @@
 import { argumentsText } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
 import { createCodec } from "./create-codec.ts";
-import { buildPiece, type ItemDialect, readItem, rewriteItem, writeOutput } from "./items.ts";
+import { buildPiece, type ItemDialect, readItem, rewriteItem, withoutId, writeOutput } from "./items.ts";
 import { metaBags } from "./native.ts";
 import { type Step, toSteps } from "./steps.ts";
 
@@ -12,6 +12,7 @@ export const openaiResponsesCodec: Codec = createCodec({
   format: "openai-responses",
   read: (item, place) => readItem(item, place, DIALECT),
   rewrite: (native, parts) => rewriteItem(native, parts, DIALECT),
+  withoutReasoning: withoutId,
   build: (run) => toSteps(run).flatMap(buildStep),
 });
 

@@ -141,6 +141,7 @@ export class SessionManager {
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
+  #toldServerManaged = false;
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
@@ -225,8 +226,12 @@ export class SessionManager {
     };
   }
 
-  /** Sends a warning to the exporters; `code` is a stable word. */
+  /** Sends a warning to the exporters; `code` is a stable word. That nothing is compacted is also told to `onWarning`, once. */
   warn(sessionId: string, code: string, message: string): void {
+    if (code === "server_managed_history" && !this.#toldServerManaged) {
+      this.#toldServerManaged = true;
+      this.#parts.warn(message);
+    }
     this.#recorder.announcer(sessionId)(warning({ severity: "medium", code, message }));
   }
 

@@ -217,7 +217,9 @@ function answerItem(format: Format, value: unknown): unknown {
 
 /** A part of the interface's messages that failed instead of waiting on. */
 export function failedUiCall(value: unknown): unknown {
-  return isObject(value) ? copyWith(value, { state: "output-error", errorText: NO_RESULT }) : value;
+  if (!isObject(value)) return value;
+  const input = value.input ?? value.rawInput ?? {};
+  return copyWith(value, { state: "output-error", input, errorText: NO_RESULT });
 }
 
 /** An entry in which results stand, without any yet. */

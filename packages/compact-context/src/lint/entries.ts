@@ -311,11 +311,33 @@ export interface Finding {
   readonly path: string;
   /** What is wrong at this place; the rule's own explanation when left out. */
   readonly problem?: string;
+  readonly entry?: Entry;
+  /** The block that is wrong; absent where it is the entry. */
+  readonly cell?: Cell;
+  /** Index of the block inside of a result that is wrong. */
+  readonly inner?: number;
+  /** What the type of the entry would have to be. */
+  readonly wanted?: string;
 }
 
 export interface Rule extends RuleInfo {
   readonly check: (list: ReadList, options: LintOptions) => readonly Finding[];
+  /**
+   * What stands in the place of the block or entry from now on; undefined where it goes. Rules without it are mended by
+   * a step of `repair` that looks at the whole list.
+   */
+  readonly fix?: (value: NativeObject, finding: Finding, format: Format) => unknown;
 }
+
+/** A rule of a table whose rules are all of the same formats; an error unless it says otherwise. */
+type Row = Omit<Rule, "formats" | "severity"> & Partial<Pick<Rule, "formats" | "severity">>;
+
+export function rulesOf(formats: readonly Format[], rows: readonly Row[]): Rule[] {
+  return rows.map((row) => ({ formats, severity: "error", ...row }));
+}
+
+/** The fix of what has no place in a list. */
+export const drop = (): undefined => undefined;
 
 /** A finding at an entry. */
 export function atEntry(entry: Entry, problem?: string): Finding {
@@ -324,7 +346,12 @@ export function atEntry(entry: Entry, problem?: string): Finding {
 
 /** A finding at a path within an entry. */
 export function at(entry: Entry, path: string, problem?: string): Finding {
-  return { position: entry.position, path, problem };
+  return { position: entry.position, path, problem, entry };
+}
+
+/** A finding at a block. */
+export function atCell(entry: Entry, cell: Cell, problem?: string): Finding {
+  return { ...at(entry, cell.path, problem), cell };
 }
 
 /** A finding for every cell that `isWrong`. */
@@ -333,7 +360,7 @@ export function badCells(
   isWrong: (cell: Cell, entry: Entry, index: number) => boolean,
 ): Finding[] {
   return list.entries.flatMap((entry) =>
-    entry.cells.filter((cell, index) => isWrong(cell, entry, index)).map((cell) => at(entry, cell.path)),
+    entry.cells.filter((cell, index) => isWrong(cell, entry, index)).map((cell) => atCell(entry, cell)),
   );
 }
 

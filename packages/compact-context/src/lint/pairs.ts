@@ -207,7 +207,14 @@ const RUNS: Partial<Record<ReadList["format"], (entries: readonly Entry[]) => Ru
         ? [{ callers: [entry], hosts: runOf(entries, index + 1, ["tool"]) }]
         : [],
     ),
-  anthropic: turnRuns,
+  // Nothing that the assistant says stands between its last calls and their results.
+  anthropic: (entries) =>
+    turnRuns(entries).map(({ callers, hosts }) => {
+      const last = callers.findLastIndex(({ message }) => message.parts.some(isOwnCall));
+      return last === -1 || last === callers.length - 1
+        ? { callers, hosts }
+        : { callers: callers.slice(0, last + 1), hosts: [] };
+    }),
   gemini: turnRuns,
   // Everything up to the next user or system message.
   "ai-sdk": (entries) =>
@@ -215,6 +222,10 @@ const RUNS: Partial<Record<ReadList["format"], (entries: readonly Entry[]) => Ru
       return { callers: run.filter((entry) => entry.message.role === "assistant"), hosts: run };
     }),
 };
+
+function isOwnCall(part: Cell["parts"][number]): boolean {
+  return part.type === "toolCall" && part.providerExecuted !== true;
+}
 
 /** Providers that merge messages of one role in a row: all that the assistant says, all that comes back. */
 function turnRuns(entries: readonly Entry[]): Run[] {

@@ -1,38 +1,50 @@
 import { codecFor } from "../codecs/formats.ts";
-import { readNative } from "../codecs/native.ts";
-import type { Format } from "../core/message.ts";
-import { requireList, requireOptions } from "../errors.ts";
-import type { Change, Step, Workbench, Working } from "./edit.ts";
-import { type LintOptions, type Mend, type Repaired, readEntries } from "./entries.ts";
+import { copyWith, filled, type NativeObject, readNative } from "../codecs/native.ts";
+import { type Format, jsonText, type Part } from "../core/message.ts";
+import { isObject, requireList, requireOptions } from "../errors.ts";
 import {
-  dropBound,
-  dropEmptyEntries,
-  dropRefusedBlocks,
-  dropUnreadable,
-  mendInputs,
-  trimBlocks,
-} from "./fixes/contents.ts";
-import { fillIds, partTwins, renameReusedCalls } from "./fixes/identities.ts";
-import { alternate, liftSystem, mergeSystem, openWithUser } from "./fixes/order.ts";
-import { dropPartnerless, gatherResults, placeResultEntries } from "./fixes/results.ts";
+  type Change,
+  createEditor,
+  type Editor,
+  keepCells,
+  removeCells,
+  replaceCells,
+  type Step,
+  type Workbench,
+  type Working,
+} from "./edit.ts";
+import {
+  type Cell,
+  type Entry,
+  type Fault,
+  type LintOptions,
+  type Mend,
+  type Repaired,
+  type Rule,
+  readEntries,
+  wordsOf,
+} from "./entries.ts";
+import { isBound } from "./generic.ts";
+import { fillIds, mendIds, partTwins, renameReusedCalls } from "./identities.ts";
+import { alternate, liftSystem, mergeSystem, openWithUser } from "./order.ts";
+import { dropPartnerless, gatherResults, placeResultEntries } from "./results.ts";
+import { rulesFor } from "./rules.ts";
 
 /** In the order in which one makes way for the next. */
 const STEPS: readonly Step[] = [
   dropUnreadable,
   partTwins,
   fillIds,
-  mendInputs,
-  dropRefusedBlocks,
   dropPartnerless,
+  mendIds,
   renameReusedCalls,
   placeResultEntries,
   gatherResults,
-  dropEmptyEntries,
+  fixEach,
   liftSystem,
   mergeSystem,
   openWithUser,
   alternate,
-  trimBlocks,
 ];
 
 /** Far more rounds than any list has needed; a bound against mends that would undo each other. */
@@ -123,4 +135,111 @@ function firstDifference(
   const theirs = editedAt === undefined ? -1 : working.findIndex((one) => one.index > editedAt);
   if (theirs === -1) return isOurs ? ours : undefined;
   return isOurs ? Math.min(ours, theirs) : theirs;
+}
+
+/** Drops or rewrites what the first rule that is broken and says how to mend it finds. */
+function fixEach(bench: Workbench): Change | undefined {
+  for (const rule of rulesFor(bench.list.format)) {
+    const change = rule.fix === undefined ? undefined : fixed(bench, rule, rule.fix);
+    if (change !== undefined) return change;
+  }
+  return undefined;
+}
+
+/** What became of the blocks of an entry; undefined for one that goes. */
+type Fates = Map<Cell, unknown>;
+
+function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Change | undefined {
+  const { list, options } = bench;
+  const editor = createEditor(bench);
+  const fates = new Map<Entry, Fates>();
+  for (const finding of rule.check(list, options)) {
+    const { entry, cell, problem } = finding;
+    if (entry === undefined) continue;
+    const own = fates.get(entry) ?? new Map<Cell, unknown>();
+    // Several images of one result are each a finding.
+    const before = cell === undefined ? entry.native : (own.get(cell) ?? cell.value);
+    const after = fix(before as NativeObject, finding, list.format);
+    if (cell !== undefined) fates.set(entry, own.set(cell, after));
+    else if (after === undefined) editor.drop(entry.position);
+    else editor.replace(entry.position, after);
+    noteFix(
+      editor,
+      entry,
+      { rule: rule.id, explanation: problem ?? rule.explanation },
+      after === undefined ? (cell?.parts ?? entry.message.parts) : undefined,
+    );
+  }
+  for (const [entry, own] of fates) writeBlocks(editor, list.format, entry, own);
+  return editor.finish();
+}
+
+/** `gone` is what the list does not hold any more. */
+function noteFix(
+  editor: Editor,
+  { position }: Entry,
+  reason: Pick<Mend, "rule" | "explanation">,
+  gone: readonly Part[] | undefined,
+): void {
+  const index = editor.indexAt(position);
+  editor.mends.push(
+    gone === undefined
+      ? { ...reason, index, action: "rewritten" }
+      : { ...reason, index, action: "dropped", removed: wordsOf(gone) },
+  );
+}
+
+function writeBlocks(editor: Editor, format: Format, entry: Entry, fates: Fates): void {
+  const kept = entry.cells.filter((cell) => !fates.has(cell) || fates.get(cell) !== undefined);
+  if (kept.length < entry.cells.length) keepCells(editor, format, entry, kept);
+  else replaceCells(editor, format, entry, new Map([...fates].map(([cell, after]) => [cell.value, after])));
+}
+
+/** Drops bound reasoning in and behind the entry at `from`. */
+function dropBound(bench: Workbench, from: number): Change | undefined {
+  const rule = "reasoning/edited-prefix";
+  const explanation = "reasoning behind an edited prefix";
+  return removeCells(
+    bench,
+    bench.list.entries
+      .filter((entry) => entry.position >= from)
+      .flatMap((entry) => entry.cells.filter(isBound).map((cell) => ({ entry, cell, rule, explanation }))),
+  );
+}
+
+/** Drops what cannot be read: the one block where the path names it, else the whole entry. */
+function dropUnreadable(bench: Workbench): Change | undefined {
+  const editor = createEditor(bench);
+  for (const fault of bench.list.faults) {
+    const { position, path, problem } = fault;
+    const rest = withoutBlock(fault);
+    editor.mends.push({
+      rule: path.endsWith(".role") ? "generic/unknown-role" : "generic/unreadable-entry",
+      index: editor.indexAt(position),
+      action: "dropped",
+      explanation: `${path} ${problem}`,
+      removed: jsonText(rest === undefined ? fault.native : rest.block),
+    });
+    if (rest === undefined) editor.drop(position);
+    else editor.replace(position, rest.native);
+  }
+  return editor.finish();
+}
+
+/** Blocks around the one that cannot be read are worth keeping. */
+function withoutBlock({
+  native,
+  path,
+}: Fault): { readonly native: unknown; readonly block: unknown } | undefined {
+  const [, field, index] = /^messages\[\d+\]\.(content|parts|tool_calls)\[(\d+)\]/.exec(path) ?? [];
+  if (field === undefined || !isObject(native)) return undefined;
+  const blocks = native[field];
+  if (!Array.isArray(blocks)) return undefined;
+  const rest = blocks.toSpliced(Number(index), 1);
+  const isSpoken = field === "tool_calls" && filled(native.content) !== undefined;
+  if (rest.length === 0 && !isSpoken) return undefined;
+  return {
+    native: copyWith(native, { [field]: rest.length === 0 ? undefined : rest }),
+    block: blocks[Number(index)],
+  };
 }

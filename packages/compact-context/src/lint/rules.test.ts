@@ -40,6 +40,16 @@ const aiResult = (id: string) => ({
   output: { type: "text", value: "ok" },
 });
 
+/** The header of a PNG of this size. */
+const image = (width: number, height: number) => {
+  const bytes = [...[width, height].flatMap((one) => [0, 0, one >> 8, one & 0xff])];
+  const head = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52];
+  const data = btoa(String.fromCharCode(...head, ...bytes, 8, 6, 0, 0, 0, 0));
+  return { type: "image", source: { type: "base64", media_type: "image/png", data } };
+};
+const shown = (...blocks: object[]) => ({ role: "user", content: blocks });
+const leftOut = (why: string) => ({ type: "text", text: `[an image was left out: ${why}]` });
+
 const sealed = { type: "thinking", thinking: "hm", signature: "EqQB" };
 
 interface Case {
@@ -52,6 +62,8 @@ interface Case {
   /** The repaired list; the same list when nothing is said. */
   readonly mended?: readonly unknown[];
 }
+
+const ANSWER = "[no result was recorded: the call was interrupted]";
 
 const aborted = '{"path":"a';
 const chatCall = (args: string) => ({
@@ -67,8 +79,6 @@ const geminiCall = (args: unknown) => ({
   role: "model",
   parts: [{ functionCall: { name: "read", args }, thoughtSignature: "CsQB" }],
 });
-
-const ANSWER = "[no result was recorded: the call was interrupted]";
 
 const CASES: readonly Case[] = [
   {
@@ -140,7 +150,100 @@ const CASES: readonly Case[] = [
     at: ["messages[1].role"],
     mended: [ask],
   },
-  { rule: "generic/empty-list", format: "gemini", list: [], at: ["messages"] },
+  {
+    rule: "generic/empty-list",
+    format: "gemini",
+    list: [],
+    at: ["messages"],
+    mended: [{ role: "user", parts: [{ text: "[conversation continues]" }] }],
+  },
+  {
+    rule: "generic/empty-list",
+    format: "anthropic",
+    list: [{ role: "system", content: "rules" }],
+    at: ["messages"],
+    mended: [
+      { role: "system", content: "rules" },
+      { role: "user", content: "[conversation continues]" },
+    ],
+  },
+  {
+    rule: "generic/orphan-result",
+    format: "anthropic",
+    list: [ask, calls("a"), results("b"), said],
+    at: ["messages[2].content[0]"],
+    mended: [ask, calls("a"), results("a"), said],
+  },
+  {
+    rule: "generic/orphan-result",
+    format: "openai-chat",
+    list: [ask, chatCalls("a", "b"), chatResult("c"), said],
+    at: ["messages[2]"],
+    mended: [
+      ask,
+      chatCalls("a", "b"),
+      { ...chatResult("a"), content: ANSWER },
+      { ...chatResult("b"), content: ANSWER },
+      said,
+    ],
+  },
+  {
+    rule: "generic/refused-id",
+    format: "anthropic",
+    list: [
+      ask,
+      calls("functions.read:0", "functions_read:0"),
+      results("functions_read:0", "functions.read:0"),
+    ],
+    at: ["messages[1].content[0]", "messages[1].content[1]"],
+    mended: [
+      ask,
+      calls("functions_read_0", "functions_read_0_2"),
+      results("functions_read_0_2", "functions_read_0"),
+    ],
+  },
+  {
+    rule: "generic/refused-id",
+    format: "openai-chat",
+    list: [ask, chatCalls("x".repeat(41)), chatResult("x".repeat(41)), said],
+    at: ["messages[1].tool_calls[0]"],
+    mended: [ask, chatCalls(`${"x".repeat(31)}_sfet32yk`), chatResult(`${"x".repeat(31)}_sfet32yk`), said],
+  },
+  {
+    rule: "generic/refused-id",
+    format: "openai-responses",
+    list: [
+      ask,
+      { ...item("c".repeat(65)), id: `fc_${"i".repeat(62)}` },
+      output("c".repeat(65)),
+      { type: "reasoning", id: "r".repeat(65), summary: [] },
+      { ...reasoning("s".repeat(65)) },
+      said,
+    ],
+    at: ["messages[1]", "messages[1].id", "messages[3].id", "messages[4].id"],
+    mended: [
+      ask,
+      { ...item(`${"c".repeat(55)}_r5sj89vo`), id: `fc_${"i".repeat(52)}_t82ljtof` },
+      output(`${"c".repeat(55)}_r5sj89vo`),
+      { ...reasoning(`${"s".repeat(55)}_pddgl5uz`) },
+      said,
+    ],
+  },
+  {
+    rule: "generic/input-object",
+    format: "ai-sdk",
+    list: [
+      ask,
+      { role: "assistant", content: [{ ...aiCall("a"), input: aborted }] },
+      { role: "tool", content: [aiResult("a")] },
+    ],
+    at: ["messages[1].content[0]"],
+    mended: [
+      ask,
+      { role: "assistant", content: [{ ...aiCall("a"), input: { INVALID_JSON: aborted } }] },
+      { role: "tool", content: [aiResult("a")] },
+    ],
+  },
   {
     rule: "generic/orphan-result",
     format: "openai-responses",
@@ -354,6 +457,13 @@ const CASES: readonly Case[] = [
     ],
     options: { strict: true },
     at: ["messages[3]"],
+    mended: [
+      ask,
+      { ...chatCalls("a"), reasoning_content: "hm" },
+      chatResult("a"),
+      { ...chatCalls("b"), reasoning_content: "" },
+      chatResult("b"),
+    ],
   },
   {
     rule: "items/reasoning-followed",
@@ -367,6 +477,14 @@ const CASES: readonly Case[] = [
     format: "openai-responses",
     list: [ask, item("a"), { type: "custom_tool_call_output", call_id: "a", output: "ok" }],
     at: ["messages[2].type"],
+    mended: [ask, item("a"), output("a")],
+  },
+  {
+    rule: "items/output-type",
+    format: "openai-responses",
+    list: [ask, item("a"), { type: "shell_call_output", call_id: "a", output: [] }, ask],
+    at: ["messages[2].type"],
+    mended: [ask, item("a"), { ...output("a"), output: ANSWER }, ask],
   },
   {
     rule: "items/compaction-newest",
@@ -402,6 +520,55 @@ const CASES: readonly Case[] = [
     list: [ask, calls("a", "b"), results("b"), said, results("a"), said],
     at: ["messages[4].content[0]"],
     mended: [ask, calls("a", "b"), results("b", "a"), said, said],
+  },
+  {
+    rule: "anthropic/result-in-next-message",
+    format: "anthropic",
+    list: [ask, calls("a"), said, { role: "user", content: [toolResult("a"), { type: "text", text: "x" }] }],
+    at: ["messages[3].content[0]"],
+    mended: [ask, calls("a"), results("a"), said, { role: "user", content: [{ type: "text", text: "x" }] }],
+  },
+  {
+    rule: "anthropic/image-size",
+    format: "anthropic",
+    list: [shown(image(9_000, 100)), said],
+    at: ["messages[0].content[0]"],
+    mended: [shown(leftOut("9000 x 100 pixels, 8000 are accepted")), said],
+  },
+  {
+    rule: "anthropic/image-size",
+    format: "anthropic",
+    list: [
+      shown(...Array.from({ length: 20 }, () => image(800, 600))),
+      calls("a"),
+      { role: "user", content: [{ ...toolResult("a"), content: [image(2_100, 100), image(1_000, 2_001)] }] },
+    ],
+    at: ["messages[2].content[0].content[0]", "messages[2].content[0].content[1]"],
+    mended: [
+      shown(...Array.from({ length: 20 }, () => image(800, 600))),
+      calls("a"),
+      {
+        role: "user",
+        content: [
+          {
+            ...toolResult("a"),
+            content: [
+              leftOut("2100 x 100 pixels, 2000 are accepted"),
+              leftOut("1000 x 2001 pixels, 2000 are accepted"),
+            ],
+          },
+        ],
+      },
+    ],
+  },
+  {
+    rule: "anthropic/image-count",
+    format: "anthropic",
+    list: Array.from({ length: 101 }, () => shown(image(800, 600))),
+    at: Array.from({ length: 20 }, (_, index) => `messages[${index}].content[0]`),
+    mended: Array.from({ length: 101 }, (_, index) =>
+      shown(index < 20 ? leftOut("there were too many") : image(800, 600)),
+    ),
   },
   {
     rule: "anthropic/results-first",
@@ -504,6 +671,16 @@ const CASES: readonly Case[] = [
       },
     ],
     at: ["messages[1].content[1]"],
+    mended: [
+      ask,
+      {
+        role: "assistant",
+        content: [
+          { type: "compaction", content: "b" },
+          { type: "text", text: "a" },
+        ],
+      },
+    ],
   },
   {
     rule: "anthropic/compaction-newest",
@@ -614,6 +791,40 @@ const CASES: readonly Case[] = [
     ],
     at: ["messages[2].content[1]"],
     mended: [ask, { role: "assistant", content: [aiCall("a")] }, { role: "tool", content: [aiResult("a")] }],
+  },
+  {
+    rule: "ai-sdk/reasoning-followed",
+    format: "ai-sdk",
+    list: [
+      { id: "1", role: "user", parts: [{ type: "text", text: "go" }] },
+      {
+        id: "2",
+        role: "assistant",
+        parts: [
+          { type: "step-start" },
+          { type: "reasoning", text: "a", providerMetadata: { openai: { itemId: "rs_1" } } },
+          { type: "text", text: "so" },
+          { type: "step-start" },
+          { type: "reasoning", text: "b", providerMetadata: { openai: { itemId: "rs_2" } } },
+        ],
+      },
+      { id: "3", role: "user", parts: [{ type: "text", text: "and?" }] },
+    ],
+    at: ["messages[1].parts[4]"],
+    mended: [
+      { id: "1", role: "user", parts: [{ type: "text", text: "go" }] },
+      {
+        id: "2",
+        role: "assistant",
+        parts: [
+          { type: "step-start" },
+          { type: "reasoning", text: "a", providerMetadata: { openai: { itemId: "rs_1" } } },
+          { type: "text", text: "so" },
+          { type: "step-start" },
+        ],
+      },
+      { id: "3", role: "user", parts: [{ type: "text", text: "and?" }] },
+    ],
   },
   {
     rule: "ai-sdk/approval-pair",

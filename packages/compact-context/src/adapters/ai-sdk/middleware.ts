@@ -124,7 +124,7 @@ export function compactLanguageModelMiddleware(
 }
 
 /** Prompts hold text as parts, where messages may hold it plain. */
-function inParts(message: unknown): unknown {
+export function inParts(message: unknown): unknown {
   const { role, content } = objectOf(message);
   if (role === "system" || typeof content !== "string") return message;
   return { ...objectOf(message), content: [{ type: "text", text: content }] };

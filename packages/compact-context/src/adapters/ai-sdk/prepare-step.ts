@@ -61,7 +61,7 @@ function wordsOf(instructions: unknown): string {
  * A tool set as a list that can be counted: name, description and JSON schema, the schema where the SDK keeps it
  * (`jsonSchema(...)`), or the description alone where only the SDK could make one (zod).
  */
-function toolList(tools: Readonly<Record<string, unknown>> | undefined): object[] {
+export function toolList(tools: Readonly<Record<string, unknown>> | undefined): object[] {
   return Object.entries(tools ?? {}).map(([name, tool]) => {
     const { description, inputSchema, parameters } = objectOf(tool);
     const schema = objectOf(inputSchema ?? parameters);

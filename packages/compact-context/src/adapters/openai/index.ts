@@ -1,5 +1,5 @@
 export type { HostManager } from "../../host.ts";
-export type { ClientOptions } from "../../host-client.ts";
+export type { CompactFetchOptions } from "../../wire/fetch.ts";
 export { compactOpenAi } from "./client.ts";
 export {
   type OpenAiClient,

@@ -1,5 +1,6 @@
 import type { Message } from "../../core/message.ts";
-import { openTasks, readConversation } from "../../summarizers/extractive/reading.ts";
+import { readConversation } from "../../summarizers/extractive/reading.ts";
+import { openTasks } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";

@@ -1,13 +1,7 @@
 import { type Message, messageText } from "../../core/message.ts";
 import type { FileEffect } from "../../summarizers/extractive/actions.ts";
-import {
-  keyOf,
-  type OpenError,
-  openTasks,
-  type Reading,
-  readConversation,
-  type Step,
-} from "../../summarizers/extractive/reading.ts";
+import { type Reading, readConversation } from "../../summarizers/extractive/reading.ts";
+import { keyOf, type OpenError, openTasks, type Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 import { heldBy, likeness, SAME_STATEMENT, sayTheSame } from "../likeness.ts";
 import type { SessionMemoryState } from "../session-sections.ts";

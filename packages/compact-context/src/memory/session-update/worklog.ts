@@ -2,7 +2,8 @@ import { type Message, messageText } from "../../core/message.ts";
 import { turnStarts } from "../../core/units.ts";
 import { commandKey, isLookingCommand } from "../../summarizers/extractive/actions.ts";
 import type { Outcome } from "../../summarizers/extractive/outcomes.ts";
-import type { Reading, Step } from "../../summarizers/extractive/reading.ts";
+import type { Reading } from "../../summarizers/extractive/reading.ts";
+import type { Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 
 /** One turn in a line: what was asked, and what came of it. */

@@ -12,10 +12,11 @@ import {
   WISH,
 } from "./format.ts";
 import { aboutNote, foreignPieces, itemsOf } from "./items.ts";
-import type { Entry, Reading, Speech, Step } from "./reading.ts";
+import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
 import { createSaid, createSelection, type Item, rarityIn, type Selection } from "./select.ts";
-import { clipEnd, clipToTokens, factsIn, oneLine, termsOf } from "./text.ts";
+import type { Step } from "./steps.ts";
+import { clipEnd, clipToTokens, oneLine, termsOf } from "./text.ts";
 
 /** `brief` stays short whatever it is given. */
 const BRIEF_TOKENS = 600;
@@ -24,11 +25,10 @@ const TINY = 40;
 /** In less room nobody says whose words they are. */
 const LEAST_TAG = 12;
 const SHORT = 1000;
-const NAMES_SHARE = 0;
 /** Most of the budget that all sections before the story may take. */
 const FRONT_SHARE = 0.7;
 /** How often room that labels did not need is filled again. */
-const FILL_ROUNDS = 4;
+const FILL_ROUNDS = 8;
 /** Characters of a request that name its episode. */
 const HEADLINE = 160;
 
@@ -57,7 +57,9 @@ export function composeSummary(reading: Reading, given: ComposeOptions): string 
 /** A request that is no longer the current one is told where its episode is. */
 function withRequestTold(earlier: Earlier): Earlier {
   if (earlier.request === "") return earlier;
-  const asked = earlier.request.split("\n").map((text) => ({ kind: "request" as const, text }));
+  const asked = earlier.request
+    .split("\n")
+    .map((text, order) => ({ kind: "request" as const, text, order, source: -1 }));
   const last = earlier.episodes.at(-1);
   if (last?.title !== "current") {
     return { ...earlier, episodes: [...earlier.episodes, { title: "user", pieces: asked }] };
@@ -109,7 +111,6 @@ function writeSummary(scene: Scene, root: string): string {
   const front = buildSections(scene, said, Math.floor(maxTokens * FRONT_SHARE));
   const requestLinesNow = front.find(({ key }) => key === "request")?.lines ?? [];
   const requestRoom = countText(requestLinesNow.join("\n"));
-  const names = maxTokens < SHORT ? 0 : Math.floor(maxTokens * NAMES_SHARE);
   const selection = createSelection(items, headlinesOf(scene, items), said, countText);
   const write = (): string[] => {
     const { taken } = selection;
@@ -122,25 +123,22 @@ function writeSummary(scene: Scene, root: string): string {
     const rooted = root !== "" && told.some((line) => RELATIVE.test(line));
     return told.length === 0 ? head : [...head, ...(rooted ? [`${ROOT}${root}`] : []), ...told];
   };
-  const room = maxTokens - names;
   let lines = write();
   for (let round = 0; round < FILL_ROUNDS; round += 1) {
-    if (!selection.fill(room - countText(lines.join("\n")))) break;
+    if (!selection.fill(maxTokens - countText(lines.join("\n")))) break;
     lines = write();
   }
-  return finish(scene, { head, write, selection, names });
+  return finish(scene, { head, write, selection });
 }
 
 interface Draft {
   readonly head: readonly string[];
   readonly write: () => string[];
   readonly selection: Selection;
-  /** Tokens for names. */
-  readonly names: number;
 }
 
 /** Items leave from the end until the whole fits, then lines do. */
-function finish(scene: Scene, { head, write, selection, names }: Draft): string {
+function finish(scene: Scene, { head, write, selection }: Draft): string {
   const { maxTokens, countText } = scene.options;
   for (;;) {
     const lines = write();
@@ -153,9 +151,7 @@ function finish(scene: Scene, { head, write, selection, names }: Draft): string 
     if (left < 0) return clipLines(lines.map(escapeSummaryTags).join("\n"), scene.options);
     if (lines.length === head.length)
       return scene.reading.repeats ? fitLine([...head, REPEATED], scene.options) : "";
-    const listed = names === 0 ? [] : nameLines(scene, lines.join("\n"), Math.min(names, left - 2));
-    const text = [...lines, ...listed].map(escapeSummaryTags).join("\n");
-    return countText(text) <= maxTokens ? text : lines.map(escapeSummaryTags).join("\n");
+    return lines.map(escapeSummaryTags).join("\n");
   }
 }
 
@@ -221,7 +217,12 @@ export function earlierItems(earlier: Earlier): Item[] {
     })),
   );
   return [
-    ...foreignPieces(earlier.foreign).map((piece, order) => ({ ...piece, episode: FOREIGN, order })),
+    ...foreignPieces(earlier.foreign).map((piece, order) => ({
+      ...piece,
+      episode: FOREIGN,
+      order,
+      source: -1,
+    })),
     ...told,
   ];
 }
@@ -312,7 +313,7 @@ function* textsBeside({ episodes }: Reading): Generator<string> {
   }
 }
 
-// ---- paths and names
+// ---- paths
 
 /** Share of the absolute paths that a root has below it, and parts that it has at least. */
 const SHARED = 0.8;
@@ -335,24 +336,4 @@ function commonRoot(steps: readonly Step[]): string {
     return count >= absolute.length * SHARED && folder.split("/").length > MIN_DEPTH;
   });
   return shared.reduce((longest, [folder]) => (folder.length > longest.length ? folder : longest), "");
-}
-
-/** Names and values of the work that the text does not say, the newest first. */
-function nameLines({ reading, earlier, options, shorten }: Scene, text: string, room: number): string[] {
-  const heading = `## ${HEADINGS.names}`;
-  const told = new Set(factsIn(text).map(({ key }) => key));
-  const worked = reading.steps
-    .filter(({ stays, action }) => !stays && action.kind !== "read" && action.kind !== "search")
-    .map(({ action, outcome }) => shorten(`${action.command ?? action.words} ${outcome.detail}`))
-    .reverse();
-  const found = worked.flatMap((words) => factsIn(words).filter(({ kind }) => kind !== "number"));
-  const names = new Set([...found.map(({ key }) => key), ...earlier.names].filter((name) => !told.has(name)));
-  let left = room - options.countText(`${heading}\n- `);
-  const chosen: string[] = [];
-  for (const name of names) {
-    left -= options.countText(`${name}, `);
-    if (left < 0) break;
-    chosen.push(name);
-  }
-  return chosen.length === 0 ? [] : [heading, `- ${chosen.join(", ")}`];
 }

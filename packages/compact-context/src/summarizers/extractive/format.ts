@@ -1,5 +1,6 @@
-import type { Decision, OpenError, Task } from "./reading.ts";
-import type { ItemKind } from "./select.ts";
+import type { Decision } from "./reading.ts";
+import type { Item, ItemKind } from "./select.ts";
+import type { OpenError, Task } from "./steps.ts";
 
 // How a summary is written, and how a later round reads it back.
 
@@ -35,10 +36,11 @@ export const HEADINGS = {
   request: "Current request (user)",
   answered: "Current request (user), answered",
   rules: "Standing rules (user), newest first",
-  inheritedRules: "Rules from an earlier summary",
   tasks: "Tasks",
   checks: "Last checks, newest first",
   errors: "Open errors, newest first",
+  running: "Still running",
+  repository: "Repository, as commands showed it",
   nextSteps: "Where it stopped",
   questions: "Waiting for the user",
   decisionLog: "Decision log: [step_id] decision :: rationale :: inputs :: outputs",
@@ -47,7 +49,6 @@ export const HEADINGS = {
   requirements: "Requirements: [step_id] the user's words",
   foreign: "Earlier summary, as it was written",
   story: "What happened, oldest first",
-  names: "Names and values",
   unfound: "Not found in the records",
 } as const;
 
@@ -64,15 +65,11 @@ const LABELS: Readonly<Record<Exclude<ItemKind, "request" | "foreign">, string>>
   found: "Found: ",
 };
 /** What stands between the pieces of a line. */
-const JOINTS: Readonly<Record<Exclude<ItemKind, "request" | "foreign">, string>> = {
-  user: " | ",
-  assistant: " ",
-  changed: " | ",
-  code: " | ",
-  ran: " | ",
-  looked: " | ",
-  found: " | ",
-};
+const JOINT = " | ";
+/** How an item of a list begins in the assistant's words. */
+const ITEM = "- ";
+/** Marks words that are left out. */
+const GAP = " …";
 const EPISODE = "### ";
 const USER = "User";
 const NO_REQUEST = "Before the first request";
@@ -80,10 +77,7 @@ const CURRENT = "Current request, see above";
 const STAYING = "A request that stands beside this summary";
 
 /** A piece of the story as it is written. */
-export interface Told {
-  readonly kind: ItemKind;
-  readonly text: string;
-}
+export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
 
 export type Title = "user" | "none" | "current" | "staying";
 
@@ -94,26 +88,41 @@ const TITLES: Readonly<Record<Title, string>> = {
   staying: STAYING,
 };
 
-/** The lines of one episode. Pieces of a kind that follow each other share a line. */
+/** The lines of one episode. Pieces of a kind that follow each other share a line, those of speech where one message says them. */
 export function episodeLines(title: Title, pieces: readonly Told[]): string[] {
   const lines = [`${EPISODE}${TITLES[title]}`];
-  let kind: ItemKind | undefined;
-  for (const piece of pieces) {
-    if (piece.kind === "request") lines.push(...quoteLines(piece.text));
-    else if (piece.kind === "foreign") lines.push(`> ${piece.text}`);
-    else if (piece.kind === kind) lines.push(join(lines.pop() ?? "", { kind: piece.kind, text: piece.text }));
-    else lines.push(`${LABELS[piece.kind]}${piece.text}`);
-    kind = piece.kind;
-  }
+  const told = pieces.filter((piece, index) => !dangles(piece, pieces[index + 1]));
+  told.forEach((piece, index) => {
+    const before = told[index - 1];
+    const { kind, text } = piece;
+    if (kind === "request") lines.push(...quoteLines(text));
+    else if (kind === "foreign") lines.push(`> ${text}`);
+    else if (kind === "assistant") lines.push(...spokenLines(piece, before, lines));
+    else if (kind === before?.kind) lines.push(`${lines.pop() ?? ""}${JOINT}${text}`);
+    else lines.push(`${LABELS[kind]}${text}`);
+  });
   return lines;
 }
 
-function join(
-  line: string,
-  { kind, text }: { readonly kind: keyof typeof JOINTS; readonly text: string },
-): string {
-  const joint = kind === "assistant" && !/[.!?:…。！？]["'”’`*)]{0,3}$/.test(line) ? "; " : JOINTS[kind];
-  return `${line}${joint}${text}`;
+/** Words of the assistant behind those before them: items on lines of their own, ` …` where something between is left out. */
+function spokenLines(piece: Told, before: Told | undefined, lines: string[]): string[] {
+  const { text } = piece;
+  const isItem = text.startsWith(ITEM);
+  if (before?.kind !== "assistant" || before.source !== piece.source)
+    return isItem ? [LABELS.assistant.trimEnd(), text] : [`${LABELS.assistant}${text}`];
+  const last = lines.pop() ?? "";
+  const above = follows(before, piece) || last.endsWith(GAP) ? last : `${last}${GAP}`;
+  return isItem || last.startsWith(ITEM) ? [above, text] : [`${above} ${text}`];
+}
+
+/** True for words that announce what is not told: "These changed:". */
+function dangles(piece: Told, next: Told | undefined): boolean {
+  if (piece.kind !== "assistant" || !/^[^.!?]{0,60}:$/.test(piece.text)) return false;
+  return next === undefined || next.kind !== "assistant" || !follows(piece, next);
+}
+
+function follows(piece: Told, next: Told): boolean {
+  return piece.source === next.source && next.order === piece.order + 1;
 }
 
 /** A text as quoted lines: nothing in it can look like a heading of the summary. */
@@ -131,16 +140,16 @@ export interface Earlier {
   readonly answered: boolean;
   readonly rules: readonly string[];
   readonly rulesLeftOut: boolean;
-  readonly inheritedRules: readonly string[];
   readonly tasks: readonly Task[];
   readonly checks: readonly string[];
   readonly errors: readonly OpenError[];
+  readonly running: readonly string[];
+  readonly repository: readonly string[];
   readonly nextSteps: readonly string[];
   readonly questions: readonly string[];
   /** Rows of the sections that one strategy alone prints. */
   readonly rows: ReadonlyMap<SectionKey, readonly string[]>;
   readonly episodes: readonly { readonly title: Title; readonly pieces: readonly Told[] }[];
-  readonly names: readonly string[];
   /** A text that another writer made, or that a model wrote before the records. */
   readonly foreign: string;
 }
@@ -188,15 +197,15 @@ function earlierOf(sections: ReadonlyMap<SectionKey, string[]>, prose: string, r
     answered: sections.has("answered"),
     rules: items("rules"),
     rulesLeftOut: sections.get("rules")?.includes(NOT_ALL) === true,
-    inheritedRules: items("inheritedRules"),
     tasks: items("tasks").map(readTask),
     checks: items("checks"),
     errors: items("errors").map(readError),
+    running: items("running"),
+    repository: items("repository"),
     nextSteps: items("nextSteps"),
     questions: items("questions"),
     rows: new Map(rows.map((key) => [key, items(key)])),
     episodes: readEpisodes(sections.get("story") ?? []),
-    names: items("names").flatMap((line) => line.split(", ")),
     foreign: [quoted("foreign"), prose].filter((text) => text !== "").join("\n"),
   };
 }
@@ -236,10 +245,22 @@ export function decisionRow(
 
 function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
   const episodes: { title: Title; pieces: Told[] }[] = [];
-  for (const line of lines) {
+  lines.forEach((line, source) => {
     if (line.startsWith(EPISODE)) episodes.push({ title: readTitle(line), pieces: [] });
-    else episodes.at(-1)?.pieces.push(...readPieces(line, episodes.at(-1)?.pieces ?? []));
-  }
+    const pieces = episodes.at(-1)?.pieces ?? [];
+    for (const piece of readPieces(line, pieces)) {
+      const goesOn =
+        line.startsWith(ITEM) ||
+        (piece.kind === "assistant" &&
+          pieces.at(-1)?.text.startsWith(ITEM) === true &&
+          !line.startsWith(LABELS.assistant));
+      pieces.push({
+        ...piece,
+        order: pieces.length,
+        source: goesOn ? (pieces.at(-1)?.source ?? source) : source,
+      });
+    }
+  });
   return episodes;
 }
 
@@ -249,19 +270,24 @@ function readTitle(line: string): Title {
 }
 
 /** The pieces in a line of an episode, by what stands before it. */
-function readPieces(line: string, before: readonly Told[]): Told[] {
+function readPieces(line: string, before: readonly Told[]): Pick<Told, "kind" | "text">[] {
   if (line.startsWith(">")) {
     const kind = before.every((piece) => piece.kind === "request") ? "request" : "foreign";
     return [{ kind, text: line.replace(/^> ?/, "") }];
   }
-  const label = Object.entries(LABELS).find(([, text]) => line.startsWith(text));
-  if (label === undefined) return [];
+  if (line.startsWith(ITEM)) return [{ kind: "assistant", text: line }];
+  const label = Object.entries(LABELS).find(([, text]) => line.startsWith(text.trimEnd()));
+  if (label === undefined)
+    return before.at(-1)?.kind === "assistant"
+      ? splitProse(line).map((text) => ({ kind: "assistant", text }))
+      : [];
   const kind = label[0] as keyof typeof LABELS;
   const rest = line.slice(label[1].length);
-  return (kind === "assistant" ? splitProse(rest) : rest.split(JOINTS[kind])).map((text) => ({ kind, text }));
+  if (rest === "") return [];
+  return (kind === "assistant" ? splitProse(rest) : rest.split(JOINT)).map((text) => ({ kind, text }));
 }
 
 // Sentences were joined by blanks: they are parted where one plainly ends.
 function splitProse(text: string): string[] {
-  return text.split(/(?<=[.!?:…][)"'”’`*]{0,3})\s+(?=[^\p{Ll}\s])|; (?=[^\p{Ll}\s])/u);
+  return text.split(/(?<=[.!?:…][)"'”’`*]{0,3})\s+(?=[^\p{Ll}\s…])/u);
 }

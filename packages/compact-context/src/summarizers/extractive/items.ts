@@ -1,8 +1,9 @@
 import type { FileChange } from "./actions.ts";
 import type { Outcome } from "./outcomes.ts";
-import { type Entry, type Episode, keyOf, type Reading, type Step } from "./reading.ts";
+import type { Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import { decisionsIn } from "./statements.ts";
+import { keyOf, type Step } from "./steps.ts";
 import { clipEnd, linesOf, oneLine, readable, sentences, type TextLine, withoutMarks } from "./text.ts";
 import type { Answer } from "./typed.ts";
 
@@ -73,6 +74,7 @@ export function itemsOf(reading: Reading, firstEpisode: number, shorten: Shorten
       weight: piece.weight * ageOf(message),
       episode: firstEpisode + index,
       order,
+      source: message,
     })),
   );
 }
@@ -195,17 +197,45 @@ function answerWords({ kind, about, text }: Answer): string {
   return `${ANSWER_VERBS[kind]}${said}${about === "" ? "" : ` (${clipEnd(oneLine(about), 240)})`}`;
 }
 
+/** Sentences of a paragraph are told together up to so many characters. */
+const TOGETHER = 200;
+
 function spokenPieces(text: string, closing: boolean): Piece[] {
-  const chosen = new Set(decisionsIn(text).map((decision) => oneLine(withoutMarks(decision.text.trim()))));
+  const chosen = decisionsIn(text).map((decision) => bare(decision.text));
   return linesOf(text)
     .filter(({ code }) => !code)
-    .flatMap(({ text: line }) => (line.length <= WHOLE_LINE ? [line] : sentences(line)))
-    .map((sentence) => oneLine(withoutMarks(sentence.trim())))
-    .filter((plain) => /[\p{L}\p{N}]/u.test(plain))
-    .map((plain) => {
-      const weight = chosen.has(plain) ? WEIGHTS.decision : remarkWeight(plain, closing);
-      return { kind: "assistant", text: clipEnd(plain, MAX_SENTENCE), weight };
+    .flatMap(({ text: line }) => paragraphPieces(line))
+    .filter((part) => /[\p{L}\p{N}]/u.test(part))
+    .map((part) => {
+      const decides = chosen.some((decision) => part.includes(decision));
+      const weight = decides ? WEIGHTS.decision : remarkWeight(part, closing);
+      return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight };
     });
+}
+
+/** A line of prose in parts of some sentences; an item of a list or a row of a table as one. */
+function paragraphPieces(line: string): string[] {
+  const plain = bare(line);
+  if (HEADING.test(line)) return [plain.endsWith(":") ? plain : `${plain}:`];
+  const row = /^\|(.+)\|$/.exec(plain)?.[1]?.trim();
+  if (row !== undefined) return [`- ${row}`];
+  if (LISTED.test(line)) return [`- ${plain}`];
+  const parts: string[] = [];
+  for (const sentence of plain.length <= WHOLE_LINE ? [plain] : sentences(plain)) {
+    const last = parts.at(-1);
+    if (last === undefined || last.length + sentence.length > TOGETHER || NARRATION.test(sentence))
+      parts.push(sentence);
+    else parts[parts.length - 1] = `${last} ${sentence}`;
+  }
+  return parts;
+}
+
+const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
+const LISTED = /^\s*(?:[-*+•]|\d{1,3}[.)])\s/;
+
+/** Words on one line, without marks of lists, headings and emphasis. */
+function bare(text: string): string {
+  return oneLine(withoutMarks(text.trim()).replace(/\*\*|__(?=\S)|(?<=\S)__/g, ""));
 }
 
 function remarkWeight(sentence: string, closing: boolean): number {

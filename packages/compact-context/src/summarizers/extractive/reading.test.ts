@@ -34,29 +34,27 @@ describe("open errors", () => {
     expect(openIn(user("go"), ...shell("go test ./post", failing), ...wide)).toEqual([]);
   });
 
-  it("of a file close when it was edited and something passed", () => {
+  it("of a build close with tests that pass, not with a linter", () => {
     const broken = shell("go build ./...", "post/a.go:3:1: undefined: Weigh", true);
-    const edit = ran(
-      "Edit",
-      { file_path: "/x/post/a.go", old_string: "a", new_string: "b" },
-      "The file /x/post/a.go has been updated.",
-    );
     const lint = shell("golangci-lint run", "0 issues.");
-    expect(openIn(user("go"), ...broken)).toEqual(["post/a.go:3:1: undefined: Weigh"]);
-    expect(openIn(user("go"), ...broken, ...edit)).not.toEqual([]);
-    expect(openIn(user("go"), ...broken, ...edit, ...lint)).toEqual([]);
+    const tests = shell("go test ./...", "ok  \texample.com/post\t0.4s");
+    expect(openIn(user("go"), ...broken, ...lint)).toEqual(["post/a.go:3:1: undefined: Weigh"]);
+    expect(openIn(user("go"), ...broken, ...lint, ...tests)).toEqual([]);
   });
 
-  it("of reading, searching and tools close when a later call went well", () => {
+  it("of some tests stay while others pass", () => {
+    const some = shell("go test -run TestLetter ./post", "ok  \texample.com/post\t0.4s");
+    expect(openIn(user("go"), ...shell("go test -run TestParcel ./post", failing), ...some)).not.toEqual([]);
+  });
+
+  it("are no calls that only looked for something", () => {
     const missing = ran(
       "Read",
       { file_path: "/x" },
       "<tool_use_error>File does not exist.</tool_use_error>",
       true,
     );
-    const there = ran("Read", { file_path: "/y" }, "1→text");
-    expect(openIn(user("go"), ...missing)).toEqual(["File does not exist."]);
-    expect(openIn(user("go"), ...missing, ...there)).toEqual([]);
+    expect(openIn(user("go"), ...missing, ...shell("ls /y", "ls: /y: No such file", true))).toEqual([]);
   });
 
   it("are what users report until it is said to be solved", () => {

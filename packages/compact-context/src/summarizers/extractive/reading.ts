@@ -1,28 +1,31 @@
-import {
-  argumentsValue,
-  type Message,
-  messageText,
-  resultText,
-  type ToolCallPart,
-} from "../../core/message.ts";
+import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
-import { isObject } from "../../errors.ts";
-import { type Action, commandKey, readAction } from "./actions.ts";
-import { programsOf } from "./commands.ts";
-import { type Outcome, readOutcome } from "./outcomes.ts";
+import { readAction } from "./actions.ts";
+import { readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
   decisionsIn,
   leftIn,
   nextStepsIn,
   questionsIn,
-  replacesRule,
   reportsIn,
   rulesIn,
   type Statement,
+  standing,
   underWayIn,
 } from "./statements.ts";
-import { clipEnd, oneLine, readable, withoutMarks } from "./text.ts";
+import {
+  type CallResult,
+  findOpenErrors,
+  findRunning,
+  lastVerification,
+  type OpenError,
+  readPlan,
+  readRepository,
+  type Step,
+  type Task,
+} from "./steps.ts";
+import { oneLine, readable, withoutMarks } from "./text.ts";
 import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
@@ -33,25 +36,6 @@ export interface Speech {
   readonly text: string;
   /** It stands beside the summary: whole, or with its middle cut out. */
   readonly stays: "no" | "cut" | "whole";
-}
-
-/** A call with what came of it. */
-export interface Step {
-  readonly message: number;
-  readonly id: string;
-  readonly call: ToolCallPart;
-  readonly action: Action;
-  readonly outcome: Outcome;
-  readonly result: CallResult | undefined;
-  /** Call and result stand beside the summary. */
-  readonly stays: boolean;
-  /** The call stands beside the summary, but its output was emptied. */
-  readonly emptied: boolean;
-}
-
-interface CallResult {
-  readonly text: string;
-  readonly isError: boolean;
 }
 
 /** What happened in an episode, in order of time. */
@@ -85,13 +69,6 @@ export interface Decision {
   readonly message: number;
 }
 
-/** A failure that nothing in the conversation shows to be solved. */
-export interface OpenError {
-  readonly text: string;
-  /** The command or tool that gave it. */
-  readonly from: string;
-}
-
 /** What a conversation says, before anything is weighed against a budget. */
 export interface Reading {
   readonly messages: readonly Message[];
@@ -107,6 +84,10 @@ export interface Reading {
   /** The last run of each test, build or check, newest first. */
   readonly verification: readonly Step[];
   readonly openErrors: readonly OpenError[];
+  /** Sub-agents and commands that nothing shows to have ended. */
+  readonly running: readonly string[];
+  /** Branch, last commit, whether it was pushed, and files changed since. */
+  readonly repository: readonly string[];
   /** Next steps as the assistant announced them last. */
   readonly nextSteps: readonly string[];
   /** Questions that wait for the user. */
@@ -136,7 +117,9 @@ export function readConversation(messages: readonly Message[], context?: Summary
     decisions: readDecisions(entries),
     plan: readPlan(steps),
     verification: lastVerification(steps),
-    openErrors: findOpenErrors(steps, entries),
+    openErrors: [...findOpenErrors(steps), ...openReports(entries)],
+    running: findRunning(steps, scene.messages.flatMap(noticesIn)),
+    repository: readRepository(steps),
     nextSteps: last.nextSteps,
     questions: texts(questionsIn(last.closing)),
     answered: last.closing !== "",
@@ -145,9 +128,11 @@ export function readConversation(messages: readonly Message[], context?: Summary
   };
 }
 
-/** Open items of a plan. */
-export function openTasks(plan: readonly Task[] | undefined): Task[] {
-  return (plan ?? []).filter((task) => !isFinished(task));
+/** What a host tells of work in the background, in the user's place. */
+function noticesIn(message: Message): string[] {
+  if (message.role !== "user") return [];
+  const text = messageText(message);
+  return text.includes("<task-notification>") ? text.split("<task-notification>").slice(1) : [];
 }
 
 interface Scene {
@@ -253,6 +238,9 @@ function entriesOf(step: Step): Entry[] {
 
 /** Longer replies say themselves what they are about. */
 const MAX_REPLY = 160;
+/** A reply that takes or refuses what was asked. */
+const ANSWERS =
+  /^(?:yes|yeah|yep|yup|no|nope|ok(?:ay)?|sure|agreed?|sounds|good|great|perfect|exactly|correct|right|do (?:it|that|both)|go|please|let['’]?s|both|neither|all|none|option|keep|skip|use|i (?:think|like|prefer|want)|[\p{Lo}]|ja|nein|oui|non|sí|si|sim|não|да|нет)(?![\p{L}])/iu;
 const CHOICE =
   /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
 
@@ -261,7 +249,9 @@ function aboutOf(reply: string, asked: string): string {
   if (reply.length > MAX_REPLY || asked === "") return "";
   const chosen = CHOICE.exec(reply)?.[1];
   const option = chosen === undefined ? undefined : optionOf(chosen, asked);
-  return option ?? texts(questionsIn(asked)).at(-1) ?? "";
+  if (option !== undefined) return option;
+  const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
+  return answers ? (texts(questionsIn(asked)).at(-1) ?? "") : "";
 }
 
 function optionOf(label: string, asked: string): string | undefined {
@@ -291,18 +281,13 @@ function texts(statements: readonly { readonly text: string }[]): string[] {
   return statements.map(({ text }) => text);
 }
 
-/** Rules that people typed, and those that they gave as the reason of a refusal. */
+/** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
 function standingRules(entries: readonly Entry[]): Rule[] {
-  const rules: Rule[] = [];
-  const newer: string[] = [];
-  for (const { text, id, stays } of entries.flatMap(wordsIn).reverse()) {
-    for (const rule of texts(rulesIn(text))) {
-      if (newer.some((other) => replacesRule(other, rule))) continue;
-      newer.push(rule);
-      if (stays !== "whole") rules.push({ text: oneLine(rule), id });
-    }
-  }
-  return rules;
+  const said = entries.flatMap(wordsIn).reverse();
+  const rules = said.flatMap(({ text, id, stays }) =>
+    texts(rulesIn(text)).map((rule) => ({ text: oneLine(rule), id, stays })),
+  );
+  return standing(rules).filter(({ stays }) => stays !== "whole");
 }
 
 function wordsIn(
@@ -331,7 +316,8 @@ function readDecisions(entries: readonly Entry[]): Decision[] {
     if (entry.kind === "assistant") proposal = speech;
     else if (proposal !== undefined) {
       add(proposal, texts(acceptedIn(proposal.text, speech.text)));
-      if (isPick(speech.text) && entry.about !== "") add(speech, [withoutMarks(entry.about)]);
+      if (isPick(speech.text) && entry.about !== "" && !entry.about.endsWith("?"))
+        add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
     add(speech, texts(decisionsIn(speech.text, entry.kind)));
@@ -342,172 +328,6 @@ function readDecisions(entries: readonly Entry[]): Decision[] {
 /** True for a reply that is nothing but the name of an option. */
 function isPick(reply: string): boolean {
   return /^\s{0,9}(?:option |choice |number |#)?\(?[a-h1-9][.)]?\s{0,9}$/i.test(reply);
-}
-
-/** The last run of each command that verifies something, newest first. */
-function lastVerification(steps: readonly Step[]): Step[] {
-  const runs = new Map<string, Step>();
-  for (const step of steps) {
-    if (!step.outcome.verifies) continue;
-    const key = keyOf(step);
-    runs.delete(key);
-    runs.set(key, step);
-  }
-  return [...runs.values()].reverse();
-}
-
-/** Two steps with the same key did the same thing. */
-export function keyOf({ action, call }: Step): string {
-  return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
-}
-
-const MAX_KINDS = 100;
-/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
-const LATE = 25;
-const LASTS = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
-
-/** A step with what its command runs, read once. */
-interface Run {
-  readonly step: Step;
-  readonly key: string;
-  readonly programs: ReadonlySet<string>;
-  /** The commands that do more than look, each with its arguments. */
-  readonly commands: ReadonlySet<string>;
-}
-
-interface Failure extends OpenError, Run {
-  /** A file that it names was edited since. */
-  edited: boolean;
-}
-
-/** The last failure of each kind that nothing later settled, newest first; after them what users report. */
-function findOpenErrors(steps: readonly Step[], entries: readonly Entry[]): OpenError[] {
-  const open = new Map<string, Failure>();
-  for (const step of steps) {
-    const run = runOf(step);
-    closeBy(run, open);
-    for (const text of failuresOf(step)) {
-      const kind = text.toLowerCase().replace(/\d+/g, "0").slice(0, 80);
-      open.delete(kind);
-      if (open.size >= MAX_KINDS) open.delete(open.keys().next().value ?? "");
-      const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(run.key), 100);
-      open.set(kind, { ...run, text: oneLine(text), from, edited: false });
-    }
-  }
-  const late = new Set(steps.slice(-LATE));
-  const failures = [...open.values()]
-    .reverse()
-    .filter(({ step, text }) => !step.stays && (step.outcome.verifies || LASTS.test(text) || late.has(step)));
-  return [...failures.map(({ text, from }) => ({ text, from })), ...openReports(entries)];
-}
-
-/** Takes out what a step settles, or fails anew. */
-function closeBy(run: Run, open: Map<string, Failure>): void {
-  const again = run.step.outcome.state === "failed";
-  for (const [kind, error] of open) {
-    if (again ? error.key === run.key : settles(run, error)) open.delete(kind);
-    else error.edited ||= edits(run.step, error.text);
-  }
-}
-
-function runOf(step: Step): Run {
-  const programs = programsOf(step.action.command ?? "");
-  const commands = programs.flatMap(({ words, looks }) =>
-    looks || words.length < 2 ? [] : [words.join(" ")],
-  );
-  return {
-    step,
-    key: keyOf(step),
-    programs: new Set(programs.map(({ words }) => words[0] ?? "")),
-    commands: new Set(commands),
-  };
-}
-
-function failuresOf({ outcome: { state, errors, detail } }: Step): readonly string[] {
-  if (state !== "failed") return [];
-  return (errors.length > 0 ? errors : [detail]).filter((text) => text !== "");
-}
-
-/** What a program says of a command that was written wrongly. */
-const MISUSE =
-  /\b(?:no such file|not found|unknown (?:option|command|flag|subcommand|argument)|unrecognized|invalid (?:option|argument)|usage:|must be (?:provided|specified)|requires? (?:an? )?(?:\w+ )?argument|missing (?:\w+ )?(?:argument|operand)|does not exist|not a directory|is a directory|ambiguous argument|pathspec|multiple packages)\b/i;
-
-/** True where a later step that did not fail shows that an earlier failure was solved or made moot. */
-function settles(run: Run, error: Failure): boolean {
-  const { action, outcome, result } = run.step;
-  const passed = outcome.state === "passed";
-  if (passed && run.key === error.key) return true;
-  if (result === undefined || result.isError) return false;
-  const failed = error.step.action;
-  if (looks(failed) && looks(action)) return true;
-  if (failed.command === undefined) {
-    const same = run.step.call.name === error.step.call.name;
-    return same || (passed && failed.kind === "edit" && action.kind === "edit");
-  }
-  if (action.command === undefined) return false;
-  if (passed) return passes(run, action.command, failed.command, error);
-  return !error.step.outcome.verifies && goesOn(run, error, result.text);
-}
-
-function looks({ kind }: Action): boolean {
-  return kind === "read" || kind === "search";
-}
-
-/** True where a command that passed solved what an earlier one reported. */
-function passes(run: Run, command: string, failed: string, error: Failure): boolean {
-  const { verifies } = error.step.outcome;
-  if (MISUSE.test(error.text) && !verifies && shares(run.programs, error.programs)) return true;
-  if (CONFLICT.test(error.text)) return CONCLUDES.test(command);
-  if (programOf(run.key) === programOf(error.key)) return true;
-  return run.step.outcome.verifies && (error.edited || isWider(command, failed));
-}
-
-/** True where a command that did not say how it ended shows that an earlier one was only written wrongly, or now works. */
-function goesOn(run: Run, error: Failure, output: string): boolean {
-  if (MISUSE.test(error.text)) return shares(run.programs, error.programs);
-  return output.trim() !== "" && shares(run.commands, error.commands);
-}
-
-function shares(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return [...one].some((name) => other.has(name));
-}
-
-const CONFLICT = /\bCONFLICT\b|^Automatic merge/;
-const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
-
-function programOf(key: string): string {
-  return key
-    .split(" ", 3)
-    .filter((word) => !word.startsWith("-"))
-    .slice(0, 2)
-    .join(" ");
-}
-
-const ALL = /(?:^|[\s:])(?:ci|check|verify|validate|all|test:ci|precommit|pre-commit)(?=$|[\s:])/;
-/** Kinds of checks; a run of one settles an earlier failure of its kind, and tests that ran were built. */
-const FAMILIES: readonly (readonly [now: RegExp, failed: RegExp])[] = [
-  [/test|spec|jest|mocha|\bava\b/, /test|spec|jest|mocha|\bava\b|build|compile|tsc/],
-  [/lint|biome|clippy|ruff|vet\b/, /lint|biome|clippy|ruff|vet\b/],
-  [/build|compile/, /build|compile|tsc/],
-  [/tsc|typecheck|type-check|mypy|pyright/, /tsc|typecheck|type-check|mypy|pyright/],
-  [/audit/, /audit/],
-];
-const CHOSEN =
-  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
-
-/** True for a run of everything, or of all that is of the kind that failed. */
-function isWider(command: string, failed: string): boolean {
-  if (CHOSEN.test(command)) return false;
-  return ALL.test(command) || FAMILIES.some(([now, before]) => now.test(command) && before.test(failed));
-}
-
-const NAMED_FILE = /([\w.-]{1,100}\.\w{1,8})(?=[:(]\d)/;
-
-/** True where the step changed the file that an error names with a line. */
-function edits({ action }: Step, error: string): boolean {
-  const name = NAMED_FILE.exec(error.slice(0, 400))?.[1];
-  if (name === undefined) return false;
-  return action.files.some(({ path, effect }) => effect !== "read" && path.endsWith(name));
 }
 
 const SOLVED =
@@ -573,115 +393,4 @@ function speechesIn(entries: readonly Entry[]): string[] {
 
 function inOrder(found: readonly Statement[]): Statement[] {
   return found.toSorted((one, other) => one.at - other.at);
-}
-
-// ---- task lists
-
-/** One item of a task list. */
-export interface Task {
-  readonly text: string;
-  /** As the tool names it, such as `in_progress`; empty where it names none. */
-  readonly status: string;
-}
-
-interface PlanCall {
-  readonly call: ToolCallPart;
-  readonly result: { readonly text: string } | undefined;
-}
-
-const FINISHED = /^(?:completed?|done|finished|closed)$/i;
-const DROPPED = /^(?:cancell?ed|deleted|skipped)$/i;
-const TOOL = /todo|plan|task/i;
-const TEXT_KEYS = ["content", "step", "subject", "title", "description", "task", "text"];
-const CREATED = /#(\w{1,20})/;
-const MAX_TASK = 200;
-
-/** True where the status says that the work was done. */
-export function isFinished({ status }: Task): boolean {
-  return FINISHED.test(status);
-}
-
-/**
- * The newest task list, finished items included; undefined where no call keeps one. Reads whole lists (TodoWrite,
- * update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all before it.
- */
-function readPlan(calls: readonly PlanCall[]): Task[] | undefined {
-  let items: Map<string, Task> | undefined;
-  for (const { call, result } of calls) {
-    if (!TOOL.test(call.name)) continue;
-    const value = argumentsValue(call);
-    const shown = shownTasks(result?.text ?? "");
-    const list = listOf(value);
-    if (shown !== undefined) items = shown;
-    else if (list !== undefined) items = new Map(list.map((task, index) => [`list:${index}`, task]));
-    else items = applyStep(items, value, result?.text ?? "");
-  }
-  return items === undefined ? undefined : [...items.values()].filter((task) => !DROPPED.test(task.status));
-}
-
-const SHOWN = /^#(\w{1,20}) \[(\w{1,20})\] (\S.{0,400})$/;
-
-/** The list as a tool shows it, `#3 [pending] Weigh the parcels` a line; undefined for any other result. */
-function shownTasks(result: string): Map<string, Task> | undefined {
-  const lines = result.slice(0, 40_000).trim().split("\n");
-  const rows = lines.map((line) => SHOWN.exec(line.trim()));
-  if (rows.length === 0 || rows.some((row) => row === null)) return undefined;
-  return new Map(
-    rows.map((row): [string, Task] => {
-      const [, id = "", status = "", text = ""] = row ?? [];
-      return [id, { text: clipEnd(oneLine(text), MAX_TASK), status }];
-    }),
-  );
-}
-
-function listOf(value: unknown): Task[] | undefined {
-  if (!isObject(value)) return undefined;
-  for (const entry of Object.values(value)) {
-    const list = typeof entry === "string" && entry.startsWith("[") ? parse(entry) : entry;
-    if (!Array.isArray(list)) continue;
-    const tasks = (list as unknown[]).map(taskOf);
-    if (tasks.every((task) => task !== undefined)) return tasks;
-  }
-  return undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function taskOf(value: unknown): Task | undefined {
-  if (!isObject(value) || typeof value.status !== "string") return undefined;
-  const text = textOf(value);
-  return text === undefined ? undefined : { text, status: value.status };
-}
-
-function textOf(value: Record<string, unknown>): string | undefined {
-  for (const key of TEXT_KEYS) {
-    const text = value[key];
-    if (typeof text === "string" && text.trim() !== "") return clipEnd(oneLine(text), MAX_TASK);
-  }
-  return undefined;
-}
-
-function applyStep(
-  items: Map<string, Task> | undefined,
-  value: unknown,
-  result: string,
-): Map<string, Task> | undefined {
-  if (!isObject(value)) return items;
-  const id = value.taskId ?? value.task_id;
-  const status = typeof value.status === "string" ? value.status : undefined;
-  if (typeof id === "string" || typeof id === "number") {
-    const known = items?.get(String(id));
-    if (items === undefined || known === undefined || status === undefined) return items;
-    return items.set(String(id), { text: known.text, status });
-  }
-  const text = typeof value.subject === "string" ? textOf(value) : undefined;
-  const created = CREATED.exec(result.slice(0, 300))?.[1];
-  if (text === undefined || created === undefined) return items;
-  return (items ?? new Map<string, Task>()).set(created, { text, status: status ?? "pending" });
 }

@@ -1,3 +1,4 @@
+import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
 import {
   decisionRow,
@@ -10,9 +11,10 @@ import {
   taskLine,
 } from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts";
-import { isFinished, keyOf, openTasks, type Reading, type Step, type Task } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, rarityIn, type Said } from "./select.ts";
-import { replacesRule } from "./statements.ts";
+import { standing } from "./statements.ts";
+import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
 import { clipEnd, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
@@ -33,10 +35,11 @@ type View = readonly (readonly [SectionKey, number])[];
 const FRONT: View = [
   ["request", 0.22],
   ["rules", 0.2],
-  ["inheritedRules", 0.05],
   ["tasks", 0.08],
   ["checks", 0.06],
   ["errors", 0.05],
+  ["running", 0.05],
+  ["repository", 0.05],
   ["nextSteps", 0.05],
   ["questions", 0.04],
 ];
@@ -50,6 +53,7 @@ export const VIEWS: Readonly<Record<SummaryStrategy, View>> = {
     ["decisionLog", 0.5],
     ["tasks", 0.08],
     ["nextSteps", 0.05],
+    ["running", 0.05],
   ],
   code_delta: [
     ["request", 0.12],
@@ -58,6 +62,7 @@ export const VIEWS: Readonly<Record<SummaryStrategy, View>> = {
     ["tasks", 0.08],
     ["checks", 0.05],
     ["errors", 0.05],
+    ["running", 0.05],
   ],
   brief: [
     ["request", 0.35],
@@ -65,6 +70,7 @@ export const VIEWS: Readonly<Record<SummaryStrategy, View>> = {
     ["tasks", 0.15],
     ["checks", 0.08],
     ["errors", 0.08],
+    ["running", 0.05],
     ["nextSteps", 0.08],
   ],
   step_ledger: [
@@ -72,13 +78,14 @@ export const VIEWS: Readonly<Record<SummaryStrategy, View>> = {
     ["rules", 0.1],
     ["steps", 0.6],
     ["tasks", 0.08],
+    ["running", 0.05],
   ],
   requirements_ledger: [
     ["request", 0.15],
     ["requirements", 0.45],
     ["rules", 0.12],
-    ["inheritedRules", 0.05],
     ["tasks", 0.1],
+    ["running", 0.05],
   ],
 };
 
@@ -140,14 +147,16 @@ export function sectionLines(key: SectionKey, scene: Scene, room: number): strin
       const missing = earlier.rulesLeftOut || lines.length - 1 < rules.length;
       return lines.length > 0 && missing ? [...lines, NOT_ALL] : lines;
     }
-    case "inheritedRules":
-      return list(earlier.inheritedRules);
     case "tasks":
       return list(taskRows(reading.plan ?? earlier.tasks));
     case "checks":
       return list(checkRows(scene));
     case "errors":
       return list(errorRows(scene));
+    case "running":
+      return list(reading.messages.length > 0 ? runningRows(scene) : earlier.running);
+    case "repository":
+      return list(repositoryRows(scene));
     case "nextSteps":
       return list(reading.messages.length > 0 ? stopRows(scene) : earlier.nextSteps);
     case "questions":
@@ -205,7 +214,12 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   const heading = `## ${HEADINGS[answered ? "answered" : "request"]}`;
   const whole = [heading, ...quoteLines(request.trim())];
   if (options.countText(whole.join("\n")) <= room) return whole;
-  const items = typedPieces(request, "request").map((piece, order) => ({ ...piece, episode: 0, order }));
+  const items = typedPieces(request, "request").map((piece, order) => ({
+    ...piece,
+    episode: 0,
+    order,
+    source: 0,
+  }));
   const left = room - options.countText(`${heading}\n`);
   const selection = createSelection(items, new Map(), createSaid(rarityIn(items)), options.countText);
   selection.fill(left);
@@ -245,11 +259,8 @@ function strength(rule: string): number {
 }
 
 function allRules({ reading, earlier }: Scene): string[] {
-  const rules = reading.rules.map(({ text }) => text);
-  const older = earlier.rules.filter(
-    (rule) => !rules.some((newer) => newer === rule || replacesRule(newer, rule)),
-  );
-  return [...rules, ...older];
+  const older = earlier.rules.map((text) => ({ text }));
+  return standing([...reading.rules, ...older]).map(({ text }) => text);
 }
 
 function taskRows(plan: readonly Task[]): string[] {
@@ -284,6 +295,24 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
   );
   const older = earlier.errors.filter(({ from }) => !passed.has(from)).map(errorLine);
   return [...reading.openErrors.map((error) => shorten(errorLine(error))), ...older];
+}
+
+/** What runs, and what ran at the end of the round before and was not told to have ended. */
+function runningRows({ reading, earlier, shorten }: Scene): string[] {
+  const words = reading.messages.map(messageText).join("\n");
+  const ended = (row: string): boolean => {
+    const id = /\(id ([\w-]+)\)$/.exec(row)?.[1];
+    return id === undefined || words.includes(id);
+  };
+  return [...earlier.running.filter((row) => !ended(row)), ...reading.running.map(shorten)];
+}
+
+/** Where the repository stands; what an earlier round told holds until something newer is seen. */
+function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
+  const rows = reading.repository.map(shorten);
+  const firstWord = (row: string): string => row.slice(0, 5);
+  const told = new Set(rows.map(firstWord));
+  return [...earlier.repository.filter((row) => !told.has(firstWord(row))), ...rows];
 }
 
 const LAST_STEPS = 3;

@@ -6,6 +6,8 @@ export interface Item {
   readonly episode: number;
   /** Place within the episode. */
   readonly order: number;
+  /** The message that it comes from: pieces of one message may be told together. */
+  readonly source: number;
   readonly kind: ItemKind;
   readonly text: string;
   /** What its terms are worth, beside others. */

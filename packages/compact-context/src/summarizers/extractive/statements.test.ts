@@ -4,11 +4,10 @@ import {
   decisionsIn,
   nextStepsIn,
   questionsIn,
-  replacesRule,
   reportsIn,
-  requestsIn,
   rulesIn,
   type Statement,
+  standing,
 } from "./statements.ts";
 
 const RULES: Readonly<Record<string, readonly string[]>> = {
@@ -80,58 +79,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const REQUESTS: Readonly<Record<string, readonly string[]>> = {
-  en: [
-    "Add a retry to the uploader.",
-    "could you look into the slow startup?",
-    "I need a table of all flags.",
-    "let's move the parser into its own module",
-    "please fix the failing test",
-    "Only show me line 3 of the file.",
-  ],
-  zh: [
-    "帮我加一个重试机制。",
-    "请修复失败的测试。",
-    "能看一下启动为什么慢吗？",
-    "把解析器移到单独的模块里。",
-  ],
-  ja: [
-    "アップロードにリトライを追加してください。",
-    "失敗しているテストを直して。",
-    "起動が遅い理由を調べてもらえますか？",
-  ],
-  de: [
-    "Bau einen Wiederholungsversuch in den Upload ein.",
-    "Kannst du den langsamen Start untersuchen?",
-    "Korrigiere bitte den Test.",
-    "Ich brauche eine Tabelle aller Schalter.",
-  ],
-  fr: [
-    "Ajoute une nouvelle tentative à l'envoi.",
-    "Peux-tu regarder pourquoi le démarrage est lent ?",
-    "Corrige le test qui échoue.",
-    "J'ai besoin d'un tableau des options.",
-  ],
-  es: [
-    "Añade un reintento a la subida.",
-    "¿Puedes mirar por qué tarda el arranque?",
-    "Corrige el test que falla.",
-    "Necesito una tabla de todas las opciones.",
-  ],
-  pt: [
-    "Adicione uma nova tentativa ao envio.",
-    "Pode ver por que a inicialização está lenta?",
-    "Corrija o teste que falha.",
-    "Preciso de uma tabela de todas as opções.",
-  ],
-  ru: [
-    "Добавь повторную попытку в загрузчик.",
-    "Можешь посмотреть, почему медленно запускается?",
-    "Исправь упавший тест.",
-    "Мне нужна таблица всех флагов.",
-  ],
-};
-
 const NEITHER: readonly string[] = [
   "The deploy went through after lunch.",
   "I never liked that library.",
@@ -179,28 +126,22 @@ describe("rules", () => {
 });
 
 describe("rules that replace each other", () => {
+  const left = (...rules: readonly string[]): string[] =>
+    texts(standing(rules.map((text) => ({ text, at: 0 }))));
+
   it.each([
     ["Reply in German from now on.", "Always reply in English."],
     ["Keep lines under 120 characters.", "Keep lines under 80 characters."],
     ["You may push to main again.", "Never push to main."],
     ["以后用英文回答", "以后用中文回答"],
-  ])("%s replaces %s", (newer, older) => expect(replacesRule(newer, older)).toBe(true));
+  ])("%s replaces %s", (newer, older) => expect(left(newer, older)).toEqual([newer]));
 
   it.each([
     ["Never push to main.", "Never log tokens."],
     ["Don't touch src/a.ts.", "Don't touch src/b.ts."],
     ["Write comments in English.", "Reply in German."],
     ["Use tabs in Makefiles.", "Use spaces in Python."],
-  ])("%s stays beside %s", (newer, older) => expect(replacesRule(newer, older)).toBe(false));
-});
-
-describe("requests", () => {
-  for (const [language, sentences] of Object.entries(REQUESTS))
-    it.each(sentences)(`${language}: %s`, (sentence) => expect(requestsIn(sentence)).not.toEqual([]));
-
-  it.each([...NEITHER, "thanks, looks good", "What is the default timeout?"])("no request: %s", (sentence) =>
-    expect(requestsIn(sentence)).toEqual([]),
-  );
+  ])("%s stays beside %s", (newer, older) => expect(left(newer, older)).toEqual([newer, older]));
 });
 
 describe("decisions", () => {
@@ -208,8 +149,8 @@ describe("decisions", () => {
     "I'll use a queue instead of a timer because timers drift.",
     "Let's go with option 2.",
     "We decided to keep the old format.",
-    "The simplest fix: drop the second cache.",
-    "New results should be stored per case, not per run type, so results should only hold indexes.",
+    "I'll keep the second cache because the first one drops entries.",
+    "I did not change the store; we skipped that since you asked to keep it.",
     "Wir nehmen SQLite statt Postgres.",
     "我们决定采用队列。",
     "キューを採用します。",
@@ -272,7 +213,7 @@ const HOSTILE: readonly string[] = [
 ];
 
 describe("any text", () => {
-  const readers = { rulesIn, requestsIn, decisionsIn, nextStepsIn, questionsIn };
+  const readers = { rulesIn, decisionsIn, nextStepsIn, questionsIn };
   for (const [name, read] of Object.entries(readers)) {
     it(`${name} reads a megabyte of anything soon, and quotes what is there`, () => {
       for (const piece of HOSTILE) {
@@ -286,7 +227,16 @@ describe("any text", () => {
   }
   it("compares long rules soon", () => {
     const long = "never push src/a.ts ".repeat(50_000);
-    expect(replacesRule(long, `${long}x`)).toBe(true);
+    expect(standing([{ text: long }, { text: `${long}x` }])).toHaveLength(1);
+  });
+
+  it("keeps up with thousands of rules", () => {
+    const rules = Array.from({ length: 5_000 }, (_, index) => ({
+      text: `Never push the file src/part${index}.ts to branch b${index % 7} without review ${index}.`,
+    }));
+    const started = performance.now();
+    expect(standing(rules)).toHaveLength(5_000);
+    expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
 
@@ -328,27 +278,6 @@ describe("reportsIn", () => {
 });
 
 describe("decisions of several kinds", () => {
-  it.each([
-    "**Fix:** Weigh parcels in grams before they are compared.",
-    "**Key Design Decision:** Shell out to `post` rather than adding a client:",
-    "That keeps the store small while routes may grow.",
-    "I'll turn this into its own module rather than folding it into the store.",
-    "So we should avoid calling both `rate`.",
-    "I did not change the store because you asked to keep it.",
-    "Keep the `store` parameter (needed for tests)",
-    "For parcels, set `weight` to grams instead of a fixed 1.",
-  ])("%s", (text) => {
-    expect(decisionsIn(text)).toHaveLength(1);
-  });
-
-  it.each([
-    "The key insight: weights should be read by the next step.",
-    "I'll wait rather than looking at the worker again.",
-    "**Fix:** Before it returns, we should check:",
-  ])("no decision: %s", (text) => {
-    expect(decisionsIn(text)).toEqual([]);
-  });
-
   it("are items below a heading of decisions", () => {
     const text = "Design decisions captured:\n\n- `rate` means one thing.\n- Weights are in grams.";
     expect(decisionsIn(text)).toHaveLength(2);
@@ -357,19 +286,13 @@ describe("decisions of several kinds", () => {
   it("of people are also wishes", () => {
     for (const text of [
       "I would prefer to use only one voucher.",
-      "can we rebase onto `next` instead of main please?",
-      "but rates should align with the standard",
+      "rebase onto `next` instead of main please",
+      "no, keep the old name",
       "I think A) is fine, put it into the file.",
     ]) {
       expect(decisionsIn(text, "user"), text).toHaveLength(1);
       if (!text.startsWith("I think")) expect(decisionsIn(text), text).toEqual([]);
     }
-  });
-
-  it("stand below a fence that follows a long line", () => {
-    const text =
-      "```text\none run of everything then a comparison with the threshold then\n```\n\nThat is simpler, cheaper and faster.";
-    expect(decisionsIn(text)).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,4 @@
-import { cuesFor } from "./cues.ts";
+import { languagesOf } from "./languages.ts";
 
 /** What a sentence states, in its own words. */
 export interface Statement {
@@ -155,10 +155,6 @@ function isFrame(sentence: Sentence | undefined): boolean {
   return sentence !== undefined && /\p{L}/u.test(sentence.plain) && FRAME.test(sentence.plain);
 }
 
-/** A condition that comes again, and what to do then. */
-const CONDITIONAL =
-  /^(?:when(?:ever)?|before|after|each time|every time|once|if) you (?:(?:answer|reply|respond|write|cite|quote|recommend|suggest|explain|change|edit|commit)\b[^,.;]{0,60}|[^,.;]{0,40}\b(?:an?|any|each|something|anything|code|commands?|tests?|numbers?|measurements?)\b[^,.;]{0,40}),\s+(?:please |then |always )?(?!(?:i|we|it|the|this|that|there|can|could|do|does|is|are|will|would|you)\b)[a-z]/i;
-
 function isDocument(text: string): boolean {
   if (text.length < 1_200) return false;
   return (text.slice(0, READ_HALF).match(/^#{1,4}\s\S/gm)?.length ?? 0) >= 2;
@@ -171,23 +167,15 @@ const ASKS_UNMARKED =
 const WISHES =
   /\b(?:can|could|shall) we (?:please |just )?(?:always|only|never|avoid|not|stick|keep (?:to|using))\b|(?:もらえ|いただけ|くれ)ま(?:せん|す)か[?？]?$|, (?:ok|okay|ja|alles klar|vale|tá)\?$/;
 
-function isRule(sentence: Sentence, isPlan: boolean): boolean {
-  const { plain, heading, item } = sentence;
+function isRule({ plain, heading, item }: Sentence, isPlan: boolean): boolean {
   if (plain.length < 5 || !/\p{L}{2}/u.test(plain)) return false;
   if (/[:：]$/.test(plain) && plain.length < 40) return false;
-  const cues = cuesFor(plain);
   const wishes = WISHES.test(plain);
-  if (QUESTION.test(plain) && !wishes) return false;
-  if (
-    cues.some(({ report }) => report.test(plain)) ||
-    ONE_OFF.test(plain) ||
-    NO_OPINION.test(plain) ||
-    (ASKS_UNMARKED.test(plain) && !wishes)
-  )
-    return false;
+  if ((QUESTION.test(plain) || ASKS_UNMARKED.test(plain)) && !wishes) return false;
+  if (ONE_OFF.test(plain) || NO_OPINION.test(plain)) return false;
   if (item && RULE_HEADING.test(heading)) return true;
-  if (CONDITIONAL.test(plain)) return true;
-  return cues.some(({ rule }) => rule.test(plain)) && (!isPlan || ABOUT_WORK.test(plain));
+  if (isPlan && !ABOUT_WORK.test(plain)) return false;
+  return languagesOf(plain).some(({ rule, aside }) => rule.test(plain) && !aside.test(plain));
 }
 
 // ---- rules that replace each other
@@ -207,17 +195,53 @@ const NAME = /[a-z].{0,80}[\d_./-]|[\d_./-].{0,80}[a-z]|[a-z][A-Z]/;
 
 const VALUE = /[中英日德法俄]文|[英日德法俄]语|日本語|英語/g;
 
+/** What a rule is about. */
+interface Topic {
+  readonly whole: string;
+  readonly words: ReadonlySet<string>;
+  readonly names: ReadonlySet<string>;
+}
+
+/** The rules, newest first, without those that a newer one replaces. */
+export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
+  const kept: Rule[] = [];
+  const topics: Topic[] = [];
+  const byWord = new Map<string, number[]>();
+  for (const rule of rules) {
+    const topic = topicOf(rule.text);
+    if (candidates(topic, byWord).some((at) => covers(topics[at] as Topic, topic))) continue;
+    kept.push(rule);
+    for (const word of keysOf(topic)) byWord.set(word, [...(byWord.get(word) ?? []), topics.length]);
+    topics.push(topic);
+  }
+  return kept;
+}
+
+/** Newer rules that may share six of ten words with this one, which those that do must. */
+function candidates(topic: Topic, byWord: ReadonlyMap<string, readonly number[]>): number[] {
+  const lists = keysOf(topic).map((word) => byWord.get(word) ?? []);
+  lists.sort((one, other) => one.length - other.length);
+  const rarest = lists.slice(0, Math.floor(0.4 * lists.length) + 1);
+  return [...new Set(rarest.flatMap((list) => list.slice(-MOST_ALIKE)))];
+}
+
+/** So many rules with a word in common are compared. */
+const MOST_ALIKE = 64;
+
+function keysOf({ words, whole }: Topic): string[] {
+  return words.size === 0 ? [whole] : [...words];
+}
+
 /** True where two rules are about the same thing, so that the newer replaces the older. */
-export function replacesRule(newer: string, older: string): boolean {
-  const [a, b] = [topicOf(newer), topicOf(older)];
-  if (a.words.size === 0 || b.words.size === 0) return oneCase(newer) === oneCase(older);
+function covers(newer: Topic, older: Topic): boolean {
+  if (newer.words.size === 0 || older.words.size === 0) return newer.whole === older.whole;
   const apart = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
     [...one].some((name) => !other.has(name));
-  if (a.names.size > 0 && b.names.size > 0 && apart(a.names, b.names) && apart(b.names, a.names))
-    return false;
-  if (a.names.size > 0 !== b.names.size > 0 && a.words.size > 2) return false;
-  const shared = [...a.words].filter((word) => b.words.has(word)).length;
-  return 3 * (a.words.size + b.words.size) <= 8 * shared;
+  if (newer.names.size > 0 && older.names.size > 0) {
+    if (apart(newer.names, older.names) && apart(older.names, newer.names)) return false;
+  } else if (newer.names.size !== older.names.size && newer.words.size > 2) return false;
+  const shared = [...newer.words].filter((word) => older.words.has(word)).length;
+  return 3 * (newer.words.size + older.words.size) <= 8 * shared;
 }
 
 function oneCase(text: string): string {
@@ -225,7 +249,7 @@ function oneCase(text: string): string {
 }
 
 /** The words and names of a rule that say what it is about, words cut to their stem. */
-function topicOf(rule: string): { readonly words: ReadonlySet<string>; readonly names: ReadonlySet<string> } {
+function topicOf(rule: string): Topic {
   const words = new Set<string>();
   const names = new Set<string>();
   for (const raw of rule
@@ -240,51 +264,29 @@ function topicOf(rule: string): { readonly words: ReadonlySet<string>; readonly 
       for (let at = 0; at + 1 < lower.length; at += 1) words.add(lower.slice(at, at + 2));
     else if (lower.length > 1) words.add(lower.slice(0, 6));
   }
-  return { words, names };
+  return { whole: oneCase(rule), words, names };
 }
 
 // ---- decisions
 
+/** What is done next, not which way was chosen. */
 const NARRATES =
-  /^(?:(?:now )?let me|first,? let|i['’]ll (?:check|look|read|run|search|start|try|grep|verify|take|wait|inspect)|let['’]?s (?:see|check|look|run|try|verify|start by|just (?:check|look|run|see))|the (?:test|error|output|file|command|build) (?:is|was|shows|failed|now)|i see|looking at|now i)\b/i;
+  /^(?:(?:now )?let me|first,? let|i['’]ll (?:check|look|read|run|search|start|try|grep|verify|take|wait|inspect)|let['’]?s (?:see|check|look|run|try|verify)|i see|looking at|now i|the (?:test|error|output|file|command|build)s? (?:is|are|was|shows?|failed|now))\b/i;
 const HEDGES =
-  /\b(?:could|might|maybe|perhaps|what if|options? (?:are|include)|alternatively|would you (?:like|prefer)|do you want|should (?:we|i)\b|we should (?:check|look|investigate|see)\b|need to use|asserts?|warning that|consider|approve with|bottom line|we don['’]t need one|not jump|i bet|if you['’]d prefer|keep going|i think the right)/;
-/** A finding, whatever it says should be. */
+  /\b(?:could|might|maybe|perhaps|sorry|what if|if needed|options? (?:are|include)|alternatively|would you|do you|should (?:we|i)\b|asserts?|if you['’]d prefer|keep going|wait(?:ing)?|interrupt\w*|polling)\b/;
+const REASON = /\b(?:instead of|rather than|because|since|decided|to avoid|approach|for consistency)\b/;
 const FINDING = /^(?:the )?(?:key |main |real )?(?:insight|problem|issue|question|bug|finding)\b/;
-const REASON = /\b(?:instead of|rather than|because|since|decided|to avoid|approach)\b/;
-/** Work that goes on, not a way that was chosen. */
-const WAITS =
-  /\b(?:wait(?:ing)?|interrupt\w*|snapshot|live status|captur\w+|polling|inspect\w*|infer from|still (?:running|working)|let(?:ting)? it finish|competing)\b/;
 /** An answer that picks an option: "C)", "B) for now", "option 2, please". */
 const PICK =
-  /^(?:(?:ok|okay|yes|yeah|i think|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
-const FIX =
-  /^(?:(?:the|my|our|key|main|final) ){0,2}(?:(?:design|product) )?(?:decision|approach|stance|resolution|trade-?off|fix|correction)(?: is(?: now)?)?: ?\S/;
-/** Reasons, and ways of doing something that were weighed, in the first person. */
-const WEIGHED = new RegExp(
-  [
-    "^(?:that|this) (?:way,? .{1,80} (?:stays?|remains?|keeps?)|keeps|avoids|lets us|is (?:also )?(?:simpler|cleaner|safer|cheaper|closer to|more robust)|gives .{1,120} without)\\b",
-    "\\bmakes (?:it|this|that) (?:much |a lot |way )?(?:easier|simpler|cleaner|safer)\\b",
-    "(?:^|, |[.:;] )(?:yes,? |so |then ){0,2}i(?:['’]ll|['’]m going to| will) (?!check|look|read|run|search|grep|verify|wait|take (?:another|a)|poll|inspect).{1,200}\\b(?:rather than (?!just)|instead of|so (?:that )?(?:the|it|we|they) .{1,60}(?:can|stays?|keeps?|does|do|don))\\b",
-    "\\bi(?:['’]ll|['’]m going to) (?:consolidate|combine|split|turn|fold|separate|group) .{1,120} into (?!.{0,20}(?:main|branch)\\b)",
-    "^(?:yes,? |so,? |yes: |for [\\w-]{1,30},? ){0,2}(?:i think )?we should (?:not |avoid |group |keep |use |make |split |treat |separate |rename |drop |remove |stay |implement |standardi[sz]e )",
-    "^(?:this|that) (?:captures|covers|handles|preserves) .{1,120} without\\b",
-    "\\bwe should implement\\b|\\bthe fix was \\w+ing\\b|\\b(?:take|try) a (?:different|simpler|cleaner) approach\\b|\\bis reserved for\\b|\\bby design\\b",
-    "\\b(?:i|we) (?:did|do|will)(?: not|n['’]t) (?:change|add|touch|include|use|modify|rename|move|fix) .{1,200}\\b(?:because|since|as you|per your)\\b",
-    ": (?:new |each |every |all |any ){0,1}(?:[\\w`*./<>-]+ ){1,8}should (?:not |only |stay |remain |be (?!able))",
-    "\\b(?:it|this|that|which) keeps (?:the|it|this|things) .{1,60}(?:simple|simpler|clean|cleaner|small|smaller|focused|consistent|separate)\\b|\\bkeep (?:it|this|them|things) (?:simple|consistent|small|minimal)\\b",
-    "^(?:keep|preserve|retain|leave) .{1,160}(?:\\((?:needed|required|because)|, not |\\bas (?:the )?source of truth)",
-    "^(?:for [\\w ]{1,30}, )?(?:set|add|pass|create|make|move|split|store|return|apply|switch) .{1,160}\\b(?:instead of|rather than)\\b|^recommendation: .{1,160}, not ",
-    "\\bi(?:['’]ll|['’]m going to) (?:keep|make|leave) .{1,160}\\b(?:unless|without|alone)\\b|\\bleave .{1,80} alone\\b",
-    "\\bshould (?:stay|remain) [\\w-]+ (?:unless|to|so|because)\\b|\\b(?:better|right|simplest|cleanest) (?:target|fix|shape|place|home) is\\b",
-  ].join("|"),
-);
-/** What people say of what they want built or done, as a choice. */
+  /^(?:(?:ok|okay|yes|yeah|i think|i like|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
+/** Names the decision that follows. */
+const NAMED =
+  /^(?:(?:the|my|our|key|main|final|design|product|recommended) ){0,3}(?:decision|approach|resolution|trade-?off|stance)(?: is(?: now)?)?: ?\S/;
+const DECISION_HEADING =
+  /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
+/** What people say of what they want built, as a choice. */
 const WANTED =
-  /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would) like to (?:use|fly|go|keep|pay|stay|start with)\b|^(?:but |and |so |ok(?:ay)?,? )?(?:[\w`*./<>-]+ ){1,8}should (?:align|match|follow|conform|capture|include|live|go|default|be (?:in|per|an?|the|kept|stored|part|able to be|configurable|optional))\b|^(?:can|could) (?:we|you) .{3,160}\b(?:instead of|rather than)\b|\bneeds? to be (?:configurable|optional|explicit|generic|reusable|backward\w*|pluggable)\b|\bgo ahead and (?!commit|push|merge|run)\w+ .{3,120}\b(?:using|with|as)\b/;
-/** How something is to be, as a design says it. */
-const NORM =
-  /^(?!(?:this|that|it|everything|all tests|tests) should (?:now |then )?(?:work|be (?:fine|ok|good|enough|fixed)|fix|pass|resolve|help))(?:[\w`*./<>-]+ ){1,10}should (?:not |only |use |stay |remain |own |be (?:stored |written |kept |per |in |an |the |hard|split|kept|removed|route|case|new|explicit|configurable|deprecated|off|opt)|make the |avoid |replace |present |capture )/;
+  /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
 export function decisionsIn(text: string, speaker: "user" | "assistant" = "assistant"): Statement[] {
@@ -293,32 +295,20 @@ export function decisionsIn(text: string, speaker: "user" | "assistant" = "assis
     .map(said);
 }
 
-const DECISION_HEADING =
-  /\b(?:(?:design|key|important|product|main) )?decisions?(?: (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b/;
-
 function isDecision({ text, plain, heading, item }: Sentence): boolean {
   if (QUESTION.test(plain)) return false;
   if (PICK.test(plain)) return !/^[a-d][.)]?$/.test(text);
-  if (plain.endsWith(":") && plain.length < 40) return false;
-  if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12) || WAITS.test(plain)) return false;
+  if (plain.endsWith(":") && plain.length < 60) return false;
+  if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && DECISION_HEADING.test(heading)) return true;
-  const cues = cuesFor(plain);
-  const settled =
-    FIX.test(plain) ||
-    NORM.test(plain) ||
-    WEIGHED.test(plain) ||
-    cues.some(({ decision }) => decision.test(text));
+  const settled = NAMED.test(plain) || languagesOf(plain).some(({ decision }) => decision.test(plain));
   if (!settled || FINDING.test(plain) || HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))) return false;
   return !NARRATES.test(plain) || REASON.test(plain);
 }
 
 function isWanted({ plain }: Sentence): boolean {
-  if (/^(?:i think )?[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/.test(plain)) return true;
-  return (
-    plain.length >= 12 &&
-    WANTED.test(plain) &&
-    !/^(?:if|what|why|how|maybe|perhaps|could|would|should)\b/.test(plain)
-  );
+  if (plain.length < 12 || QUESTION.test(plain) || HEDGES.test(plain)) return false;
+  return WANTED.test(plain) && !/^(?:if|why|how|what|where)\b/.test(plain);
 }
 
 const PROPOSES =
@@ -443,31 +433,4 @@ export function reportsIn(text: string): Statement[] {
     })
     .slice(0, 5)
     .map(said);
-}
-
-// ---- requests
-
-const ASKS_TO_KNOW =
-  /^(?:what|who|when|where|which|how (?:many|much|long|often)|is|are|was|were|does|did|do(?! you mind)|has|have|wie|wann|wer|wo|welche|ist|sind|c['’]est|quand|elle sort|est-ce (?:que c|norm)|quel\p{L}*|¿?(?:cuándo|cuál|es|qué|quién)|quando|qual|é normal|какой|когда|это|кто|где)(?![\p{L}])/iu;
-
-const POLITE = /please|bitte|merci d|por favor|пожалуйста|请/;
-
-/** Requests: what a user wants done, by sentence. */
-export function requestsIn(text: string): Statement[] {
-  const isPlan = isDocument(text);
-  return readSentences(text)
-    .filter((sentence) => isRequest(sentence, isPlan))
-    .map(said);
-}
-
-function isRequest(sentence: Sentence, isPlan: boolean): boolean {
-  const { plain } = sentence;
-  if (plain.length < 3) return false;
-  if (isRule(sentence, isPlan)) return false;
-  const cues = cuesFor(plain);
-  const wanted = cues.some(({ request }) => request.test(plain));
-  if (!wanted) return false;
-  const question = QUESTION.test(plain);
-  if (question && ASKS_TO_KNOW.test(plain) && !/what would it take|sketch|plan\b/.test(plain)) return false;
-  return !cues.some(({ report }) => report.test(plain)) || POLITE.test(plain);
 }

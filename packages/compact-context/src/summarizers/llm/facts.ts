@@ -27,13 +27,13 @@ interface FactsOptions {
 const SECTIONS: readonly (readonly [SectionKey, number])[] = [
   ["request", 0.25],
   ["rules", 0.22],
-  ["inheritedRules", 0.05],
   ["tasks", 0.1],
   ["checks", 0.08],
   ["errors", 0.08],
+  ["running", 0.06],
   ["story", 0.22],
 ];
-const BRIEF: ReadonlySet<SectionKey> = new Set(["request", "rules", "inheritedRules"]);
+const BRIEF: ReadonlySet<SectionKey> = new Set(["request", "rules"]);
 const MOST_ROUNDS = 3;
 
 /** Made once from one reading; cheap to lay out again for another room. */
@@ -83,7 +83,7 @@ function withRequestTold(earlier: Earlier): Earlier {
   const at = episodes.findLastIndex(
     ({ title, pieces }) => title === "current" || isAskedBy(pieces[0], request),
   );
-  const asked = { kind: "request" as const, text: request };
+  const asked = { kind: "request" as const, text: request, order: 0, source: -1 };
   const told = episodes[at]?.pieces.filter(({ kind }) => kind !== "request") ?? [];
   const current = { title: "user" as const, pieces: [asked, ...told] };
   return { ...earlier, episodes: [...episodes.filter((_, index) => index !== at), current] };

@@ -1,7 +1,8 @@
 import type { Message } from "../../core/message.ts";
 import type { UnfoundClaim } from "../../core/ports.ts";
 import { type Earlier, readEarlier } from "../extractive/format.ts";
-import { keyOf, type Reading, type Step } from "../extractive/reading.ts";
+import type { Reading } from "../extractive/reading.ts";
+import { keyOf, type Step } from "../extractive/steps.ts";
 import {
   type Claim,
   claimsIn,

@@ -1,0 +1,263 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import type { CompactionReport } from "compact-context/internal/core/apply";
+import { CompactError, errorMessage, isObject } from "compact-context/internal/errors";
+import { callKind, modelOf } from "compact-context/internal/wire/calls";
+import { watchUsage } from "compact-context/internal/wire/usage-tee";
+import { createWire, type Wire, type WireCall } from "compact-context/wire";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { proxy } from "hono/proxy";
+import { programsOnly } from "./guard.ts";
+import type { Sessions } from "./sessions.ts";
+import { type Tally, tallyMetrics } from "./tally.ts";
+import { targetOf, type Upstreams } from "./upstream.ts";
+
+export interface ProxyOptions {
+  /** 0 for one that is free. */
+  readonly port: number;
+  readonly upstreams: Upstreams;
+  readonly sessions: Sessions;
+  readonly tally: Tally;
+  /** Sends every call as it came, and only tells what would be compacted. */
+  readonly dryRun: boolean;
+  /** Told that the tally has changed, with the report of a call that was compacted. */
+  changed(report?: CompactionReport): void;
+  /** Told what a person should know, in a line. */
+  problem(message: string): void;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A server on this computer that model calls pass through. */
+export interface ProxyServer {
+  readonly port: number;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Twice what the providers take. */
+const MOST_BODY_BYTES = 64 * 1024 * 1024;
+/** Milliseconds that a compaction may hold up a call; then the call goes on as it came. */
+const COMPACTION_MS = 60_000;
+
+/** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
+export async function startProxy(options: ProxyOptions): Promise<ProxyServer> {
+  let port = 0;
+  const app = createApp(options, () => port);
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    serverOptions: { requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 65_536 },
+  }) as Server;
+  port = await listen(server, options.port);
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function createApp(options: ProxyOptions, port: () => number): Hono {
+  const { sessions, tally, problem } = options;
+  const wire = createWire({
+    manager: sessions.managerOf,
+    deadlineMs: COMPACTION_MS,
+    onUsage(session, usage) {
+      tally.used(session, usage);
+      options.changed();
+    },
+    onWarning: problem,
+  });
+  const app = new Hono();
+  app.use(programsOnly(port));
+  app.get("/metrics", (context) =>
+    context.text(tallyMetrics(tally), 200, { "content-type": "text/plain; version=0.0.4" }),
+  );
+  // Clients ask whether anybody is there before their first call.
+  app.get("/", (context) => context.text("compact proxy\n"));
+  app.post("*", bodyLimit({ maxSize: MOST_BODY_BYTES, onError: tooLarge }), (context) =>
+    passOn(context, wire, options),
+  );
+  app.all("*", (context) => {
+    const { raw } = context.req;
+    return forward(context, options, { method: raw.method, body: raw.body });
+  });
+  app.onError((error, context) => {
+    // The client has left: nobody reads an answer.
+    if (!context.req.raw.signal.aborted) problem(`the provider could not be reached: ${reasonOf(error)}`);
+    return context.json(errorBody(`compact proxy: ${reasonOf(error)}`, "api_error"), 502);
+  });
+  return app;
+}
+
+/** One call: looked at, sent on, and its answer streamed back as it comes. */
+async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
+  const { raw } = context.req;
+  const bytes = new Uint8Array(await raw.arrayBuffer());
+  const send = (body: Uint8Array | string): Promise<Response> =>
+    forward(context, options, { method: "POST", body });
+  const body = jsonIn(raw.headers, bytes);
+  if (body === undefined) return send(bytes);
+  const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
+  let call: WireCall;
+  try {
+    call = await wire(target, namingHeaders(raw.headers), body, raw.signal);
+  } catch (error) {
+    if (raw.signal.aborted) throw error;
+    return sendUnmodified(options, errorMessage(error), () => send(bytes));
+  }
+  const { session, passedBy } = call;
+  if (session === undefined || passedBy === "server_managed") return send(bytes);
+  if (passedBy === "failed") {
+    const reason = "it could not be compacted";
+    return sendUnmodified(options, reason, () => call.send(() => send(bytes)));
+  }
+  const one: Passing = { call, bytes, body, session, target, send };
+  return options.dryRun ? watch(one, options) : sendCompacted(one, options);
+}
+
+/** A call with a conversation. */
+interface Passing {
+  readonly call: WireCall;
+  readonly bytes: Uint8Array;
+  readonly body: Json;
+  readonly session: string;
+  readonly target: URL;
+  send(body: Uint8Array | string): Promise<Response>;
+}
+
+async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Response> {
+  const { call, bytes, body, send } = one;
+  let isChanged = false;
+  const response = await call.send((sent) => {
+    isChanged = sent !== body;
+    const text = isChanged ? JSON.stringify(sent) : bytes;
+    tell(one, options, text.length);
+    return send(text);
+  });
+  if (response.status === 400 || response.status === 413) options.tally.refused();
+  return isChanged ? marked(response, "compacted") : response;
+}
+
+/** The call as it came; what is read of its usage is no measure of what would have been sent. */
+async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
+  tell(one, options, one.bytes.length);
+  const response = await one.send(one.bytes);
+  const kind = callKind(one.target);
+  if (kind === undefined) return response;
+  let usage: Json = {};
+  const body = watchUsage(response, kind.usageOf, (record) => {
+    usage = { ...usage, ...record };
+    options.tally.used(one.session, usage);
+    options.changed();
+  });
+  return marked(body === response.body ? response : new Response(body, response), "dry-run");
+}
+
+function tell(one: Passing, { tally, changed }: ProxyOptions, bytesSent: number): void {
+  const { report } = one.call;
+  tally.sent({
+    session: one.session,
+    model: modelOf(one.target, one.body),
+    compacted: report?.compacted === true,
+    bytesGiven: one.bytes.length,
+    bytesSent,
+  });
+  changed(report?.compacted === true ? report : undefined);
+}
+
+async function sendUnmodified(
+  { tally, problem }: ProxyOptions,
+  reason: string,
+  send: () => Promise<Response>,
+): Promise<Response> {
+  tally.unmodified();
+  problem(`a call was sent unmodified: ${reason}`);
+  return marked(await send(), "sent-unmodified");
+}
+
+function marked(response: Response, word: string): Response {
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  headers.set("x-compact", word);
+  return new Response(response.body, { status, statusText, headers });
+}
+
+/** Sends a request on, its headers as they came but for those of this connection. */
+function forward(
+  { req: { raw } }: Context,
+  { upstreams }: ProxyOptions,
+  { method, body }: { readonly method: string; readonly body: RequestInit["body"] },
+): Promise<Response> {
+  const headers = new Headers(raw.headers);
+  for (const name of ["host", "content-length", "connection"]) headers.delete(name);
+  const target = targetOf(upstreams, new URL(raw.url), raw.headers);
+  return proxy(target, {
+    method,
+    headers,
+    body,
+    signal: raw.signal,
+    // A key goes to nobody but the provider.
+    redirect: "manual",
+    customFetch: (request) => {
+      // An answer in plain bytes passes through as it is.
+      request.headers.set("accept-encoding", "identity");
+      return fetch(request);
+    },
+  });
+}
+
+/** The object in a JSON body; undefined for all else, and for a body that is packed. */
+function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
+  if (!/json/.test(headers.get("content-type") ?? "") || headers.has("content-encoding")) return undefined;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tokens of a login are renewed while a session runs: unlike a key, they do not tell who calls. */
+function namingHeaders(given: Headers): Headers {
+  const headers = new Headers(given);
+  if (/^bearer (?:sk-ant-oat|ey)/i.test(headers.get("authorization") ?? "")) headers.delete("authorization");
+  return headers;
+}
+
+function tooLarge(context: Context): Response {
+  const message = `compact proxy: the request has more than ${MOST_BODY_BYTES / 1024 / 1024} MB`;
+  return context.json(errorBody(message, "request_too_large"), 413);
+}
+
+/** An error in a form that the clients of every provider read. */
+function errorBody(message: string, type: string) {
+  return { type: "error", error: { type, message } };
+}
+
+/** `fetch` says why only in the cause. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { readonly cause?: unknown };
+  return cause === undefined ? errorMessage(error) : `${errorMessage(error)}: ${errorMessage(cause)}`;
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      reject(
+        new CompactError("InvalidUsage", `port ${port} cannot be used: ${error.code ?? error.message}`, {
+          place: "--port",
+          hint: "Name another port; --port 0 takes one that is free.",
+          cause: error,
+        }),
+      );
+    });
+    server.listen({ host: "127.0.0.1", port }, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { CompactionReport } from "compact-context/internal/core/apply";
+import { CompactError } from "compact-context/internal/errors";
+import { createMemoryDriver } from "compact-context/storage/memory";
+import { driverOf } from "../archive.ts";
+import type { Invocation } from "../command.ts";
+import { readConfig } from "../files/config.ts";
+import type { CliPorts } from "../ports.ts";
+import { parseTokens } from "../quantities.ts";
+import { formatCount } from "../render/numbers.ts";
+import { oneLine } from "../render/safe.ts";
+import type { Terminal } from "../terminal.ts";
+import { portOf } from "../view-page.ts";
+import { AGENTS, clientVariables } from "./agents.ts";
+import { startProxy } from "./server.ts";
+import { createSessions } from "./sessions.ts";
+import { createTally, type Tally, tallyLine } from "./tally.ts";
+import { upstreamsOf } from "./upstream.ts";
+
+/** A port that agents' settings can name for good. */
+const USUAL_PORT = 4180;
+
+/** Serves until Ctrl-C, or until the program that was named has ended: its exit code then. */
+export async function runProxy({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const warn = (text: string): void => terminal.warn(text);
+  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const upstreams = upstreamsOf(flags.upstream, ports.env);
+  const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
+  const [program, ...rest] = words;
+  const dryRun = flags["dry-run"] === true;
+  const screen = createScreen(ports, terminal, program !== undefined);
+  const tally = createTally(config.models);
+  const sessions = createSessions({
+    // Nobody is there to be asked: what is too long is cut rather than refused, unless the settings say otherwise.
+    config:
+      origins["policy.on_overflow"] === undefined
+        ? { ...config, policy: { ...config.policy, onOverflow: "elide" } }
+        : config,
+    window,
+    storage: dryRun ? createMemoryDriver() : driverOf({ config, origins, flag: flags.archive, ports, warn }),
+    warn: screen.problem,
+  });
+  const server = await startProxy({
+    port: portOf(flags.port, program === undefined ? USUAL_PORT : 0),
+    upstreams,
+    sessions,
+    tally,
+    dryRun,
+    changed: (report) => screen.changed(tally, report),
+    problem: screen.problem,
+  });
+  try {
+    if (program === undefined) {
+      terminal.print(startLines(server.url, terminal, dryRun));
+      await ports.stopped?.();
+      return 0;
+    }
+    return await runProgram(program, rest, { ...ports.env, ...clientVariables(server.url) });
+  } finally {
+    await server.close();
+    await sessions.close();
+    screen.end(tally);
+  }
+}
+
+function startLines(url: string, terminal: Terminal, dryRun: boolean): string[] {
+  const what = dryRun
+    ? "only watches: every call goes on as it came"
+    : "keeps each session inside its window";
+  return [
+    "",
+    `  ${terminal.paint("strong", url)}  ${what}`,
+    "",
+    ...AGENTS.flatMap(({ name, setting }) => {
+      const [first = "", ...more] = setting(url);
+      const label = (text: string): string => `  ${text.padEnd(12)}`;
+      return [
+        `${label(name)}${first}`,
+        ...more.map((line) => `${label("")}${terminal.paint("faint", line)}`),
+      ];
+    }),
+    "",
+    "  Figures are at /metrics. Ctrl-C ends it; sessions go on when it is started again.",
+    "",
+  ];
+}
+
+interface ProxyScreen {
+  changed(tally: Tally, report: CompactionReport | undefined): void;
+  readonly problem: (message: string) => void;
+  end(tally: Tally): void;
+}
+
+/** What people see on stderr. While a program runs that has the terminal, nothing is written until it has ended. */
+function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boolean): ProxyScreen {
+  const isLive = stderr.isTerminal && !runsProgram;
+  const isQuiet = stderr.isTerminal && runsProgram;
+  const kept: string[] = [];
+  let problems = 0;
+  const clear = isLive ? "\r\u001b[2K" : "";
+  return {
+    changed(tally, report) {
+      if (report !== undefined && !isQuiet) {
+        const { tokensBefore, tokensAfter } = report;
+        stderr.write(
+          `${clear}compact ${formatCount(tokensBefore)} → ${formatCount(tokensAfter)} tokens${isLive ? "\n" : ` · ${tallyLine(tally)}\n`}`,
+        );
+      }
+      if (isLive) stderr.write(`${clear}${tallyLine(tally)}`);
+    },
+    problem(message) {
+      problems += 1;
+      if (isQuiet) {
+        if (kept.length < MOST_KEPT) kept.push(message);
+        return;
+      }
+      stderr.write(clear);
+      terminal.warn(message);
+    },
+    end(tally) {
+      stderr.write(clear);
+      for (const message of kept) terminal.warn(message);
+      if (problems > kept.length && isQuiet) terminal.warn(`and ${problems - kept.length} notes more`);
+      if (tally.totals.requests > 0) stderr.write(`compact ${oneLine(tallyLine(tally))}\n`);
+      else if (runsProgram) terminal.warn(NOBODY_CALLED);
+    },
+  };
+}
+
+const MOST_KEPT = 20;
+const NOBODY_CALLED =
+  "no model call came through the proxy: the program takes its base URL from elsewhere; `compact proxy` alone prints what to set";
+
+/** Runs a program that has the terminal to itself; 128 and the signal's number where a signal ended it. */
+function runProgram(
+  program: string,
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const child = spawn(program, words, { stdio: "inherit", env });
+  // Ctrl-C reaches both: the program decides what it means. Other signals are handed on.
+  const stay = (): void => undefined;
+  const hand = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on("SIGINT", stay);
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, hand);
+  return new Promise<number>((resolve, reject) => {
+    child.once("error", (cause: NodeJS.ErrnoException) => {
+      const missing = cause.code === "ENOENT";
+      reject(
+        new CompactError(
+          "NotFound",
+          `${oneLine(program)} could not be started: ${cause.code ?? cause.message}`,
+          {
+            place: program,
+            hint: missing ? "Check that it is installed, or name its path." : "Check that it may be run.",
+            cause,
+          },
+        ),
+      );
+    });
+    child.once("close", (code, signal) => {
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+    });
+  }).finally(() => {
+    process.off("SIGINT", stay);
+    for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, hand);
+  });
+}

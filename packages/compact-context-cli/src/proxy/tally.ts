@@ -1,0 +1,197 @@
+import { createLruMap } from "compact-context/internal/errors";
+import {
+  dollarsOf,
+  lookUpModel,
+  type ModelOverrides,
+  type PromptUse,
+} from "compact-context/internal/tokens/models";
+import { normalizeUsage } from "compact-context/internal/tokens/usage";
+import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
+
+/** One call on its way, as the tally is told of it. */
+export interface TalliedCall {
+  readonly session: string;
+  readonly model: string | undefined;
+  readonly compacted: boolean;
+  /** Bytes of the body as it came and as it went out. */
+  readonly bytesGiven: number;
+  readonly bytesSent: number;
+}
+
+/** What came of the calls so far. Figures of usage are the provider's own; what was saved is estimated. */
+export interface Totals {
+  requests: number;
+  compactions: number;
+  /** Calls that went out as they came because compacting failed. */
+  unmodified: number;
+  /** Calls that the provider refused. */
+  refused: number;
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  /** Prompt tokens that were not sent. */
+  savedTokens: number;
+  /** What the calls would have cost with everything in the prompt and a warm cache, less what they cost. */
+  savedDollars: number;
+}
+
+export interface Tally {
+  readonly totals: Readonly<Totals>;
+  readonly sessions: number;
+  /** A call goes out. */
+  sent(call: TalliedCall): void;
+  /** The provider says what the session's newest call used; said again, the later record counts. */
+  used(session: string, usage: unknown): void;
+  unmodified(): void;
+  refused(): void;
+}
+
+/** The newest call of a session, and what it added to the totals. */
+interface Newest {
+  call: TalliedCall;
+  /** Prompt tokens of the whole list at the call before. */
+  before: number;
+  whole: number;
+  added: Pick<Totals, "inputTokens" | "cachedTokens" | "outputTokens" | "savedTokens" | "savedDollars">;
+}
+
+const NOTHING: Newest["added"] = {
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  savedTokens: 0,
+  savedDollars: 0,
+};
+
+const MOST_SESSIONS = 1000;
+
+export function createTally(models: ModelOverrides): Tally {
+  const newest = createLruMap<Newest>(MOST_SESSIONS);
+  let sessions = 0;
+  const totals: Totals = { requests: 0, compactions: 0, unmodified: 0, refused: 0, ...NOTHING };
+  const change = (added: Newest["added"], sign: 1 | -1): void => {
+    for (const name of Object.keys(NOTHING) as (keyof Newest["added"])[]) totals[name] += sign * added[name];
+  };
+
+  return {
+    totals,
+    get sessions() {
+      return sessions;
+    },
+    sent(call) {
+      totals.requests += 1;
+      if (call.compacted) totals.compactions += 1;
+      const before = newest.get(call.session);
+      if (before === undefined) sessions += 1;
+      newest.set(call.session, { call, before: before?.whole ?? 0, whole: 0, added: NOTHING });
+    },
+    used(session, usage) {
+      const entry = newest.get(session);
+      const read = normalizeUsage(usage);
+      if (entry === undefined || read === undefined) return;
+      const { bytesGiven, bytesSent, model = "" } = entry.call;
+      const saved = Math.max(0, Math.round((read.input * (bytesGiven - bytesSent)) / Math.max(1, bytesSent)));
+      const writes = read.cacheWrite > 0;
+      const rest = read.input - read.cacheRead - read.cacheWrite;
+      const facts = lookUpModel(model, models);
+      entry.whole = Math.min(read.input + saved, facts.window);
+      const grown = Math.max(0, entry.whole - entry.before);
+      const without: PromptUse = {
+        cached: entry.whole - grown,
+        written: writes ? grown : 0,
+        uncached: writes ? 0 : grown,
+      };
+      const own: PromptUse = { cached: read.cacheRead, written: read.cacheWrite, uncached: rest };
+      const kept = dollarsOf(without, 0, facts);
+      const paid = dollarsOf(own, 0, facts);
+      change(entry.added, -1);
+      entry.added = {
+        inputTokens: read.input,
+        cachedTokens: read.cacheRead,
+        outputTokens: read.output,
+        savedTokens: saved,
+        // A call that nothing was taken from costs what it costs.
+        savedDollars: saved === 0 || kept === undefined || paid === undefined ? 0 : kept - paid,
+      };
+      change(entry.added, 1);
+    },
+    unmodified() {
+      totals.unmodified += 1;
+    },
+    refused() {
+      totals.refused += 1;
+    },
+  };
+}
+
+/** `12 requests · 2 compactions · 310k tokens saved (≈ $0.41) · 91% from the cache`. */
+export function tallyLine({ totals }: Tally): string {
+  const { requests, compactions, savedTokens, savedDollars, inputTokens, cachedTokens, unmodified } = totals;
+  const dollars = Math.abs(savedDollars) < 0.005 ? "" : ` (≈ ${dollarText(savedDollars)})`;
+  return [
+    plural(requests, "request"),
+    plural(compactions, "compaction"),
+    `${formatShort(savedTokens)} tokens saved${dollars}`,
+    ...(inputTokens > 0 ? [`${formatPercent(cachedTokens, inputTokens)} from the cache`] : []),
+    ...(unmodified > 0 ? [`${formatCount(unmodified)} sent unmodified`] : []),
+  ].join(" · ");
+}
+
+function dollarText(dollars: number): string {
+  return `${dollars < 0 ? "−" : ""}$${Math.abs(dollars).toFixed(2)}`;
+}
+
+/** The same for Prometheus, text format 0.0.4. */
+export function tallyMetrics({ totals, sessions }: Tally): string {
+  const metric = (name: string, type: "counter" | "gauge", help: string, value: number): string =>
+    `# HELP compact_proxy_${name} ${help}\n# TYPE compact_proxy_${name} ${type}\ncompact_proxy_${name} ${value}\n`;
+  const { inputTokens, cachedTokens } = totals;
+  return [
+    metric("requests_total", "counter", "Model calls that were sent on.", totals.requests),
+    metric("compactions_total", "counter", "Compactions.", totals.compactions),
+    metric(
+      "sent_unmodified_total",
+      "counter",
+      "Calls sent as they came because compacting failed.",
+      totals.unmodified,
+    ),
+    metric(
+      "refused_total",
+      "counter",
+      "Calls that the provider refused, or that are over their budget.",
+      totals.refused,
+    ),
+    metric("sessions", "gauge", "Sessions seen since the start.", sessions),
+    metric("input_tokens_total", "counter", "Prompt tokens as the provider reports them.", inputTokens),
+    metric(
+      "cached_input_tokens_total",
+      "counter",
+      "Prompt tokens read from the provider's cache.",
+      cachedTokens,
+    ),
+    metric(
+      "output_tokens_total",
+      "counter",
+      "Answer tokens as the provider reports them.",
+      totals.outputTokens,
+    ),
+    metric(
+      "saved_tokens_estimated_total",
+      "counter",
+      "Prompt tokens that were not sent, estimated by bytes.",
+      totals.savedTokens,
+    ),
+    metric(
+      "saved_dollars_estimated",
+      "gauge",
+      "Dollars saved against sending everything with a warm cache.",
+      totals.savedDollars,
+    ),
+    metric(
+      "cache_share",
+      "gauge",
+      "Share of prompt tokens read from the cache, 0 to 1.",
+      inputTokens === 0 ? 0 : cachedTokens / inputTokens,
+    ),
+  ].join("");
+}

@@ -1,0 +1,63 @@
+import { decode } from "../../codecs/formats.ts";
+import { requireOptions } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { objectsIn, textOf } from "../../providers/request.ts";
+
+export type { HostOptions } from "../../host.ts";
+
+export interface CompactionFunctionOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** The conversation that the session holds. */
+  readonly sessionId: string;
+}
+
+/** One message of a `Session`; those of the AI SDK's interface are such. */
+export interface SessionMessage {
+  readonly id: string;
+}
+
+/** What a session reads in place of its messages from the first id to the last. */
+export interface SessionOverlay {
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
+  readonly summary: string;
+}
+
+/**
+ * For `onCompaction` of a session of Cloudflare's Agents SDK, which calls it behind `compactAfter(tokens)` and
+ * `compact()`. A session hides one stretch of messages behind a summary: what stays within that stretch is told word
+ * by word behind the summary. The session keeps every message. Resolves with null where nothing can go.
+ */
+export function compactionFunction(
+  options: CompactionFunctionOptions,
+): (messages: readonly SessionMessage[]) => Promise<SessionOverlay | null> {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  const preflight = createHostPreflight(options.manager, options);
+  const { sessionId } = options;
+  return async (messages) => {
+    const kept = await preflight({ sessionId, messages, request: { format: "ai-sdk" }, force: true });
+    const ids = new Set(kept.map(({ id }) => id));
+    const first = messages.findIndex(({ id }) => !ids.has(id));
+    const last = messages.findLastIndex(({ id }) => !ids.has(id));
+    const [from, to] = [messages[first], messages[last]];
+    if (from === undefined || to === undefined) return null;
+    const known = new Set(messages.map(({ id }) => id));
+    const summaries = kept.filter(({ id }) => !known.has(id)).map(wordsOf);
+    const within = messages.slice(first, last + 1).filter(({ id }) => ids.has(id));
+    const verbatim = within.length === 0 ? [] : ["Said within it, word by word:", ...within.map(quoted)];
+    return { fromMessageId: from.id, toMessageId: to.id, summary: [...summaries, ...verbatim].join("\n\n") };
+  };
+}
+
+function wordsOf(message: object): string {
+  const { parts } = message as { readonly parts?: unknown };
+  return objectsIn(parts)
+    .map(({ text }) => textOf(text))
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+function quoted(message: SessionMessage): string {
+  const [{ role } = { role: "user" }] = decode([message], "ai-sdk");
+  return `${role}: ${wordsOf(message)}`;
+}

@@ -1,0 +1,62 @@
+import { requireOptions } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { objectOf, objectsIn, positiveOf, textOf } from "../../providers/request.ts";
+import { createUsageOnce } from "../usage-once.ts";
+
+export type { HostOptions } from "../../host.ts";
+
+export interface BeforeModelOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** Left out: the session's id with the agent's name, for agents of one session have lists of their own. */
+  readonly sessionId?: string;
+}
+
+/** What the callback is called with, as far as it is used. */
+export interface ModelCall {
+  readonly context: {
+    readonly sessionId: string;
+    readonly agentName: string;
+    readonly invocationContext?: unknown;
+  };
+  readonly request: { contents: unknown[]; readonly config?: unknown };
+}
+
+/**
+ * For `beforeModelCallback` of an `LlmAgent`: the model gets the compacted contents, the session keeps every event.
+ * Rejects with `InsufficientBudget` when what must stay does not fit.
+ */
+export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCall) => Promise<undefined> {
+  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  const preflight = createHostPreflight(options.manager, options);
+  const once = createUsageOnce();
+  return async ({ context, request }) => {
+    const { systemInstruction, tools, maxOutputTokens, abortSignal } = objectOf(request.config);
+    const messages = await preflight({
+      sessionId: options.sessionId ?? `${context.sessionId}:${context.agentName}`,
+      messages: request.contents,
+      request: {
+        format: "gemini",
+        system: wordsOf(systemInstruction) || undefined,
+        tools: Array.isArray(tools) ? tools : [],
+        maxOutputTokens: positiveOf(maxOutputTokens),
+        signal: abortSignal instanceof AbortSignal ? abortSignal : undefined,
+        usage: once(newestUsage(context.invocationContext)),
+      },
+    });
+    request.contents = [...messages];
+  };
+}
+
+/** An instruction is text, a part, a content, or a list of these. */
+function wordsOf(instruction: unknown): string {
+  if (typeof instruction === "string") return instruction;
+  if (Array.isArray(instruction)) return instruction.map(wordsOf).join("\n");
+  const { text, parts } = objectOf(instruction);
+  return textOf(text) || (Array.isArray(parts) ? wordsOf(parts) : "");
+}
+
+/** Events carry the usage of the call that made them. */
+function newestUsage(invocation: unknown): unknown {
+  const { events } = objectOf(objectOf(invocation).session);
+  return objectsIn(events).findLast(({ usageMetadata }) => usageMetadata !== undefined)?.usageMetadata;
+}

@@ -1,0 +1,75 @@
+import { CompactError, requireOptions } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { type Json, objectOf } from "../../providers/request.ts";
+import { inParts } from "../ai-sdk/middleware.ts";
+import { toolList } from "../ai-sdk/prepare-step.ts";
+
+export type { HostOptions } from "../../host.ts";
+
+export interface MastraProcessorOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** The conversation that the messages belong to; the thread of the agent's memory when left out. */
+  readonly sessionId?: string;
+}
+
+/** What both hooks are called with, as far as it is used. */
+export interface MastraStep {
+  /** Of this processor and request; lives from one hook to the next. */
+  readonly state: Record<string, unknown>;
+  readonly requestContext?: unknown;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Fits `inputProcessors` of an `Agent` of `@mastra/core`. */
+export interface CompactProcessor {
+  readonly id: "compact";
+  processInputStep(
+    step: MastraStep & { readonly tools?: unknown; readonly modelSettings?: unknown },
+  ): undefined;
+  processLLMRequest<Message>(
+    step: MastraStep & { readonly prompt: Message[]; readonly steps: readonly unknown[] },
+  ): Promise<{ prompt: Message[] } | undefined>;
+}
+
+/**
+ * A processor that compacts what the model gets, before every call (`processLLMRequest`): the agent's message list and
+ * its memory keep every message. `processInputStep` is where Mastra tells the tools; what is changed there would be
+ * stored. Rejects with `InsufficientBudget` when what must stay does not fit.
+ */
+export function compactProcessor(options: MastraProcessorOptions): CompactProcessor {
+  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  const preflight = createHostPreflight(options.manager, options);
+  return {
+    id: "compact",
+    processInputStep({ state, tools, modelSettings }) {
+      const { maxOutputTokens } = objectOf(modelSettings);
+      Object.assign(state, { tools: toolList(objectOf(tools)), maxOutputTokens });
+    },
+    async processLLMRequest({ prompt, state, steps, requestContext, abortSignal }) {
+      const { tools, maxOutputTokens } = state as { tools?: object[]; maxOutputTokens?: number };
+      const messages = await preflight({
+        sessionId: options.sessionId ?? threadOf(requestContext),
+        messages: prompt,
+        request: {
+          format: "ai-sdk",
+          tools,
+          maxOutputTokens,
+          usage: objectOf(steps.at(-1)).usage,
+          signal: abortSignal,
+        },
+      });
+      return messages === prompt ? undefined : { prompt: messages.map(inParts) as typeof prompt };
+    },
+  };
+}
+
+/** The thread that the agent's memory is in: Mastra puts it into the request's context. */
+function threadOf(requestContext: unknown): string {
+  const context = requestContext as { get?(key: string): unknown } | undefined;
+  const { id } = objectOf(objectOf(context?.get?.("MastraMemory")).thread as Json | undefined);
+  if (typeof id === "string") return id;
+  throw new CompactError("InvalidArgument", "the conversation has no name", {
+    place: "options.sessionId",
+    hint: "Pass sessionId, or call the agent with memory: { thread, resource }.",
+  });
+}

@@ -1,0 +1,149 @@
+import { requireOptions } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { type Json, objectOf, objectsIn, textOf } from "../../providers/request.ts";
+import { createUsageOnce } from "../usage-once.ts";
+
+export type { HostOptions } from "../../host.ts";
+
+export interface OpencodePluginOptions extends HostOptions {
+  readonly manager: HostManager;
+}
+
+/** One of opencode's messages. */
+export interface OpencodeMessage {
+  info: object;
+  parts: object[];
+}
+
+/** Hooks of a plugin, as far as they are used. */
+export interface OpencodeHooks {
+  "experimental.chat.messages.transform"(
+    input: unknown,
+    output: { messages: OpencodeMessage[] },
+  ): Promise<void>;
+  "experimental.chat.system.transform"(
+    input: { readonly sessionID?: string },
+    output: { readonly system: string[] },
+  ): Promise<void>;
+  "experimental.session.compacting"(
+    input: { readonly sessionID: string },
+    output: { readonly context: string[] },
+  ): Promise<void>;
+  "tool.definition"(
+    input: { readonly toolID: string },
+    output: { readonly description: string; readonly parameters: unknown },
+  ): Promise<void>;
+}
+
+/**
+ * A plugin for opencode that compacts what the model gets, before every call; what opencode stores stays as it is.
+ * Where opencode compacts by itself, its model is given our summary to keep. Rejects with `InsufficientBudget` when
+ * what must stay does not fit.
+ */
+export function compactPlugin(options: OpencodePluginOptions): () => Promise<OpencodeHooks> {
+  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  const preflight = createHostPreflight(options.manager, options);
+  return async () => {
+    const once = createUsageOnce();
+    const systems = new Map<string, string>();
+    const summaries = new Map<string, string>();
+    const tools = new Map<string, object>();
+    return {
+      async "experimental.chat.messages.transform"(_input, { messages }) {
+        const sessionId = textOf(objectOf(messages[0]?.info).sessionID);
+        if (sessionId === "") return;
+        const entries = messages.map(asUiMessage);
+        const { tokens } = objectOf(
+          messages.findLast(({ info }) => objectOf(info).role === "assistant")?.info,
+        );
+        const sent = await preflight<Entry>({
+          sessionId,
+          messages: entries,
+          request: {
+            format: "ai-sdk",
+            system: systems.get(sessionId),
+            tools: [...tools.values()],
+            usage: once(tokens),
+          },
+        });
+        if (sent === entries) return;
+        const asked = messages.find(({ info }) => objectOf(info).role === "user");
+        const ours = sent.map((entry) => fromUiMessage(entry, asked?.info));
+        // opencode goes on with the list that it handed over.
+        messages.splice(0, messages.length, ...ours);
+        const summary = sent.find(({ native }) => native === undefined);
+        if (summary !== undefined) summaries.set(sessionId, objectsIn(summary.parts).map(textIn).join("\n"));
+      },
+      async "experimental.chat.system.transform"({ sessionID }, { system }) {
+        if (sessionID !== undefined) systems.set(sessionID, system.join("\n"));
+      },
+      async "experimental.session.compacting"({ sessionID }, { context }) {
+        const summary = summaries.get(sessionID);
+        if (summary !== undefined)
+          context.push(`Keep what this summary of earlier messages says:\n${summary}`);
+      },
+      async "tool.definition"({ toolID }, { description, parameters }) {
+        tools.set(toolID, { name: toolID, description, parameters });
+      },
+    };
+  };
+}
+
+/** A message in the shape of the AI SDK's interface, with opencode's own objects beside it. */
+interface Entry {
+  readonly id?: unknown;
+  readonly role: string;
+  readonly parts: readonly object[];
+  /** Undefined for a summary. */
+  readonly native?: OpencodeMessage;
+}
+
+function asUiMessage(native: OpencodeMessage): Entry {
+  const { id, role } = objectOf(native.info);
+  const parts = native.parts.map((part) => ({ ...asUiPart(objectOf(part)), native: part }));
+  return { id, role: textOf(role), parts, native };
+}
+
+/** Parts that are not sent to the model become data, which no model sees either. */
+function asUiPart(part: Json): Json {
+  const { type, text, ignored } = part;
+  if (type === "text" && ignored !== true) return { type, text };
+  if (type === "reasoning") return { type, text, providerMetadata: part.metadata };
+  if (type === "file") return { type, mediaType: part.mime, url: part.url, filename: part.filename };
+  if (type !== "tool") return { type: `data-${textOf(type)}` };
+  const { status, input, output, error } = objectOf(part.state);
+  const state = STATES[textOf(status)] ?? "input-available";
+  const call = { type: "dynamic-tool", toolName: part.tool, toolCallId: part.callID, state, input };
+  return { ...call, output, errorText: error };
+}
+
+const STATES: Readonly<Record<string, string>> = { completed: "output-available", error: "output-error" };
+
+/** Opencode's own object where nothing was changed; `asked` lends a summary what every user message has. */
+function fromUiMessage(entry: Entry, asked: object | undefined): OpencodeMessage {
+  const { native, parts } = entry;
+  if (native === undefined) return summaryMessage(objectsIn(parts).map(textIn).join("\n"), objectOf(asked));
+  const ours = objectsIn(parts).map(fromUiPart);
+  const same =
+    ours.length === native.parts.length && ours.every((part, index) => part === native.parts[index]);
+  return same ? native : { ...native, parts: ours };
+}
+
+function fromUiPart({ native, text, input, output, errorText }: Json): object {
+  const part = objectOf(native);
+  if (part.type === "text" || part.type === "reasoning") return part.text === text ? part : { ...part, text };
+  if (part.type !== "tool") return part;
+  const state = objectOf(part.state);
+  if (state.input === input && state.output === output && state.error === errorText) return part;
+  const changes = errorText === undefined ? { input, output } : { input, error: errorText };
+  return { ...part, state: { ...state, ...changes } };
+}
+
+const textIn = ({ text }: Json): string => textOf(text);
+
+function summaryMessage(text: string, asked: Json): OpencodeMessage {
+  const messageID = `${textOf(asked.id)}-compact`;
+  const { sessionID } = asked;
+  const part = { id: `${messageID}-text`, sessionID, messageID, type: "text", text, synthetic: true };
+  return { info: { ...asked, id: messageID, role: "user" }, parts: [part] };
+}

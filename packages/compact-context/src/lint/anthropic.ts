@@ -1,0 +1,350 @@
+import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
+import { carriesCompaction } from "../core/message.ts";
+import {
+  at,
+  atCell,
+  atEntry,
+  badCells,
+  type Cell,
+  drop,
+  type Entry,
+  type Finding,
+  isBlankText,
+  isSystem,
+  type ReadList,
+  type Rule,
+  rulesOf,
+  typeOf,
+} from "./entries.ts";
+import { type ImageSize, imageSize } from "./image-size.ts";
+import { misplacedResults } from "./openai.ts";
+import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "./pairs.ts";
+
+const FORMATS = ["anthropic"] as const;
+const TOOLS = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls";
+const MESSAGES = 'Claude API reference: "Create a Message", messages';
+const THINKING = 'Claude: "Extended thinking", preserving thinking blocks';
+const COMPACTION = 'Claude: "Compaction"';
+const VISION = 'Claude: "Vision", image limits';
+
+/** Breakpoints that one request may set. */
+const MOST_CACHE_MARKS = 4;
+
+const MOST_IMAGES = 100;
+/** That many make way at once. */
+const IMAGES_AT_ONCE = 20;
+/** Pixels of the longer side. */
+const MOST_PIXELS = 8_000;
+/** The same where there are more than `MANY_IMAGES`. */
+const MOST_PIXELS_OF_MANY = 2_000;
+export const MANY_IMAGES = 20;
+
+/** Anthropic Messages. */
+export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
+  {
+    id: "anthropic/result-in-next-message",
+    explanation: "Every result of an assistant message belongs into the user message right behind it.",
+    link: TOOLS,
+    mend: "The result is moved into that message, which is made where it is missing.",
+    check: misplacedResults,
+  },
+  {
+    id: "anthropic/results-first",
+    explanation: "Results come first in their user message, before any text.",
+    link: TOOLS,
+    mend: "The results are moved to the front.",
+    check: (list) =>
+      batchesOf(list).flatMap((batch) => {
+        const found = firstInterloper(batch);
+        return found === undefined ? [] : [at(found.entry, found.path, "stands before tool results")];
+      }),
+  },
+  {
+    id: "anthropic/results-split",
+    severity: "warning",
+    explanation: "The results of one assistant message are spread over several user messages.",
+    link: TOOLS,
+    mend: "They are merged into the first.",
+    check: (list) =>
+      batchesOf(list)
+        .filter(isSplit)
+        .flatMap((batch) => holdersOf(batch).slice(1))
+        .map((entry) => atEntry(entry)),
+  },
+  {
+    id: "anthropic/unique-call-ids",
+    explanation: "The id of a tool use occurs twice in the list.",
+    link: TOOLS,
+    mend: "The later call and its result get an id of their own.",
+    check: (list) => reusedCalls(list).map(({ entry, cell }) => at(entry, cell.path)),
+  },
+  {
+    id: "anthropic/first-user",
+    explanation: "The first message must be the user's.",
+    link: MESSAGES,
+    mend: "A synthetic user message opens the conversation.",
+    check: (list) => startsWrong(list).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "anthropic/system-in-messages",
+    severity: "warning",
+    explanation:
+      "System text leads the list: the host has to lift it into the request's own `system` field, because it is refused among the messages.",
+    link: MESSAGES,
+    check: (list) => leadingSystem(list).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "anthropic/system-leads",
+    explanation:
+      "System text stands behind other messages, where it cannot be lifted without changing the order.",
+    link: MESSAGES,
+    mend: "The entry is moved to the front, from where the host lifts it into `system`.",
+    check: (list) => trailingSystem(list).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "anthropic/thinking-signature",
+    explanation: "A thinking block without its signature is refused.",
+    link: THINKING,
+    mend: "The block is dropped; its text is in `removed`.",
+    check: (list) => badCells(list, isUnsigned),
+    fix: drop,
+  },
+  {
+    id: "anthropic/thinking-first",
+    explanation: "An assistant message that thinks must begin with the thinking.",
+    link: THINKING,
+    mend: "The misplaced thinking is dropped; its text is in `removed`.",
+    check: (list) => badCells(list, isLateThinking),
+    fix: drop,
+  },
+  {
+    id: "anthropic/server-tool-pair",
+    explanation: "A server tool's use and its result belong together in one assistant message.",
+    link: 'Claude: "Server tools"',
+    mend: "The one without the other is dropped; its text is in `removed`.",
+    check: (list) => badCells(list, (cell, entry) => lacksServerPartner(list, entry, cell)),
+    fix: drop,
+  },
+  {
+    id: "anthropic/cache-marks",
+    explanation: `A request has at most ${MOST_CACHE_MARKS} cache breakpoints, those of system and tools included.`,
+    link: 'Claude: "Prompt caching"',
+    mend: "The oldest marks are taken off.",
+    check: (list) => surplusMarks(list).map(({ entry, cell }) => atCell(entry, cell)),
+    fix: (value) => copyWith(value, { cache_control: undefined }),
+  },
+  {
+    id: "anthropic/compaction-first",
+    explanation: "A compaction block stands first in an assistant message.",
+    link: COMPACTION,
+    mend: "It is moved to the front; out of another role's message it is dropped, its text is in `removed`.",
+    check: (list) =>
+      badCells(list, ({ value }, entry, index) => isCompaction(value) && isLate(entry, index)).map(
+        ({ cell, ...found }) => (found.entry?.message.role === "assistant" ? found : { cell, ...found }),
+      ),
+    fix: (value, { cell }) =>
+      cell === undefined && Array.isArray(value.content)
+        ? copyWith(value, {
+            content: value.content.toSorted((a, b) => Number(isCompaction(b)) - Number(isCompaction(a))),
+          })
+        : undefined,
+  },
+  {
+    id: "anthropic/compaction-newest",
+    severity: "warning",
+    explanation: "Only the newest compaction block counts; everything before it is ignored.",
+    link: COMPACTION,
+    check: (list) => badCells(list, (cell) => isCompaction(cell.value)).slice(0, -1),
+  },
+  {
+    id: "anthropic/trailing-whitespace",
+    explanation: "The text of a last assistant message must not end in whitespace.",
+    link: MESSAGES,
+    mend: "The whitespace is taken off.",
+    check: (list) => {
+      const last = spacedEnd(list);
+      return last === undefined ? [] : [atCell(last.entry, last.cell)];
+    },
+    fix: withoutTrailingSpace,
+  },
+  {
+    id: "anthropic/image-size",
+    explanation: `An image has at most ${MOST_PIXELS} pixels a side, and ${MOST_PIXELS_OF_MANY} where there are more than ${MANY_IMAGES} images.`,
+    link: VISION,
+    mend: "Text that names its size stands in its place.",
+    check: (list) => {
+      const images = imagesIn(list);
+      const most = images.length > MANY_IMAGES ? MOST_PIXELS_OF_MANY : MOST_PIXELS;
+      return images.flatMap(({ size, ...found }) =>
+        size !== undefined && Math.max(size.width, size.height) > most
+          ? [{ ...found, problem: `${size.width} x ${size.height} pixels, ${most} are accepted` }]
+          : [],
+      );
+    },
+    fix: withoutImage,
+  },
+  {
+    id: "anthropic/image-count",
+    explanation: `A request has at most ${MOST_IMAGES} images.`,
+    link: VISION,
+    mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one.`,
+    check: (list) => {
+      const images = imagesIn(list);
+      const surplus = Math.ceil(Math.max(0, images.length - MOST_IMAGES) / IMAGES_AT_ONCE) * IMAGES_AT_ONCE;
+      return images.slice(0, surplus);
+    },
+    fix: withoutImage,
+  },
+  {
+    id: "anthropic/empty-text",
+    explanation: "A text block must say something.",
+    link: MESSAGES,
+    mend: "The block is dropped.",
+    check: (list) => badCells(list, ({ value }) => typeOf(value) === "text" && isBlankText(value)),
+    fix: drop,
+  },
+  {
+    id: "anthropic/empty-message",
+    explanation: "Only the last assistant message may be empty.",
+    link: MESSAGES,
+    mend: "The entry is dropped.",
+    check: (list) =>
+      list.entries.filter((entry) => isEmptyMessage(entry, list)).map((e): Finding => atEntry(e)),
+    fix: drop,
+  },
+]);
+
+/** Calls whose id an answered call before them had. */
+export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls"][number][] {
+  const taken = new Set<string>();
+  return pairCalls(list).calls.filter(({ part }) => {
+    const reused = taken.has(part.id);
+    taken.add(part.id);
+    return reused;
+  });
+}
+
+/** The first entry that is not system text, when it is neither the user's nor the provider's own compaction; also for Gemini. */
+export function startsWrong({ entries }: ReadList): Entry[] {
+  const first = entries.find((entry) => !isSystem(entry));
+  const opens = first === undefined || first.message.role === "user" || carriesCompaction(first.message);
+  return opens ? [] : [first];
+}
+
+/** System entries that the host lifts out. */
+export function leadingSystem({ entries }: ReadList): Entry[] {
+  const end = entries.findIndex((entry) => !isSystem(entry));
+  return entries.slice(0, end === -1 ? entries.length : end).filter(isSystem);
+}
+
+/** System entries behind others. */
+export function trailingSystem({ entries }: ReadList): Entry[] {
+  const start = entries.findIndex((entry) => !isSystem(entry));
+  return start === -1 ? [] : entries.slice(start).filter(isSystem);
+}
+
+/** True for thinking without a signature. */
+function isUnsigned({ value }: Cell): boolean {
+  const { signature, type } = objectOf(value);
+  return type === "thinking" && (typeof signature !== "string" || signature === "");
+}
+
+/** True for thinking in an entry that begins with something said or called. */
+function isLateThinking({ value }: Cell, entry: Entry): boolean {
+  if (!/^(redacted_)?thinking$/.test(typeOf(value))) return false;
+  // A blank text is no beginning: it is refused for itself.
+  const first = entry.cells.find((cell) => !isBlankText(cell.value));
+  return /^(text|tool_use)$/.test(typeOf(first?.value));
+}
+
+/** A use may wait for its result in the last message only: the provider then goes on. */
+function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
+  const type = typeOf(cell.value);
+  const [part] = cell.parts;
+  if (part === undefined || !("id" in part) || /^tool_(use|result)$/.test(type)) return false;
+  const partner = part.type === "toolCall" ? "toolResult" : "toolCall";
+  const others = assistantRun(list, entry).flatMap((one) => one.message.parts);
+  if (others.some((other) => other.type === partner && other.id === part.id)) return false;
+  return part.type === "toolResult" || entry !== list.entries.at(-1);
+}
+
+/** The entry with the assistant entries next to it, which count as one message. */
+function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
+  const index = entries.indexOf(entry);
+  let start = index;
+  let end = index + 1;
+  while (entries[start - 1]?.message.role === "assistant") start--;
+  while (entries[end]?.message.role === "assistant") end++;
+  return entries.slice(start, end);
+}
+
+/** The oldest of more cache marks than are allowed. */
+function surplusMarks(list: ReadList): { readonly entry: Entry; readonly cell: Cell }[] {
+  const marked = list.entries.flatMap((entry) =>
+    entry.cells.filter(({ value }) => objectOf(value).cache_control != null).map((cell) => ({ entry, cell })),
+  );
+  return marked.slice(0, Math.max(0, marked.length - MOST_CACHE_MARKS));
+}
+
+/** The last text of a last assistant message, when it ends in whitespace. */
+function spacedEnd({ entries }: ReadList): { readonly entry: Entry; readonly cell: Cell } | undefined {
+  const entry = entries.at(-1);
+  const cell = entry?.cells.at(-1);
+  if (entry?.message.role !== "assistant" || cell === undefined) return undefined;
+  const text = typeof cell.value === "string" ? cell.value : objectOf(cell.value).text;
+  return typeof text === "string" && text !== text.trimEnd() ? { entry, cell } : undefined;
+}
+
+function withoutTrailingSpace(value: unknown): unknown {
+  if (typeof value === "string") return value.trimEnd();
+  return { ...objectOf(value), text: String(objectOf(value).text).trimEnd() };
+}
+
+function isCompaction(value: unknown): boolean {
+  return typeOf(value) === "compaction";
+}
+
+/** True for a block of a user, or with something else before it. */
+function isLate({ cells, message }: Entry, index: number): boolean {
+  return message.role !== "assistant" || cells.slice(0, index).some(({ value }) => !isCompaction(value));
+}
+
+interface FoundImage extends Finding {
+  /** Pixels; undefined where the data is elsewhere, or of another kind. */
+  readonly size: ImageSize | undefined;
+}
+
+/** Every image, those inside of results included, in order. */
+export function imagesIn({ entries }: ReadList): FoundImage[] {
+  return entries.flatMap((entry) =>
+    entry.cells.flatMap((cell): FoundImage[] => {
+      const { type, content } = objectOf(cell.value);
+      if (type === "image") return [{ ...atCell(entry, cell), size: sizeOf(cell.value) }];
+      if (type !== "tool_result" || !Array.isArray(content)) return [];
+      return content.flatMap((block: unknown, inner) =>
+        typeOf(block) === "image"
+          ? [{ ...at(entry, `${cell.path}.content[${inner}]`), cell, inner, size: sizeOf(block) }]
+          : [],
+      );
+    }),
+  );
+}
+
+function sizeOf(block: unknown): ImageSize | undefined {
+  const source = objectOf(objectOf(block).source);
+  return source.type === "base64" && typeof source.data === "string" ? imageSize(source.data) : undefined;
+}
+
+function withoutImage(value: NativeObject, { inner, problem = "there were too many" }: Finding): unknown {
+  const note = { type: "text", text: `[an image was left out: ${problem}]` };
+  return inner === undefined || !Array.isArray(value.content)
+    ? note
+    : copyWith(value, { content: value.content.with(inner, note) });
+}
+
+/** True for an entry that must not be empty and is. */
+function isEmptyMessage(entry: Entry, { entries }: ReadList): boolean {
+  const { content } = entry.native;
+  const isEmpty = Array.isArray(content) ? content.length === 0 : isBlankText(content);
+  return isEmpty && !(entry === entries.at(-1) && entry.message.role === "assistant");
+}

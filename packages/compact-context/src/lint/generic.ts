@@ -1,0 +1,322 @@
+import { FORMATS } from "../codecs/formats.ts";
+import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import { type Format, jsonText, textHash } from "../core/message.ts";
+import { isObject } from "../errors.ts";
+import {
+  at,
+  atEntry,
+  badCells,
+  type Cell,
+  type Entry,
+  fieldsOf,
+  isSystem,
+  lacksCallId,
+  lacksResultId,
+  type ReadList,
+  type Rule,
+  rulesOf,
+  typeOf,
+} from "./entries.ts";
+import { isDead, pairCalls } from "./pairs.ts";
+
+const PAIRING = "Every provider: the answer to a tool call names the call it answers";
+
+const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-agents", "langchain", "pi"];
+
+/** What makes a list invalid whoever reads it. */
+export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
+  {
+    id: "generic/unreadable-entry",
+    explanation: "An entry is not of the format: no object, or a field that every entry needs is missing.",
+    link: "The message types of the format's own SDK",
+    mend: "The block is dropped, or the whole entry; what it held is in `removed`.",
+    check: ({ faults }) =>
+      faults
+        .filter(({ path }) => !path.endsWith(".role"))
+        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+  },
+  {
+    id: "generic/unknown-role",
+    explanation: "The format has no such role.",
+    link: "The message types of the format's own SDK",
+    mend: "The entry is dropped; what it held is in `removed`.",
+    check: ({ faults }) =>
+      faults
+        .filter(({ path }) => path.endsWith(".role"))
+        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+  },
+  {
+    id: "generic/empty-list",
+    formats: ["openai-chat", "anthropic", "gemini", "ai-sdk"],
+    explanation: "A list without messages is refused; for Anthropic and Gemini, system text is none.",
+    link: "The request reference of the provider: messages must not be empty",
+    mend: "A synthetic user message opens the conversation.",
+    check: (list) => (isEmptyList(list) ? [{ position: 0, path: "messages" }] : []),
+  },
+  {
+    id: "generic/orphan-result",
+    explanation: "A tool result answers a call that is not in the list.",
+    link: PAIRING,
+    mend: "It gets the id of the call before it where just one is open; else it is dropped, its text is in `removed`.",
+    check: (list) =>
+      pairCalls(list).orphans.map(({ entry, cell, part }) =>
+        at(entry, cell.path, `the result answers call "${part.id}", which is not in the list`),
+      ),
+  },
+  {
+    id: "generic/duplicate-result",
+    explanation: "A call is answered more than once.",
+    link: PAIRING,
+    mend: "The first result stays; the text of the others is in `removed`.",
+    check: (list) =>
+      pairCalls(list).duplicates.map(({ entry, cell, part }) =>
+        at(entry, cell.path, `call "${part.id}" is answered already`),
+      ),
+  },
+  {
+    id: "generic/duplicate-call",
+    explanation: "A call has the id of another one that is still open.",
+    link: PAIRING,
+    mend: "The second call is dropped; its text is in `removed`.",
+    check: (list) => pairCalls(list).doubles.map(({ entry, cell }) => at(entry, cell.path)),
+  },
+  {
+    id: "generic/result-before-call",
+    explanation: "A result stands before the call that it answers.",
+    link: PAIRING,
+    mend: "The result is moved behind its call.",
+    check: (list) =>
+      pairCalls(list).calls.flatMap(({ early, result, part }) =>
+        early && result !== undefined
+          ? [at(result.entry, result.cell.path, `the result of call "${part.id}" stands before the call`)]
+          : [],
+      ),
+  },
+  {
+    id: "generic/dead-call",
+    explanation: "A call has no result although the conversation went on.",
+    link: PAIRING,
+    mend: "A synthetic error result says that none was recorded.",
+    check: (list, options) =>
+      pairCalls(list)
+        .calls.filter((call) => isDead(call, options))
+        .map(({ entry, cell, part }) =>
+          at(entry, cell.path, `call "${part.id}" (${part.name}) has no result`),
+        ),
+  },
+  {
+    id: "generic/call-without-id",
+    formats: BY_ID,
+    explanation: "A call has no id that a result could name.",
+    link: PAIRING,
+    mend: "It gets the id that its result names, or a made-up one; an item without either is dropped.",
+    check: (list) => badCells(list, (cell) => lacksCallId(list.format, cell)),
+  },
+  {
+    id: "generic/result-without-id",
+    formats: BY_ID,
+    explanation: "A result does not say which call it answers.",
+    link: PAIRING,
+    mend: "It gets the id of the first open call; a result without one is dropped.",
+    check: (list) =>
+      list.entries.filter((entry) => lacksResultId(list.format, entry)).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "generic/input-object",
+    formats: ["anthropic", "gemini", "langchain", "pi", "ai-sdk"],
+    explanation: "The input of a call is no object: the answer that made it was aborted.",
+    link: 'Claude API reference: "Create a Message", tool_use; Gemini API reference: FunctionCall.args',
+    mend: "It becomes the object that the text holds, or one that holds the text under `INVALID_JSON`.",
+    check: (list) => badCells(list, (cell) => lacksInputObject(list.format, cell)),
+    fix: (value, _, format) => withReadableInput(format, value),
+  },
+  {
+    id: "generic/arguments-json",
+    formats: ["openai-chat", "openai-responses", "openai-agents"],
+    explanation:
+      "The arguments of a call are no JSON object: the answer that made it was aborted, and servers that parse them refuse the list.",
+    link: "vLLM and others parse `arguments` for the chat template; OpenAI takes any text",
+    mend: "They become an object that holds the text under `INVALID_JSON`.",
+    check: (list) => badCells(list, lacksReadableArguments),
+    fix: (value, _, format) => withReadableInput(format, value),
+  },
+  {
+    id: "generic/refused-id",
+    formats: ["anthropic", "openai-chat", "openai-responses", "openai-agents"],
+    explanation: "An id has characters or a length that the provider refuses.",
+    link: "Claude API reference: tool_use.id matches ^[a-zA-Z0-9_-]+$; OpenAI: ids of calls have at most 40 characters in Chat Completions, those of calls and items 64 in Responses (string_above_max_length)",
+    mend: "Other characters become `_`, and an id that is too long ends in its fingerprint: the same in the call and its result. Reasoning without its content is dropped.",
+    check: (list) => [
+      ...pairCalls(list)
+        .calls.filter(({ part }) => acceptedId(list.format, part.id) !== part.id)
+        .map(({ entry, cell, part }) => at(entry, cell.path, `the id "${part.id}" is refused`)),
+      ...refusedEntryIds(list).map((entry) => at(entry, `messages[${entry.position}].id`)),
+    ],
+  },
+  {
+    id: "generic/duplicate-entry-id",
+    formats: ["openai-responses", "openai-agents", "langchain", "ai-sdk"],
+    explanation: "Two entries have the same id: the provider refuses them, or one replaces the other.",
+    link: 'OpenAI: "Duplicate item found with id"; LangGraph: messages with one id replace each other',
+    mend: "An equal copy is dropped; any other later entry loses its id.",
+    check: (list) =>
+      repeatedIds(list).map((entry) => atEntry(entry, `the id "${entryId(list.format, entry)}" is taken`)),
+  },
+]);
+
+const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
+
+/** True for a list without anything that counts as a message. */
+export function isEmptyList({ format, entries, length }: ReadList): boolean {
+  if (!EMPTY_REFUSED.includes(format)) return false;
+  const isLifted = format === "anthropic" || format === "gemini";
+  return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));
+}
+
+/** Characters that ids of calls and of items may have; 64 in the Responses API, 40 in Chat Completions. */
+const MOST_ID_CHARACTERS: Partial<Record<Format, number>> = {
+  "openai-chat": 40,
+  "openai-responses": 64,
+  "openai-agents": 64,
+};
+
+/** An id that the provider takes: the id itself where it does. */
+export function acceptedId(format: Format, id: string): string {
+  const clean = format === "anthropic" ? id.replaceAll(/[^a-zA-Z0-9_-]/g, "_") : id;
+  const most = MOST_ID_CHARACTERS[format] ?? Number.POSITIVE_INFINITY;
+  if (clean.length <= most) return clean;
+  const mark = `_${textHash(id).toString(36).padStart(8, "0").slice(-8)}`;
+  return clean.slice(0, most - mark.length) + mark;
+}
+
+/** Entries whose own id the provider refuses. */
+export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
+  if (!/^openai-(responses|agents)$/.test(format)) return [];
+  return entries.filter((entry) => {
+    const id = entryId(format, entry) ?? "";
+    return acceptedId(format, id) !== id;
+  });
+}
+
+/** Entries whose own id an entry before them has. */
+export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
+  if (!/^openai-(responses|agents)|langchain|ai-sdk/.test(format)) return [];
+  const start = removals.at(-1)?.position ?? -1;
+  const taken = new Set<string>();
+  return entries.filter((entry) => {
+    const id = entry.position > start ? entryId(format, entry) : undefined;
+    const repeated = id !== undefined && taken.has(id);
+    if (id !== undefined) taken.add(id);
+    return repeated;
+  });
+}
+
+/** The id that the wire itself gives an entry. */
+export function entryId(format: Format, { native }: Entry): string | undefined {
+  return filled(fieldsOf(format, native).id);
+}
+
+/** Reasoning that a provider ties to what came before it. */
+export const REASONING_RULES: readonly Rule[] = rulesOf(FORMATS, [
+  {
+    id: "reasoning/edited-prefix",
+    explanation:
+      "Bound reasoning stands behind an entry that differs from what the provider saw (with `thinkingBound`).",
+    link: 'Claude: "Preserved thinking", prefix checks; OpenAI: "Keep the prefix unchanged"',
+    mend: "All bound reasoning behind the first change is dropped.",
+    check: (list, { thinkingBound, editedAt }) =>
+      thinkingBound === true && editedAt !== undefined
+        ? badCells(list, (cell, entry) => entry.position > editedAt && isBound(cell))
+        : [],
+  },
+]);
+
+/** True for reasoning that carries a seal of its provider; a compaction may stand behind anything. */
+export function isBound({ value, parts }: Cell): boolean {
+  if (typeOf(value).includes("compaction")) return false;
+  return parts.some((part) => part.type === "reasoning" && part.signed === true);
+}
+
+// What a call was given: an object, or JSON text of one. Answers that were aborted leave neither.
+
+/** Under this name a call keeps what it was given and is no object; Anthropic's pages on streamed inputs call it so. */
+const UNREADABLE = "INVALID_JSON";
+
+/** The formats in which a call's input is an object, and where it stands in the block. */
+const OBJECT_FIELDS: Partial<Record<Format, string>> = {
+  anthropic: "input",
+  gemini: "args",
+  langchain: "args",
+  pi: "arguments",
+  "ai-sdk": "input",
+};
+
+/** True for a call whose input is no object where its format wants one. */
+function lacksInputObject(format: Format, cell: Cell): boolean {
+  const field = OBJECT_FIELDS[format];
+  if (field === undefined || !isCall(cell) || cell.path.includes("invalid_tool_calls")) return false;
+  const input = holderOf(format, cell.value)?.[field];
+  // Gemini and LangChain take calls without arguments; the interface of the AI SDK has none before they came.
+  const mayLack = format === "gemini" || format === "langchain" || format === "ai-sdk";
+  return !isObject(input) && !(mayLack && (input === undefined || input === null));
+}
+
+/** True for a call whose arguments are text that no parser takes; empty text is an empty object to most. */
+function lacksReadableArguments({ value, parts }: Cell): boolean {
+  if (!parts.some((part) => part.type === "toolCall")) return false;
+  const holder = callHolder(value);
+  const text = holder?.arguments;
+  return typeof text === "string" && text.trim() !== "" && !isObject(parsed(text));
+}
+
+/** A copy of the call's block with an object for its input: what the text holds, or the text under a name that says so. */
+function withReadableInput(format: Format, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const field = OBJECT_FIELDS[format];
+  const holder = field === undefined ? callHolder(value) : holderOf(format, value);
+  if (holder === undefined) return value;
+  if (field === undefined) {
+    const wrapped = JSON.stringify({ [UNREADABLE]: holder.arguments });
+    return rewrap(value, holder, { arguments: wrapped });
+  }
+  return rewrap(value, holder, { [field]: objectFrom(holder[field]) });
+}
+
+function objectFrom(input: unknown): object {
+  if (input === undefined || input === null || input === "") return {};
+  const held = typeof input === "string" ? parsed(input) : undefined;
+  return isObject(held) ? held : { [UNREADABLE]: jsonText(input) };
+}
+
+function isCall({ parts }: Cell): boolean {
+  return parts.some((part) => part.type === "toolCall");
+}
+
+/** The object in a block that holds the input: Gemini's and Chat Completions' blocks hold it one level down. */
+function holderOf(format: Format, value: unknown): NativeObject | undefined {
+  if (!isObject(value)) return undefined;
+  if (format !== "gemini") return value;
+  const call = value.functionCall ?? value.function_call;
+  return isObject(call) ? call : undefined;
+}
+
+function callHolder(value: unknown): NativeObject | undefined {
+  if (!isObject(value)) return undefined;
+  if (isObject(value.function)) return value.function;
+  return value.type === "function_call" || value.type === undefined ? value : undefined;
+}
+
+function rewrap(value: NativeObject, holder: NativeObject, changes: object): unknown {
+  const changed = copyWith(holder, { ...changes });
+  if (holder === value) return changed;
+  const key = Object.keys(value).find((name) => value[name] === holder) ?? "";
+  return copyWith(value, { [key]: changed });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,257 @@
+import type { Format } from "../core/message.ts";
+import { createLruMap, later } from "../errors.ts";
+import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
+import { type Entry, type Mend, type ReadList, readEntries } from "./entries.ts";
+import { entryId } from "./generic.ts";
+import { pairCalls } from "./pairs.ts";
+import { repair } from "./repair.ts";
+import { rulesFor } from "./rules.ts";
+
+/** A conversation's list that comes again and again with more behind it: only what is new is looked at. */
+export interface GrowingList {
+  /** The first error that `repair` would mend; `format` is asked for where the list is new. */
+  check(list: readonly unknown[], format: () => Format | undefined): LiveError | undefined;
+  /** The list without such errors; the very list where it has none. */
+  mend<T>(list: readonly T[], format: () => Format | undefined): LiveRepair<T>;
+}
+
+export interface LiveError {
+  readonly rule: string;
+  /** Where in the list, such as `messages[3].content[0]`. */
+  readonly path: string;
+  readonly explanation: string;
+}
+
+export interface LiveRepair<T> {
+  readonly messages: readonly T[];
+  /** Empty where what was mended before is all. */
+  readonly mends: readonly Mend[];
+}
+
+/** A list that was found without errors, or mended. */
+interface Known {
+  readonly format: Format;
+  /** As it came, and what became of it: the same array where nothing had to. */
+  readonly given: unknown[];
+  readonly clean: unknown[];
+  /** From this place in `clean` on, entries have to do with nothing before them */
+  cut: number;
+  /** but with this one: some providers want a user to open the list. */
+  lead: unknown;
+  /** Ids that no later call or entry may have. */
+  readonly ids: Set<string>;
+  /** Limits on images hold for a list as a whole. */
+  images: number;
+}
+
+export function createGrowingList(): GrowingList {
+  let known: Known | undefined;
+
+  /** Whether the list goes on from the known one without an error; it is then the known one. */
+  const goesOn = (list: readonly unknown[]): boolean =>
+    known !== undefined && isPrefix(known.given, list) && advance(known, list.slice(known.given.length));
+
+  const begin = (format: Format, given: readonly unknown[], clean: readonly unknown[]): void => {
+    const read = readEntries(clean, format);
+    // Orders to remove messages reach back: such a list is always looked at as a whole.
+    if (read.removals.length > 0 || read.faults.length > 0) return;
+    const own = [...given];
+    const ids = new Set(read.entries.flatMap((entry) => idsOf(format, entry)));
+    const cut = cutOf(read);
+    known = {
+      format,
+      given: own,
+      clean: clean === given ? own : [...clean],
+      cut,
+      lead: leadOf(read, cut),
+      ids,
+      images: imagesOf(read),
+    };
+  };
+
+  const formatOf = (list: readonly unknown[], format: () => Format | undefined): Format | undefined => {
+    const same = known !== undefined && isPrefix(known.given, list) ? known.format : undefined;
+    known = undefined;
+    return list.length === 0 ? undefined : (same ?? format());
+  };
+
+  return {
+    check(list, format) {
+      // A list that was mended has the errors that it had.
+      if (known?.clean === known?.given && goesOn(list)) return undefined;
+      const found = formatOf(list, format);
+      if (found === undefined) return undefined;
+      const error = firstError(readEntries(list, found));
+      if (error === undefined) begin(found, list, list);
+      return error;
+    },
+    mend<T>(list: readonly T[], format: () => Format | undefined): LiveRepair<T> {
+      if (goesOn(list) && known !== undefined)
+        return { messages: known.clean === known.given ? list : ([...known.clean] as T[]), mends: [] };
+      const found = formatOf(list, format);
+      if (found === undefined) return { messages: list, mends: [] };
+      const isClean = firstError(readEntries(list, found)) === undefined;
+      const { messages, mends } = isClean ? { messages: list, mends: [] } : repair(list, found);
+      // A mend of the newest entry may not be needed any more when the list goes on.
+      if (messages.at(-1) === list.at(-1)) begin(found, list, messages);
+      return { messages: mends.length === 0 ? list : (messages as T[]), mends };
+    },
+  };
+}
+
+/** Looks at the new entries with those that they may have to do with. False where the whole list has to be looked at. */
+function advance(known: Known, fresh: readonly unknown[]): boolean {
+  if (fresh.length === 0) return true;
+  const { format, given, clean, cut, ids } = known;
+  const head = cut === 0 || known.lead === undefined ? [] : [known.lead];
+  const before = [...head, ...clean.slice(cut)];
+  const read = readEntries([...before, ...fresh], format);
+  if (firstError(read) !== undefined || read.removals.length > 0) return false;
+  const images = known.images + imagesOf({ ...read, entries: read.entries.slice(before.length) });
+  if (images > known.images && images > MANY_IMAGES) return false;
+  known.images = images;
+  const added = read.entries.slice(before.length).flatMap((entry) => idsOf(format, entry));
+  if (added.some((id) => ids.has(id))) return false;
+  for (const id of added) ids.add(id);
+  given.push(...fresh);
+  if (clean !== given) clean.push(...fresh);
+  const next = cutOf(read);
+  if (next <= head.length) return true;
+  known.cut = cut + next - head.length;
+  known.lead = leadOf(read, next);
+  return true;
+}
+
+function isPrefix(start: readonly unknown[], list: readonly unknown[]): boolean {
+  return start.length <= list.length && start.every((entry, index) => entry === list[index]);
+}
+
+function firstError(read: ReadList): LiveError | undefined {
+  let first: (LiveError & { readonly position: number }) | undefined;
+  for (const { id, severity, mend, explanation, check } of rulesFor(read.format)) {
+    if (severity !== "error" || mend === undefined) continue;
+    for (const { position, path, problem } of check(read, {})) {
+      if (first === undefined || position < first.position)
+        first = { rule: id, path, explanation: problem ?? explanation, position };
+    }
+  }
+  return first;
+}
+
+function imagesOf(read: ReadList): number {
+  return read.format === "anthropic" ? imagesIn(read).length : 0;
+}
+
+/** What a later entry may not repeat. */
+function idsOf(format: Format, entry: Entry): string[] {
+  const own = entryId(format, entry);
+  const calls =
+    format === "anthropic"
+      ? entry.message.parts.flatMap((part) => (part.type === "toolCall" ? [`call ${part.id}`] : []))
+      : [];
+  return own === undefined ? calls : [`entry ${own}`, ...calls];
+}
+
+/** The last place that no call and no run of the assistant's entries reaches over; 0 for none. */
+function cutOf(read: ReadList): number {
+  const { entries } = read;
+  const calls = [...pairCalls(read).calls];
+  for (let index = entries.length - 1; index > 0; index -= 1) {
+    for (let call = calls.at(-1); call !== undefined && call.entry.position >= index; call = calls.at(-1))
+      calls.pop();
+    const isInside = calls.some(({ result, excused }) =>
+      result === undefined ? !excused : result.entry.position >= index,
+    );
+    if (isInside || entries[index - 1]?.message.role === "assistant" || !opens(entries[index])) continue;
+    return index;
+  }
+  return 0;
+}
+
+function opens(entry: Entry | undefined): boolean {
+  return entry?.message.role === "assistant" || (entry !== undefined && isAsk(entry));
+}
+
+function isAsk({ message }: Entry): boolean {
+  return message.role === "user" && !message.parts.some((part) => part.type === "toolResult");
+}
+
+function leadOf({ entries }: ReadList, cut: number): unknown {
+  return entries.slice(0, cut).findLast(isAsk)?.native;
+}
+
+export interface LiveListsOptions {
+  /** Mends lists on their way to the model, unless a call says otherwise. */
+  readonly repair: boolean;
+  /** Undefined where there is nothing to lint: neutral messages, or a list that could be of several formats. */
+  formatOf(list: readonly unknown[], format: Format | undefined): Format | undefined;
+  /** Reports what was mended, or what a provider may refuse; each rule once for a session. */
+  report(sessionId: string, code: "list_mended" | "malformed_list", message: string): void;
+}
+
+interface LiveList {
+  readonly list: GrowingList;
+  /** Rules that were reported. */
+  readonly reported: Set<string>;
+}
+
+const MAX_SESSIONS = 256;
+
+/**
+ * The lists of sessions on their way to the model: mended where that is asked for. Else they are linted after the call
+ * has gone on, because nobody waits for a warning.
+ */
+export class LiveLists {
+  readonly #options: LiveListsOptions;
+  readonly #sessions = createLruMap<LiveList>(MAX_SESSIONS);
+  readonly #waiting = new Map<string, { readonly list: readonly unknown[]; readonly format?: Format }>();
+
+  constructor(options: LiveListsOptions) {
+    this.#options = options;
+  }
+
+  /** The list to send: mended, or as it is. */
+  prepare<T>(
+    sessionId: string,
+    list: readonly T[],
+    { format, repair = this.#options.repair }: { readonly format?: Format; readonly repair?: boolean },
+  ): readonly T[] {
+    const session = this.#sessions.get(sessionId) ?? { list: createGrowingList(), reported: new Set() };
+    this.#sessions.set(sessionId, session);
+    if (!repair) {
+      if (session.reported.size > 0) return list;
+      if (this.#waiting.size === 0) later(0, () => this.lintWaiting());
+      this.#waiting.set(sessionId, { list, format });
+      return list;
+    }
+    const { messages, mends } = session.list.mend(list, () => this.#options.formatOf(list, format));
+    for (const { rule, explanation } of mends) {
+      if (session.reported.has(rule)) continue;
+      session.reported.add(rule);
+      const message = `the list broke ${rule} and was mended: ${explanation}`;
+      this.#options.report(sessionId, "list_mended", message);
+    }
+    return messages;
+  }
+
+  /** Lints the lists that wait for it. */
+  lintWaiting(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const [sessionId, { list, format }] of waiting) {
+      const session = this.#sessions.get(sessionId);
+      const error = session?.list.check(list, () => this.#options.formatOf(list, format));
+      if (session === undefined || error === undefined) continue;
+      session.reported.add(error.rule);
+      const message =
+        `a provider may refuse the list of session "${sessionId}": ${error.path}: ${error.explanation} (${error.rule}). ` +
+        "`new CompactManager(config, { repair: true })` mends such lists";
+      this.#options.report(sessionId, "malformed_list", message);
+    }
+  }
+
+  forget(sessionId: string): void {
+    this.#sessions.delete(sessionId);
+    this.#waiting.delete(sessionId);
+  }
+}

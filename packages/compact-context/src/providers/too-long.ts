@@ -1,0 +1,116 @@
+import { jsonText } from "../core/message.ts";
+import { defined } from "../errors.ts";
+import { objectOf, textOf } from "./request.ts";
+
+/** What a provider says of a request that is too long, in its own tokens; a field is there where it says so. */
+export interface TooLong {
+  /** Most tokens that it takes. */
+  readonly limit?: number;
+  /** Tokens of the request without its answer. */
+  readonly input?: number;
+  /** Tokens that it sets aside for the answer, out of the same limit. */
+  readonly answer?: number;
+}
+
+/** The wordings of providers and servers; `too-long.test.ts` holds each with its source. */
+const TOO_LONG: readonly RegExp[] = [
+  /\b(?:prompt|input|request|payload|entity|conversation)(?: body| size)?(?: is)? too (?:long|large)/i,
+  /\bexceed\w*[^.\n]{0,60}?\bcontext[ _-]?(?:length|window|size|limit)|exceed_context_size/i,
+  /(?:\b|_)context[ _-](?:length|window|size|limit)[^.\n]{0,20}exceed/i,
+  /\bcontext (?:length|window|size) (?:is|of) (?:only )?[\d,]+/i,
+  /\b(?:longer|greater|larger|more) than (?:the |this )?(?:model's |max\w* )?(?:context|model length|tokens allowed)/i,
+  /\bmax(?:imum)? (?:context|prompt|sequence|model|allowed input|input) length/i,
+  /\b(?:input )?token count\b[^.\n]{0,40}\bexceeds/i,
+  /\binput (?:length|tokens)\b[^.\n]{0,40}\bexceeds?\b/i,
+  /\brange of input length should be/i,
+  /\b(?:exceed\w* (?:the )?(?:model )?token limit|token limit exceeded)/i,
+  /\breduce the length of (?:the |your )?(?:messages|prompt|input)/i,
+  /\btoo many (?:input |total |prompt )?(?:tokens|text bytes)/i,
+  /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
+  /\brequest_too_large|\bexceeds the maximum size|payload size exceeds/i,
+  /\barray_above_max_length|array too long[^\n]{0,60}maximum length/i,
+];
+
+/** Words of a limit that waiting lifts. */
+const RATE =
+  /rate[ _-]?limit|throttl|quota|too many requests|(?:tokens|requests) per (?:second|min|hour|day)|\bTP[MD]\b|please wait|acceleration limit/i;
+
+/** Answers that say nothing of the length: no access, not found, too often. */
+const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 408, 409, 429]);
+
+/** Errors are searched up to this length. */
+const MOST_WORDS = 4_000;
+
+/** Undefined unless a provider's answer says that a request has more tokens, or bytes, than the model takes. */
+export function tooLong(error: unknown): TooLong | undefined {
+  const { statusCode, status = statusCode } = objectOf(error);
+  const words = wordsOf(error);
+  if (OTHER_STATUSES.has(status) || RATE.test(words)) return undefined;
+  if (status !== 413 && !TOO_LONG.some((wording) => wording.test(words))) return undefined;
+  const said = statedIn(words);
+  // The answer alone is over the limit: no shorter list helps.
+  return (said.answer ?? 0) >= (said.limit ?? Number.POSITIVE_INFINITY) ? undefined : said;
+}
+
+/** Where clients and servers keep what they say. */
+function wordsOf(error: unknown): string {
+  const { code, message, responseBody, error: body } = objectOf(error);
+  const held = typeof body === "object" && body !== null ? jsonText(body) : textOf(body);
+  return [code, message, responseBody, held].map(textOf).join("\n").slice(0, MOST_WORDS);
+}
+
+const COUNT = "(\\d[\\d,]*)(?![\\d,]| ?(?:bytes|[kmg]b\\b|characters))";
+
+/** One number after another way to say it. */
+function counts(...ways: readonly string[]): RegExp {
+  return new RegExp(ways.map((way) => way.replace("#", COUNT)).join("|"), "i");
+}
+
+const LIMIT = counts(
+  "exceed context limit: \\d+ \\+ \\d+ > #",
+  "tokens > #",
+  "(?:context|model|prompt) length(?: \\(| is | is only | of )#",
+  "input length of #",
+  "(?:tokens allowed|context size) (?:\\(|is )?#",
+  "(?:configured|the) limit of #",
+  "token limit: #",
+  "model with #",
+  "must be <= #",
+  "should be \\[\\d+, ?#",
+  '"n_ctx": ?#',
+);
+const INPUT = counts(
+  "exceed context limit: #",
+  "too long: #",
+  "(?:resulted in|contains|prompt has|request has|contains at least) #(?: input)? tokens",
+  "token count \\(?(?:of )?#",
+  "input length \\(?#",
+  "(?:input|request|prompt) \\((?:length )?#",
+  "given: # `inputs`",
+  '"n_prompt_tokens": ?#',
+);
+const ANSWER = counts(
+  "exceed context limit: \\d+ \\+ #",
+  "# (?:tokens )?(?:in|for) the (?:completion|output)",
+  "requested # output tokens",
+  "and # `max_new_tokens`",
+  "max_completion_tokens' is too large: #",
+  "max_tokens' is too large: #",
+);
+/** Input and answer together. */
+const TOGETHER = counts("requested:? (?:about )?#(?: tokens|\\))");
+
+function statedIn(words: string): TooLong {
+  const [limit, answer, together] = [LIMIT, ANSWER, TOGETHER].map((stated) => numberIn(words, stated));
+  const whole = together === undefined ? undefined : together - (answer ?? 0);
+  return defined({ limit, input: numberIn(words, INPUT) ?? whole, answer });
+}
+
+function numberIn(words: string, stated: RegExp): number | undefined {
+  const found = stated
+    .exec(words)
+    ?.slice(1)
+    .find((group) => group !== undefined);
+  const count = Number(found?.replaceAll(",", ""));
+  return count > 0 ? count : undefined;
+}

@@ -1,0 +1,366 @@
+import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
+import { isObject } from "../../errors.ts";
+import { type Action, commandKey, isLookingCommand } from "./actions.ts";
+import type { Outcome } from "./outcomes.ts";
+import { clipEnd, oneLine } from "./text.ts";
+
+// What the calls of a conversation come to: what is verified, broken, running, committed and still to be done.
+
+/** A call with what came of it. */
+export interface Step {
+  readonly message: number;
+  readonly id: string;
+  readonly call: ToolCallPart;
+  readonly action: Action;
+  readonly outcome: Outcome;
+  readonly result: CallResult | undefined;
+  /** Call and result stand beside the summary. */
+  readonly stays: boolean;
+  /** The call stands beside the summary, but its output was emptied. */
+  readonly emptied: boolean;
+}
+
+export interface CallResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** A failure that nothing in the conversation shows to be solved. */
+export interface OpenError {
+  readonly text: string;
+  /** The command or tool that gave it. */
+  readonly from: string;
+}
+
+/** The last run of each command that verifies something, newest first. */
+export function lastVerification(steps: readonly Step[]): Step[] {
+  const runs = new Map<string, Step>();
+  for (const step of steps) {
+    if (!step.outcome.verifies) continue;
+    const key = keyOf(step);
+    runs.delete(key);
+    runs.set(key, step);
+  }
+  return [...runs.values()].reverse();
+}
+
+/** Two steps with the same key did the same thing. */
+export function keyOf({ action, call }: Step): string {
+  return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
+}
+
+/** Kinds of checks. A whole run says how all of them stand; tests that passed were built. */
+const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = [
+  ["build", /build|compile|assemble/],
+  ["types", /tsc|typecheck|type-check|mypy|pyright/],
+  ["lint", /lint|biome|clippy|ruff|vet\b|fmt|format/],
+  ["audit", /audit/],
+  ["test", /test|spec|jest|mocha|\bava\b/],
+];
+const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
+/** A run of some tests only. */
+const CHOSEN =
+  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
+const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
+
+/** What a program says of a command that was written wrongly. */
+const MISUSE =
+  /\b(?:no such file|not found|unknown (?:option|command|flag|argument)|unrecognized|invalid (?:option|argument)|usage:|does not exist|not a directory|ambiguous argument|pathspec)\b/i;
+/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
+const LATE = 25;
+
+/** What the newest run of each kind of check says failed, newest first. */
+export function findOpenErrors(steps: readonly Step[]): OpenError[] {
+  const failed = new Map<string, Step>();
+  for (const step of steps) {
+    if (step.outcome.state === "failed") fail(failed, step);
+    if (step.outcome.state === "passed") pass(failed, step);
+  }
+  const late = new Set(steps.slice(-LATE));
+  const counts = (step: Step): boolean =>
+    step.outcome.verifies || isConflict(step) || (late.has(step) && !isMisuse(step));
+  return [...failed.values()]
+    .reverse()
+    .filter((step) => !step.stays && counts(step))
+    .flatMap(openLines);
+}
+
+function fail(failed: Map<string, Step>, step: Step): void {
+  const kinds = kindsOf(step);
+  const kind = isConflict(step) ? "git" : kinds[0];
+  for (const other of kinds) failed.delete(other);
+  if (kind !== undefined) failed.set(kind, step);
+}
+
+function pass(failed: Map<string, Step>, step: Step): void {
+  for (const kind of kindsOf(step)) settle(failed, kind, step);
+  if (CONCLUDES.test(step.action.command ?? "")) failed.delete("git");
+}
+
+function isConflict(step: Step): boolean {
+  return linesOfFailure(step).some((line) => CONFLICT.test(line));
+}
+
+function isMisuse(step: Step): boolean {
+  return linesOfFailure(step).some((line) => MISUSE.test(line));
+}
+
+/** The kinds of checks that a step is, its own first; of a command that checks nothing, the command alone. */
+function kindsOf(step: Step): readonly string[] {
+  const { command = "", kind } = step.action;
+  const key = keyOf(step);
+  if (!step.outcome.verifies) return kind === "run" && !isLookingCommand(command) ? [key] : [];
+  if (WHOLE.test(command)) return [key, ...FAMILIES.map(([family]) => family)];
+  const own = FAMILIES.flatMap(([family, pattern]) => (pattern.test(command) ? [family] : []));
+  if (own.includes("test")) return [...new Set(["test", ...own, "build"])];
+  return own.length > 0 ? own : [key];
+}
+
+/** A run of some tests settles only the same run. */
+function settle(failed: Map<string, Step>, kind: string, run: Step): void {
+  const before = failed.get(kind);
+  if (before === undefined) return;
+  const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
+  if (!chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line)))
+    failed.delete(kind);
+}
+
+/** True where a command chooses the test that a line of failure names. */
+function names({ action: { command = "" } }: Step, line: string): boolean {
+  return (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name));
+}
+
+function linesOfFailure({ outcome: { errors, detail } }: Step): readonly string[] {
+  const told = (errors.length > 0 ? errors : [detail]).filter((text) => text !== "");
+  const named = told.filter((text) => !/^(?:FAIL|ok)\s+\S+\s+[\d.]+s$/.test(text));
+  return named.length > 0 ? named : told;
+}
+
+function openLines(step: Step): OpenError[] {
+  const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(keyOf(step)), 100);
+  return linesOfFailure(step).map((text) => ({ text: oneLine(text), from }));
+}
+
+// ---- what is still running
+
+/** How hosts name what they started in the background, and what they read from, write to or stop. */
+const STARTED =
+  /(?:running in (?:the )?background with ID:?|backgrounded[^\n]{0,40} ID:?|session ID|agentId:|task_id:?|<task[-_]id>)\s{0,2}([\w-]{2,60})/i;
+const RUNNING = /\bstill running$/;
+const LAUNCHED = /^Async agent launched\b|\brunning in (?:the )?background\b/i;
+const NAMED_BY = ["task_id", "taskId", "bash_id", "shell_id", "agent_id", "session_id", "sessionId", "id"];
+const ENDED =
+  /<status>(?:completed|failed|killed|stopped|cancelled)<\/status>|Process exited with code|\b(?:exited|finished|completed) with (?:exit )?code\b/i;
+
+/** What was started and nothing shows to have ended: sub-agents and commands, oldest first. */
+export function findRunning(steps: readonly Step[], notices: readonly string[]): string[] {
+  const running = new Map<string, string>();
+  for (const step of steps) {
+    const named = idIn(argumentsValue(step.call));
+    if (named !== undefined && running.has(named)) {
+      if (ends(step)) running.delete(named);
+    } else if (isStarted(step)) {
+      const id = STARTED.exec(headOf(step))?.[1] ?? step.call.id;
+      running.set(id, `${nameOf(step)} (id ${id})`);
+    }
+  }
+  for (const notice of notices) {
+    const id = STARTED.exec(notice)?.[1];
+    if (id !== undefined && ENDED.test(notice)) running.delete(id);
+  }
+  const last = steps.at(-1)?.message;
+  const unanswered = steps.filter(({ message, result, action: { kind } }) => {
+    return result === undefined && message === last && (kind === "agent" || kind === "run");
+  });
+  return [...running.values(), ...unanswered.map((step) => `${nameOf(step)} (no result yet)`)];
+}
+
+function isStarted(step: Step): boolean {
+  if (RUNNING.test(step.outcome.detail)) return true;
+  return step.action.kind !== "read" && LAUNCHED.test(headOf(step).slice(0, 200));
+}
+
+function ends(step: Step): boolean {
+  return ENDED.test(headOf(step)) || /kill|stop|cancel/i.test(step.call.name);
+}
+
+function headOf({ result }: Step): string {
+  return result?.text.slice(0, 4_000) ?? "";
+}
+
+function nameOf({ action }: Step): string {
+  return clipEnd(oneLine(action.words), 200);
+}
+
+function idIn(args: unknown): string | undefined {
+  if (!isObject(args)) return undefined;
+  const found = NAMED_BY.map((key) => args[key]).find(
+    (id) => typeof id === "string" || typeof id === "number",
+  );
+  return found === undefined ? undefined : String(found);
+}
+
+// ---- the repository
+
+const ON_BRANCH = /^On branch (\S{1,120})/m;
+const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
+const PUSH = /\bgit\b(?: -C \S+)? push\b/;
+const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
+const CHANGED_AFTER = 12;
+
+/** Where the repository stands by what commands showed: branch, last commit, whether it was pushed, and what changed since. */
+export function readRepository(steps: readonly Step[]): string[] {
+  let branch = "";
+  let commit = "";
+  let at = -1;
+  let pushed = false;
+  steps.forEach(({ action, outcome, result }, index) => {
+    const { command = "" } = action;
+    if (!/\bgit\b/.test(command) || result === undefined) return;
+    branch = ON_BRANCH.exec(result.text)?.[1] ?? branch;
+    const made = COMMITTED.exec(result.text);
+    if (COMMIT.test(command) && made !== null) {
+      branch = made[1] ?? branch;
+      commit = `${made[2]} "${oneLine(made[3] ?? "")}"`;
+      at = index;
+      pushed = false;
+    }
+    if (PUSH.test(command) && outcome.state !== "failed" && /->|up-to-date|set up to track/.test(result.text))
+      pushed = true;
+  });
+  if (branch === "" && commit === "") return [];
+  const since = new Set(
+    steps
+      .slice(at + 1)
+      .flatMap(({ action, outcome }) =>
+        outcome.state === "failed"
+          ? []
+          : action.files.flatMap(({ path, effect }) => (effect === "read" ? [] : [path])),
+      ),
+  );
+  const changed = [...since].slice(-CHANGED_AFTER);
+  return [
+    ...(branch === "" ? [] : [`branch ${branch}`]),
+    ...(commit === "" ? [] : [`last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`]),
+    ...(changed.length === 0
+      ? []
+      : [`changed ${commit === "" ? "and not seen committed" : "since"}: ${changed.join(", ")}`]),
+  ];
+}
+
+// ---- task lists
+
+/** Open items of a plan. */
+export function openTasks(plan: readonly Task[] | undefined): Task[] {
+  return (plan ?? []).filter((task) => !isFinished(task));
+}
+
+/** One item of a task list. */
+export interface Task {
+  readonly text: string;
+  /** As the tool names it, such as `in_progress`; empty where it names none. */
+  readonly status: string;
+}
+
+interface PlanCall {
+  readonly call: ToolCallPart;
+  readonly result: { readonly text: string } | undefined;
+}
+
+const FINISHED = /^(?:completed?|done|finished|closed)$/i;
+const DROPPED = /^(?:cancell?ed|deleted|skipped)$/i;
+const TOOL = /todo|plan|task/i;
+const TEXT_KEYS = ["content", "step", "subject", "title", "description", "task", "text"];
+const CREATED = /#(\w{1,20})/;
+const MAX_TASK = 200;
+
+/** True where the status says that the work was done. */
+export function isFinished({ status }: Task): boolean {
+  return FINISHED.test(status);
+}
+
+/**
+ * The newest task list, finished items included; undefined where no call keeps one. Reads whole lists (TodoWrite,
+ * update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all before it.
+ */
+export function readPlan(calls: readonly PlanCall[]): Task[] | undefined {
+  let items: Map<string, Task> | undefined;
+  for (const { call, result } of calls) {
+    if (!TOOL.test(call.name)) continue;
+    const value = argumentsValue(call);
+    const shown = shownTasks(result?.text ?? "");
+    const list = listOf(value);
+    if (shown !== undefined) items = shown;
+    else if (list !== undefined) items = new Map(list.map((task, index) => [`list:${index}`, task]));
+    else items = applyStep(items, value, result?.text ?? "");
+  }
+  return items === undefined ? undefined : [...items.values()].filter((task) => !DROPPED.test(task.status));
+}
+
+const SHOWN = /^#(\w{1,20}) \[(\w{1,20})\] (\S.{0,400})$/;
+
+/** The list as a tool shows it, `#3 [pending] Weigh the parcels` a line; undefined for any other result. */
+function shownTasks(result: string): Map<string, Task> | undefined {
+  const lines = result.slice(0, 40_000).trim().split("\n");
+  const rows = lines.map((line) => SHOWN.exec(line.trim()));
+  if (rows.length === 0 || rows.some((row) => row === null)) return undefined;
+  return new Map(
+    rows.map((row): [string, Task] => {
+      const [, id = "", status = "", text = ""] = row ?? [];
+      return [id, { text: clipEnd(oneLine(text), MAX_TASK), status }];
+    }),
+  );
+}
+
+function listOf(value: unknown): Task[] | undefined {
+  if (!isObject(value)) return undefined;
+  for (const entry of Object.values(value)) {
+    const list = typeof entry === "string" && entry.startsWith("[") ? parse(entry) : entry;
+    if (!Array.isArray(list)) continue;
+    const tasks = (list as unknown[]).map(taskOf);
+    if (tasks.every((task) => task !== undefined)) return tasks;
+  }
+  return undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function taskOf(value: unknown): Task | undefined {
+  if (!isObject(value) || typeof value.status !== "string") return undefined;
+  const text = textOf(value);
+  return text === undefined ? undefined : { text, status: value.status };
+}
+
+function textOf(value: Record<string, unknown>): string | undefined {
+  for (const key of TEXT_KEYS) {
+    const text = value[key];
+    if (typeof text === "string" && text.trim() !== "") return clipEnd(oneLine(text), MAX_TASK);
+  }
+  return undefined;
+}
+
+function applyStep(
+  items: Map<string, Task> | undefined,
+  value: unknown,
+  result: string,
+): Map<string, Task> | undefined {
+  if (!isObject(value)) return items;
+  const id = value.taskId ?? value.task_id;
+  const status = typeof value.status === "string" ? value.status : undefined;
+  if (typeof id === "string" || typeof id === "number") {
+    const known = items?.get(String(id));
+    if (items === undefined || known === undefined || status === undefined) return items;
+    return items.set(String(id), { text: known.text, status });
+  }
+  const text = typeof value.subject === "string" ? textOf(value) : undefined;
+  const created = CREATED.exec(result.slice(0, 300))?.[1];
+  if (text === undefined || created === undefined) return items;
+  return (items ?? new Map<string, Task>()).set(created, { text, status: status ?? "pending" });
+}

@@ -1,0 +1,171 @@
+import type { Format } from "../core/message.ts";
+import type { PreflightRequest } from "../core/usage.ts";
+import { type Json, objectOf, objectsIn, positiveOf, textOf } from "../providers/request.ts";
+
+// The model calls of the providers' HTTP interfaces: where each keeps its list, and what it says about it.
+
+/** One kind of call, recognised by the path of its URL. */
+export interface CallKind {
+  readonly provider: "anthropic" | "openai" | "gemini";
+  readonly format: Format;
+  /** The end of the URL's path. */
+  readonly path: RegExp;
+  /** The body's field with the list. */
+  readonly field: "messages" | "input" | "contents";
+  /** Counts tokens and answers nothing else. */
+  readonly counts?: true;
+  /** What travels beside the list. */
+  beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
+  /** Fields by which the provider itself keeps or compacts the conversation; empty where it does not. */
+  serverManaged(body: Json): readonly string[];
+  /** The usage record in an answer or in an event of a stream. */
+  usageOf(piece: Json): unknown;
+  /** The body of the provider's own answer to a request that is too long. */
+  tooLong(said: Exceeded): Json;
+}
+
+/** A request that is over its budget. */
+export interface Exceeded {
+  /** Tokens of the request, and the most that it may have. */
+  readonly tokens: number;
+  readonly limit: number;
+  readonly message: string;
+}
+
+const anthropic: Omit<CallKind, "path"> = {
+  provider: "anthropic",
+  format: "anthropic",
+  field: "messages",
+  beside: ({ system, tools, max_tokens: limit }) => ({
+    tools: listOf(tools),
+    system: (typeof system === "string" ? system : texts(system)) || undefined,
+    maxOutputTokens: positiveOf(limit),
+  }),
+  // Edits that clear thinking or tool results work on the list that is sent; only `compact_*` replaces it.
+  serverManaged: ({ context_management: managed, compaction }) => {
+    const edits = objectsIn(objectOf(managed).edits);
+    const compacts = edits.some(({ type }) => textOf(type).startsWith("compact"));
+    return [...(compacts ? ["context_management"] : []), ...present({ compaction })];
+  },
+  usageOf: ({ usage, message }) => usage ?? objectOf(message).usage,
+  tooLong: ({ tokens, limit, message }) => ({
+    type: "error",
+    error: {
+      type: "invalid_request_error",
+      message: `prompt is too long: ${tokens} tokens > ${limit} maximum (${message})`,
+    },
+  }),
+};
+
+function openAiTooLong({ tokens, limit, message }: Exceeded): Json {
+  return {
+    error: {
+      message: `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${tokens} tokens (${message}).`,
+      type: "invalid_request_error",
+      param: "messages",
+      code: "context_length_exceeded",
+    },
+  };
+}
+
+const gemini: Omit<CallKind, "path"> = {
+  provider: "gemini",
+  format: "gemini",
+  field: "contents",
+  beside: ({ systemInstruction, system_instruction: snake, tools, generationConfig }) => ({
+    tools: listOf(tools),
+    system: texts(objectOf(systemInstruction ?? snake).parts) || undefined,
+    maxOutputTokens: positiveOf(objectOf(generationConfig).maxOutputTokens),
+  }),
+  serverManaged: ({ cachedContent }) => present({ cachedContent }),
+  usageOf: ({ usageMetadata }) => usageMetadata,
+  tooLong: ({ tokens, limit, message }) => ({
+    error: {
+      code: 400,
+      message: `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${limit}). ${message}`,
+      status: "INVALID_ARGUMENT",
+    },
+  }),
+};
+
+const KINDS: readonly CallKind[] = [
+  { ...anthropic, path: /\/messages$|\/publishers\/anthropic\/.*:(?:streamR|r)awPredict$/ },
+  { ...anthropic, path: /\/messages\/count_tokens$/, counts: true },
+  {
+    provider: "openai",
+    format: "openai-chat",
+    path: /\/chat\/completions$/,
+    field: "messages",
+    beside: ({ tools, max_completion_tokens: limit, max_tokens: old }) => ({
+      tools: listOf(tools),
+      maxOutputTokens: positiveOf(limit, old),
+    }),
+    serverManaged: () => [],
+    usageOf: ({ usage }) => usage,
+    tooLong: openAiTooLong,
+  },
+  {
+    provider: "openai",
+    format: "openai-responses",
+    path: /\/responses$/,
+    field: "input",
+    beside: ({ tools, instructions, max_output_tokens: limit }) => ({
+      tools: listOf(tools),
+      system: textOf(instructions) || undefined,
+      maxOutputTokens: positiveOf(limit),
+    }),
+    serverManaged: ({ previous_response_id, conversation, context_management }) =>
+      present({ previous_response_id, conversation, context_management }),
+    usageOf: ({ usage, response }) => usage ?? objectOf(response).usage,
+    tooLong: openAiTooLong,
+  },
+  { ...gemini, path: /:(?:streamG|g)enerateContent$/ },
+  { ...gemini, path: /:countTokens$/, counts: true },
+];
+
+/** The kind of a call by its URL; undefined for anything that carries no conversation. */
+export function callKind(url: string | URL): CallKind | undefined {
+  const pathname = pathOf(url);
+  return KINDS.find(({ path }) => path.test(pathname));
+}
+
+/** The path of a URL, which may be relative to a page. */
+export function pathOf(url: string | URL): string {
+  return new URL(url, "http://page").pathname;
+}
+
+/** The model that a call names, in its body or in its path. */
+export function modelOf(url: string | URL, body: Json): string | undefined {
+  const inPath = /\/models\/([^/:]+)(?::|$)/.exec(pathOf(url))?.[1];
+  return textOf(body.model) || (inPath === undefined ? undefined : decodeURIComponent(inPath));
+}
+
+/** The list of a call. A text stands for one message of the user; undefined where there is neither. */
+export function listIn(kind: CallKind, body: Json): readonly unknown[] | undefined {
+  const list = body[kind.field];
+  if (kind.format === "openai-responses" && typeof list === "string")
+    return [{ role: "user", content: list }];
+  return Array.isArray(list) ? list : undefined;
+}
+
+/** Whether a body holds a conversation in a field that some provider uses for it. */
+export function hasConversation(body: Json): boolean {
+  const { messages, input, contents } = body;
+  return [messages, input, contents].some((list) =>
+    objectsIn(list).some(({ role }) => typeof role === "string"),
+  );
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function texts(blocks: unknown): string {
+  return objectsIn(blocks)
+    .map(({ text }) => textOf(text))
+    .join("\n");
+}
+
+function present(fields: Json): string[] {
+  return Object.keys(fields).filter((name) => fields[name] !== undefined && fields[name] !== null);
+}

@@ -1,0 +1,25 @@
+import { CompactError, isObject } from "../errors.ts";
+import { type CompactFetchOptions, compactFetch } from "./fetch.ts";
+
+/** What the clients of OpenAI's and Anthropic's SDKs have in common. */
+export interface SdkClient {
+  withOptions(options: { fetch?: typeof globalThis.fetch }): unknown;
+}
+
+/**
+ * A client like the given one whose calls, of every method and helper, are compacted on their way; so are those of
+ * clients made from it by `withOptions`. Throws `InvalidArgument` for anything that is no client.
+ */
+export function compactClient<Client extends SdkClient>(
+  client: Client,
+  options: CompactFetchOptions,
+): Client {
+  if (!isObject(client) || typeof client.withOptions !== "function") {
+    throw new CompactError("InvalidArgument", "this is no client of the SDK: it has no withOptions", {
+      place: "client",
+      hint: "Pass the SDK's client itself, such as new OpenAI() or new Anthropic().",
+    });
+  }
+  const { fetch } = client as { readonly fetch?: typeof globalThis.fetch };
+  return client.withOptions({ fetch: compactFetch({ fetch, ...options }) }) as Client;
+}

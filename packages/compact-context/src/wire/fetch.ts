@@ -1,0 +1,63 @@
+import { isObject } from "../errors.ts";
+import type { Json } from "../providers/request.ts";
+import { createWire, type WireOptions } from "./wire.ts";
+
+export interface CompactFetchOptions extends WireOptions {
+  /** What sends the requests; the platform's own where it is left out. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/**
+ * A `fetch` for any SDK that takes one: model calls are compacted on their way, whichever of the SDK's methods makes
+ * them; all else passes through. The SDK's retries and aborts stay its own.
+ */
+export function compactFetch(options: CompactFetchOptions): typeof globalThis.fetch {
+  const wire = createWire(options);
+  // Taken now: what is made here may become the platform's own.
+  const send = options.fetch ?? globalThis.fetch;
+  return async (input, init) => {
+    const request = await readRequest(input, init);
+    if (request === undefined) return send(input, init);
+    const { url, body, headers, signal } = request;
+    const call = await wire(url, headers, body, signal);
+    return call.send((sent) => {
+      if (sent === body) return send(input, init);
+      // The length of the body that was given.
+      headers.delete("content-length");
+      return send(input, { ...init, method: "POST", headers, body: JSON.stringify(sent), signal });
+    });
+  };
+}
+
+interface JsonRequest {
+  readonly url: string;
+  readonly body: Json;
+  readonly headers: Headers;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A POST of a JSON object; undefined for any other request, which has not been read then. */
+async function readRequest(
+  input: Parameters<typeof globalThis.fetch>[0],
+  init: RequestInit = {},
+): Promise<JsonRequest | undefined> {
+  const given = input instanceof Request ? input : undefined;
+  if ((init.method ?? given?.method ?? "GET").toUpperCase() !== "POST") return undefined;
+  const headers = new Headers(init.headers ?? given?.headers);
+  const text = typeof init.body === "string" ? init.body : await ownText(given, init);
+  if (text === undefined) return undefined;
+  try {
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body)) return undefined;
+    return { url: given?.url ?? String(input), body, headers, signal: init.signal ?? given?.signal };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a `Request`'s own body, when it says that it is JSON. */
+async function ownText(given: Request | undefined, init: RequestInit): Promise<string | undefined> {
+  if (init.body instanceof Uint8Array) return new TextDecoder().decode(init.body);
+  const isJson = given?.headers.get("content-type")?.includes("json") === true;
+  return isJson && init.body === undefined ? given.clone().text() : undefined;
+}

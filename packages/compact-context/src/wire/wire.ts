@@ -1,0 +1,361 @@
+import type { CompactionReport } from "../core/apply.ts";
+import { type CompactError, createLruMap, hasCode, type LruMap, requireOptions } from "../errors.ts";
+import {
+  createHostCompaction,
+  fitHarder,
+  type HostCompaction,
+  type HostManager,
+  type HostOptions,
+} from "../host.ts";
+import { type Json, objectOf, objectsIn } from "../providers/request.ts";
+import { type CallKind, callKind, hasConversation, listIn, modelOf, pathOf } from "./calls.ts";
+import { refusesReasoning, withoutReasoning, withoutThinking } from "./reasoning.ts";
+import { sessionName } from "./session-name.ts";
+import { watchUsage } from "./usage-tee.ts";
+
+// One model call on its way to a provider, as URL, headers and body: whoever it comes from, and in any language.
+
+export interface WireOptions extends HostOptions {
+  /** Keeps the sessions; a function where each model has its own. */
+  readonly manager: HostManager | ((model: string | undefined) => HostManager);
+  /** The session of a request; worked out from headers and body where it is left out or gives nothing. */
+  readonly sessionId?: string | ((headers: Headers, body: Json) => string | undefined);
+  /** Called with the usage that the provider reports for a call. */
+  readonly onUsage?: (session: string, usage: Json) => void;
+  /** Called, once each, with calls that pass by; on the console where it is left out. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** Why a body passes as it came. */
+export type PassedBy =
+  /** No call with a conversation that we know. */
+  | "no_model_call"
+  /** The provider keeps or compacts the conversation. */
+  | "server_managed"
+  /** Compacting failed, and the list fits. */
+  | "failed";
+
+/** One request, looked at. */
+export interface WireCall {
+  /** What to send: the very object that was given where nothing changes. */
+  readonly body: Json;
+  readonly session: string | undefined;
+  readonly report: CompactionReport | undefined;
+  readonly passedBy: PassedBy | undefined;
+  /**
+   * Sends the body and gives back the provider's answer, its bytes untouched and the usage in it read as it passes. A
+   * request that the provider finds too long is compacted harder and sent once more; one whose reasoning it refuses
+   * is sent once more without. A list over its budget is not sent: the answer is then the provider's own for that.
+   */
+  send(send: (body: Json) => Promise<Response>): Promise<Response>;
+}
+
+/** Looks at a request before it is sent. `body` is the parsed JSON. Rejects where the caller aborts, or as `onFailure` says. */
+export type Wire = (
+  url: string | URL,
+  headers: Headers | Readonly<Record<string, string>>,
+  body: unknown,
+  signal?: AbortSignal,
+) => Promise<WireCall>;
+
+/** What is remembered of a session between its calls. */
+interface Remembered {
+  usage?: Json;
+  /** Entries of the client's list before this index go out without reasoning: the provider refused it. */
+  withoutReasoning?: number;
+}
+
+/** The newest list of a session that was compacted, as it came and as it went out. */
+interface Sent {
+  readonly given: readonly unknown[];
+  readonly sent: readonly unknown[];
+}
+
+const MAX_SESSIONS = 256;
+/** Lists are large; only those of the newest sessions are kept, to answer for them when their tokens are counted. */
+const MAX_LISTS = 16;
+/** Most cache breakpoints in a request to Anthropic. */
+const MAX_BREAKPOINTS = 4;
+/** Statuses with which providers refuse a list. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
+
+export function createWire(options: WireOptions): Wire {
+  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  const compactions = new WeakMap<HostManager, HostCompaction>();
+  const shared: Shared = {
+    options,
+    sessions: createLruMap(MAX_SESSIONS),
+    lists: createLruMap(MAX_LISTS),
+    warnOnce: createWarner(options.onWarning),
+    compactionOf(manager) {
+      const known = compactions.get(manager) ?? createHostCompaction(manager, options);
+      compactions.set(manager, known);
+      return known;
+    },
+  };
+  if (typeof options.manager !== "function") shared.compactionOf(options.manager);
+  return async (url, headers, body, signal) =>
+    look(shared, { url, headers: new Headers(headers), body: objectOf(body), signal });
+}
+
+interface Shared {
+  readonly options: WireOptions;
+  readonly sessions: LruMap<Remembered>;
+  readonly lists: LruMap<Sent>;
+  warnOnce(message: string): void;
+  compactionOf(manager: HostManager): HostCompaction;
+}
+
+interface Request {
+  readonly url: string | URL;
+  readonly headers: Headers;
+  readonly body: Json;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function look(shared: Shared, request: Request): Promise<WireCall> {
+  const { url, headers, body } = request;
+  const kind = callKind(url);
+  const list = kind === undefined ? undefined : listIn(kind, body);
+  if (kind === undefined || list === undefined) {
+    if (hasConversation(body)) {
+      shared.warnOnce(
+        `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`,
+      );
+    }
+    return pass(body, undefined, "no_model_call");
+  }
+  const { manager: given, sessionId } = shared.options;
+  const manager = typeof given === "function" ? given(modelOf(url, body)) : given;
+  const named = typeof sessionId === "function" ? sessionId(headers, body) : sessionId;
+  const session = named ?? sessionName(headers, body, list);
+  const managed = kind.serverManaged(body);
+  if (managed.length > 0) {
+    const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here`;
+    manager.warn(session, "server_managed_history", message);
+    return pass(body, session, "server_managed");
+  }
+  if (kind.counts) return countAsSent(shared, { body, session, kind, list });
+  return new ModelCall(shared, request, { manager, kind, session, list }).prepare();
+}
+
+function pass(body: Json, session: string | undefined, passedBy?: PassedBy): WireCall {
+  return { body, session, report: undefined, passedBy, send: (send) => send(body) };
+}
+
+/** Counts what would be sent: a client that sees its own list counted would compact it by itself. */
+function countAsSent(
+  { lists }: Shared,
+  { body, session, kind, list }: { body: Json; session: string; kind: CallKind; list: readonly unknown[] },
+): WireCall {
+  const known = lists.get(session);
+  if (known === undefined || known.given.length > list.length) return pass(body, session);
+  const continues = known.given.every((entry, index) => sameEntry(entry, list[index]));
+  if (!continues) return pass(body, session);
+  return pass({ ...body, [kind.field]: [...known.sent, ...list.slice(known.given.length)] }, session);
+}
+
+function sameEntry(one: unknown, other: unknown): boolean {
+  const text = (entry: unknown): string =>
+    JSON.stringify(entry, (key, value: unknown) => (key === "cache_control" ? undefined : value));
+  return text(one) === text(other);
+}
+
+interface Found {
+  readonly manager: HostManager;
+  readonly kind: CallKind;
+  readonly session: string;
+  readonly list: readonly unknown[];
+}
+
+/** A call with a conversation that is kept here. */
+class ModelCall {
+  readonly #shared: Shared;
+  readonly #request: Request;
+  readonly #found: Found;
+  readonly #memory: Remembered;
+
+  constructor(shared: Shared, request: Request, found: Found) {
+    this.#shared = shared;
+    this.#request = request;
+    this.#found = found;
+    const known = shared.sessions.get(found.session);
+    this.#memory = known ?? {};
+    if (known === undefined) shared.sessions.set(found.session, this.#memory);
+  }
+
+  async prepare(): Promise<WireCall> {
+    const { session, manager, list } = this.#found;
+    const { body } = this.#request;
+    try {
+      const { messages, report } = await this.#compaction({ ...this.#call(), request: this.#beside(true) });
+      this.#remember(messages);
+      return {
+        body: this.#bodyWith(messages),
+        session,
+        report,
+        passedBy: report === undefined ? "failed" : undefined,
+        send: (send) => this.#send(messages, send),
+      };
+    } catch (error) {
+      if (!hasCode(error, "InsufficientBudget")) throw error;
+      const refusal = this.#refusal(error as CompactError, manager, list);
+      return { body, session, report: undefined, passedBy: undefined, send: async () => refusal.clone() };
+    }
+  }
+
+  #call() {
+    const { session, list } = this.#found;
+    return { sessionId: session, messages: list };
+  }
+
+  #beside(withUsage: boolean) {
+    const { kind } = this.#found;
+    const { body, signal } = this.#request;
+    const { usage } = this.#memory;
+    if (withUsage) delete this.#memory.usage;
+    return { ...kind.beside(body), format: kind.format, signal, usage: withUsage ? usage : undefined };
+  }
+
+  get #compaction(): HostCompaction {
+    return this.#shared.compactionOf(this.#found.manager);
+  }
+
+  /** Keeps a compacted list, for the count of its tokens. */
+  #remember(sent: readonly unknown[]): void {
+    const { session, list } = this.#found;
+    if (sent === list) this.#shared.lists.delete(session);
+    else this.#shared.lists.set(session, { given: list, sent });
+  }
+
+  #bodyWith(messages: readonly unknown[]): Json {
+    const { body } = this.#request;
+    const { kind, list } = this.#found;
+    const bare = this.#memory.withoutReasoning ?? 0;
+    if (messages === list && bare === 0) return body;
+    const given = new Set(list);
+    const refused = new Set(list.slice(0, bare));
+    const kept = messages
+      .map((entry) =>
+        refused.has(entry) || (bare > 0 && !given.has(entry)) ? withoutReasoning(entry) : entry,
+      )
+      .filter((entry) => entry !== undefined);
+    const marked = kind.provider === "anthropic" ? withBreakpoint(body, kept, given) : kept;
+    const sent = { ...body, [kind.field]: marked };
+    return bare > 0 ? withoutThinking(sent, marked) : sent;
+  }
+
+  async #send(messages: readonly unknown[], send: (body: Json) => Promise<Response>): Promise<Response> {
+    const response = await send(this.#bodyWith(messages));
+    if (!REFUSALS.has(response.status)) return this.#watched(response);
+    const text = await response.text();
+    const again = await this.#mended(messages, {
+      status: response.status,
+      message: text.slice(0, 4_000),
+      error: text,
+    });
+    if (again !== undefined) return this.#watched(await send(this.#bodyWith(again)));
+    return new Response(text, response);
+  }
+
+  /** The list to send after a refusal that another list mends; undefined where the refusal stands. */
+  async #mended(
+    sent: readonly unknown[],
+    error: { readonly status: number; readonly message: string; readonly error: string },
+  ): Promise<readonly unknown[] | undefined> {
+    const { manager, session, list } = this.#found;
+    if (refusesReasoning(error.message) && this.#memory.withoutReasoning !== list.length) {
+      this.#memory.withoutReasoning = list.length;
+      const message = "the provider refused the reasoning in the list; the call is made once more without it";
+      manager.warn(session, "reasoning_refused", message);
+      return sent;
+    }
+    const preflight: Parameters<typeof fitHarder>[1] = async (call) =>
+      (await this.#compaction(call)).messages;
+    const failed = { ...this.#call(), request: this.#beside(false), sent, error };
+    try {
+      const shorter = await fitHarder(manager, preflight, failed);
+      this.#remember(shorter);
+      return shorter;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #watched(response: Response): Response {
+    const { kind, session } = this.#found;
+    const { onUsage } = this.#shared.options;
+    let usage: Json = {};
+    const body = watchUsage(response, kind.usageOf, (record) => {
+      // A stream tells the input first and the output last.
+      usage = {
+        ...usage,
+        ...Object.fromEntries(Object.entries(record).filter(([, value]) => value != null)),
+      };
+      this.#memory.usage = usage;
+      onUsage?.(session, usage);
+    });
+    return body === response.body ? response : new Response(body, response);
+  }
+
+  #refusal(error: CompactError, manager: HostManager, list: readonly unknown[]): Response {
+    const { kind, session } = this.#found;
+    const { totalTokens, maxContextTokens } = manager.getState(session);
+    const tokens = Math.max(totalTokens, maxContextTokens + 1, list.length);
+    const said = kind.tooLong({ tokens, limit: maxContextTokens, message: error.message });
+    return new Response(JSON.stringify(said), {
+      status: 400,
+      headers: { "content-type": "application/json", "x-should-retry": "false", "x-compact": "over-budget" },
+    });
+  }
+}
+
+/**
+ * The list with a cache breakpoint on the first entry that is ours, the summary or a cleared result: what stands
+ * before it stays the same until the next compaction. Marks on entries that are ours come from an earlier call and
+ * go. Only where the client itself marks the cache, at most four in the request, and as long-lived as the client's
+ * next one: a mark may not outlive those before it.
+ */
+function withBreakpoint(body: Json, list: readonly unknown[], given: ReadonlySet<unknown>): unknown[] {
+  const clean = list.map((entry) => (given.has(entry) ? entry : unmarked(entry)));
+  const own = clean.findIndex((entry) => !given.has(entry));
+  const marksOf = (entries: readonly unknown[]): unknown[] =>
+    entries.flatMap((entry) => marksIn(objectOf(entry).content));
+  const before = [
+    ...marksIn(body.tools),
+    ...marksIn(body.system),
+    ...marksOf(clean.slice(0, Math.max(0, own))),
+  ];
+  const behind = [...marksOf(clean.slice(own + 1)), ...marksIn([body])];
+  const used = before.length + behind.length;
+  if (own < 0 || used === 0 || used >= MAX_BREAKPOINTS) return clean;
+  const entry = objectOf(clean[own]);
+  const blocks =
+    typeof entry.content === "string" ? [{ type: "text", text: entry.content }] : objectsIn(entry.content);
+  const last = blocks.at(-1);
+  if (last === undefined || last.type === "thinking" || last.type === "redacted_thinking") return clean;
+  const content = [...blocks.slice(0, -1), { ...last, cache_control: behind[0] ?? before.at(-1) }];
+  return clean.with(own, { ...entry, content });
+}
+
+function marksIn(blocks: unknown): unknown[] {
+  return objectsIn(blocks)
+    .map(({ cache_control: mark }) => mark)
+    .filter((mark) => mark != null);
+}
+
+function unmarked(entry: unknown): unknown {
+  const { content } = objectOf(entry);
+  if (marksIn(content).length === 0) return entry;
+  return { ...objectOf(entry), content: objectsIn(content).map(({ cache_control: _, ...block }) => block) };
+}
+
+function createWarner(onWarning: WireOptions["onWarning"]): (message: string) => void {
+  const say = onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
+  const said = createLruMap<true>(MAX_SESSIONS);
+  return (message) => {
+    if (said.get(message)) return;
+    said.set(message, true);
+    say(message);
+  };
+}
