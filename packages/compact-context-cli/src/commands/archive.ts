@@ -1,6 +1,8 @@
-import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
+import { argumentsText, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import type { Archive, SearchHit } from "compact-context/internal/search/archive";
+import type { SearchHit } from "compact-context/internal/search/archive";
+import type { Archive } from "compact-context/recall";
 import { openArchive, sessionOf } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";

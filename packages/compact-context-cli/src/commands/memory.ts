@@ -1,7 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { checkMemory } from "compact-context/internal/memory/changes/check";
-import { readMemory } from "compact-context/internal/memory/changes/overview";
-import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
+import { checkMemory, createMemoryWriter, readMemory } from "compact-context/memory";
 import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
 import { oneLine } from "../render/safe.ts";
