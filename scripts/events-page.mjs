@@ -43,7 +43,7 @@ async function examples({ tracing, CompactManager, createMemoryDriver }, session
     if (!found.has(record.name) || record.properties.triggered === true) found.set(record.name, record);
   };
   const jsonl = tracing.createJsonlExporter({ append: note });
-  const play = async (config, ports, lengths) => {
+  const play = async (config, ports, lengths, undo) => {
     const now = ticking(Date.UTC(2026, 10, 20, 9, 30), 7);
     const manager = new CompactManager(
       { model: session.model, storage: { kind: "memory" }, ...config },
@@ -59,11 +59,12 @@ async function examples({ tracing, CompactManager, createMemoryDriver }, session
     const { system, tools, messages } = session;
     for (const length of lengths)
       await manager.preflight("demo", messages.slice(0, length), { system, tools });
+    if (undo) await manager.undo("demo");
     await manager.flush();
   };
   const { length } = session.messages;
-  await play({ maxContextTokens: 64_000 }, { summarizer: writer() }, [8, length]);
-  await play({ redaction: { enabled: false } }, {}, [1]);
+  await play({ maxContextTokens: 64_000 }, { summarizer: writer() }, [8, length], true);
+  await play({ redaction: { enabled: false } }, {}, [1], false);
   return found;
 }
 

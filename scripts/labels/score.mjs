@@ -16,7 +16,7 @@ export async function loadLibrary(dist, folder) {
       throw new Error(`There is no ${path}: build the library, or say --dist and --folder`);
     return import(pathToFileURL(path).href);
   };
-  return { ...(await load("reading")), ...(await load("statements")) };
+  return { ...(await load("reading")), ...(await load("steps")), ...(await load("statements")) };
 }
 
 /** The tallies of all sessions of a set, joined by section, and every labelled outcome. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -212,13 +212,19 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
   );
 });
 
-describe.skipIf(!ready)("the core without Node", () => {
+describe.skipIf(!ready).each([
+  ["without pg", false],
+  ["with pg installed", true],
+] as const)("the core without Node, %s", (_, withPg) => {
   const bundled = join(project, "bundle.js");
 
   beforeAll(async () => {
+    if (withPg) symlinkSync(join(root, "node_modules/pg"), join(project, "node_modules/pg"));
     writeFileSync(
       join(project, "browser.mjs"),
       `import { compact, CompactManager } from "compact-context";
+       import { compactFetch } from "compact-context/wire";
+       export const served = compactFetch;
        export const answer = (async () => {${PROGRAM}return said;})();
        globalThis.answer = answer;`,
     );
@@ -231,7 +237,7 @@ describe.skipIf(!ready)("the core without Node", () => {
       outfile: bundled,
       metafile: true,
       // Optional peers that nobody installed.
-      external: ["pg", "@aws-sdk/client-s3", "@opentelemetry/api"],
+      external: ["@aws-sdk/client-s3", "@opentelemetry/api"],
       logLevel: "silent",
     });
     expect(warnings).toEqual([]);

@@ -7,8 +7,10 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     messages: "{ role: string; content: string }[]",
     list: "{ role: string; content: string }[]",
   },
+  "docs/adapters.md": { sessionId: "string" },
   "docs/adapters.md#LangGraph": {
-    graph: 'import("@langchain/langgraph").StateGraph<object>',
+    answer:
+      '(messages: import("@langchain/core/messages").BaseMessage[]) => Promise<import("@langchain/core/messages").BaseMessage>',
     model: 'import("compact-context/adapters/langgraph").GraphModel',
   },
   "docs/adapters.md#LangChain agents": {
@@ -23,6 +25,10 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   "docs/adapters.md#OpenAI's and Anthropic's own clients": {
     messages: 'import("openai").OpenAI.ChatCompletionMessageParam[]',
+  },
+  "docs/adapters.md#Cloudflare Agents": {
+    storage: 'import("compact-context").StorageDriver',
+    session: 'import("agents/sessions").Session',
   },
   "docs/lint.md": { messages: "object[]" },
   "docs/mcp.md": { manager: 'import("compact-context").CompactManager', sessionId: "string" },

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkConfig } from "../../packages/compact-context/src/config/index.ts";
+import { whole } from "../whole.ts";
 import { problemsOf, sourceOf } from "./compiled.ts";
 import { fencesOf, PAGES } from "./fences.ts";
 
@@ -24,7 +25,8 @@ describe("the snippets of the pages", () => {
   for (const source of sources) {
     const { file, line } = source.fence;
     const without = source.path === undefined ? `, which needs ${source.missing.join(", ")}` : "";
-    it.skipIf(source.path === undefined)(`${file}:${line} compiles${without}`, () => {
+    it.skipIf(source.path === undefined && !whole)(`${file}:${line} compiles${without}`, () => {
+      expect(source.missing).toEqual([]);
       expect(problems.get(source)).toEqual([]);
     });
   }
@@ -34,4 +36,11 @@ it("the settings that docs/configuration.md writes down are such", () => {
   const files = fencesOf("docs/configuration.md", "yaml");
   expect(files.length).toBeGreaterThan(0);
   for (const { file, text } of files) expect(checkConfig(text, file)).toEqual([]);
+});
+
+it("no snippet names one session for everybody", () => {
+  const fixed = PAGES.flatMap((page) => fencesOf(page, "ts"))
+    .filter(({ text }) => /sessionId: "/.test(text))
+    .map(({ file, line }) => `${file}:${line}`);
+  expect(fixed).toEqual([]);
 });

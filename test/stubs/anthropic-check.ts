@@ -13,7 +13,7 @@ import {
 const PARAMETERS = new Set(
   `max_tokens messages model cache_control container diagnostics inference_geo metadata output_config service_tier speed
   stop_sequences stream system temperature thinking tool_choice tools top_k top_p user_profile_id workspace_id
-  context_management compaction mcp_servers fallbacks betas`.split(/\s+/),
+  context_management compaction mcp_servers fallbacks betas thread`.split(/\s+/),
 );
 
 export function bad(message: string): Rejection {
@@ -36,6 +36,7 @@ export function checkRequest({ body, headers }: Incoming, settings: ModelSetting
     () =>
       headers["anthropic-version"] === undefined ? bad("anthropic-version: header is required") : undefined,
     () => checkParameters(body, settings),
+    () => checkThread(body),
     () => checkRoles(messages),
     () => firstOf(messages.map((message, index) => () => checkContent(message, index))),
     () => checkCacheMarks(body, messages),
@@ -43,6 +44,13 @@ export function checkRequest({ body, headers }: Incoming, settings: ModelSetting
     () => checkToolDefinitions(body, messages, settings),
     () => checkThinking(body, messages, settings),
   ]);
+}
+
+/** No conversation is kept here, so that none can be continued. */
+function checkThread({ thread }: Json): Rejection | undefined {
+  if (!isObject(thread) || thread.type !== "continue") return undefined;
+  const message = `Thread not found: ${textOf(thread.previous_message_id)}`;
+  return { status: 404, type: "not_found_error", message, code: "thread_not_found" };
 }
 
 function checkParameters(body: Json, { unsupported }: ModelSettings): Rejection | undefined {

@@ -27,7 +27,11 @@ export function createAnthropic(settings: ModelSettings, clock: { now(): number 
     limit: (body) => (typeof body.max_tokens === "number" ? body.max_tokens : undefined),
     overflow: (input, body) => overflow(input, body, settings),
     answer: (answering) => answer(answering, settings),
-    errorBody: ({ type, message }) => ({ type: "error", error: { type, message }, request_id: "req_stub" }),
+    errorBody: ({ type, message, code }) => ({
+      type: "error",
+      error: { type, message, details: code == null ? undefined : { error_code: code } },
+      request_id: "req_stub",
+    }),
     failure,
   };
 }

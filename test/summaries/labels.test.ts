@@ -39,7 +39,7 @@ const readable = existsSync(new URL("reading.ts", SUMMARIZER));
 async function loadLibrary(): Promise<Library> {
   const load = async (name: string): Promise<Library> =>
     (await import(/* @vite-ignore */ fileURLToPath(new URL(name, SUMMARIZER)))) as Library;
-  return { ...(await load("reading.ts")), ...(await load("statements.ts")) };
+  return { ...(await load("reading.ts")), ...(await load("steps.ts")), ...(await load("statements.ts")) };
 }
 
 function expectFloors(

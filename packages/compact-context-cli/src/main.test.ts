@@ -12,6 +12,8 @@ import {
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CompactManager } from "compact-context";
+import { createFsDriver } from "compact-context/storage/fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
@@ -638,6 +640,27 @@ describe("archive list", () => {
     rmSync(join(folder, "kept", id, "summary-001.json"));
     const { out } = await run(["archive", "--archive", "kept"]);
     expect(out).toMatch(/ {2}hosted-[0-9a-f]{6} {2}Port the parser.*\n {4}step 1 · 84 messages\n/);
+  });
+});
+
+describe("archive undo", () => {
+  it("takes the newest compaction of a program's session back, once", async () => {
+    const turns = Array.from({ length: 54 }, (_, index) => [
+      { role: "user", content: `question ${index} ${"tide ".repeat(60)}` },
+      { role: "assistant", content: `answer ${index} ${"rope ".repeat(60)}` },
+    ]).flat();
+    const config = { maxContextTokens: 8000, policy: { hardCapBuffer: 200 } };
+    const program = new CompactManager(config, { storage: createFsDriver({ root: join(folder, "kept") }) });
+    expect((await program.preflight("chat-1", turns)).report.compacted).toBe(true);
+    await program.flush();
+    const undone = await run(["archive", "undo", "chat-1", "--archive", "kept"]);
+    expect([undone.code, undone.err]).toEqual([0, ""]);
+    expect(undone.out).toContain("compaction 1 of chat-1 is undone: its next call has 7.3k tokens again");
+    const next = new CompactManager(config, { storage: createFsDriver({ root: join(folder, "kept") }) });
+    expect((await next.preflight("chat-1", turns)).report.reason).toBe("undone");
+    const again = await run(["archive", "undo", "chat-1", "--archive", "kept"]);
+    expect(again.code).toBe(1);
+    expect(again.err).toContain("has no compaction to undo");
   });
 });
 

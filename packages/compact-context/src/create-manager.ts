@@ -5,6 +5,7 @@ import { createArchiveStore } from "./core/archive.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
+import type { Policy } from "./core/policy.ts";
 import type {
   Environment,
   Exporter,
@@ -14,8 +15,9 @@ import type {
   Summarizer,
   TextModel,
 } from "./core/ports.ts";
+import type { SessionSettings } from "./core/session.ts";
 import type { Store } from "./core/store.ts";
-import { CompactError, once, platform, requireOptions } from "./errors.ts";
+import { CompactError, createLruMap, once, platform, requireOptions } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
@@ -29,7 +31,7 @@ import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import type { Archive } from "./search/archive.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
-import { lookUpModel, withCost } from "./tokens/models.ts";
+import { lookUpModel, overrideOf, withCost } from "./tokens/models.ts";
 import { createCounters } from "./tokens/token-counter.ts";
 import { normalizeUsage } from "./tokens/usage.ts";
 import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
@@ -68,6 +70,8 @@ export interface ManagerPorts {
   readonly now?: () => Date;
   /** Milliseconds of a steady clock. */
   readonly clock?: () => number;
+  /** Runs work after some milliseconds; the returned function cancels it. A timer that keeps no process alive. */
+  readonly later?: (ms: number, work: () => void) => () => void;
   /**
    * Mends what providers refuse in a list (a call without its result, a result without its call, …) before anything
    * else is done with it; see `repair`. Left out: the list stays as it is, with one warning for each such session.
@@ -130,26 +134,70 @@ interface Wired {
   readonly flushing: MemoryFlushing | undefined;
 }
 
-/** The configured window, else that of the model. */
+/** The window that is set for the model, or for all; else the model's own. */
 function windowOf({ maxContextTokens, model = "", models }: CompactConfig): number {
-  return maxContextTokens ?? lookUpModel(model, models).window;
+  return overrideOf(model, models)?.maxContextTokens ?? maxContextTokens ?? lookUpModel(model, models).window;
+}
+
+/** The settings of sessions whose lists go to the configuration's model. */
+function sessionSettings(config: CompactConfig, warn: (message: string) => void): SessionSettings {
+  const { model, models, summarizer } = config;
+  const facts = lookUpModel(model ?? "", models);
+  const own = overrideOf(model ?? "", models);
+  const maxContextTokens = windowOf(config);
+  const given: Policy = {
+    ...config.policy,
+    triggerPct: own?.triggerPct ?? config.policy.triggerPct,
+    targetContextTokens: own?.targetContextTokens ?? config.policy.targetContextTokens,
+  };
+  const { policy, warning: unreachable } = settleTarget(given, maxContextTokens);
+  if (unreachable !== undefined) warn(unreachable);
+  return {
+    policy,
+    summaryRole: summarizer.summaryRole,
+    maxContextTokens,
+    model,
+    reasoningBound: facts.thinking === "bound",
+    codecs: listCodecs,
+    counterFor: createCounters({ model, models, onWarning: warn }),
+    limitsInputOnly: (format) => format === "gemini" || facts.provider === "google",
+    readUsage: (usage) => (usage === undefined ? undefined : normalizeUsage(usage)?.input),
+  };
+}
+
+/** Models besides the configured one whose settings are remembered. */
+const MAX_MODELS = 32;
+
+/** The settings of calls that name another model. A window that is set for all models is no larger than its own. */
+function settingsByModel(
+  config: CompactConfig,
+  warn: (message: string) => void,
+): (model: string) => SessionSettings {
+  const known = createLruMap<SessionSettings>(MAX_MODELS);
+  return (model) => {
+    const found = known.get(model);
+    if (found !== undefined) return found;
+    const { window, known: isKnown } = lookUpModel(model, config.models);
+    const { maxContextTokens = window } = config;
+    const most = isKnown ? Math.min(maxContextTokens, window) : maxContextTokens;
+    const settings = sessionSettings({ ...config, model, maxContextTokens: most }, warn);
+    known.set(model, settings);
+    return settings;
+  };
 }
 
 /** Creates the parts of a manager from its configuration. */
 function wire(config: CompactConfig, ports: ManagerPorts): Wired {
-  const { model, models, summarizer, storage } = config;
-  const facts = lookUpModel(model ?? "", models);
+  const { models, summarizer, storage } = config;
   const environment: Environment = {
     now: ports.now ?? platform.now,
     clock: ports.clock ?? platform.clock,
     id: platform.id,
+    later: ports.later ?? platform.later,
   };
   const now = (): Date => environment.now();
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
-  const window = windowOf(config);
-  const { policy, warning: unreachable } = settleTarget(config.policy, window);
-  if (unreachable !== undefined) warn(unreachable);
   const redaction = createRedactor(config.redaction);
   const open = once(async () => {
     const opened = await openStorage(config, ports, { redaction, warn, now });
@@ -170,18 +218,11 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     ? createManagerFlushing(ports, { worker, redact: redaction, open: openQueue, now, warn })
     : undefined;
   const settings: ManagerSettings = {
-    policy,
-    summaryRole: summarizer.summaryRole,
-    maxContextTokens: window,
-    codecs: listCodecs,
-    counterFor: createCounters({ model, models, onWarning: warn }),
-    limitsInputOnly: (format) => format === "gemini" || facts.provider === "google",
-    readUsage: (usage) => (usage === undefined ? undefined : normalizeUsage(usage)?.input),
-    model,
+    ...sessionSettings(config, warn),
     maxSummaryTokens: summarizer.maxSummaryTokens,
-    reasoningBound: facts.thinking === "bound",
     storageKind: storage.kind,
     onStorageFailure: storage.onFailure,
+    forModel: settingsByModel(config, warn),
   };
   const parts: ManagerParts = {
     environment,

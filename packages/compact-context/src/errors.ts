@@ -180,10 +180,16 @@ function editDistance(from: string, to: string): number {
 // Work that takes time: clocks, timers, aborting, opening once, one after the other.
 
 /** The platform's own clock and ids. */
-export const platform: { now(): Date; clock(): number; id(): string } = {
+export const platform: {
+  now(): Date;
+  clock(): number;
+  id(): string;
+  later(ms: number, work: () => void): () => void;
+} = {
   now: () => new Date(),
   clock: () => performance.now(),
   id: () => crypto.randomUUID(),
+  later: (ms, work) => later(Math.min(ms, MAX_TIMER_MS), work),
 };
 
 /** Most milliseconds that a timer takes, 24.8 days: set to more, it fires at once. */

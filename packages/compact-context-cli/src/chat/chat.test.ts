@@ -106,6 +106,12 @@ describe("a chat", () => {
     );
     chat.type("/compact look after parcels\n");
     await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: 4 summarized, 12 kept, all archived/);
+    chat.type("/undo\n");
+    await chat.shows("the context holds again what the newest compaction took out");
+    chat.type("/undo\n");
+    await chat.shows(/no\s+compaction\s+to\s+undo/);
+    chat.type("/compact look after parcels\n");
+    await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: \d+ summarized, \d+ kept, all archived/);
     chat.type("/context\n");
     await chat.shows(/summary +[1-9]\d+[\s\S]+1 compaction, the last \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
     chat.type("/summarize\n");

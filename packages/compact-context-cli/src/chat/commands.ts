@@ -34,6 +34,11 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
     summary: "summarizes older messages now; also /summarize",
     run: (rest, chat, working) => working((signal) => compactNow(rest, chat, signal)),
   },
+  undo: {
+    usage: "",
+    summary: "takes the newest compaction back",
+    run: (_rest, chat, working) => working(() => undoCompaction(chat)),
+  },
   new: {
     usage: "",
     summary: "begins a session; the memory stays",
@@ -113,6 +118,12 @@ async function compactNow(instruction: string, { agent, screen }: Chat, signal: 
   const report = await agent.compact(instruction, { signal });
   if (report.compacted) screen.tell("compact", compactionWords(report));
   else screen.tell("note", "nothing to compact: all of it is recent or pinned");
+}
+
+async function undoCompaction({ agent, screen }: Chat): Promise<void> {
+  const back = await agent.undo();
+  if (back) screen.tell("undo", "the context holds again what the newest compaction took out");
+  else screen.tell("note", "the archive does not have the messages: the context stays as it is");
 }
 
 async function startNew({ agent, screen }: Chat): Promise<void> {

@@ -15,6 +15,7 @@ export type Label =
   | "error"
   | "try"
   | "compact"
+  | "undo"
   | "memory"
   | "agent"
   | "skill"

@@ -1,9 +1,9 @@
-import type { Message } from "compact-context";
+import { CompactManager, type Message } from "compact-context";
 import { argumentsText, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import type { Archive } from "compact-context/recall";
-import { openArchive, sessionOf } from "../archive.ts";
+import { driverOf, openArchive, sessionOf } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import type { Flags } from "../flags.ts";
@@ -206,6 +206,20 @@ function hitLines(hit: SearchHit, terminal: Terminal): string[] {
     `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
     "",
   ];
+}
+
+export async function undoCompaction(invocation: Invocation): Promise<number> {
+  const { words, flags, ports, terminal } = invocation;
+  const { session } = await sessionOf(archiveOf(invocation), words[0], "undo");
+  const warn = (text: string): void => terminal.warn(text);
+  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const storage = driverOf({ ...settings, flag: flags.archive, ports, warn });
+  const manager = new CompactManager(settings.config, { storage, onWarning: warn });
+  const { step, tokens } = await manager.undo(session);
+  await manager.flush();
+  const line = `compaction ${step} of ${oneLine(session)} is undone: its next call has ${formatShort(tokens)} tokens again`;
+  terminal.print(["", `  ${line}`, ""]);
+  return 0;
 }
 
 export async function restoreArchived(invocation: Invocation): Promise<number> {

@@ -58,6 +58,17 @@ const archive: Command = {
       ],
       load: async () => (await import("./archive.ts")).restoreArchived,
     },
+    {
+      name: "undo",
+      words: "<session>",
+      summary: "takes the newest compaction of a program's session back",
+      flags: ["config", "archive"],
+      notes: [
+        "For sessions of a CompactManager whose state lies beside the archive: its next call with the whole list gets it as it was before, and compacts it again only over the budget or once it has grown. The archive stays as it is.",
+      ],
+      examples: ["compact archive undo SESSION"],
+      load: async () => (await import("./archive.ts")).undoCompaction,
+    },
   ],
 };
 

@@ -1,5 +1,11 @@
-import type { CompactionResult, Exporter, Message, StorageDriver } from "compact-context";
-import { CompactManager } from "compact-context";
+import {
+  type CompactionResult,
+  CompactManager,
+  type Exporter,
+  type ManagerPorts,
+  type Message,
+  type StorageDriver,
+} from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -47,7 +53,8 @@ export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, 
 export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
   const { transcript, settings, ports, session } = stage;
   const watcher = whileCold ? undefined : ports.watcher;
-  const manager = managerOf(stage, watcher, whileCold);
+  const clock = createSessionClock();
+  const manager = managerOf(stage, watcher, whileCold, clock);
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
     // Neutral messages do not say it, and a model that is not known is counted by it.
@@ -55,10 +62,16 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
     system: transcript.system,
     tools: transcript.tools,
   };
-  for (const [number, { end }] of session.calls.entries()) {
+  for (const [number, { end, time }] of session.calls.entries()) {
     const raw = session.messages.slice(0, end);
+    clock.advance(time);
     const before = ports.clock();
     let result = await manager.preflight<Message>(REPLAYED, raw, request);
+    // What was prepared in a pause of minutes is ready by now.
+    while (result.report.refused === "in_background") {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      result = await manager.preflight<Message>(REPLAYED, raw, { ...request, cacheCold: true });
+    }
     if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
       result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, targetTokens: target });
     }
@@ -74,13 +87,44 @@ function managerOf(
   { settings, ports }: Stage,
   watcher: ReplayWatcher | undefined,
   whileCold: boolean,
+  { now, later }: SessionClock,
 ): CompactManager {
+  const { coldTriggerPct, beforeCacheLapse } = settings.config.policy;
+  // Only these settings look at the pauses of a session; events have the time of the replay otherwise.
+  const times = coldTriggerPct === undefined && beforeCacheLapse === undefined ? {} : { now, later };
   return new CompactManager(managerConfig(settings), {
     storage: watcher?.storage ?? createMemoryDriver(),
     exporters: watcher === undefined ? [] : [watcher.exporter],
     clock: ports.clock,
+    ...times,
     onWarning: whileCold ? () => undefined : ports.onWarning,
   });
+}
+
+interface SessionClock extends Required<Pick<ManagerPorts, "now" | "later">> {
+  /** Goes to a time of the session, in seconds, and runs what is due until then. */
+  advance(time: number): void;
+}
+
+/** The time of the session that is played, with timers on it. */
+function createSessionClock(): SessionClock {
+  const timers = new Map<() => void, number>();
+  let seconds = 0;
+  return {
+    now: () => new Date(seconds * 1000),
+    later(ms, work) {
+      timers.set(work, seconds + ms / 1000);
+      return () => void timers.delete(work);
+    },
+    advance(time) {
+      seconds = time;
+      for (const [work, due] of [...timers]) {
+        if (due > time) continue;
+        timers.delete(work);
+        work();
+      }
+    },
+  };
 }
 
 /** Share of the window from which a rewrite on a lapsed cache is tried. */

@@ -66,9 +66,9 @@ function transcriptOf(messages: readonly Message[]): Transcript {
   } as Transcript;
 }
 
-async function replay(messages: readonly Message[], flags: Flags): Promise<Replay> {
+async function replay(messages: readonly Message[], flags: Flags, env = {}): Promise<Replay> {
   const transcript = transcriptOf(messages);
-  const early = earlySettings({ flags, ports: { cwd: "/nowhere", env: {} }, warn: () => undefined });
+  const early = earlySettings({ flags, ports: { cwd: "/nowhere", env }, warn: () => undefined });
   const settings = settingsFor(transcript, early, flags);
   let clock = 0;
   return replaySession(transcript, settings, {
@@ -136,6 +136,20 @@ describe("replaySession", () => {
     expect(economy.cold?.cost.calls).toBe(short.calls);
     const never = await replay(conversation(6, 1200), { ...FLAGS, model: "grok-4.7" });
     expect(never.economy.cold).toBeUndefined();
+  });
+});
+
+describe("policy.beforeCacheLapse", () => {
+  it("is played by the session's own times: a compaction after each long pause, and none after a short one", async () => {
+    const flags = { ...FLAGS, window: "60k" };
+    const env = { COMPACT_BEFORE_CACHE_LAPSE: "30" };
+    const without = await replay(conversation(4, 1200), flags);
+    const long = await replay(conversation(4, 1200), flags, env);
+    const short = await replay(conversation(4, 120), flags, env);
+    expect(short.rounds.length).toBe(without.rounds.length);
+    expect(long.rounds.length).toBeGreaterThan(without.rounds.length);
+    const dollars = ({ economy }: Replay) => costs(economy).get("compact")?.dollars ?? Number.NaN;
+    expect(dollars(long)).toBeLessThan(dollars(without));
   });
 });
 

@@ -49,6 +49,20 @@ export async function compactNow(
   return report;
 }
 
+/** Undoes the newest compaction: the list is as it was before it, with what came since. False where its originals are not in the archive. */
+export async function undoCompaction(state: AgentState): Promise<boolean> {
+  const { session, managers, model, options } = state;
+  const request = {
+    format: "ai-sdk" as const,
+    system: options.system ?? "",
+    tools: shapesOf(agentPorts(state).tools),
+  };
+  const manager = managers.managerFor(model);
+  const { messages } = await manager.undo(session.id, session.messages, request);
+  if (messages !== undefined) await session.replace(messages);
+  return messages !== undefined;
+}
+
 /** Ends the session and begins a new one. What it was about goes to the memory first, its messages to the archive. */
 export async function startNewSession(state: AgentState): Promise<NewSession> {
   const { session, options } = state;

@@ -8,6 +8,7 @@ import {
   contextOf,
   type NewSession,
   startNewSession,
+  undoCompaction,
 } from "./agent-commands.ts";
 import type { AgentMessage } from "./agent-message.ts";
 import type { AgentModel } from "./agent-model.ts";
@@ -53,6 +54,8 @@ export interface Agent {
   context(): ContextView;
   /** For `/compact` and `/summarize`: compacts now; `instruction` says what the summary shall look after. */
   compact(instruction?: string, options?: SendOptions): Promise<CompactionReport>;
+  /** For `/undo`: takes the newest compaction back. Rejects with `NotFound` where there is none. */
+  undo(): Promise<boolean>;
   /** For `/new`: begins a session; the state of the work stays in the channel's memory. */
   startNew(): Promise<NewSession>;
   /** For `/memory`: its files, and what it says to a query. */
@@ -124,6 +127,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     },
     context: () => contextOf(state),
     compact: (instruction, { signal } = {}) => alone(() => compactNow(state, instruction, signal)),
+    undo: () => alone(() => undoCompaction(state)),
     startNew: () => alone(() => startNewSession(state)),
     memory: (query) => memoryView(options, query),
     useModel: (model) => alone(() => changeModel(state, model)),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../errors.ts";
-import { formatProblem } from "./layer.ts";
+import { formatProblem, mergeConfig } from "./layer.ts";
 import { checkConfig, type LoadConfigOptions, loadConfig } from "./load.ts";
 import { settings } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
@@ -69,6 +69,29 @@ describe("precedence", () => {
 
   it("lists replace, they do not grow", () => {
     expect(load({ text, overrides: { redaction: { patterns: ["c"] } } }).redaction.patterns).toEqual(["c"]);
+  });
+
+  it("CFG-1 thresholds of a model and the newer policy settings are the same in a file as in code", () => {
+    const file = [
+      "policy:",
+      "  exclude_tools: [read, todo_write]",
+      "  clear_tool_inputs: true",
+      "  max_messages: 200",
+      "  before_cache_lapse: 30",
+      "models:",
+      "  gpt-5: { trigger_pct: 0.6, target_context_tokens: 90000, max_context_tokens: 200000 }",
+    ].join("\n");
+    const { config } = loadConfig({ text: file, env: {} });
+    const policy = {
+      excludeTools: ["read", "todo_write"],
+      clearToolInputs: true,
+      maxMessages: 200,
+      beforeCacheLapse: 30,
+    };
+    const own = { triggerPct: 0.6, targetContextTokens: 90_000, maxContextTokens: 200_000 };
+    expect(config).toEqual(mergeConfig({ policy, models: { "gpt-5": own } }));
+    expect(config.models["gpt-5"]).toEqual(own);
+    expect(() => mergeConfig({ models: { "gpt-5": { triggerPct: 85 } } })).toThrow("must be 0.0-1.0");
   });
 
   it("models are merged by name, and their names are left alone", () => {

@@ -132,6 +132,13 @@ function listOf<const T extends readonly string[]>(
   );
 }
 
+function namesOf(description: string): Shape<readonly string[]> {
+  const schema = { type: "array", items: { type: "string", minLength: 1 } };
+  return list({ description, values: "a list of names", schema }, (entry) =>
+    typeof entry === "string" && entry !== "" ? undefined : "must be text that is not empty",
+  );
+}
+
 /** Regular expressions that the redactor accepts. */
 function patterns(description: string): Shape<readonly (string | RegExp)[]> {
   const schema = { type: "array", items: { type: "string", minLength: 1 } };
@@ -218,6 +225,10 @@ const policy: Fields<CompactConfig["policy"]> = {
   ),
   max_tokens: whole(1, "Absolute trigger in tokens, and ceiling of a compacted list."),
   max_tokens_before_summary: whole(1, "Absolute trigger in tokens of the messages alone."),
+  max_messages: whole(
+    1,
+    "Trigger in messages of the list; a compaction for it does not fill up to the target.",
+  ),
   target_context_tokens: whole(
     1,
     "Tokens that a compaction aims for; at or over the trigger it keeps what the keep counts say and no more.",
@@ -227,6 +238,8 @@ const policy: Fields<CompactConfig["policy"]> = {
     "What happens when kept messages alone exceed the budget: an error, or the largest keep only head and tail.",
   ),
   clear_tool_results: flag("Empties old tool results in place before anything is summarized."),
+  clear_tool_inputs: flag("Empties long texts in the arguments of those calls as well."),
+  exclude_tools: namesOf("Tools whose results are never emptied, nor cut by max_tool_result_tokens."),
   max_tool_result_tokens: whole(
     64,
     "Tool results of more tokens keep only head and tail, from the first time they are sent.",
@@ -240,6 +253,10 @@ const policy: Fields<CompactConfig["policy"]> = {
     "Share of the window at which a compaction is prepared beside the run, to be ready at the trigger.",
   ),
   cache_ttl_seconds: whole(0, "Seconds after which the provider's cache is taken to be cold."),
+  before_cache_lapse: whole(
+    1,
+    "Seconds before the cache is cold at which a compaction is prepared, for the next call; over cold_trigger_pct, or half of trigger_pct.",
+  ),
 };
 
 const summarizer: Fields<CompactConfig["summarizer"]> = {
@@ -327,6 +344,9 @@ const model: Fields<ModelOverride> = {
   window: whole(1, "Tokens of prompt and answer together."),
   max_output: whole(1, "Most tokens of one answer."),
   encoding: oneOf(["cl100k_base", "o200k_base"], "Encoding that its tokens are counted with."),
+  max_context_tokens: whole(1, "Instead of max_context_tokens."),
+  trigger_pct: share("Instead of policy.trigger_pct."),
+  target_context_tokens: whole(1, "Instead of policy.target_context_tokens."),
 };
 
 const top: Fields<CompactConfig> = {
@@ -340,7 +360,10 @@ const top: Fields<CompactConfig> = {
   memory: group<CompactConfig["memory"]>(memory),
   memory_recall: group<CompactConfig["memoryRecall"]>(memoryRecall),
   session_memory: group<CompactConfig["sessionMemory"]>(sessionMemory),
-  models: named<ModelOverride>(model, "Facts about models by name: window, max_output, encoding."),
+  models: named<ModelOverride>(
+    model,
+    "By the name of a model: its window, max_output and encoding, and its own max_context_tokens, trigger_pct and target_context_tokens.",
+  ),
 };
 
 /** Everything wrong with settings in file names; everything may be left out, nothing unknown may be in. */

@@ -1,10 +1,14 @@
 import { defaultPolicy, type Policy } from "../core/policy.ts";
 
-/** The user's own facts about a model; they win over the built-in table. */
+/** The user's own facts about a model, which win over the built-in table, and its thresholds. */
 export interface ModelOverride {
   readonly window?: number;
   readonly maxOutput?: number;
   readonly encoding?: "cl100k_base" | "o200k_base";
+  /** For this model, instead of `maxContextTokens`, `policy.triggerPct` and `policy.targetContextTokens`. */
+  readonly maxContextTokens?: number;
+  readonly triggerPct?: number;
+  readonly targetContextTokens?: number;
 }
 
 /** Everything that can be set; the file and the environment say the same in snake_case. */

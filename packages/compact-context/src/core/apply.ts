@@ -324,6 +324,8 @@ export type RefusalReason =
   | "no_gain"
   /** It fits, and the last compaction is so recent that another would gain little. */
   | "just_compacted"
+  /** It fits, and the last compaction was undone. */
+  | "undone"
   /** It fits, and a background compaction is still running. */
   | "in_background"
   /** What is never pruned is over the trigger on its own. */

@@ -115,7 +115,7 @@ function createManager(
     onStorageFailure: "stop",
   };
   const parts: ManagerParts = {
-    environment: { now, clock: () => time, id: () => "worker" },
+    environment: { now, clock: () => time, id: () => "worker", later: () => () => undefined },
     open: async () => ({
       archive: createArchiveStore(driver, redaction),
       archiveDriver: driver,

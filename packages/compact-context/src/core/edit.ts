@@ -18,6 +18,10 @@ import { splitOwnWords } from "./units.ts";
 export interface Edit {
   /** Tool results are replaced by a stub. */
   readonly clear?: true;
+  /** Long texts in the arguments of tool calls are replaced by a stub. */
+  readonly clearInputs?: true;
+  /** Ids of calls that this edit leaves as they are, with their results. */
+  readonly spares?: readonly string[];
   /** Texts longer than this many tokens keep their head and tail. */
   readonly elideTo?: number;
   /** The user's own words are not cut by `elideTo`, only what was injected or pasted into them. */
@@ -37,6 +41,11 @@ export function losesText(edit: Edit | undefined): boolean {
   return edit !== undefined && (edit.clear === true || edit.elideTo !== undefined);
 }
 
+/** The edit without effect on these calls and their results. */
+export function sparing(edit: Edit, ids: readonly string[]): Edit {
+  return ids.length === 0 ? edit : { ...edit, spares: ids };
+}
+
 export interface EditContext {
   countText(text: string): number;
   /** The id under which the archive holds the original; none where nothing is archived. */
@@ -52,7 +61,7 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
 
 function applyOnce(message: Message, edit: Edit, context: EditContext): Message {
   const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
-  const isFixed = fixedParts(message);
+  const isFixed = fixedParts(message, edit);
   const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
   const stays = message.parts.filter((part) => !bound.has(part));
   let changed = stays.length < message.parts.length;
@@ -66,8 +75,12 @@ function applyOnce(message: Message, edit: Edit, context: EditContext): Message 
 
 function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
   const { pointer, context } = about;
-  const cleared =
+  const emptied =
     edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
+  const cleared =
+    edit.clearInputs === true && emptied.type === "toolCall"
+      ? editArguments(emptied, (text) => inputStub(text, about))
+      : emptied;
   const cut = edit.elideTo === undefined ? cleared : elideBy(edit, cleared, { ...about, cap: edit.elideTo });
   const short = edit.resultsTo === undefined ? cut : truncateResult(cut, { ...about, cap: edit.resultsTo });
   return edit.dropMedia === true ? withoutMedia(short, pointer) : short;
@@ -90,17 +103,14 @@ export function hasBoundReasoning(message: Message): boolean {
 
 /**
  * Parts that providers accept unchanged only: calls that the provider executed with their results, and items of other
- * types than messages and calls.
+ * types than messages and calls. Calls that the edit spares are fixed as well.
  */
-function fixedParts(message: Message): (part: Part) => boolean {
-  const byProvider = new Set(
-    toolCalls(message)
-      .filter((call) => call.providerExecuted === true)
-      .map((call) => call.id),
-  );
+function fixedParts(message: Message, { spares = [] }: Edit): (part: Part) => boolean {
+  const byProvider = toolCalls(message).filter((call) => call.providerExecuted === true);
+  const fixed = new Set([...spares, ...byProvider.map((call) => call.id)]);
   const opaque = isItem(message);
   return (part) => {
-    if (part.type === "toolCall" || part.type === "toolResult") return byProvider.has(part.id);
+    if (part.type === "toolCall" || part.type === "toolResult") return fixed.has(part.id);
     return opaque;
   };
 }
@@ -121,6 +131,12 @@ function clearResult(part: ToolResultPart, pointer: string, context: EditContext
   if (tokens <= WORTH_CLEARING && !hasMedia) return part;
   const what = hasMedia ? `${tokens} tokens and media` : `${tokens} tokens`;
   return { ...part, content: `[tool output cleared: ${what}${pointer}]` };
+}
+
+function inputStub(text: string, { pointer, context }: Omit<Elision, "cap">): string {
+  if (text.length <= WORTH_CLEARING) return text;
+  const tokens = context.countText(text);
+  return tokens <= WORTH_CLEARING ? text : `[tool input cleared: ${tokens} tokens${pointer}]`;
 }
 
 /** What an image costs where its size is not known; a smaller cap leaves no room for one. */
@@ -148,7 +164,7 @@ function elidePart(part: Part, elision: Elision): Part {
     return { type: "text", text: `[${part.mediaType} elided${elision.pointer}]` };
   }
   if (part.type === "toolResult") return elideResult(part, elision);
-  if (part.type === "toolCall") return elideArguments(part, elision);
+  if (part.type === "toolCall") return editArguments(part, (text) => elideText(text, elision));
   return part;
 }
 
@@ -197,24 +213,24 @@ function leftOut(part: MediaPart, pointer: string): TextPart {
   return { type: "text", text: `[${part.mediaType} left out: ${Math.ceil(part.bytes / 1000)} KB${pointer}]` };
 }
 
-/** Long strings inside the arguments are cut, so that they stay JSON of the same shape. */
-function elideArguments(part: ToolCallPart, elision: Elision): ToolCallPart {
+/** Strings inside the arguments are edited, so that they stay JSON of the same shape. */
+function editArguments(part: ToolCallPart, edit: (text: string) => string): ToolCallPart {
   const value = argumentsValue(part);
   if (typeof value === "string") {
-    const text = elideText(value, elision);
+    const text = edit(value);
     return text === value ? part : { ...part, arguments: text };
   }
-  const cut = elideStrings(value, elision, 0);
+  const cut = editStrings(value, edit, 0);
   if (cut === value) return part;
   return { ...part, arguments: typeof part.arguments === "string" ? JSON.stringify(cut) : cut };
 }
 
-function elideStrings(value: unknown, elision: Elision, depth: number): unknown {
-  if (typeof value === "string") return elideText(value, elision);
+function editStrings(value: unknown, edit: (text: string) => string, depth: number): unknown {
+  if (typeof value === "string") return edit(value);
   if (typeof value !== "object" || value === null || depth > 16) return value;
   let changed = false;
   const each = (item: unknown): unknown => {
-    const cut = elideStrings(item, elision, depth + 1);
+    const cut = editStrings(item, edit, depth + 1);
     changed ||= cut !== item;
     return cut;
   };

@@ -217,6 +217,17 @@ export function archival(saved: {
   });
 }
 
+/** A compaction was undone; tokens of the request with it and without. */
+export function compactionUndone(done: {
+  readonly model: string | undefined;
+  readonly step: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}): EventDescription {
+  const { model, step, tokensBefore, tokensAfter } = done;
+  return event("compact.undone", { model, step, tokens_before: tokensBefore, tokens_after: tokensAfter });
+}
+
 /**
  * OBS-3: what went wrong and what was done instead.
  * `errorType` is a `CompactError` code, or the name of another error.

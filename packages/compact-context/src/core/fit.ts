@@ -1,6 +1,6 @@
 import { CompactError } from "../errors.ts";
-import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText } from "./edit.ts";
-import { carriesCompaction, type Message, summaryMessage } from "./message.ts";
+import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText, sparing } from "./edit.ts";
+import { callsOfTools, carriesCompaction, type Message, summaryMessage } from "./message.ts";
 import { type KeepCounts, type Partition, partition, relaxations } from "./policy.ts";
 import type { TokenCounter } from "./ports.ts";
 import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
@@ -273,14 +273,18 @@ function extend(set: KeepSet, limit: number): KeepSet {
   const eligible = set.partition.units.filter(
     (unit) => !unit.indexes.some((index) => set.kept.has(index) || index < unread),
   );
+  const clearing: Edit =
+    policy.clearToolInputs === true ? { clear: true, clearInputs: true } : { clear: true };
+  const sparedIn = callsOfTools(messages, new Set(policy.excludeTools));
   for (const unit of eligible.toReversed()) {
     const members = unit.indexes.flatMap((index) => {
       const message = messages[index];
       if (message === undefined) return [];
-      const cleared = policy.clearToolResults
-        ? applyEdit(message, { clear: true }, editContext(request))
-        : message;
-      return [{ index, message, cost: counter.countMessage(cleared), cleared: cleared !== message }];
+      const edit = policy.clearToolResults ? sparing(clearing, sparedIn(message)) : undefined;
+      const cleared = applyEdit(message, edit, editContext(request));
+      return [
+        { index, message, cost: counter.countMessage(cleared), edit: cleared === message ? undefined : edit },
+      ];
     });
     const cost = members.reduce((total, member) => total + member.cost, 0);
     if (cost > room || members.some(({ message }) => message.meta?.summaryVersion !== undefined)) break;
@@ -288,7 +292,7 @@ function extend(set: KeepSet, limit: number): KeepSet {
     for (const member of members) {
       kept.add(member.index);
       costs[member.index] = member.cost;
-      if (member.cleared) edits.set(member.index, { clear: true });
+      if (member.edit !== undefined) edits.set(member.index, member.edit);
     }
   }
   return { ...set, kept, edits, costs };

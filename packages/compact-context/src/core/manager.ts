@@ -10,6 +10,7 @@ import type { CompactionReport, CompactionResult, RefusalReason } from "./apply.
 import { conflict } from "./archive.ts";
 import {
   type Announce,
+  compactionUndone,
   type EventRecorder,
   failureOf,
   tokenEstimate,
@@ -18,7 +19,7 @@ import {
   warning,
 } from "./events.ts";
 import { unsentResults } from "./plan.ts";
-import { budgetOf, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import { coldShare, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
 import {
   type Environment,
   FALLBACK,
@@ -32,6 +33,7 @@ import {
   BackgroundCompactions,
   type BeforeCommit,
   compactSession,
+  listBefore,
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
@@ -43,16 +45,14 @@ import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
 
 export interface ManagerSettings extends SessionSettings {
-  /** The model's name, for events. */
-  readonly model: string | undefined;
   /** Most tokens of a summary; a tenth of the window, at most 8,192, when left out. */
   readonly maxSummaryTokens: number | undefined;
-  /** The model takes signed reasoning back only behind an unchanged prefix. */
-  readonly reasoningBound: boolean;
   /** The driver's kind, such as `fs`, for events. */
   readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onStorageFailure: "stop" | "continue";
+  /** The settings of a call that names another model; always the same object for the same name. */
+  forModel?(model: string): SessionSettings;
 }
 
 export interface ManagerParts {
@@ -113,6 +113,33 @@ export interface CompactionNotice {
   readonly report: CompactionReport;
 }
 
+/** A compaction that was undone. */
+export interface UndoneCompaction<T = unknown> {
+  /** The archive step of the compaction; its files stay. */
+  readonly step: number;
+  /** Tokens of the request from now on. */
+  readonly tokens: number;
+  /**
+   * The list as it was before, read from the archive, with what came since behind it: for applications that keep our
+   * output. Undefined where the process has seen no list of the session or the archive does not have it.
+   */
+  readonly messages: T[] | undefined;
+}
+
+/** The answer to a request for a compaction. */
+export interface RequestedCompaction {
+  /** True where the next preflight compacts. */
+  readonly accepted: boolean;
+  /** Tokens of the newest request, and those at which a compaction starts by itself. */
+  readonly tokens: number;
+  readonly triggerTokens: number;
+  /** Calls to wait; 0 where the list is too small. */
+  readonly waitCalls: number;
+}
+
+/** A model may ask for a compaction from this share of the trigger on, and after so many calls since the last one. */
+const MIN_REQUESTED_SHARE = 0.5;
+const MIN_REQUESTED_CALLS = 10;
 /** Conflicts in one call before it fails: each means that another worker went on, so many mean another fault. */
 const MAX_CONFLICTS = 20;
 /** A summary gets at most a tenth of the window, and never more than this. */
@@ -141,6 +168,8 @@ export class SessionManager {
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
+  /** Cancels the compaction that would be prepared before the cache lapses, by session. */
+  readonly #beforeLapse = new Map<string, () => void>();
   #toldServerManaged = false;
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
@@ -155,7 +184,7 @@ export class SessionManager {
       now,
       warn,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#background?.forget(sessionId),
+      onForget: (sessionId) => this.#cancelPrepared(sessionId),
     });
     this.#recorder = recorder;
     this.#lists = parts.lists?.((...found) => this.warn(...found));
@@ -191,13 +220,49 @@ export class SessionManager {
     return this.#run({ sessionId, messages, request, manual: true, started: this.#clock() });
   }
 
+  /**
+   * Undoes the session's newest compaction, once: the earlier ones stay. The next preflight gives the list as it was
+   * before, with what came since, and compacts it again only over its budget, by hand, or when it grew by 5 % of the
+   * window. An application that hands over raw lists needs nothing else; one that keeps our output passes it as
+   * `messages` and goes on with those of the result. Rejects with `NotFound` where there is nothing to undo.
+   */
+  undo<T = unknown>(
+    sessionId: string,
+    messages?: readonly T[],
+    request: PreflightRequest = {},
+  ): Promise<UndoneCompaction<T>> {
+    if (messages !== undefined) requireList(messages);
+    requireOptions(request, "request");
+    return this.#inTurn(sessionId, async () => {
+      const session = await this.#sessions.get(sessionId);
+      if (messages !== undefined) this.#observe(session, messages, request);
+      return this.#sessions.runAlone(session, (fence) => this.#undo<T>(session, fence), request.signal);
+    });
+  }
+
+  /**
+   * Asks for a compaction by the next preflight, as a model's own tool does; `note` says what the summary shall
+   * preserve. Refused below half of the trigger, and for ten calls after a compaction.
+   */
+  requestCompaction(sessionId: string, note = ""): RequestedCompaction {
+    const session = this.#sessions.peek(sessionId);
+    if (session?.context === undefined) return { accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 };
+    const triggerTokens = session.triggerTokens();
+    const tokens = session.requestTokens;
+    const large = tokens >= triggerTokens * MIN_REQUESTED_SHARE;
+    const waitCalls = large ? Math.max(0, MIN_REQUESTED_CALLS - session.callsSince) : 0;
+    const accepted = large && waitCalls === 0;
+    if (accepted) session.requested = note;
+    return { accepted, tokens, triggerTokens, waitCalls };
+  }
+
   /** True for a request over its budget; throws as `preflight` for a list that cannot be read. */
   isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
     requireList(messages);
     requireOptions(request, "request");
     const session = new Session("");
-    session.observe(messages, request, this.#settings, this.#parts.environment.now());
-    return session.isOver(this.#settings);
+    this.#observe(session, messages, request);
+    return session.isOver();
   }
 
   /** What is known of a session in memory; zeros for any other. */
@@ -205,7 +270,8 @@ export class SessionManager {
     const session = this.#sessions.peek(sessionId);
     return {
       totalTokens: session?.requestTokens ?? 0,
-      maxContextTokens: this.maxContextTokens,
+      maxContextTokens:
+        session?.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
       messageCount: session?.view.length ?? 0,
       summaryCount: session?.state.summaryCount ?? 0,
       lastSummaryAt: session?.state.summary?.at,
@@ -261,9 +327,37 @@ export class SessionManager {
     return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
   }
 
+  async #undo<T>(session: Session, fence: Fence | undefined): Promise<UndoneCompaction<T>> {
+    const state = session.withoutCompaction();
+    const { before } = session.activeState;
+    if (state === undefined || before === undefined) {
+      throw new CompactError("NotFound", `session ${JSON.stringify(session.id)} has no compaction to undo`, {
+        hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
+      });
+    }
+    const { archive } = await this.#parts.open();
+    const messages =
+      session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
+    session.storedVersion = await this.#sessions.save(session, state, fence);
+    const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
+    session.goBack(state);
+    this.#cancelPrepared(session.id);
+    const done = { step: before.step, tokensBefore, tokensAfter: state.tokensAfter };
+    this.#recorder.announcer(session.id)(compactionUndone({ ...done, model: this.#settings.model }));
+    await this.#recorder.write(session.id);
+    return { step: before.step, tokens: state.tokensAfter, messages };
+  }
+
+  #cancelPrepared(sessionId: string): void {
+    this.#background?.forget(sessionId);
+    this.#beforeLapse.get(sessionId)?.();
+    this.#beforeLapse.delete(sessionId);
+  }
+
   async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
     requireList(call.messages);
     requireOptions(call.request, "request");
+    this.#beforeLapse.get(call.sessionId)?.();
     const messages = this.#lists?.prepare(call.sessionId, call.messages, call.request) ?? call.messages;
     return this.#inTurn(call.sessionId, () => this.#retryConflicts({ ...call, messages }));
   }
@@ -274,7 +368,9 @@ export class SessionManager {
     for (let attempt = 0; ; attempt += 1) {
       const session = await this.#sessions.get(call.sessionId);
       try {
-        return await this.#attempt(call, session, overtaken);
+        const result = await this.#attempt(call, session, overtaken);
+        this.#prepareBeforeLapse(call, session);
+        return result;
       } catch (error) {
         if (!hasCode(error, "Conflict") || attempt >= MAX_CONFLICTS) throw error;
         // Others continued the session beyond this list.
@@ -285,9 +381,18 @@ export class SessionManager {
     }
   }
 
+  /** Reads a list with the settings of its model. */
+  #observe(session: Session, messages: readonly unknown[], request: PreflightRequest): void {
+    const { model } = request;
+    const other = model === undefined || model === this.#settings.model ? undefined : model;
+    const settings =
+      other === undefined ? this.#settings : (this.#settings.forModel?.(other) ?? this.#settings);
+    session.observe(messages, request, settings, this.#parts.environment.now());
+  }
+
   async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
     const announce = this.#recorder.announcer(call.sessionId);
-    session.observe(call.messages, call.request, this.#settings, this.#parts.environment.now());
+    this.#observe(session, call.messages, call.request);
     // The list may continue a state that another worker stored.
     if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
       throw conflict(session.id);
@@ -295,23 +400,24 @@ export class SessionManager {
     const truncated = await this.#truncateUnsent(call, session, announce);
     if (truncated !== undefined) {
       const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
-      session.observe(call.messages, again, this.#settings, this.#parts.environment.now());
+      this.#observe(session, call.messages, again);
     }
-    const { model, policy } = this.#settings;
-    const decision = session.decide(call.manual, this.#settings);
+    const { model, policy } = session.settings;
+    const decision = session.decide(call.manual);
     const outcome = decision.triggered
       ? await this.#compact(call, session, decision, announce)
       : refusalFor(decision.reason);
     if (typeof outcome === "object") {
+      session.requested = undefined;
       session.stall = undefined;
       this.#warnOfFrequent(session, outcome, announce);
       return this.#compacted(session, outcome);
     }
     const reason = outcome === undefined ? decision.reason : reasonFor(outcome);
-    if (decision.triggered && outcome !== "in_background") session.fail(reason);
-    if (reason === "below_trigger") this.#startBackground(call, session, announce);
+    if (decision.triggered) session.fail(reason);
+    if (reason === "below_trigger") this.#startBackground(call, session, policy.backgroundTriggerPct);
     if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
-    if (session.isOver(this.#settings)) throw this.#refused(session, decision, announce);
+    if (session.isOver()) throw this.#refused(session, decision, announce);
     if (truncated !== undefined) return this.#compacted(session, truncated);
     // A failed attempt was reported where it failed.
     const announced = decision.triggered && outcome === "attempts_failed";
@@ -325,10 +431,10 @@ export class SessionManager {
     session: Session,
     announce: Announce,
   ): Promise<CompactionReport | undefined> {
-    const { policy } = this.#settings;
+    const { policy } = session.settings;
     if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
     if (unsentResults(session.view, policy, session.current.edit.countText).length === 0) return undefined;
-    const usagePct = session.usage.tokens / this.maxContextTokens;
+    const usagePct = session.usage.tokens / session.settings.maxContextTokens;
     const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
     const outcome = await this.#compact(call, session, decision, announce);
     return typeof outcome === "string" ? undefined : outcome;
@@ -349,7 +455,7 @@ export class SessionManager {
       const refused = this.#canSendUncompacted(call, session) ? recoverableRefusal(error) : undefined;
       // A conflict is retried; nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
-        const { model, policy } = this.#settings;
+        const { model, policy } = session.settings;
         announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
       }
       if (refused !== undefined) return refused;
@@ -386,7 +492,7 @@ export class SessionManager {
     return this.#sessions.runAlone(
       session,
       async (fence) => {
-        const context = await this.#runContext(announce, fence);
+        const context = await this.#runContext(session, announce, fence);
         const prepared = mayUsePrepared
           ? await this.#background?.commit(session, request, context)
           : undefined;
@@ -397,7 +503,7 @@ export class SessionManager {
   }
 
   #requestFor<T>(call: Call<T>, session: Session, decision: TriggerDecision): CompactionRequest {
-    const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.#settings;
+    const { policy, maxContextTokens, reasoningBound, summaryRole } = session.settings;
     const { codec, counter, edit } = session.current;
     const { note, targetTokens, signal } = call.request;
     const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
@@ -408,31 +514,31 @@ export class SessionManager {
       policy,
       reason: decision.reason,
       fixedTokens: session.fixedTokens,
-      budget: session.budget(this.#settings),
+      budget: session.budget(),
       answerTokens: session.answerTokens,
-      target: call.manual ? targetTokens : policy.targetContextTokens,
-      preferred: call.manual ? undefined : this.#triggerTokens(session) * ROOM_TO_GROW,
-      maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+      target: call.manual ? targetTokens : targetFor(decision.reason, policy),
+      preferred: call.manual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
+      maxSummaryTokens: this.#settings.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
       summaryRole,
       lastSummaryVersion: session.state.summary?.version,
       reasoningBound,
       archiveId: edit.archiveId,
       pinned: new Set(session.view.filter(isProjectInstructions)),
       recalled: session.recalled(),
-      note: call.manual ? note : undefined,
+      note: call.manual ? note : session.requested || undefined,
       signal,
       live: () => liveConversation(session, call.request),
     };
   }
 
-  async #runContext(announce: Announce, fence?: Fence): Promise<RunContext> {
+  async #runContext({ settings }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
     const { open, environment, summarizers, beforeCommit, withCost } = this.#parts;
     const { archive } = await open();
     return {
       archive,
       summarizers,
       announce,
-      model: this.#settings.model,
+      model: settings.model,
       storageKind: this.#settings.storageKind,
       onFailure: this.#settings.onStorageFailure,
       beforeCommit,
@@ -443,12 +549,28 @@ export class SessionManager {
     };
   }
 
-  /** Over `backgroundTriggerPct`, prepares a compaction in the background. */
-  #startBackground<T>(call: Call<T>, session: Session, announce: Announce): void {
-    const { backgroundTriggerPct } = this.#settings.policy;
-    const usagePct = session.usage.tokens / this.maxContextTokens;
-    if (backgroundTriggerPct === undefined || usagePct < backgroundTriggerPct) return;
-    if (!session.hasGrown(this.maxContextTokens)) return;
+  /** Shortly before the provider's cache lapses, prepares the compaction of a list that is worth it. */
+  #prepareBeforeLapse<T>(call: Call<T>, session: Session): void {
+    const { policy } = session.settings;
+    const { beforeCacheLapse, cacheTtlSeconds } = policy;
+    if (beforeCacheLapse === undefined) return;
+    const cancel = this.#parts.environment.later(
+      Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000,
+      () => {
+        // A compaction that was prepared for a shorter list is not worth a second one in the same pause.
+        if (this.#background?.isRunning(session.id) !== true) this.#background?.forget(session.id);
+        this.#startBackground(call, session, coldShare(policy));
+      },
+    );
+    this.#beforeLapse.set(session.id, cancel);
+  }
+
+  /** Prepares a compaction in the background for a request over this share of the window. */
+  #startBackground<T>(call: Call<T>, session: Session, share = Number.POSITIVE_INFINITY): void {
+    const { maxContextTokens } = session.settings;
+    const usagePct = session.requestTokens / maxContextTokens;
+    if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
+    const announce = this.#recorder.announcer(session.id);
     const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
     this.#background ??= new BackgroundCompactions();
     this.#background.start(
@@ -459,7 +581,7 @@ export class SessionManager {
           snapshot,
           decision,
         );
-        return prepareCompaction(snapshot, request, await this.#runContext(announce));
+        return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
       },
       (error) => announce(failureOf(error, FALLBACK.atTrigger)),
     );
@@ -467,14 +589,8 @@ export class SessionManager {
 
   /** The list fits, and no compaction was requested. */
   #canSendUncompacted<T>(call: Call<T>, session: Session): boolean {
-    const fits = !session.isOver(this.#settings) && session.bytes <= this.#settings.policy.maxRequestBytes;
+    const fits = !session.isOver() && session.bytes <= session.settings.policy.maxRequestBytes;
     return fits && !call.manual;
-  }
-
-  /** Tokens at which an automatic compaction starts. */
-  #triggerTokens({ answerTokens }: Session): number {
-    const { policy, maxContextTokens } = this.#settings;
-    return Math.min(maxContextTokens * policy.triggerPct, budgetOf(maxContextTokens, policy, answerTokens));
   }
 
   #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
@@ -500,12 +616,12 @@ export class SessionManager {
   }
 
   /** FIT-6: the error for a list over its budget of which nothing can leave. */
-  #refused({ usage, answerTokens }: Session, decision: TriggerDecision, announce: Announce): CompactError {
-    const { model, policy } = this.#settings;
-    const budget = budgetOf(this.maxContextTokens, policy, answerTokens);
+  #refused(session: Session, decision: TriggerDecision, announce: Announce): CompactError {
+    const { usage, settings } = session;
+    const { model, policy } = settings;
     const error = new CompactError(
       "InsufficientBudget",
-      `the request takes ${usage.tokens} tokens, but only ${budget} are available, and nothing of it can leave`,
+      `the request takes ${usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
       { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
     announce(triggerDecision({ ...decision, triggered: true }, policy, { model, error }));
@@ -516,9 +632,10 @@ export class SessionManager {
   /** Warns once where compactions are frequent, and names the setting that helps. */
   #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
+    const { policy, maxContextTokens } = session.settings;
     const message =
-      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${this.maxContextTokens} tokens ` +
-      `have to stay each time. To compact less often, ${adviceFor(session, report, this.#settings.policy)}, or use a ` +
+      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${maxContextTokens} tokens ` +
+      `have to stay each time. To compact less often, ${adviceFor(session, report, policy)}, or use a ` +
       "larger window";
     this.#parts.warn(message);
     announce(warning({ severity: "medium", code: "compacts_often", message }));
@@ -530,14 +647,15 @@ export class SessionManager {
       const message = "messages that were already summarized have changed; the list is used as it is now";
       announce(warning({ severity: "low", code: "history_changed", message }));
     }
-    announce(tokenEstimate(this.#settings.model ?? "unknown", session.usage, this.maxContextTokens));
+    const { model = "unknown", maxContextTokens } = session.settings;
+    announce(tokenEstimate(model, session.usage, maxContextTokens));
   }
 
   #warnOfFixedPart(session: Session, announce: Announce): void {
     if (session.warnedOfFixedPart) return;
     session.warnedOfFixedPart = true;
     const message =
-      `the system prompt, tools and protected messages take ${session.fixedPart()} of ${this.maxContextTokens} ` +
+      `the system prompt, tools and protected messages take ${session.fixedPart()} of ${session.settings.maxContextTokens} ` +
       "tokens, which is over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
     this.#parts.warn(message);
     announce(warning({ severity: "high", code: "fixed_over_trigger", message }));
@@ -546,6 +664,11 @@ export class SessionManager {
   #clock(): number {
     return this.#parts.environment.clock();
   }
+}
+
+/** Too many messages: filling up to the target would keep them. */
+function targetFor(reason: TriggerReason, { targetContextTokens }: Policy): number | undefined {
+  return reason === "max_messages" ? undefined : targetContextTokens;
 }
 
 /** The setting of the layer that takes most of the list after a compaction. */
@@ -571,7 +694,10 @@ function recoverableRefusal(error: unknown): RefusalReason | undefined {
 function refusalFor(reason: TriggerReason): RefusalReason | undefined {
   if (reason === "nothing_eligible") return "nothing_to_compact";
   const isRefusal =
-    reason === "just_compacted" || reason === "attempts_failed" || reason === "fixed_over_trigger";
+    reason === "just_compacted" ||
+    reason === "undone" ||
+    reason === "attempts_failed" ||
+    reason === "fixed_over_trigger";
   return isRefusal ? reason : undefined;
 }
 

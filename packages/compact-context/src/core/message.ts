@@ -133,6 +133,21 @@ export function toolResults(message: Message): ToolResultPart[] {
   return message.parts.filter((part): part is ToolResultPart => part.type === "toolResult");
 }
 
+/** For each message of a list the ids of its calls and results that belong to tools of these names. */
+export function callsOfTools(
+  messages: readonly Message[],
+  names: ReadonlySet<string>,
+): (message: Message) => readonly string[] {
+  const ids = new Set<string>();
+  if (names.size > 0) {
+    for (const { id, name } of messages.flatMap(toolCalls)) if (names.has(name)) ids.add(id);
+  }
+  return ({ parts }) =>
+    parts.flatMap((part) =>
+      (part.type === "toolCall" || part.type === "toolResult") && ids.has(part.id) ? [part.id] : [],
+    );
+}
+
 // ---- the provider's own compaction, sizes, offsets
 
 /** True for a message that begins with the provider's own compaction: opaque, and all that it reads of earlier messages. */

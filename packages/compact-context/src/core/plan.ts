@@ -1,5 +1,5 @@
 import { CompactError } from "../errors.ts";
-import { applyEdit, type Edit, losesText } from "./edit.ts";
+import { applyEdit, type Edit, losesText, sparing } from "./edit.ts";
 import {
   costsOf,
   editContext,
@@ -16,12 +16,12 @@ import {
   withEdits,
 } from "./fit.ts";
 import {
+  callsOfTools,
   type Message,
   mediaBytes,
   type Role,
   resultText,
   type ToolResultPart,
-  toolCalls,
   toolResults,
   wireBytes,
 } from "./message.ts";
@@ -210,7 +210,7 @@ function actionOf(kept: boolean, edit: Edit | undefined): PlannedAction {
 function reasonFor(message: Message, layer: Layer, action: PlannedAction, edit: Edit | undefined): string {
   if (edit?.stripReasoning === true) return "kept without its reasoning, which was bound to what left";
   if (edit !== undefined && action === "elide") return cutReason(edit);
-  if (action === "clear") return "kept near the recent part, its tool output emptied";
+  if (action === "clear") return "kept near the recent part, its tool output or input emptied";
   if (action === "summarize") {
     return message.meta?.summaryVersion === undefined
       ? "older than what is kept"
@@ -285,23 +285,25 @@ function fitBytes(set: KeepSet): KeepSet {
 /** The tools that return archived messages to a model; they limit their own results. */
 export const RECALL_TOOL_NAMES: ReadonlySet<string> = new Set(["compact_expand", "compact_search"]);
 
-/** Whether a call's id belongs to a recall tool. */
-export function isRecallAnswer(messages: readonly Message[]): (id: string) => boolean {
-  const calls = messages.flatMap(toolCalls).filter((call) => RECALL_TOOL_NAMES.has(call.name));
-  const ids = new Set(calls.map((call) => call.id));
-  return (id) => ids.has(id);
+function toolsSpared({ excludeTools = [] }: Policy): ReadonlySet<string> {
+  return new Set([...RECALL_TOOL_NAMES, ...excludeTools]);
 }
 
 /** Tool results over `maxToolResultTokens` that no model has seen yet keep head and tail. */
 function truncateUnsent(set: KeepSet): KeepSet {
   const { messages, counter, policy } = set.request;
   const unsent = unsentResults(messages, policy, (text) => counter.countText(text));
-  return withEdits(set, new Map(unsent.map((index) => [index, { resultsTo: policy.maxToolResultTokens }])));
+  const sparedIn = callsOfTools(messages, toolsSpared(policy));
+  const edits = unsent.map((index): [number, Edit] => {
+    const edit: Edit = { resultsTo: policy.maxToolResultTokens };
+    return [index, sparing(edit, sparedIn(messages[index] as Message))];
+  });
+  return withEdits(set, new Map(edits));
 }
 
 /**
  * Indexes of the messages after the assistant's last one with tool results over `maxToolResultTokens`: no request has
- * held them yet. Pinned messages and recalled results are left out: they stay whole.
+ * held them yet. Pinned messages, recalled results and those of `excludeTools` are left out: they stay whole.
  */
 export function unsentResults(
   messages: readonly Message[],
@@ -310,19 +312,23 @@ export function unsentResults(
 ): number[] {
   const { maxToolResultTokens: limit } = policy;
   if (limit === undefined) return [];
-  const longResults = (index: number): ToolResultPart[] =>
-    toolResults(messages[index] as Message).filter((part) => {
-      const text = resultText(part);
-      return text.length > limit && countText(text) > limit;
-    });
+  const isLong = (part: ToolResultPart): boolean => {
+    const text = resultText(part);
+    return text.length > limit && countText(text) > limit;
+  };
   const found: number[] = [];
   for (let index = messages.length - 1; index >= 0 && messages[index]?.role !== "assistant"; index -= 1) {
-    if (longResults(index).length > 0) found.unshift(index);
+    if (toolResults(messages[index] as Message).some(isLong)) found.unshift(index);
   }
   if (found.length === 0) return found;
-  const recalled = isRecallAnswer(messages);
+  const sparedIn = callsOfTools(messages, toolsSpared(policy));
   const { layers } = partition(messages, policy);
-  return found.filter(
-    (index) => layers[index] !== "pinned" && longResults(index).some(({ id }) => !recalled(id)),
-  );
+  return found.filter((index) => {
+    const message = messages[index] as Message;
+    const spared = sparedIn(message);
+    return (
+      layers[index] !== "pinned" &&
+      toolResults(message).some((part) => isLong(part) && !spared.includes(part.id))
+    );
+  });
 }

@@ -19,10 +19,16 @@ export interface Policy {
   readonly maxTokens?: number;
   /** Absolute trigger on the messages alone, system prompt and tools not counted. */
   readonly maxTokensBeforeSummary?: number;
+  /** Trigger on the number of messages of the list. */
+  readonly maxMessages?: number;
   /** Where a compaction aims: what it may drop stays, newest first, as long as it fits under this. */
   readonly targetContextTokens?: number;
   /** Empties old tool results that are kept beyond `keepToolIoPairs`. */
   readonly clearToolResults: boolean;
+  /** With `clearToolResults`: long texts in the arguments of those calls as well. */
+  readonly clearToolInputs?: boolean;
+  /** Names of tools whose results are never emptied, and not cut by `maxToolResultTokens`. */
+  readonly excludeTools?: readonly string[];
   /** Tool results of more tokens keep head and tail from the first time they are sent; no limit when left out. */
   readonly maxToolResultTokens?: number;
   /** Most bytes of a request on the wire, where media count as base64 and text by its length. */
@@ -33,6 +39,12 @@ export interface Policy {
   readonly backgroundTriggerPct?: number;
   /** Seconds after which the provider has forgotten a prefix that was not sent. */
   readonly cacheTtlSeconds: number;
+  /**
+   * Seconds before the provider's cache lapses at which a compaction is prepared, while a model that summarizes behind
+   * the live conversation still reads it from the cache. The first call after the lapse takes it. For lists over
+   * `coldTriggerPct`, or half of `triggerPct` without it. Never when left out.
+   */
+  readonly beforeCacheLapse?: number;
   /** What summaries are shaped for. */
   readonly strategy: SummaryStrategy;
   /** What happens when even the floor does not fit: an error, or oversized messages keep their head and tail. */
@@ -59,8 +71,11 @@ export type TriggerReason =
   | "trigger_pct"
   | "max_tokens"
   | "max_tokens_before_summary"
+  | "max_messages"
   | "hard_cap"
   | "manual"
+  /** The model asked for it with its own tool. */
+  | "requested"
   /** More bytes on the wire than `maxRequestBytes`. */
   | "max_bytes"
   /** Over `coldTriggerPct`, and the provider's cache is cold anyway. */
@@ -69,6 +84,8 @@ export type TriggerReason =
   | "tool_output"
   /** Over the trigger, but the last compaction is so recent that another would gain nothing. */
   | "just_compacted"
+  /** Over the trigger, but the last compaction was undone, and the list has hardly grown since. */
+  | "undone"
   /** Over the trigger, but all of it must stay. */
   | "nothing_eligible"
   /** Over the trigger, but it fits, and a background compaction is still running. */
@@ -83,6 +100,8 @@ export interface TriggerInput {
   /** Tokens of the messages alone. */
   readonly messageTokens: number;
   readonly maxContextTokens: number;
+  /** Messages of the list; 0 when left out. */
+  readonly messages?: number;
   /** Bytes of the request on the wire; 0 when left out. */
   readonly bytes?: number;
   /** The provider's cache of the prefix has expired. */
@@ -110,10 +129,15 @@ function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number)
   if (policy.maxTokensBeforeSummary !== undefined && input.messageTokens >= policy.maxTokensBeforeSummary) {
     return "max_tokens_before_summary";
   }
+  if ((input.messages ?? 0) >= (policy.maxMessages ?? Number.POSITIVE_INFINITY)) return "max_messages";
   if (input.tokens > budgetOf(input.maxContextTokens, policy, input.answerTokens)) return "hard_cap";
   if ((input.bytes ?? 0) > policy.maxRequestBytes) return "max_bytes";
-  const cold = input.cacheCold === true && usagePct >= (policy.coldTriggerPct ?? Number.POSITIVE_INFINITY);
-  return cold ? "cold_cache" : "below_trigger";
+  return input.cacheCold === true && usagePct >= coldShare(policy) ? "cold_cache" : "below_trigger";
+}
+
+/** The share of the window at which a compaction starts while the cache is cold. */
+export function coldShare({ coldTriggerPct, beforeCacheLapse, triggerPct }: Policy): number {
+  return coldTriggerPct ?? (beforeCacheLapse === undefined ? Number.POSITIVE_INFINITY : triggerPct / 2);
 }
 
 /**

@@ -9,6 +9,8 @@ export interface Environment {
   /** Milliseconds of a steady clock. */
   clock(): number;
   id(): string;
+  /** Runs `work` after `ms`; the returned function cancels it. It does not keep the process alive. */
+  later(ms: number, work: () => void): () => void;
 }
 
 // ---- Codec
@@ -429,6 +431,7 @@ export type CompactEventName =
   | "compact.summary_created"
   | "compact.pruned_messages"
   | "compact.archival"
+  | "compact.undone"
   | "compact.error"
   | "compact.warning";
 

@@ -1,6 +1,6 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
 import { applyPlan, type CompactionReport, type Outcome, type RefusalReason, reportOf } from "./apply.ts";
-import type { ArchiveStore, SavedTranscript } from "./archive.ts";
+import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
 import {
   type Announce,
   archival,
@@ -16,11 +16,12 @@ import {
 } from "./events.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
+import { isPinned } from "./policy.ts";
 import { FALLBACK, type Summarizer, type SummaryAttempt } from "./ports.ts";
 import type { Session } from "./session.ts";
 import { findMalformations } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
-import type { SessionState } from "./view.ts";
+import type { ReplacedState, SessionState } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
 // When it fails, the session is unchanged.
@@ -290,6 +291,35 @@ function latestMessageCut({ plan }: CompactionReport): EventDescription | undefi
     `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
     "tools and protected messages it does not fit; the archive has all of it";
   return warning({ severity: "medium", code: "ask_cut", message });
+}
+
+// ---- undoing one
+
+/**
+ * The list before a compaction, followed by what came since: the caller's own objects where they are still in the view,
+ * the archive's otherwise. Undefined where the archive does not have all of it.
+ */
+export async function listBefore<T>(
+  { id, view, entries, current, settings }: Session,
+  { step, kept, logged }: ReplacedState,
+  archive: ArchiveStore,
+): Promise<T[] | undefined> {
+  const steps = await archive.steps(id);
+  if (!steps.includes(step)) return undefined;
+  const { messages, problems } = await archive.readTranscript(id, step);
+  if (problems.length > 0) return undefined;
+  const shown = new Map(view.map((message) => [archiveId(message), message]));
+  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
+  const unpinned = before.filter(
+    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
+  );
+  // A compaction that was prepared in the background archived a shorter list than it was committed to.
+  const from = kept[unpinned.length]?.at ?? logged;
+  const archived = new Set(messages.map((message) => message.archiveId));
+  const since = entries.filter(({ at, message }) =>
+    at === undefined ? !archived.has(archiveId(message)) : at >= from,
+  );
+  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }
 
 // ---- background compactions

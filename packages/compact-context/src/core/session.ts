@@ -2,6 +2,7 @@ import type { Outcome } from "./apply.ts";
 import { archiveId } from "./archive.ts";
 import { applyEdit, type Edit } from "./edit.ts";
 import {
+  callsOfTools,
   contentHash,
   hashesOf,
   type LiveSummary,
@@ -10,9 +11,10 @@ import {
   toolResults,
   wireBytes,
 } from "./message.ts";
-import { actionsFor, type CompactionPlan, isRecallAnswer, type PlannedMessage } from "./plan.ts";
+import { actionsFor, type CompactionPlan, type PlannedMessage, RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   budgetOf,
+  coldShare,
   decideTrigger,
   isPinned,
   type Policy,
@@ -39,6 +41,7 @@ import {
   type KeptMessage,
   type LoggedMessage,
   project,
+  type ReplacedState,
   type SessionState,
   type StoredSummary,
   unloggedEntry,
@@ -54,6 +57,10 @@ export interface SessionSettings {
   readonly policy: Policy;
   readonly summaryRole: "assistant" | "user" | "system";
   readonly maxContextTokens: number;
+  /** The model's name, for events. */
+  readonly model: string | undefined;
+  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  readonly reasoningBound: boolean;
   readonly codecs: Codecs;
   /** The counter of the model; where none is named, the usual one for lists of this format. */
   counterFor(format: ListCodec["format"]): TokenCounter;
@@ -106,8 +113,9 @@ export class Session {
   asGiven = true;
 
   // The newest list.
-  /** How it is read and counted; undefined before the first. */
+  /** How it is read and counted; undefined before the first, and after an undo. */
   context: ViewContext | undefined;
+  #settings: SessionSettings | undefined;
   /** The whole request, calibrated by the provider's usage where that was given; the breakdown is our own count. */
   usage: RequestCount = NOTHING_COUNTED;
   /** Our count of what is sent besides the messages. */
@@ -126,6 +134,8 @@ export class Session {
 
   /** Failed attempts in a row: the next one waits until the list has grown. */
   stall: { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason } | undefined;
+  /** The model asked for a compaction: what it shall preserve, empty for nothing in particular. */
+  requested: string | undefined;
   warnedOfFixedPart = false;
   /** The newest list has another history than the state, and no warning was sent yet. */
   reset = false;
@@ -155,6 +165,7 @@ export class Session {
     copy.entries = [...this.entries];
     copy.log = [...this.log];
     copy.totals = { ...this.totals };
+    copy.#settings = this.#settings;
     return copy;
   }
 
@@ -164,6 +175,7 @@ export class Session {
   observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings, now: Date): void {
     const before = this.context?.codec;
     const known = before === undefined ? undefined : this.#sourceOf(list);
+    const countedBefore = this.context?.counter.id;
     const codec = codecFor(
       list,
       request,
@@ -178,10 +190,12 @@ export class Session {
       summaryRole: settings.summaryRole,
       edit: { countText: (text) => counter.countText(text), archiveId },
     };
-    // A list whose format turned out to be another is read again: first messages look alike in several formats.
-    this.#show(list, codec.format === before?.format ? known : undefined, context);
+    // Read again where the format turned out to be another (first messages look alike), or another model counts.
+    const same = codec.format === before?.format && counter.id === countedBefore;
+    this.#show(list, same ? known : undefined, context);
     // Not before: a list that cannot be read changes nothing.
     this.context = context;
+    this.#settings = settings;
     this.#measure(request, settings);
     this.#see(request, settings, now.getTime());
   }
@@ -218,6 +232,12 @@ export class Session {
   get current(): ViewContext {
     if (this.context === undefined) throw new Error("the session has seen no list yet");
     return this.context;
+  }
+
+  /** The settings of the newest list's model. */
+  get settings(): SessionSettings {
+    if (this.#settings === undefined) throw new Error("the session has seen no list yet");
+    return this.#settings;
   }
 
   /** The known list that this one begins with, object by object. */
@@ -290,31 +310,40 @@ export class Session {
   // ---- what is to be done about it
 
   /** Whether the list is compacted now. */
-  decide(manual: boolean, { policy, maxContextTokens }: SessionSettings): TriggerDecision {
+  decide(manual: boolean): TriggerDecision {
+    const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
     this.#callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
     const { bytes, cacheCold, answerTokens } = this;
     const messageTokens = breakdown.messages;
-    const measured = { tokens, messageTokens, maxContextTokens, bytes, cacheCold, answerTokens };
-    const decision = decideTrigger(measured, policy);
-    const mustAct = this.isOver({ policy, maxContextTokens }) || bytes > policy.maxRequestBytes;
-    if (!decision.triggered || mustAct) return decision;
-    const held = this.#heldBack(decision, policy, maxContextTokens);
+    const messages = this.view.length;
+    const measured = { tokens, messageTokens, maxContextTokens, messages, bytes, cacheCold, answerTokens };
+    const reached = decideTrigger(measured, policy);
+    const asked = this.requested !== undefined && !reached.triggered;
+    const decision: TriggerDecision = asked ? { triggered: true, reason: "requested", usagePct } : reached;
+    const mustAct = this.isOver() || bytes > policy.maxRequestBytes;
+    if (!decision.triggered || mustAct || asked) return decision;
+    const held = this.#heldBack(decision);
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
   }
 
   /** Whether the list has grown enough since the last compaction for another to gain anything. */
-  hasGrown(maxContextTokens: number): boolean {
+  hasGrown(tokens = this.usage.tokens): boolean {
     const { step, tokensAfter } = this.activeState;
-    const grown = this.usage.tokens - tokensAfter;
-    return step === 0 || grown < 0 || grown >= MIN_GROWTH * maxContextTokens;
+    const grown = tokens - tokensAfter;
+    return step === 0 || grown < 0 || grown >= MIN_GROWTH * this.settings.maxContextTokens;
   }
 
   /** Why a list that is over a threshold but fits is sent unchanged. */
-  #heldBack(decision: TriggerDecision, policy: Policy, maxContextTokens: number): TriggerReason | undefined {
-    if (!this.hasGrown(maxContextTokens)) return "just_compacted";
+  #heldBack(decision: TriggerDecision): TriggerReason | undefined {
+    const { policy, maxContextTokens } = this.settings;
+    const { undone, step, epochStart = 0 } = this.activeState;
+    const byCount = decision.reason === "max_messages" && undone !== true && step > 0;
+    const added = (this.log.length - epochStart) / (policy.maxMessages ?? 1);
+    const grown = byCount ? added >= MIN_GROWTH : this.hasGrown();
+    if (!grown) return undone === true ? "undone" : "just_compacted";
     const { stall } = this;
     if (stall !== undefined && stall.attempts > 1) {
       const wait = Math.min(MAX_GROWTH, MIN_GROWTH * 2 ** (stall.attempts - 2));
@@ -322,7 +351,7 @@ export class Session {
       if (grown >= 0 && grown < wait) return stall.reason;
     }
     const share = decision.reason === "trigger_pct" ? policy.triggerPct : undefined;
-    const threshold = decision.reason === "cold_cache" ? policy.coldTriggerPct : share;
+    const threshold = decision.reason === "cold_cache" ? coldShare(policy) : share;
     const hopeless = threshold !== undefined && this.fixedPart() >= threshold * maxContextTokens;
     return hopeless ? "fixed_over_trigger" : undefined;
   }
@@ -332,16 +361,32 @@ export class Session {
     return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
   }
 
+  /** Calls since the newest compaction; infinite before the first. */
+  get callsSince(): number {
+    return this.#callsSince;
+  }
+
   /** The request is over its budget and must not be sent. */
-  isOver({ policy, maxContextTokens }: Pick<SessionSettings, "policy" | "maxContextTokens">): boolean {
-    return this.usage.tokens > budgetOf(maxContextTokens, policy, this.answerTokens);
+  isOver(): boolean {
+    return this.usage.tokens > this.available();
+  }
+
+  /** The most tokens that the request may have. */
+  available(): number {
+    const { policy, maxContextTokens } = this.settings;
+    return budgetOf(maxContextTokens, policy, this.answerTokens);
+  }
+
+  /** Tokens at which an automatic compaction starts. */
+  triggerTokens(): number {
+    const { policy, maxContextTokens } = this.settings;
+    return Math.min(maxContextTokens * policy.triggerPct, this.available());
   }
 
   /** The budget in our counter's tokens, by what reported usage taught. */
-  budget({ policy, maxContextTokens }: SessionSettings): number {
-    const budget = budgetOf(maxContextTokens, policy, this.answerTokens);
+  budget(): number {
     const leastShare = this.estimate === 0 ? 1 : this.leastTokens / this.estimate;
-    return calibratedBudget(budget, this.state.calibration, {
+    return calibratedBudget(this.available(), this.state.calibration, {
       counterId: this.current.counter.id,
       leastShare,
     });
@@ -350,10 +395,10 @@ export class Session {
   /** Results of the recall tools since the newest compaction: the next one keeps them while there is room. */
   recalled(): ReadonlySet<Message> {
     const since = this.activeState.epochStart ?? 0;
-    const answersRecall = isRecallAnswer(this.view);
-    const isAnswer = (message: Message): boolean => toolResults(message).some(({ id }) => answersRecall(id));
+    const recalls = callsOfTools(this.view, RECALL_TOOL_NAMES);
     const found = this.entries.filter(
-      ({ at, message }) => at !== undefined && at >= since && isAnswer(message),
+      ({ at, message }) =>
+        at !== undefined && at >= since && toolResults(message).length > 0 && recalls(message).length > 0,
     );
     return new Set(found.map(({ message }) => message));
   }
@@ -371,6 +416,8 @@ export class Session {
 
   /** Counts a failed attempt; from the second in a row on, the next waits for growth. */
   fail(reason: TriggerReason): void {
+    if (reason === "in_background") return;
+    this.requested = undefined;
     this.stall = { tokens: this.usage.tokens, attempts: (this.stall?.attempts ?? 0) + 1, reason };
   }
 
@@ -388,6 +435,17 @@ export class Session {
       ...this.#sources.slice(0, 1).map((source) => ({ ...source, isView: false })),
       { natives: [...natives], messages: [...view], isView: true },
     ];
+  }
+
+  /** Goes back to an earlier state; the view is that of the next list. */
+  goBack(state: SessionState): void {
+    this.keep(state);
+    this.context = undefined;
+    this.leftBehind = false;
+    this.stall = undefined;
+    this.requested = undefined;
+    this.estimate = 0;
+    this.#sources = [];
   }
 
   setTokens(tokens: number): void {
@@ -411,6 +469,30 @@ export class Session {
     const log = [...this.log];
     const kept = this.entries.flatMap((entry) => keptMessage(entry, log));
     return { ...this.state, counter: this.current.counter.id, log, kept };
+  }
+
+  /**
+   * The state without its newest compaction: what came since stays behind what was there before. Undefined where there
+   * is nothing to undo; changes nothing.
+   */
+  withoutCompaction(): SessionState | undefined {
+    const { before } = this.activeState;
+    if (before === undefined) return undefined;
+    // Named one by one: a state that was stored has no keys of undefined values.
+    const { kept, summary, summaryCount, summarizedMessageIds, epochStart, logged, tokens } = before;
+    const { before: __, ...now } = this.context === undefined ? this.state : this.resumableState();
+    const since = now.log.slice(logged).reduce((total, [, cost]) => total + cost, 0);
+    return {
+      ...now,
+      summary,
+      summaryCount,
+      summarizedMessageIds,
+      epochStart,
+      kept: [...kept, ...now.kept.filter(({ at }) => at >= logged)],
+      tokensAfter: tokens + since,
+      calibration: afterCompaction(now.calibration),
+      undone: true,
+    };
   }
 
   /** The state and view after a compaction; changes nothing. */
@@ -439,11 +521,27 @@ export class Session {
       summaryCount: before.summaryCount + (wrote ? 1 : 0),
       summarizedMessageIds: wrote ? [...read, ...summarized] : read,
       step,
-      epochStart: rewrote ? log.length : (before.epochStart ?? 0),
-      tokensAfter: rewrote ? outcome.tokensAfter : before.tokensAfter,
-      calibration: rewrote ? afterCompaction(before.calibration) : before.calibration,
+      ...(rewrote ? this.#newEpoch(plan, outcome, step) : epochOf(before)),
     };
     return { state, entries };
+  }
+
+  #newEpoch({ tokensBefore }: CompactionPlan, { tokensAfter }: Outcome, step: number): Epoch {
+    const { summary, summaryCount, summarizedMessageIds, calibration, ...state } = this.activeState;
+    const kept = this.entries.flatMap((entry) => keptMessage(entry, this.log));
+    const logged = this.log.length;
+    const before: ReplacedState = {
+      kept,
+      summary,
+      summaryCount,
+      summarizedMessageIds,
+      epochStart: state.epochStart,
+      tokensAfter: state.tokensAfter,
+      step,
+      logged,
+      tokens: tokensBefore,
+    };
+    return { epochStart: logged, tokensAfter, calibration: afterCompaction(calibration), before };
   }
 
   /** The new summary, or the one that stays in the view. */
@@ -462,6 +560,12 @@ export class Session {
     );
     return carried ? summary : undefined;
   }
+}
+
+type Epoch = Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before" | "undone">;
+
+function epochOf({ epochStart = 0, tokensAfter, calibration, before, undone }: SessionState): Epoch {
+  return { epochStart, tokensAfter, calibration, before, undone };
 }
 
 /** State and entries of the view after a compaction. */

@@ -107,10 +107,17 @@ export class Sessions {
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
     const { open, redaction, now } = this.#options;
     const { stateDriver } = await open();
-    // Secrets are removed from the stored summary; the one in memory matches the list.
-    const summary = redaction.redactValue(state.summary) as SessionState["summary"];
+    // Secrets are removed from stored summaries; the one in memory matches the list.
+    const clean = (summary: SessionState["summary"]) =>
+      redaction.redactValue(summary) as SessionState["summary"];
+    const { summary, before } = state;
     const seenAt = new Date(session.seenAt ?? now().getTime()).toISOString();
-    const value = writeState({ ...state, summary, seenAt });
+    const value = writeState({
+      ...state,
+      summary: clean(summary),
+      before: before && { ...before, summary: clean(before.summary) },
+      seenAt,
+    });
     const put = { ifVersion: session.storedVersion, fence };
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
   }

@@ -6,6 +6,8 @@ import type { LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts"
 
 /** What is sent besides the messages of one call. */
 export interface PreflightRequest {
+  /** The model that the list goes to; the manager's own when left out. Its window, thresholds and counting hold for this call. */
+  readonly model?: string;
   readonly system?: string;
   readonly tools?: readonly unknown[];
   /** What the user is about to send and is not in the list yet. */
@@ -129,6 +131,8 @@ export interface UsageObservation extends Anchor {
   readonly counterId: string;
 }
 
+/** No model takes more tokens: a report above it says nothing. */
+const MOST_REPORTED = 10_000_000;
 /** How much of the growth seen before still counts when new growth is seen. */
 const FADE = 0.9;
 /** Growth in tokens that weighs as much as the assumption that our ratio is right. */
@@ -157,7 +161,8 @@ export function runningRatio({ grownReported, grownEstimated }: Calibration): nu
  */
 export function observeUsage(calibration: Calibration, observation: UsageObservation): Calibration {
   const { reported, estimated, counterId } = observation;
-  if (!(reported > 0 && estimated > 0 && Number.isFinite(reported + estimated))) return calibration;
+  if (!(reported > 0 && reported <= MOST_REPORTED && estimated > 0 && Number.isFinite(estimated)))
+    return calibration;
   const known = calibration.counterId === counterId ? calibration : emptyCalibration();
   const learned = learnGrowth(known, observation);
   return {

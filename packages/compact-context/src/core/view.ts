@@ -62,9 +62,26 @@ export interface SessionState {
   readonly tokensAfter: number;
   /** ISO 8601: the time of the session's newest call before the state was stored. */
   readonly seenAt?: string;
+  /** What the newest compaction replaced, for an undo; gone after one. */
+  readonly before?: ReplacedState;
+  /** True from an undo until the next compaction. */
+  readonly undone?: boolean;
   /** Ids of the queued memory flushes whose compactions were committed. */
   readonly flushes?: readonly string[];
   readonly calibration: Calibration;
+}
+
+/** The part of a state that a compaction replaces. */
+export interface ReplacedState
+  extends Pick<
+    SessionState,
+    "kept" | "summary" | "summaryCount" | "summarizedMessageIds" | "epochStart" | "tokensAfter"
+  > {
+  /** The step of the compaction that replaced it: its transcript holds the view. */
+  readonly step: number;
+  /** Length of the log at that time, and tokens of the request. */
+  readonly logged: number;
+  readonly tokens: number;
 }
 
 /** A session that has never been compacted. */

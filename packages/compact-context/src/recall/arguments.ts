@@ -59,6 +59,7 @@ function refused(message: string): CompactError {
 }
 
 export const EXPAND_TOOL = "compact_expand";
+export const COMPACT_TOOL = "compact_context";
 export const SEARCH_TOOL = "compact_search";
 export const SESSIONS_TOOL = "compact_sessions";
 /** Reads the notes of a memory; see `memoryTool` of the MCP adapter. */

@@ -1,5 +1,6 @@
 export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry, SavedTranscript } from "../core/archive.ts";
 export type { Archive, SearchOptions, SearchProblem, SearchResult } from "../search/archive.ts";
+export { type CompactionSource, compactTool } from "./compact-tool.ts";
 export type { Difference, Restored, RestoreOptions } from "./recall.ts";
 export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";
 export {
@@ -16,6 +17,7 @@ export {
   type OpenAiAgentsTool,
   type OpenAiChatTool,
   type OpenAiResponsesTool,
+  type SdkSchema,
   type PiTool,
 } from "./shapes.ts";
 export {

@@ -1,12 +1,19 @@
 import { type ParametersSchema, type RecallTool, requireTools } from "./tools.ts";
 
+/** A schema as the SDKs of OpenAI and Anthropic type it: any further field may stand in it, and lists are their own to change. */
+export type SdkSchema = Omit<ParametersSchema, "required"> & { required: string[]; [field: string]: unknown };
+
+function sdkSchema({ required, ...schema }: ParametersSchema): SdkSchema {
+  return { ...schema, required: [...required] };
+}
+
 /** Chat Completions: `tools`; calls are run with `runRecallTool`. */
 export interface OpenAiChatTool {
   readonly type: "function";
   readonly function: {
     readonly name: string;
     readonly description: string;
-    readonly parameters: ParametersSchema;
+    readonly parameters: SdkSchema;
   };
 }
 
@@ -14,7 +21,7 @@ export function asOpenAiChatTools(tools: readonly RecallTool[]): OpenAiChatTool[
   requireTools(tools);
   return tools.map(({ name, description, parameters }) => ({
     type: "function",
-    function: { name, description, parameters },
+    function: { name, description, parameters: sdkSchema(parameters) },
   }));
 }
 
@@ -23,7 +30,7 @@ export interface OpenAiResponsesTool {
   readonly type: "function";
   readonly name: string;
   readonly description: string;
-  readonly parameters: ParametersSchema;
+  readonly parameters: SdkSchema;
   /** Strict schemas may have no optional fields. */
   readonly strict: false;
 }
@@ -31,7 +38,7 @@ export interface OpenAiResponsesTool {
 export function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResponsesTool[] {
   requireTools(tools);
   return tools.map(({ name, description, parameters }) => {
-    return { type: "function", name, description, parameters, strict: false };
+    return { type: "function", name, description, parameters: sdkSchema(parameters), strict: false };
   });
 }
 
@@ -39,12 +46,16 @@ export function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResp
 export interface AnthropicTool {
   readonly name: string;
   readonly description: string;
-  readonly input_schema: ParametersSchema;
+  readonly input_schema: SdkSchema;
 }
 
 export function asAnthropicTools(tools: readonly RecallTool[]): AnthropicTool[] {
   requireTools(tools);
-  return tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters }));
+  return tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    input_schema: sdkSchema(parameters),
+  }));
 }
 
 // The mark by which the AI SDK (5 and 6) knows a schema that is already one: `asSchema` in @ai-sdk/provider-utils.

@@ -317,7 +317,8 @@ function isOtherLine(name: string, sibling: string): boolean {
   return sharedWords(words, nameWords(sibling)) === 1 && Number.isNaN(Number(words[1] ?? "x"));
 }
 
-function overrideOf(name: string, overrides: ModelOverrides): Partial<ModelFacts> | undefined {
+/** What a caller says of a model, by its name or by its name without what hosts add. */
+export function overrideOf<T>(name: string, overrides: Readonly<Record<string, T>>): T | undefined {
   if (Object.hasOwn(overrides, name)) return overrides[name];
   const normalized = normalizeModelName(name);
   return Object.entries(overrides).find(([key]) => normalizeModelName(key) === normalized)?.[1];

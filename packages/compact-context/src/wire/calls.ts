@@ -18,6 +18,8 @@ export interface CallKind {
   beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** Fields by which the provider itself keeps or compacts the conversation; empty where it does not. */
   serverManaged(body: Json): readonly string[];
+  /** The body of a list that is whole, without the wish that the provider keep the conversation from now on. */
+  keptHere?(body: Json): Json;
   /** The usage record in an answer or in an event of a stream. */
   usageOf(piece: Json): unknown;
   /** The body of the provider's own answer to a request that is too long. */
@@ -42,10 +44,20 @@ const anthropic: Omit<CallKind, "path"> = {
     maxOutputTokens: positiveOf(limit),
   }),
   // Edits that clear thinking or tool results work on the list that is sent; only `compact_*` replaces it.
-  serverManaged: ({ context_management: managed, compaction }) => {
+  // A thread that goes on sends new messages only.
+  serverManaged: ({ context_management: managed, compaction, thread }) => {
     const edits = objectsIn(objectOf(managed).edits);
     const compacts = edits.some(({ type }) => textOf(type).startsWith("compact"));
-    return [...(compacts ? ["context_management"] : []), ...present({ compaction })];
+    return [
+      ...(compacts ? ["context_management"] : []),
+      ...present({ compaction }),
+      ...(objectOf(thread).type === "continue" ? ["thread"] : []),
+    ];
+  },
+  // Clients whose thread is not found send the whole list again, or go on without one.
+  keptHere: (body) => {
+    const { thread, ...others } = body;
+    return thread === undefined ? body : others;
   },
   usageOf: ({ usage, message }) => usage ?? objectOf(message).usage,
   tooLong: ({ tokens, limit, message }) => ({

@@ -109,7 +109,7 @@ describe("the session of a request that names none", () => {
     "x-session-id",
   ])("is that of %s, mixed with the key and with the first message", async (header) => {
     const one = await nameOf({ ...key, [header]: "s-1" }, body);
-    expect(one).toContain("s-1");
+    expect(one).toContain("-s-1-");
     expect(await nameOf({ ...key, [header]: "s-1" }, ANTHROPIC.bodyOf(chat(4)))).toBe(one);
     expect(await nameOf({ ...key, [header]: "s-2" }, body)).not.toBe(one);
     expect(await nameOf({ "x-api-key": "other", [header]: "s-1" }, body)).not.toBe(one);
@@ -360,6 +360,7 @@ describe("a conversation that the provider keeps or compacts", () => {
   it.each([
     ["context_management", ANTHROPIC, { edits: [{ type: "compact_20260112" }] }],
     ["compaction", ANTHROPIC, { enabled: true }],
+    ["thread", ANTHROPIC, { type: "continue", previous_message_id: "msg_1" }],
     ["previous_response_id", RESPONSES, "resp_1"],
     ["conversation", RESPONSES, "conv_1"],
     ["context_management", RESPONSES, [{ type: "compaction" }]],
@@ -371,6 +372,14 @@ describe("a conversation that the provider keeps or compacts", () => {
       expect([call.body === body, call.passedBy]).toEqual([true, "server_managed"]);
     }
     expect(warnings).toEqual([expect.stringContaining(field)]);
+  });
+
+  it("that would begin on the server is kept here", async () => {
+    const thread = { type: "create" };
+    const call = await setUp().wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf(chat(20), { thread }));
+    expect([call.report?.compacted, call.body.thread]).toEqual([true, undefined]);
+    const short = await setUp().wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf(chat(1), { thread }));
+    expect(short.body).toEqual(ANTHROPIC.bodyOf(chat(1)));
   });
 
   it("is ours where it only clears tool results", async () => {

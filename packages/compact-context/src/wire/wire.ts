@@ -136,7 +136,8 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
     return pass(body, session, "server_managed");
   }
   if (kind.counts) return countAsSent(shared, { body, session, kind, list });
-  return new ModelCall(shared, request, { manager, kind, session, list }).prepare();
+  const kept = kind.keptHere?.(body) ?? body;
+  return new ModelCall(shared, { ...request, body: kept }, { manager, kind, session, list }).prepare();
 }
 
 function pass(body: Json, session: string | undefined, passedBy?: PassedBy): WireCall {

@@ -1,8 +1,15 @@
-// Compiled, never run: a wrapped client has the type of the client.
+// Compiled, never run: a wrapped client has the type of the client, and recall tools are tools of the SDKs.
 import Anthropic from "@anthropic-ai/sdk";
 import { CompactManager } from "compact-context";
 import { compactAnthropic } from "compact-context/adapters/anthropic";
 import { compactOpenAi } from "compact-context/adapters/openai";
+import {
+  asAnthropicTools,
+  asOpenAiChatTools,
+  asOpenAiResponsesTools,
+  recallTools,
+} from "compact-context/recall";
+import { compactFetch } from "compact-context/wire";
 import OpenAI from "openai";
 import OpenAI6 from "openai-v6";
 
@@ -10,6 +17,34 @@ const manager = new CompactManager({ model: "gpt-4o" });
 export const openAi: OpenAI = compactOpenAi(new OpenAI(), { manager, sessionId: "typed" });
 export const older: OpenAI6 = compactOpenAi(new OpenAI6(), {
   manager,
-  sessionId: ({ user }) => String(user),
+  sessionId: (_headers, { user }) => String(user),
 });
-export const anthropic: Anthropic = compactAnthropic(new Anthropic(), { manager, sessionId: "typed" });
+export const anthropic: Anthropic = compactAnthropic(new Anthropic(), { manager });
+// @ts-expect-error No client of the SDK.
+compactOpenAi({ chat: {} }, { manager });
+export const fetched: readonly [OpenAI, OpenAI6, Anthropic] = [
+  new OpenAI({ fetch: compactFetch({ manager }) }),
+  new OpenAI6({ fetch: compactFetch({ manager }) }),
+  new Anthropic({ fetch: compactFetch({ manager }) }),
+];
+
+const recall = recallTools(manager, "typed");
+const ownTools: OpenAI.ChatCompletionTool[] = [];
+const messages: OpenAI.ChatCompletionMessageParam[] = [];
+export const asked: readonly unknown[] = [
+  openAi.chat.completions.create({
+    model: "m",
+    messages,
+    tools: [...ownTools, ...asOpenAiChatTools(recall)],
+  }),
+  openAi.responses.create({ model: "m", input: "hello", tools: asOpenAiResponsesTools(recall) }),
+  older.chat.completions.create({ model: "m", messages: [], tools: asOpenAiChatTools(recall) }),
+  older.responses.create({ model: "m", input: "hello", tools: asOpenAiResponsesTools(recall) }),
+  anthropic.messages.create({ model: "m", max_tokens: 9, messages: [], tools: asAnthropicTools(recall) }),
+  anthropic.beta.messages.create({
+    model: "m",
+    max_tokens: 9,
+    messages: [],
+    tools: asAnthropicTools(recall),
+  }),
+];

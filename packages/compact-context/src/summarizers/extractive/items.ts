@@ -20,7 +20,7 @@ const WEIGHTS = {
   closing: 2.6,
   decision: 2.4,
   /** Says why something is so, or what was found out. */
-  explained: 2.2,
+  explained: 1.8,
   remark: 1.2,
   /** "Let me look at …": says what comes next, and the next steps say it too. */
   narration: 0.2,
@@ -198,7 +198,7 @@ function answerWords({ kind, about, text }: Answer): string {
 }
 
 /** Sentences of a paragraph are told together up to so many characters. */
-const TOGETHER = 200;
+const TOGETHER = 160;
 
 function spokenPieces(text: string, closing: boolean): Piece[] {
   const chosen = decisionsIn(text).map((decision) => bare(decision.text));

@@ -161,6 +161,8 @@ const sentenceOf: Readonly<Record<CompactEventName, (of: CompactEvent["propertie
     return `compacted (${reason}): ${pruned_count} messages left the list`;
   },
   "compact.archival": ({ messages, location }) => `${messages ?? "all"} messages saved to ${location}`,
+  "compact.undone": ({ step, tokens_before, tokens_after }) =>
+    `compaction ${step} undone: ${tokens_before} → ${tokens_after} tokens`,
   "compact.summary_created": ({ summary_tokens, input_messages, summarizer }) =>
     `${summary_tokens} tokens for ${input_messages} messages, by ${summarizer ?? "no summarizer"}`,
   "compact.pruned_messages": ({ tokens_before, tokens_after, pruned_count, cleared_count = 0 }) =>
