@@ -3,11 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type AgentTool,
-  createAgent,
-  createScriptedModel,
-} from "compact-context/agents";
+import { type AgentTool, createAgent, createScriptedModel } from "compact-context/agents";
 import { createChannelMemory } from "compact-context/memory";
 
 const workspaceDir = await mkdtemp(join(tmpdir(), "agent-"));

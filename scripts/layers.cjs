@@ -9,14 +9,14 @@ const layers = [
   ["errors.ts"],
   ["core"],
   ["codecs", "redaction", "storage", "search", "tracing"],
-  ["tokens", "lint", "config", "flush", "transcripts"],
+  ["tokens", "lint", "config", "flush"],
   ["providers", "summarizers"],
   ["recall"],
   ["create-manager.ts", "compact.ts", "running-list.ts"],
   ["summarize-messages.ts", "host.ts"],
   ["memory", "wire", "index.ts"],
   ["agent"],
-  ["adapters"],
+  ["adapters", "transcripts"],
   ["view"],
   ["cli"],
 ];
@@ -68,7 +68,11 @@ const lazyEdge = {
 };
 
 /** Packages that code may import, by folder. */
-const packages = { agent: ["yaml"], config: ["yaml"] };
+const packages = {
+  agent: ["yaml"],
+  config: ["yaml"],
+  cli: ["commander", "string-width", "picocolors", "hono", "@hono/node-server"],
+};
 
 /** Folders that may load an optional peer when it is first used. */
 const peerEdges = ["storage", "tracing/exporters", "adapters", "cli"];

@@ -73,9 +73,25 @@ async function node(file: string, text: string, flags: readonly string[] = []): 
 }
 
 describe.skipIf(!ready)("the packed package in somebody's project", () => {
-  it("brings one package beside the two, none with native code", () => {
+  it("brings few packages beside the two, none with native code", () => {
     const installed = readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."));
-    expect(installed.sort()).toEqual(["compact-context", "compact-context-cli", "yaml"]);
+    expect(installed.sort()).toEqual([
+      "@modelcontextprotocol",
+      "ansi-regex",
+      "commander",
+      "compact-context",
+      "compact-context-cli",
+      "get-east-asian-width",
+      "picocolors",
+      "string-width",
+      "strip-ansi",
+      "yaml",
+      "zod",
+    ]);
+    const native = readdirSync(join(project, "node_modules"), { recursive: true, encoding: "utf8" }).filter(
+      (name) => /\.node$|binding\.gyp$/.test(name),
+    );
+    expect(native).toEqual([]);
   });
 
   it("runs as a module", async () => {
@@ -97,6 +113,53 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     const session = "node_modules/compact-context-cli/demo/session.json";
     const command = join("node_modules", ".bin", "compact");
     const { stdout } = await run(command, ["inspect", session], { cwd: project });
+    expect(stdout).toContain("tokens");
+  });
+
+  it("serves MCP in an empty folder", async () => {
+    const folder = mkdtempSync(join(project, "empty-"));
+    const command = join(project, "node_modules", ".bin", "compact");
+    const ask = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    };
+    const child = run(command, ["mcp"], {
+      cwd: folder,
+      env: { ...process.env, HOME: folder, XDG_DATA_HOME: "" },
+    });
+    child.child.stdin?.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: ask })}\n`,
+    );
+    await new Promise((resolve) => child.child.stdout?.once("data", resolve));
+    child.child.stdin?.end();
+    const { stdout, stderr } = await child;
+    expect(JSON.parse(stdout.split("\n")[0] ?? "")).toMatchObject({
+      id: 1,
+      result: { serverInfo: { name: "compact-context-cli" } },
+    });
+    expect(stderr).toBe("");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("holds guides, examples that run from it, and the schema of its settings", async () => {
+    const library = join(project, "node_modules", "compact-context");
+    expect(readdirSync(join(library, "docs"))).toContain("configuration.md");
+    const schema = JSON.parse(readFileSync(join(library, "compact.schema.json"), "utf8")) as {
+      properties: object;
+    };
+    expect(schema.properties).toHaveProperty("policy");
+    expect(existsSync(join(library, "dist", "index.js.map"))).toBe(true);
+    const text = readFileSync(join(library, "examples", "quick-start.ts"), "utf8");
+    const { build } = createRequire(join(tools, "x"))("esbuild") as Bundler;
+    writeFileSync(join(project, "quick-start.ts"), text);
+    await build({
+      entryPoints: [join(project, "quick-start.ts")],
+      outfile: join(project, "quick-start.mjs"),
+      format: "esm",
+      logLevel: "silent",
+    });
+    const { stdout } = await run(process.execPath, ["quick-start.mjs"], { cwd: project });
     expect(stdout).toContain("tokens");
   });
 

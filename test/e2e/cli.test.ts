@@ -164,6 +164,28 @@ describe.skipIf(!built)("the command at work", () => {
     expect((await compact("--version")).out).toMatch(/^compact-context-cli \d+\.\d+\.\d+/);
   });
 
+  it.each([["--version"], ["help"], ["config", "check", "good.yaml"]])(
+    "starts with little work: %s",
+    { timeout: 60_000 },
+    async (...argv) => {
+      writeFileSync(join(folder, "good.yaml"), "policy:\n  trigger_pct: 0.8\n");
+      const told =
+        "process.on('exit', () => process.stderr.write(`cpu ${process.cpuUsage().user + process.cpuUsage().system}`))";
+      const flags = ["--import", `data:text/javascript,${encodeURIComponent(told)}`];
+      const least = async (...words: string[]): Promise<number> => {
+        const times: number[] = [];
+        for (let round = 0; round < 5; round += 1) {
+          const { err } = await run(process.execPath, [...flags, ...words]);
+          times.push(Number(/cpu (\d+)/.exec(err)?.[1]) / 1000);
+        }
+        return Math.min(...times);
+      };
+      // Node itself takes 40 ms of processor; a busy machine makes all of it slower.
+      const bare = await least("-e", "0");
+      expect(await least(program, ...argv)).toBeLessThan(Math.max(150, bare * 3.75));
+    },
+  );
+
   it("is silent when the reader of its output leaves", async () => {
     // More than a pipe holds: what is written after the reader left is refused.
     writeFileSync(join(folder, "long.json"), session(600));

@@ -50,6 +50,7 @@ const plants: readonly Plant[] = [
   ["peers-only-at-the-edges", `${library}/recall/planted.ts`, "zod?"],
   ["config-packages", `${library}/config/planted.ts`, "zod"],
   ["agent-packages", `${library}/agent/planted.ts`, "zod"],
+  ["cli-packages", `${command}/planted-package.ts`, "fast-check"],
   ["no-cycles", `${library}/tokens/round.ts`, `${library}/tokens/about.ts`],
   ["no-orphans", `${library}/tokens/orphan.ts`, ""],
   ["no-unresolved", `${library}/tokens/lost.ts`, `${library}/tokens/nowhere.ts`],

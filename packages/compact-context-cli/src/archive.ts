@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Message, StorageDriver } from "compact-context";
 import type { OneShotArchive } from "compact-context/internal/compact";
 import { archiveId } from "compact-context/internal/core/archive";
-import type { Message } from "compact-context/internal/core/message";
-import type { StorageDriver } from "compact-context/internal/core/ports";
 import { s3Settings } from "compact-context/internal/create-manager";
 import { CompactError, closest } from "compact-context/internal/errors";
-import { type Archive, createArchive } from "compact-context/internal/search/archive";
+import { createArchive } from "compact-context/internal/search/archive";
+import type { Archive } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";

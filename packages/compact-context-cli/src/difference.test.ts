@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
 import { describe, expect, it } from "vitest";
 import { differenceOf } from "./difference.ts";
 

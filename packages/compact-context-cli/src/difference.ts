@@ -1,4 +1,5 @@
-import { contentHash, type Message, toolCalls, toolResults } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
+import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 
 export type ChangeKind = "kept" | "edited" | "gone" | "new";
 

@@ -1,5 +1,6 @@
+import type { Message } from "compact-context";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/apply";
-import { type Message, toolCalls, toolResults } from "compact-context/internal/core/message";
+import { toolCalls, toolResults } from "compact-context/internal/core/message";
 import { decideTrigger, type TriggerDecision } from "compact-context/internal/core/policy";
 import { findMalformations } from "compact-context/internal/core/units";
 import { sizesOf } from "./layers.ts";

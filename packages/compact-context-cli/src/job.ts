@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { compact } from "compact-context/internal/compact";
-import { type CompactionResult, type LayerSizes, layersOf } from "compact-context/internal/core/apply";
+import type { CompactionResult, Format, Message, Summarizer } from "compact-context";
+import { compact } from "compact-context";
+import { type LayerSizes, layersOf } from "compact-context/internal/core/apply";
 import { archiveId } from "compact-context/internal/core/archive";
-import { contentHash, type Format, type Message } from "compact-context/internal/core/message";
-import type { Summarizer } from "compact-context/internal/core/ports";
-import type { Archive } from "compact-context/internal/search/archive";
+import { contentHash } from "compact-context/internal/core/message";
+import type { Archive } from "compact-context/recall";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./layers.ts";

@@ -1,4 +1,4 @@
-import type { Archive } from "compact-context/internal/search/archive";
+import type { Archive } from "compact-context/recall";
 import { firstWords } from "./render/safe.ts";
 import { statedMessages, storedRecord } from "./view/stored-record.ts";
 import { typedAsk } from "./view/typed-ask.ts";

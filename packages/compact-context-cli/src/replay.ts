@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
 import { createCostTally, type PolicyCost } from "./replay/cost.ts";
 import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./replay/live.ts";
 import { RIVALS } from "./replay/policies.ts";

@@ -1,6 +1,6 @@
 import { CompactError } from "compact-context/internal/errors";
-import { type Restored, restoreStep } from "compact-context/internal/recall/recall";
-import type { Archive } from "compact-context/internal/search/archive";
+import { restoreStep } from "compact-context/internal/recall/recall";
+import type { Archive, Restored } from "compact-context/recall";
 import type { Invocation } from "./command.ts";
 import { checkDestination, writeOutput } from "./files/output.ts";
 import type { Source } from "./files/source.ts";

@@ -1,7 +1,7 @@
+import type { Format, Message } from "compact-context";
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
-import type { Format, Message } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import { type LintOptions, lint, type Mend, repair } from "compact-context/internal/lint/index";
+import { type LintOptions, lint, type Mend, repair } from "compact-context/lint";
 import type { Flags } from "./flags.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";

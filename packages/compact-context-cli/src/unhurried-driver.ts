@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { StorageDriver } from "compact-context/internal/core/ports";
+import type { StorageDriver } from "compact-context";
 
 /** Characters that are written before others have their turn. */
 const SLICE = 65_536;

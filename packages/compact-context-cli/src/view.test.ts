@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactManager } from "compact-context/internal/create-manager";
+import { CompactManager } from "compact-context";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";

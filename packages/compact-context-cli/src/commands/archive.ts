@@ -1,7 +1,8 @@
-import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
-import { CompactManager } from "compact-context/internal/create-manager";
+import { CompactManager, type Message } from "compact-context";
+import { argumentsText, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
-import type { Archive, SearchHit } from "compact-context/internal/search/archive";
+import type { SearchHit } from "compact-context/internal/search/archive";
+import type { Archive } from "compact-context/recall";
 import { driverOf, openArchive, sessionOf } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";

@@ -2,7 +2,7 @@ import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { planCompaction } from "compact-context/internal/compact";
+import { planCompaction } from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";

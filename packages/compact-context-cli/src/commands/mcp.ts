@@ -1,7 +1,7 @@
 import { Console } from "node:console";
 import { loadMcpSdk, memoryTool, serveMcp } from "compact-context/adapters/mcp";
 import { archiveTools } from "compact-context/internal/recall/archive-tools";
-import type { RecallTool } from "compact-context/internal/recall/tools";
+import type { RecallTool } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";

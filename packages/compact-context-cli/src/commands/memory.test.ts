@@ -1,8 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
-import { ensureChannel, ensureWorkspace } from "compact-context/internal/memory/files/ensure";
+import { createMemoryWriter, ensureChannel, ensureWorkspace } from "compact-context/memory";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { main } from "../main.ts";
 import { processPorts, type Screen } from "../ports.ts";

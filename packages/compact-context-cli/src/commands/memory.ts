@@ -1,8 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { checkMemory } from "compact-context/internal/memory/changes/check";
-import { itemsOf } from "compact-context/internal/memory/changes/document";
-import { readMemory } from "compact-context/internal/memory/changes/overview";
-import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
+import { checkMemory, createMemoryWriter, itemsOf, readMemory } from "compact-context/memory";
 import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";

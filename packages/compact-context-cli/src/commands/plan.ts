@@ -1,5 +1,5 @@
-import { planCompaction } from "compact-context/internal/compact";
-import type { CompactionPlan } from "compact-context/internal/core/plan";
+import type { CompactionPlan } from "compact-context";
+import { planCompaction } from "compact-context";
 import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { DECIDING } from "../flags.ts";

@@ -1,6 +1,6 @@
 import { CompactError } from "compact-context/internal/errors";
-import type { MemorySource } from "compact-context/internal/memory/memory-candidate";
-import { type RecalledMemory, recallRelevantMemory } from "compact-context/internal/memory/recall";
+import type { MemorySource } from "compact-context/memory";
+import { type RecalledMemory, recallRelevantMemory } from "compact-context/memory";
 import type { Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
 import { oneLine, safeLines } from "../render/safe.ts";

@@ -1,4 +1,5 @@
-import { escapeControl, replaceUnseen } from "compact-context/internal/tracing/tracer";
+import { replaceUnseen } from "compact-context/internal/tracing/tracer";
+import { escapeControl } from "compact-context/tracing";
 
 /** Text of others on one line: white space joined, everything a terminal would act on made visible. */
 export function oneLine(text: string): string {

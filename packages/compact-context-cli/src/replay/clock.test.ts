@@ -1,4 +1,4 @@
-import type { Message, Role } from "compact-context/internal/core/message";
+import type { Message, Role } from "compact-context";
 import { expect, it } from "vitest";
 import { callTimes } from "./clock.ts";
 

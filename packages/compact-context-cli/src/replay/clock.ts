@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
 import { isUserSpeech } from "compact-context/internal/core/units";
 
 /** Seconds that a model call and its tools take where the session does not say. */

@@ -1,7 +1,11 @@
-import type { CompactionResult } from "compact-context/internal/core/apply";
-import type { Message } from "compact-context/internal/core/message";
-import type { Exporter, StorageDriver } from "compact-context/internal/core/ports";
-import { CompactManager, type ManagerPorts } from "compact-context/internal/create-manager";
+import {
+  type CompactionResult,
+  CompactManager,
+  type Exporter,
+  type ManagerPorts,
+  type Message,
+  type StorageDriver,
+} from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";

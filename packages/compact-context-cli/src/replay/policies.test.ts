@@ -1,5 +1,5 @@
-import { defaultConfig } from "compact-context/internal/config/settings";
-import type { Message, Role } from "compact-context/internal/core/message";
+import type { Message, Role } from "compact-context";
+import { defaultConfig } from "compact-context/config";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { describe, expect, it } from "vitest";
 import type { Settings } from "../settings.ts";

@@ -1,5 +1,6 @@
+import type { Message } from "compact-context";
 import { applyEdit } from "compact-context/internal/core/edit";
-import { type Message, toolResults } from "compact-context/internal/core/message";
+import { toolResults } from "compact-context/internal/core/message";
 import { type CacheSegment, tokensOf } from "./cache.ts";
 import type { RecordedSession } from "./session.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Format } from "compact-context";
+import { CompactManager } from "compact-context";
 import { encode, FORMATS } from "compact-context/internal/codecs/formats";
-import type { Format } from "compact-context/internal/core/message";
-import { CompactManager } from "compact-context/internal/create-manager";
 import { describe, expect, it } from "vitest";
 import { generateNativeList } from "../../../../test/support/native-lists.ts";
 import { readTranscript } from "../transcripts/read.ts";

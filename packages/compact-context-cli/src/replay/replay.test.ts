@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
 import { describe, expect, it } from "vitest";
 import type { Flags } from "../flags.ts";
 import { createPaint } from "../render/palette.ts";

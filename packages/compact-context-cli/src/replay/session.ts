@@ -1,4 +1,5 @@
-import { contentHash, type Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
+import { contentHash } from "compact-context/internal/core/message";
 import { isPinned } from "compact-context/internal/core/policy";
 import { groupUnits, type Unit } from "compact-context/internal/core/units";
 import type { Settings } from "../settings.ts";

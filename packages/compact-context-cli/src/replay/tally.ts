@@ -1,5 +1,4 @@
-import type { CompactionResult } from "compact-context/internal/core/apply";
-import type { Message } from "compact-context/internal/core/message";
+import type { CompactionResult, Message } from "compact-context";
 import type { Settings } from "../settings.ts";
 
 /** One compaction in the course of a session. */

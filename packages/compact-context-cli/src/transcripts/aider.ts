@@ -1,4 +1,5 @@
-import { type Message, messageText, type Role } from "compact-context/internal/core/message";
+import type { Message, Role } from "compact-context";
+import { messageText } from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, rebuildEntries } from "./entries.ts";
 import { stringOf } from "./json.ts";
 import { singleSegment } from "./session.ts";

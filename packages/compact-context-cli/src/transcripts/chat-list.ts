@@ -1,5 +1,5 @@
+import type { Format, Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import type { Format, Message } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
 import { readableEntries } from "./entries.ts";
 import { isoTime, recordOf, stringOf } from "./json.ts";

@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
 import { decodeReadable } from "./decode.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";

@@ -1,5 +1,5 @@
+import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import type { Message } from "compact-context/internal/core/message";
 import type { ClaudeEnvelope } from "./claude-code-chain.ts";
 import { isRecord, type JsonRecord, listOf, recordOf } from "./json.ts";
 import { splitAtSummary } from "./session.ts";

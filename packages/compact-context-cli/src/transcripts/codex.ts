@@ -1,5 +1,6 @@
+import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { isCompactionType, type Message } from "compact-context/internal/core/message";
+import { isCompactionType } from "compact-context/internal/core/message";
 import { decodeReadable } from "./decode.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";

@@ -1,8 +1,7 @@
+import type { Message, Part } from "compact-context";
 import {
   argumentsValue,
-  type Message,
   messageText,
-  type Part,
   resultText,
   toolCalls,
   toolResults,

@@ -1,5 +1,5 @@
+import type { Format, Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import type { Format, Message } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import type { ReadLog } from "./transcript.ts";
 

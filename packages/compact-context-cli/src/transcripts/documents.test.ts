@@ -1,10 +1,5 @@
-import {
-  type Message,
-  messageText,
-  resultText,
-  toolCalls,
-  toolResults,
-} from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
+import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { findMalformations } from "compact-context/internal/core/units";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";

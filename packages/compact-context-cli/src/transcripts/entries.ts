@@ -1,10 +1,5 @@
-import {
-  contentHash,
-  type Message,
-  type MessageMeta,
-  type Part,
-  type Role,
-} from "compact-context/internal/core/message";
+import type { Message, Part, Role } from "compact-context";
+import { contentHash, type MessageMeta } from "compact-context/internal/core/message";
 import { isTooDeep, type JsonRecord, stringOf } from "./json.ts";
 import { withMeta } from "./session.ts";
 import type { ReadLog } from "./transcript.ts";

@@ -1,11 +1,5 @@
-import {
-  type Message,
-  messageText,
-  type Part,
-  resultText,
-  toolCalls,
-  toolResults,
-} from "compact-context/internal/core/message";
+import type { Message, Part } from "compact-context";
+import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";

@@ -1,10 +1,5 @@
-import {
-  type Message,
-  messageText,
-  type Part,
-  resultText,
-  toolResults,
-} from "compact-context/internal/core/message";
+import type { Message, Part } from "compact-context";
+import { messageText, resultText, toolResults } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf } from "./json.ts";

@@ -1,9 +1,8 @@
+import type { Message, Part } from "compact-context";
 import {
   argumentsValue,
   type MediaPart,
-  type Message,
   messageText,
-  type Part,
   resultText,
   type TextPart,
   type ToolCallPart,

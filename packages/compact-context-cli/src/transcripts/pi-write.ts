@@ -1,5 +1,6 @@
+import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { argumentsText, type Message, resultText } from "compact-context/internal/core/message";
+import { argumentsText, resultText } from "compact-context/internal/core/message";
 import type { JsonRecord } from "./json.ts";
 import type { PiEntry } from "./pi-tree.ts";
 import { splitAtSummary } from "./session.ts";

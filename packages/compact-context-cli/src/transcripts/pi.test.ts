@@ -1,4 +1,5 @@
-import { type Message, messageText } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
+import { messageText } from "compact-context/internal/core/message";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { CompactedSession, Transcript } from "./transcript.ts";

@@ -1,5 +1,5 @@
+import type { Format } from "compact-context";
 import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
-import type { Format } from "compact-context/internal/core/message";
 import { readList } from "./chat-list.ts";
 import { documentChunks, layoutOf } from "./document.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "./json.ts";

@@ -1,5 +1,5 @@
+import type { Format } from "compact-context";
 import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
-import type { Format } from "compact-context/internal/core/message";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { HEAD_LINES, type Layout, layoutOfLines, parseDocument } from "./detect.ts";
 import { DOCUMENT_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";

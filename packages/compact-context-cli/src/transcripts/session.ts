@@ -1,4 +1,5 @@
-import type { Message, MessageMeta } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
+import type { MessageMeta } from "compact-context/internal/core/message";
 import { defined, type JsonRecord, numberOf, recordOf } from "./json.ts";
 import type { CompactedSession, EarlierCompaction, Segment, UsageRecord, UsageSource } from "./transcript.ts";
 

@@ -1,8 +1,7 @@
+import type { Message, Part } from "compact-context";
 import {
   argumentsText,
-  type Message,
   messageText,
-  type Part,
   resultText,
   type ToolCallPart,
   toolCalls,

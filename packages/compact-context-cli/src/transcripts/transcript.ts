@@ -1,4 +1,4 @@
-import type { Format, Message } from "compact-context/internal/core/message";
+import type { Format, Message } from "compact-context";
 
 /** The shapes of session files that are read and written back. */
 export type TranscriptFormat =

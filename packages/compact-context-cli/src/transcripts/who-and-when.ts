@@ -1,11 +1,5 @@
-import {
-  type Message,
-  messageText,
-  type Part,
-  type Role,
-  resultText,
-  toolResults,
-} from "compact-context/internal/core/message";
+import type { Message, Part, Role } from "compact-context";
+import { messageText, resultText, toolResults } from "compact-context/internal/core/message";
 import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";

@@ -1,5 +1,5 @@
-import type { CompactionReport } from "compact-context/internal/core/apply";
-import type { PlannedAction, PlannedMessage } from "compact-context/internal/core/plan";
+import type { CompactionReport, PlannedMessage } from "compact-context";
+import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { Outcome } from "../job.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import { safeLines } from "../render/safe.ts";

@@ -1,4 +1,4 @@
-import type { Message } from "compact-context/internal/core/message";
+import type { Message } from "compact-context";
 import type { Change, ChangeKind } from "../difference.ts";
 import { formatCount } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";

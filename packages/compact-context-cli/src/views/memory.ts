@@ -1,9 +1,12 @@
-import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/change-log";
-import type { MemoryProblem } from "compact-context/internal/memory/changes/check";
-import type { MemoryItem } from "compact-context/internal/memory/changes/document";
-import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
-import type { MemoryOverviewFile } from "compact-context/internal/memory/changes/overview";
-import type { UndoResult } from "compact-context/internal/memory/changes/undo";
+import type {
+  LoggedOperation,
+  MemoryChange,
+  MemoryFileName,
+  MemoryItem,
+  MemoryOverviewFile,
+  MemoryProblem,
+  UndoResult,
+} from "compact-context/memory";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";

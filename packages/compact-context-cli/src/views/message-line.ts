@@ -1,10 +1,5 @@
-import {
-  argumentsText,
-  type Message,
-  messageText,
-  type Part,
-  resultText,
-} from "compact-context/internal/core/message";
+import type { Message, Part } from "compact-context";
+import { argumentsText, messageText, resultText } from "compact-context/internal/core/message";
 import { firstWords } from "../render/safe.ts";
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();

@@ -1,5 +1,5 @@
-import type { Message } from "compact-context/internal/core/message";
-import type { CompactionPlan, PlannedAction, PlannedMessage } from "compact-context/internal/core/plan";
+import type { CompactionPlan, Message, PlannedMessage } from "compact-context";
+import type { PlannedAction } from "compact-context/internal/core/plan";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";
 import { type Cell, table } from "../render/table.ts";

@@ -1,4 +1,4 @@
-import type { RecallDecision, RecallOutcome, RecallResult } from "compact-context/internal/memory/recall";
+import type { RecallDecision, RecallOutcome, RecallResult } from "compact-context/memory";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,4 +1,4 @@
-import type { Mend, Violation } from "compact-context/internal/lint/index";
+import type { Mend, Violation } from "compact-context/lint";
 import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";

@@ -2,7 +2,7 @@ export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./cand
 export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./changes/change-log.ts";
 export type { ChannelFolder } from "./changes/channel-files.ts";
 export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
-export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
+export { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "./changes/document.ts";
 export type { ForgottenIn } from "./changes/forget.ts";
 export type {
   AddItem,
