@@ -17,8 +17,8 @@ export {
   type OpenAiAgentsTool,
   type OpenAiChatTool,
   type OpenAiResponsesTool,
-  type SdkSchema,
   type PiTool,
+  type SdkSchema,
 } from "./shapes.ts";
 export {
   type ParametersSchema,
