@@ -330,7 +330,7 @@ export class Session {
   }
 
   /** Whether the list has grown enough since the last compaction for another to gain anything. */
-  hasGrown(tokens = this.usage.tokens): boolean {
+  hasGrown(tokens: number = this.usage.tokens): boolean {
     const { step, tokensAfter } = this.activeState;
     const grown = tokens - tokensAfter;
     return step === 0 || grown < 0 || grown >= MIN_GROWTH * this.settings.maxContextTokens;

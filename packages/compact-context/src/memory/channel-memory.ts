@@ -6,7 +6,7 @@ import type { ManagerPorts } from "../create-manager.ts";
 import { CompactError, errorMessage, once, requireOptions, requireText } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { findChannel } from "./changes/channel-files.ts";
-import type { ForgottenIn } from "./changes/forget.ts";
+import type { ForgottenIn } from "./changes/operation.ts";
 import { createMemoryWriter, type MemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
 import { forgetNow } from "./forget-now.ts";

@@ -1,6 +1,5 @@
 import { itemsOf } from "./changes/document.ts";
-import type { ForgottenIn } from "./changes/forget.ts";
-import type { MemoryOperation } from "./changes/operation.ts";
+import type { ForgottenIn, MemoryOperation } from "./changes/operation.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import { isMeant } from "./learning/forget-wish.ts";
 import { topicTerms } from "./learning/meaning.ts";

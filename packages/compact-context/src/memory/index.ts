@@ -3,7 +3,6 @@ export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./chang
 export type { ChannelFolder } from "./changes/channel-files.ts";
 export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
 export { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "./changes/document.ts";
-export type { ForgottenIn } from "./changes/forget.ts";
 export type {
   AddItem,
   AddSection,
@@ -11,6 +10,7 @@ export type {
   DoneOperation,
   FoldSections,
   ForgetItem,
+  ForgottenIn,
   InvalidateItem,
   MemoryAuthor,
   MemoryChangeResult,

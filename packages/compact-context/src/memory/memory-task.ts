@@ -1,5 +1,5 @@
 import { errorMessage } from "../errors.ts";
-import type { ForgottenIn } from "./changes/forget.ts";
+import type { ForgottenIn } from "./changes/operation.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/task.ts";
 

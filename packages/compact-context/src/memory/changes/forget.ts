@@ -8,18 +8,12 @@ import { editLog, LOG_FILE } from "./change-log.ts";
 import type { ChannelPlace, ReadFiles } from "./channel-files.ts";
 import { UNDO_FOLDER } from "./journal.ts";
 import { readMark } from "./mark.ts";
-import type { DoneOperation } from "./operation.ts";
+import type { DoneOperation, ForgottenIn } from "./operation.ts";
 import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
 import { textsOf } from "./plan-change.ts";
 
 /** Tells texts that speak of what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;
-
-/** How many pieces were taken out of a file of the channel, by its path from there. */
-export interface ForgottenIn {
-  readonly file: string;
-  readonly pieces: number;
-}
 
 /** Share of a forgotten statement's words by which another text tells it again. */
 const TOLD_AGAIN = 0.6;

@@ -1,5 +1,3 @@
-import type { ForgottenIn } from "./forget.ts";
-
 /** The files of a channel that the runtime may change; those of a workspace are people's. */
 export type MemoryFileName = "MEMORY.md" | "SESSION.md" | "HISTORY.md";
 
@@ -12,6 +10,12 @@ export type MemoryAuthor =
   | "history"
   | "undo"
   | "person";
+
+/** How many pieces were taken out of a file of the channel, by its path from there. */
+export interface ForgottenIn {
+  readonly file: string;
+  readonly pieces: number;
+}
 
 /** How far a memory may be believed: said by a person, concluded by the agent, or read from what a tool gave. */
 export type MemoryTrust = "person" | "agent" | "tool";

@@ -12,10 +12,16 @@ import {
   readFiles,
 } from "./channel-files.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
-import { type ForgottenIn, forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
+import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
 import { INCOMING_LIMITS } from "./incoming.ts";
 import { commitChange, DEFAULT_UNDO, type FileEdit } from "./journal.ts";
-import type { ChangeNote, MemoryChangeResult, MemoryFileName, MemoryOperation } from "./operation.ts";
+import type {
+  ChangeNote,
+  ForgottenIn,
+  MemoryChangeResult,
+  MemoryFileName,
+  MemoryOperation,
+} from "./operation.ts";
 import { CHANGED_FILES, type Texts } from "./plan.ts";
 import { planChange, textsOf } from "./plan-change.ts";
 import { isForgottenBy, RETIRED_FILE } from "./retired.ts";

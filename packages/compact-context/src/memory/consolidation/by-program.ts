@@ -58,7 +58,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
 }
 
 /** The wishes to forget as operations, and the statements that none of them means. */
-export function withoutForgotten(
+function withoutForgotten(
   messages: readonly Message[],
   statements: readonly DurableStatement[],
   items: readonly MemoryItem[],

@@ -117,7 +117,7 @@ async function withTemp<T>(
 }
 
 /** A rename lasts when its folder is on disk; some file systems cannot be asked for it. */
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
     await handle.sync().finally(() => handle.close());

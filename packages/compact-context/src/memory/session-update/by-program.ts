@@ -209,7 +209,7 @@ function nextSteps(task: Reading, last: readonly string[], log: readonly Worklog
 }
 
 /** Stands before a request that waits for its answer, among the next steps. */
-export const FINISH = "Finish: ";
+const FINISH = "Finish: ";
 /** Share of a step's words that the newest turns say when it was done. */
 const DONE = 0.8;
 
