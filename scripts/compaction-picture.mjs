@@ -70,7 +70,7 @@ export function figuresOf(screen) {
     parts: [
       { name: "fixed", from: fixed, to: fixed },
       { name: "summary", ...changed("into the summary") },
-      { name: "emptied", ...changed("tool output emptied") },
+      { name: "emptied", ...changed("tool output cleared") },
       { name: "kept", messages: keptMessages, from: kept, to: kept },
     ],
   };
@@ -134,7 +134,7 @@ export function drawCompaction(figures, colours) {
   const legend = [
     ["fixed", "system prompt and tools stay"],
     ["summary", `${summary.messages} messages → one summary, ${count(summary.to)} tokens`],
-    ["emptied", `${emptied.messages} messages: old tool output emptied`],
+    ["emptied", `${emptied.messages} messages: old tool output cleared`],
     ["kept", `${kept.messages} messages stay as they were`],
   ];
   return `${[

@@ -170,6 +170,7 @@ describe.skipIf(!built)("the command at work", () => {
     async (...argv) => {
       writeFileSync(join(folder, "good.yaml"), "policy:\n  trigger_pct: 0.8\n");
       const told =
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code that another process runs
         "process.on('exit', () => process.stderr.write(`cpu ${process.cpuUsage().user + process.cpuUsage().system}`))";
       const flags = ["--import", `data:text/javascript,${encodeURIComponent(told)}`];
       const least = async (...words: string[]): Promise<number> => {

@@ -45,7 +45,6 @@ const plants: readonly Plant[] = [
   ["node-only-lazily", `${library}/recall/planted.ts`, `${library}/storage/fs/driver.ts`],
   ["lazy-edge-is-dynamic", lazyEdge.from, lazyEdge.to],
   ["packages-only-where-named", `${library}/tokens/planted.ts`, "yaml"],
-  ["packages-only-where-named", `${command}/planted.ts`, "zod"],
   ["packages-only-where-named", `${library}/storage/fs/driver.ts`, "typescript"],
   ["peers-only-at-the-edges", `${library}/recall/planted.ts`, "zod?"],
   ["config-packages", `${library}/config/planted.ts`, "zod"],

@@ -115,6 +115,11 @@ function scripted(script: Script): Context["next"] {
 }
 
 async function serve(context: Context, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // There are no web sockets here; clients go on with plain requests.
+  if (request.headers.upgrade !== undefined) {
+    response.writeHead(426).end();
+    return;
+  }
   const raw = await bodyOf(request);
   const path = (request.url ?? "/").split("?")[0] ?? "/";
   const headers = Object.fromEntries(

@@ -67,14 +67,27 @@ function checkCompaction(items: readonly Fields[], before: readonly Fields[]): s
 
 const TEXTS = new Set(["output", "arguments", "content"]);
 
-/** R6: what is not text is as it was, whatever it is. */
+/** R6: what is not text is as it was, whatever it is. Only an item whose reasoning has left goes without its id. */
 function checkFields(items: readonly Fields[], before: readonly Fields[]): string[] {
   const rest = (item: Fields): string =>
     JSON.stringify(Object.entries(item).filter(([key]) => !TEXTS.has(key)));
-  const known = new Set(before.map(rest));
+  const left = new Set(before.filter(isReasoning).map(({ id }) => string(id)));
+  for (const item of items.filter(isReasoning)) left.delete(string(item.id));
+  const known = new Set([...before.map(rest), ...bareItems(before, left).map(rest)]);
   return items
     .filter((item) => !isSummary(item) && !known.has(rest(item)))
     .map((item) => `R6 fields of ${string(item.type)} ${string(item.id)} changed`);
+}
+
+/** The model's items behind reasoning that has left, without the ids by which the provider would look for it. */
+function bareItems(before: readonly Fields[], left: ReadonlySet<string>): Fields[] {
+  let isBare = false;
+  return before.flatMap((item) => {
+    if (isReasoning(item)) isBare = left.has(string(item.id));
+    else if (item.role === "user" || isOutput(item)) isBare = false;
+    const { id: _, ...rest } = item;
+    return isBare && !isReasoning(item) ? [rest] : [];
+  });
 }
 
 function isSummary(item: Fields): boolean {

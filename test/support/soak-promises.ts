@@ -47,7 +47,7 @@ export function checkResult(looked: Looked): Broken[] {
   const places = new Map(list.map((native, index) => [native, index]));
   const kept = natives.map((native) => places.get(native)).filter((place) => place !== undefined);
   if (kept.some((place, index) => place <= (kept[index - 1] ?? -1))) broken.push(["order", kept.join(" ")]);
-  const made = natives.length - kept.length;
+  const made = natives.filter((native) => !places.has(native) && !isBare(native, list)).length;
   const edits = report.clearedCount + report.elidedCount + strippedOf(report);
   if (looked.editedBefore !== true && made > edits + 1) broken.push(["own objects", `${made} new ones`]);
   const present = new Set(natives);
@@ -60,6 +60,17 @@ export function checkResult(looked: Looked): Broken[] {
   broken.push(...checkOpenCalls(messages, after));
   const cut = report.elidedCount > 0 || looked.editedBefore === true;
   return [...broken, ...checkAsk(messages, after, cut)];
+}
+
+/** An item that had to leave its id because the reasoning before it has left. */
+function isBare(native: unknown, list: readonly unknown[]): boolean {
+  const { id, ...rest } = native as { readonly id?: unknown };
+  if (id !== undefined) return false;
+  const text = JSON.stringify(rest);
+  return list.some((entry) => {
+    const { id: own, ...others } = entry as { readonly id?: unknown };
+    return own !== undefined && JSON.stringify(others) === text;
+  });
 }
 
 function strippedOf(report: object): number {

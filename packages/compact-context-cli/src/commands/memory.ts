@@ -1,5 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { checkMemory, createMemoryWriter, itemsOf, readMemory } from "compact-context/memory";
+import { checkMemory, createMemoryWriter, readMemory } from "compact-context/memory";
 import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
@@ -51,7 +51,8 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
   const writer = createMemoryWriter(await foldersOf(invocation));
-  const item = itemsOf(await writer.read("MEMORY.md")).find((one) => one.id === id);
+  const { sections } = await writer.read("MEMORY.md");
+  const item = sections.flatMap(({ items }) => items).find((one) => one.id === id);
   const result = await writer.apply([{ op: "forget", target: id }], {
     author: "person",
     reason: "compact memory forget",

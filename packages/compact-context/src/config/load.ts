@@ -62,6 +62,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 export function checkConfig(text: string, name: string, env: Environment = {}): readonly ConfigProblem[] {
   requireText(text, "text", "Pass the file's text, and its name beside it.");
   requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
+  requireOptions(env, "env", "Pass process.env, or leave it out.");
   return problemsOf([readDocument(text, name), environmentLayer(env)]);
 }
 

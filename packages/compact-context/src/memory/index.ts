@@ -2,7 +2,7 @@ export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./cand
 export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./changes/change-log.ts";
 export type { ChannelFolder } from "./changes/channel-files.ts";
 export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
-export { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "./changes/document.ts";
+export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
 export type {
   AddItem,
   AddSection,
@@ -63,10 +63,10 @@ export {
   type RecallOutcome,
   type RecallRequest,
   type RecallResult,
-  type RerankMemories,
   type RerankModel,
   recallRelevantMemory,
 } from "./recall.ts";
+export type { RerankMemories } from "./rerank.ts";
 export {
   escapeRuntimeTags,
   injectRuntimeContext,

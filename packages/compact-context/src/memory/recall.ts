@@ -9,17 +9,10 @@ import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
-import { rerankBy } from "./rerank.ts";
+import { type RerankMemories, rerankBy } from "./rerank.ts";
 import { checkUser } from "./scope.ts";
 import { createSidecar } from "./sidecar/sidecar.ts";
 import { formerTexts, heldBy, type Standing, standingOf } from "./standing.ts";
-
-/** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
-export type RerankMemories = (
-  query: string,
-  memories: readonly MemoryCandidate[],
-  signal: AbortSignal,
-) => Promise<readonly string[]>;
 
 /** A model as recall asks it: like any other, with a key in the request where one is resolved. */
 export type RerankModel = Omit<TextModel, "generate"> & {

@@ -1,6 +1,13 @@
 import { asData } from "../summarizers/llm/prompts.ts";
-import type { RerankMemories } from "./recall.ts";
+import type { MemoryCandidate } from "./memory-candidate.ts";
 import type { Sidecar } from "./sidecar/task.ts";
+
+/** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
+export type RerankMemories = (
+  query: string,
+  memories: readonly MemoryCandidate[],
+  signal: AbortSignal,
+) => Promise<readonly string[]>;
 
 const SYSTEM = `You decide which notes of a memory matter to a user's message, and in which order.
 

@@ -1,4 +1,4 @@
-import { CompactError, isObject } from "../errors.ts";
+import { CompactError, isObject, readArgument } from "../errors.ts";
 import { type CompactFetchOptions, compactFetch } from "./fetch.ts";
 
 /** What the clients of OpenAI's and Anthropic's SDKs have in common. */
@@ -14,11 +14,15 @@ export function compactClient<Client extends SdkClient>(
   client: Client,
   options: CompactFetchOptions,
 ): Client {
-  if (!isObject(client) || typeof client.withOptions !== "function") {
-    throw new CompactError("InvalidArgument", "this is no client of the SDK: it has no withOptions", {
-      place: "client",
-      hint: "Pass the SDK's client itself, such as new OpenAI() or new Anthropic().",
-    });
+  const hint = "Pass the SDK's client itself, such as new OpenAI() or new Anthropic().";
+  const isClient = readArgument(
+    "client",
+    hint,
+    () => isObject(client) && typeof client.withOptions === "function",
+  );
+  if (!isClient) {
+    const message = "this is no client of the SDK: it has no withOptions";
+    throw new CompactError("InvalidArgument", message, { place: "client", hint });
   }
   const { fetch } = client as { readonly fetch?: typeof globalThis.fetch };
   return client.withOptions({ fetch: compactFetch({ fetch, ...options }) }) as Client;
