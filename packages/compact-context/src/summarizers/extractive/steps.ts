@@ -207,6 +207,10 @@ const ON_BRANCH = /^On branch (\S{1,120})/m;
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
 const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
+/** What git says of a push that arrived, and of one that did not. */
+const PUSHED =
+  /^\s*(?:\+?\s?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\* \[new (?:branch|tag)\])\s+\S+\s+-> |everything up-to-date/im;
+const NOT_PUSHED = /\[(?:remote )?rejected\]|^(?:error|fatal): /m;
 const CHANGED_AFTER = 12;
 
 /** Where the repository stands by what commands showed: branch, last commit, whether it was pushed, and what changed since. */
@@ -226,8 +230,8 @@ export function readRepository(steps: readonly Step[]): string[] {
       at = index;
       pushed = false;
     }
-    if (PUSH.test(command) && outcome.state !== "failed" && /->|up-to-date|set up to track/.test(result.text))
-      pushed = true;
+    const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
+    if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
   });
   if (branch === "" && commit === "") return [];
   const since = new Set(

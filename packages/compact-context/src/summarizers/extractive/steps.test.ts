@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../core/message.ts";
+import { builtinSummarizer } from "./builtin.ts";
+import { VIEWS } from "./sections.ts";
+
+let next = 0;
+
+/** A call of the shell or another tool, with what came of it. */
+function step(name: string, args: object, result: string): Message[] {
+  next += 1;
+  const id = `call${next}`;
+  return [
+    { id: `a${next}`, role: "assistant", parts: [{ type: "toolCall", id, name, arguments: args }] },
+    { id: `t${next}`, role: "tool", parts: [{ type: "toolResult", id, name, content: result }] },
+  ];
+}
+
+const bash = (command: string, result: string): Message[] => step("Bash", { command }, result);
+const asked: Message = {
+  id: "u",
+  role: "user",
+  parts: [{ type: "text", text: "Weigh the parcels and release it." }],
+};
+
+async function summaryOf(steps: readonly Message[], strategy?: keyof typeof VIEWS): Promise<string> {
+  const { text } = await builtinSummarizer.summarize([asked, ...steps], { maxTokens: 1_500, strategy });
+  return text;
+}
+
+/** The lines of a section by the beginning of its heading; undefined where there is none. */
+function section(summary: string, heading: string): string | undefined {
+  return summary
+    .split(/^## /m)
+    .find((part) => part.startsWith(heading))
+    ?.trim();
+}
+
+describe("what is still running", () => {
+  const started = bash(
+    "npm run serve",
+    "Command running in background with ID: b7f2. Output is being written to: /tmp/b7f2",
+  );
+
+  it("tells a command that was started in the background, by its id", async () => {
+    expect(section(await summaryOf(started), "Still running")).toContain("b7f2");
+  });
+
+  it.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])("tells it in the view %s", async (strategy) => {
+    expect(section(await summaryOf(started, strategy), "Still running")).toContain("b7f2");
+  });
+
+  it("tells nothing of one that was stopped, or whose end was noticed", async () => {
+    const stopped = [...started, ...step("KillShell", { shell_id: "b7f2" }, "Shell b7f2 killed")];
+    expect(section(await summaryOf(stopped), "Still running")).toBeUndefined();
+    const seen = [
+      ...started,
+      ...step("BashOutput", { bash_id: "b7f2" }, "<status>completed</status>\n<exit_code>0</exit_code>"),
+    ];
+    expect(section(await summaryOf(seen), "Still running")).toBeUndefined();
+  });
+
+  it("tells a sub-agent that nothing shows to have ended", async () => {
+    const launched = step(
+      "Task",
+      { description: "Read the scales", prompt: "Read them." },
+      "Async agent launched successfully.\nagentId: a91c",
+    );
+    expect(section(await summaryOf(launched), "Still running")).toContain("a91c");
+  });
+});
+
+describe("where the repository stands", () => {
+  const committed = bash(
+    'git commit -m "Weigh parcels by the gram"',
+    "[release/2 4f0c2aa] Weigh parcels by the gram\n 2 files changed",
+  );
+
+  it("tells branch and commit, and that no push was seen", async () => {
+    const told = section(await summaryOf(committed), "Repository");
+    expect(told).toContain("branch release/2");
+    expect(told).toContain('last commit 4f0c2aa "Weigh parcels by the gram", no push seen since');
+  });
+
+  it("tells a push, and what changed after the commit", async () => {
+    const pushed = [...committed, ...bash("git push", "   11aa22b..4f0c2aa  release/2 -> release/2")];
+    expect(section(await summaryOf(pushed), "Repository")).toContain(", pushed");
+    const edit = step(
+      "Edit",
+      { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" },
+      "The file has been updated.",
+    );
+    expect(section(await summaryOf([...pushed, ...edit]), "Repository")).toMatch(
+      /changed since: \S*scale\.ts/,
+    );
+  });
+
+  it("tells nothing of a push that failed, and nothing at all where no command showed it", async () => {
+    const failed = [
+      ...committed,
+      ...bash("git push", "! [rejected] release/2 -> release/2 (fetch first)\nExit code 1"),
+    ];
+    expect(section(await summaryOf(failed), "Repository")).toContain("no push seen since");
+    expect(section(await summaryOf(bash("ls", "a.ts")), "Repository")).toBeUndefined();
+  });
+});
