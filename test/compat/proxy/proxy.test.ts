@@ -164,6 +164,8 @@ describe.each([claude, codex])("sessions of $name", (agent) => {
       expect(list).toContain("step-16-done");
       expect(list).toContain("PX-2204-KB");
       expect(list).not.toContain("step-2-done");
+      // Records that were copied behind the boundary are not joined with the originals.
+      expect(list.split('"Step 16: file 6."')).toHaveLength(2);
     },
     120_000,
   );
