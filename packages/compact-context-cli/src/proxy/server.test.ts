@@ -1,4 +1,10 @@
-import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { defaultConfig } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
@@ -110,6 +116,37 @@ function raw(
   });
 }
 
+interface Seen {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A provider that answers anything, and tells what came. */
+async function recorder(
+  answer: (response: ServerResponse) => unknown = (response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end("{}"),
+): Promise<{ readonly url: string; readonly seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    seen.push({ url: request.url ?? "", headers: request.headers, body });
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+async function metric(server: ProxyServer, name: string): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(new RegExp(`^compact_proxy_${name} (.*)$`, "m").exec(text)?.[1]);
+}
+
 describe("a call through the proxy", () => {
   it("INT-5 goes on byte for byte below the trigger", async () => {
     const stub = await stubbed();
@@ -170,6 +207,102 @@ describe("a call through the proxy", () => {
     expect((await reader?.read())?.value).toContain("first");
     finish();
     expect((await reader?.read())?.value).toContain("last");
+  });
+
+  it("says that a packed body went out unmodified", async () => {
+    const provider = await recorder();
+    const server = await proxyTo(provider.url);
+    const response = await fetch(`${server.url}/v1/responses`, {
+      method: "POST",
+      headers: { ...HEADERS, "content-encoding": "zstd" },
+      body: "packed",
+    });
+    expect(response.headers.get("x-compact")).toBe("sent-unmodified");
+    expect(provider.seen[0]).toMatchObject({ body: "packed", headers: { "content-encoding": "zstd" } });
+    expect(server.problems.join("\n")).toContain("packed (zstd)");
+  });
+
+  it("INT-5 keeps path, query, key and beta headers; those of its connection stay here", async () => {
+    const provider = await recorder();
+    const server = await proxyTo(`${provider.url}/gateway/v1`);
+    await fetch(`${server.url}/v1/messages?beta=true`, {
+      method: "POST",
+      headers: { ...HEADERS, "anthropic-beta": "context-1m-2025-08-07", "accept-encoding": "br" },
+      body: JSON.stringify(bodyOf(1)),
+    });
+    const [seen] = provider.seen;
+    expect(seen?.url).toBe("/gateway/v1/messages?beta=true");
+    expect(seen?.headers).toMatchObject({
+      "x-api-key": "test",
+      "anthropic-version": "2023-06-01",
+      "anthropic-beta": "context-1m-2025-08-07",
+      // Answers pass through as they are.
+      "accept-encoding": "identity",
+      host: new URL(provider.url).host,
+    });
+  });
+
+  it("follows no redirect: a key goes to nobody but the provider", async () => {
+    const other = await recorder();
+    const provider = await recorder((response) =>
+      response.writeHead(307, { location: `${other.url}/v1/messages` }).end(),
+    );
+    const server = await proxyTo(provider.url);
+    const response = await fetch(`${server.url}/v1/messages`, {
+      method: "POST",
+      headers: HEADERS,
+      body: JSON.stringify(bodyOf(1)),
+      redirect: "manual",
+    });
+    expect(response.status).toBe(307);
+    expect(other.seen).toEqual([]);
+  });
+
+  it("belongs to its session also when the token of a login was renewed", async () => {
+    const stub = await stubbed();
+    const server = await proxyTo(stub.anthropicUrl);
+    const { "x-api-key": _, ...headers } = HEADERS;
+    for (const [index, turns] of [4, 8, 12].entries()) {
+      await fetch(`${server.url}/v1/messages`, {
+        method: "POST",
+        headers: { ...headers, authorization: `Bearer sk-ant-oat01-${index}` },
+        body: JSON.stringify(bodyOf(turns)),
+      });
+    }
+    expect(await metric(server, "sessions")).toBe(1);
+  });
+
+  it("is not read beyond 64 MB", async () => {
+    const provider = await recorder();
+    const server = await proxyTo(provider.url);
+    const body = Buffer.alloc(64 * 1024 * 1024 + 1, 32);
+    const response = await fetch(`${server.url}/v1/messages`, { method: "POST", headers: HEADERS, body });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({ error: { type: "request_too_large" } });
+    expect(provider.seen).toEqual([]);
+  });
+
+  it("ends at the provider when its client leaves", async () => {
+    let left = (): void => undefined;
+    const gone = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    const provider = await recorder((response) => {
+      response.on("close", left);
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("data: first\n\n");
+    });
+    const server = await proxyTo(provider.url);
+    const leaving = new AbortController();
+    const response = await fetch(`${server.url}/v1/messages`, {
+      method: "POST",
+      headers: HEADERS,
+      body: JSON.stringify(bodyOf(1)),
+      signal: leaving.signal,
+    });
+    await response.body?.getReader().read();
+    leaving.abort();
+    await gone;
+    expect(server.problems).toEqual([]);
   });
 
   it("answers in words when nobody is there", async () => {

@@ -101,6 +101,9 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
   const bytes = new Uint8Array(await raw.arrayBuffer());
   const send = (body: Uint8Array | string): Promise<Response> =>
     forward(context, options, { method: "POST", body });
+  const packed = raw.headers.get("content-encoding") ?? "identity";
+  if (packed !== "identity")
+    return sendUnmodified(options, `its body is packed (${packed})`, () => send(bytes));
   const body = jsonIn(raw.headers, bytes);
   if (body === undefined) return send(bytes);
   const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
@@ -212,9 +215,9 @@ function forward(
   });
 }
 
-/** The object in a JSON body; undefined for all else, and for a body that is packed. */
+/** The object in a JSON body; undefined for all else. */
 function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
-  if (!/json/.test(headers.get("content-type") ?? "") || headers.has("content-encoding")) return undefined;
+  if (!/json/.test(headers.get("content-type") ?? "")) return undefined;
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : undefined;

@@ -56,7 +56,9 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
       await ports.stopped?.();
       return 0;
     }
-    return await runProgram(program, rest, { ...ports.env, ...clientVariables(server.url) });
+    const code = await runProgram(program, rest, { ...ports.env, ...clientVariables(server.url) });
+    if (tally.totals.requests === 0) warn(NOBODY_CALLED);
+    return code;
   } finally {
     await server.close();
     await sessions.close();
@@ -123,7 +125,6 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
       for (const message of kept) terminal.warn(message);
       if (problems > kept.length && isQuiet) terminal.warn(`and ${problems - kept.length} notes more`);
       if (tally.totals.requests > 0) stderr.write(`compact ${oneLine(tallyLine(tally))}\n`);
-      else if (runsProgram) terminal.warn(NOBODY_CALLED);
     },
   };
 }

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { createTally, tallyLine, tallyMetrics } from "./tally.ts";
+
+const CALL = { session: "s", model: "claude-sonnet-4-5", compacted: false, bytesGiven: 400, bytesSent: 400 };
+/** 3 dollars a million tokens, 0.30 from the cache, 3.75 to write them to it. */
+const usage = (fresh: number, read: number, written: number) => ({
+  input_tokens: fresh,
+  cache_read_input_tokens: read,
+  cache_creation_input_tokens: written,
+  output_tokens: 10,
+});
+
+describe("the tally of a proxy", () => {
+  it("takes the usage of the provider, the last record of a call for all of it", () => {
+    const tally = createTally({});
+    tally.sent(CALL);
+    tally.used("s", { ...usage(0, 0, 100_000), output_tokens: 1 });
+    tally.used("s", usage(0, 0, 100_000));
+    tally.sent(CALL);
+    tally.used("s", usage(0, 100_000, 0));
+    expect(tally.totals).toMatchObject({
+      requests: 2,
+      inputTokens: 200_000,
+      cachedTokens: 100_000,
+      outputTokens: 20,
+      savedTokens: 0,
+      savedDollars: 0,
+    });
+    expect(tally.sessions).toBe(1);
+    expect(tallyLine(tally)).toBe("2 requests · 0 compactions · 0 tokens saved · 50.0% from the cache");
+  });
+
+  it("estimates what was not sent by bytes, and its price with a warm cache", () => {
+    const tally = createTally({});
+    tally.sent(CALL);
+    tally.used("s", usage(0, 0, 100_000));
+    // 100,000 tokens would have been read from the cache for $0.03; 25,000 are written to it for $0.09375.
+    tally.sent({ ...CALL, compacted: true, bytesSent: 100 });
+    tally.used("s", usage(0, 0, 25_000));
+    expect(tally.totals.savedTokens).toBe(75_000);
+    expect(tally.totals.savedDollars).toBeCloseTo(0.03 - 0.093_75, 6);
+    // The next ones pay back: $0.03 against $0.0075.
+    for (let call = 0; call < 4; call += 1) {
+      tally.sent({ ...CALL, bytesSent: 100 });
+      tally.used("s", usage(0, 25_000, 0));
+    }
+    expect(tally.totals.savedDollars).toBeCloseTo(0.03 - 0.093_75 + 4 * 0.0225, 6);
+    expect(tallyLine(tally)).toContain("1 compaction · 375k tokens saved (≈ $0.03)");
+  });
+
+  it("says the same to Prometheus", () => {
+    const tally = createTally({});
+    tally.sent({ ...CALL, compacted: true });
+    tally.used("s", usage(25, 75, 0));
+    tally.unmodified();
+    expect(tallyMetrics(tally)).toContain(
+      "# TYPE compact_proxy_requests_total counter\ncompact_proxy_requests_total 1\n",
+    );
+    for (const line of ["compactions_total 1", "sent_unmodified_total 1", "cache_share 0.75", "sessions 1"])
+      expect(tallyMetrics(tally)).toContain(`\ncompact_proxy_${line}\n`);
+  });
+});
