@@ -248,9 +248,17 @@ function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): num
   return firstNew < 0 ? groups.length : firstNew;
 }
 
+const COPY = "-copy-";
+
+/** The id of an answer's copy. Claude Code joins records of one id, on whichever side of a boundary they stand. */
+export function copyOf(id: unknown, copy: string): string {
+  return `${stringOf(id)?.split(COPY)[0] ?? "msg"}${COPY}${copy}`;
+}
+
 /** What identifies a message wherever it is copied to: the provider's ids, or what it says. */
 function marksOf(group: Group): unknown[] {
-  if (group.first.kind === "assistant") return [group.native.id].filter((id) => id !== undefined);
+  if (group.first.kind === "assistant")
+    return [stringOf(group.native.id)].flatMap((id) => id?.split(COPY)[0] ?? []);
   const ids = resultIds(group.first);
   return ids.length > 0 ? ids : [`says ${JSON.stringify(group.native.content)}`];
 }

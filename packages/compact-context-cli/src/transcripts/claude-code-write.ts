@@ -1,6 +1,6 @@
 import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import type { ClaudeEnvelope } from "./claude-code-chain.ts";
+import { type ClaudeEnvelope, copyOf } from "./claude-code-chain.ts";
 import { isRecord, type JsonRecord, listOf, recordOf } from "./json.ts";
 import { splitAtSummary } from "./session.ts";
 import type { CompactedSession, WritePorts } from "./transcript.ts";
@@ -76,11 +76,11 @@ function answerRecords(native: JsonRecord, ports: WritePorts): JsonRecord[] {
   const { content, ...rest } = native;
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
   const answer = {
-    id: `msg_${ports.newId()}`,
     type: "message",
     stop_reason: null,
     stop_sequence: null,
     ...rest,
+    id: copyOf(native.id, ports.newId()),
     usage: NO_USAGE,
   };
   return blocks.map((block) => ({ type: "assistant", message: { ...answer, content: [block] } }));
