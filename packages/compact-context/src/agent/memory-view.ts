@@ -41,6 +41,6 @@ export async function memoryView(options: MemoryViewOptions, query: string | und
       file === undefined ? [] : [{ path, characters: file.text.length }],
     ),
     session: channelDir === undefined ? "" : (read[0]?.file?.text ?? ""),
-    found: asked === undefined ? [] : ((await memory?.recall(asked))?.items ?? []),
+    found: asked === undefined ? [] : ((await memory?.recall(asked, { live: [] }))?.items ?? []),
   };
 }

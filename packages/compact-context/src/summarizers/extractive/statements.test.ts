@@ -230,13 +230,18 @@ describe("any text", () => {
     expect(standing([{ text: long }, { text: `${long}x` }])).toHaveLength(1);
   });
 
-  it("keeps up with thousands of rules", () => {
-    const rules = Array.from({ length: 5_000 }, (_, index) => ({
-      text: `Never push the file src/part${index}.ts to branch b${index % 7} without review ${index}.`,
-    }));
-    const started = performance.now();
-    expect(standing(rules)).toHaveLength(5_000);
-    expect(performance.now() - started).toBeLessThan(1_000);
+  it("keeps up with thousands of rules: eight times as many take no more than thirty times as long", () => {
+    const timeOf = (length: number): number => {
+      const rules = Array.from({ length }, (_, index) => ({
+        text: `Never push the file src/part${index}.ts to branch b${index % 7} without review ${index}.`,
+      }));
+      const started = performance.now();
+      expect(standing(rules)).toHaveLength(length);
+      return performance.now() - started;
+    };
+    timeOf(625);
+    const few = Math.min(timeOf(625), timeOf(625), timeOf(625));
+    expect(Math.min(timeOf(5_000), timeOf(5_000))).toBeLessThan(30 * few);
   });
 });
 
