@@ -973,6 +973,16 @@ describe("built-in summarizer, any input", () => {
   });
 });
 
+it("takes marks of emphasis from words, and leaves paths as they are", async () => {
+  const said =
+    "**Done.** The work tree is repo__trees/clarity, and `__init__.py` goes with src/**/*.ts there.";
+  const messages = [message("user", text("Where is the work tree?")), message("assistant", text(said))];
+  const { text: summary } = await builtinSummarizer.summarize(messages, { maxTokens: 600 });
+  expect(summary).toContain(
+    "Done. The work tree is repo__trees/clarity, and `__init__.py` goes with src/**/*.ts there.",
+  );
+});
+
 describe.skipIf(!present)("built-in summarizer on real sessions", () => {
   const files = partOf(manifest.map(({ file }) => file).sort(), 12);
 

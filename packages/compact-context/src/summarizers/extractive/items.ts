@@ -230,12 +230,14 @@ function paragraphPieces(line: string): string[] {
   return parts;
 }
 
+/** Words in bold; not the stars of a path such as `src/**`. Underscores are names more often than marks. */
+const BOLD = /(?<![\w/*])\*\*(?=[^\s*/])([^*\n]{1,400}?)(?<=[^\s*])\*\*(?![\w/*])/g;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
 const LISTED = /^\s*(?:[-*+•]|\d{1,3}[.)])\s/;
 
 /** Words on one line, without marks of lists, headings and emphasis. */
 function bare(text: string): string {
-  return oneLine(withoutMarks(text.trim()).replace(/\*\*|__(?=\S)|(?<=\S)__/g, ""));
+  return oneLine(withoutMarks(text.trim()).replace(BOLD, "$1"));
 }
 
 function remarkWeight(sentence: string, closing: boolean): number {
