@@ -68,6 +68,8 @@ const compactionsIn = (said: string): number => said.match(/^compact [\d,]+ → 
 
 interface Run {
   readonly main: readonly StubRequest[];
+  /** Calls beside the conversation, such as for a title. */
+  readonly helpers: readonly StubRequest[];
   readonly said: string;
   readonly ownCompactions: boolean;
 }
@@ -88,12 +90,14 @@ async function play(agent: Agent, calls: number): Promise<Run> {
   expect(await current.run(agent, current.url, SECOND, true)).toContain("all done");
   expect(killed).toBe(1);
   await current.stopProxy("SIGTERM");
+  const { requests } = current.stub;
+  const kept = current.sessionFiles(agent).map((path) => readFileSync(path, "latin1"));
+  expect(kept.join("")).toContain("TQ-7731-ZV");
   return {
-    main: current.stub.requests.filter(({ body }) => agent.isMain(body)),
+    main: requests.filter(({ body }) => agent.isMain(body)),
+    helpers: requests.filter(({ body }) => !agent.isMain(body)),
     said: current.said,
-    ownCompactions: current
-      .sessionFiles(agent)
-      .some((path) => agent.ownCompaction.test(readFileSync(path, "utf8"))),
+    ownCompactions: kept.some((text) => agent.ownCompaction.test(text)),
   };
 }
 
@@ -105,7 +109,7 @@ describe.each([
   it.skipIf(!agent.installed)(
     "runs 60 calls and more in a window of 60,000 without a refusal, an ask lost or a compaction of its own",
     async () => {
-      const { main, said, ownCompactions } = await play(agent, calls);
+      const { main, helpers, said, ownCompactions } = await play(agent, calls);
       const requests = stage?.stub.requests ?? [];
       expect(
         requests.flatMap(({ rejection }) => (rejection === undefined ? [] : [rejection.message])),
@@ -115,6 +119,8 @@ describe.each([
       expect(compactions).toBeGreaterThanOrEqual(2);
       expect(said).not.toContain("unmodified");
       expect(ownCompactions).toBe(false);
+      // Whoever compacts by itself sends the conversation without its tools.
+      expect(helpers.filter((request) => listOf(request).length > 2)).toEqual([]);
 
       const second = main.findIndex((request) => JSON.stringify(listOf(request)).includes("PX-2204-KB"));
       expect(second).toBeGreaterThan(calls);
@@ -123,6 +129,12 @@ describe.each([
         expect(text).toContain("TQ-7731-ZV");
         if (index >= second) expect(text).toContain("PX-2204-KB");
       }
+
+      // The call that was under way when the proxy was killed comes again, and goes out again byte for byte.
+      const lists = main.map((request) => JSON.stringify(listOf(request)));
+      const again = lists.filter((list, index) => list === lists[index - 1]);
+      expect(again).toHaveLength(1);
+      expect(again[0]).toContain("<COMPACT-SUMMARY");
 
       // The prefix of the cache: as many breaks as compactions, and in between the whole prompt is read again.
       const broken = breaks(main);

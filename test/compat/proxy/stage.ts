@@ -115,7 +115,7 @@ export const opencode: Agent = {
   shell: (command) => ({ name: "bash", arguments: { command, description: "reads a file" } }),
   isMain: (body) => toolsOf(body).includes('"bash"'),
   sessions: ".local/share/opencode",
-  ownCompaction: /"mode":"compaction"|"summary":true/,
+  ownCompaction: /"type":"compaction"|"mode":"compaction"/,
 };
 
 /** A working folder with files to read, a home of its own, a stub and what runs before it. */
@@ -205,7 +205,7 @@ export class Stage {
     const folder = join(this.home, agent.sessions);
     return readdirSync(folder, { recursive: true })
       .map((name) => join(folder, String(name)))
-      .filter((path) => path.endsWith(".jsonl") || path.endsWith(".json"));
+      .filter((path) => /\.(?:jsonl|db|db-wal)$/.test(path));
   }
 
   async close(): Promise<void> {
