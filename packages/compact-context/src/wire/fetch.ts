@@ -1,4 +1,4 @@
-import { isObject } from "../errors.ts";
+import { isObject, requireOptions } from "../errors.ts";
 import type { Json } from "../providers/request.ts";
 import { createWire, type WireOptions } from "./wire.ts";
 
@@ -12,6 +12,7 @@ export interface CompactFetchOptions extends WireOptions {
  * them; all else passes through. The SDK's retries and aborts stay its own.
  */
 export function compactFetch(options: CompactFetchOptions): typeof globalThis.fetch {
+  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
   // Taken now: what is made here may become the platform's own.
   const send = options.fetch ?? globalThis.fetch;
   const wire = createWire({ ...options, fetch: send });

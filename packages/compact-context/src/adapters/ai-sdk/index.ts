@@ -10,5 +10,12 @@ export {
   compactLanguageModelMiddleware,
   type LanguageModelMiddlewareOptions,
 } from "./middleware.ts";
-export { compactPrepareStep, type PrepareStep, type PrepareStepOptions, type Step } from "./prepare-step.ts";
+export {
+  type CallSettings,
+  compactCall,
+  compactPrepareStep,
+  type PrepareStep,
+  type PrepareStepOptions,
+  type Step,
+} from "./prepare-step.ts";
 export { type AiSdkLanguageModel, type AiSdkTextModelOptions, textModelFromAiSdk } from "./text-model.ts";
