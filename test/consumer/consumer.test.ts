@@ -252,8 +252,8 @@ const BUNDLERS: Readonly<Record<string, Bundle>> = {
       entry,
       context: project,
       output: { path: dirname(outfile), filename: basename(outfile) },
+      externals: { "@aws-sdk/client-s3": "{}" },
       plugins: [new webpack.optimize.LimitChunkCountPlugin({ maxChunks: 1 })],
-      externals: Object.fromEntries(PEERS.map((name) => [name, "{}"])),
     });
     const said = await promisify(compiler.run.bind(compiler))();
     const {
