@@ -1,4 +1,5 @@
 import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
+import { type ImageSize, imageSize } from "../core/image-size.ts";
 import { carriesCompaction } from "../core/message.ts";
 import {
   at,
@@ -16,7 +17,6 @@ import {
   rulesOf,
   typeOf,
 } from "./entries.ts";
-import { type ImageSize, imageSize } from "./image-size.ts";
 import { misplacedResults } from "./openai.ts";
 import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "./pairs.ts";
 
