@@ -300,7 +300,7 @@ interface WebpackStats {
   };
 }
 interface Rollup {
-  rollup(options: object & { onwarn(warning: unknown): void }): Promise<{
+  rollup(options: { onwarn(warning: unknown): void; [setting: string]: unknown }): Promise<{
     readonly watchFiles: readonly string[];
     write(options: object): Promise<unknown>;
     close(): Promise<void>;
