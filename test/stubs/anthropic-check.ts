@@ -1,4 +1,5 @@
 import type { Rejection } from "./answers.ts";
+import { checkCompaction } from "./anthropic-compaction.ts";
 import { isGenuine, prefixHash } from "./anthropic-thinking.ts";
 import {
   firstOf,
@@ -37,7 +38,8 @@ export function checkRequest({ body, headers }: Incoming, settings: ModelSetting
       headers["anthropic-version"] === undefined ? bad("anthropic-version: header is required") : undefined,
     () => checkParameters(body, settings),
     () => checkThread(body),
-    () => checkRoles(messages),
+    () => checkCompaction(body, headers),
+    () => checkRoles(messages, body.compaction !== undefined),
     () => firstOf(messages.map((message, index) => () => checkContent(message, index))),
     () => checkCacheMarks(body, messages),
     () => checkTools(messages),
@@ -80,7 +82,7 @@ function checkParameters(body: Json, { unsupported }: ModelSettings): Rejection 
     : bad("`temperature` may only be set to 1 when thinking is enabled.");
 }
 
-function checkRoles(messages: readonly Json[]): Rejection | undefined {
+function checkRoles(messages: readonly Json[], compacts: boolean): Rejection | undefined {
   if (messages.length === 0) return bad("messages: at least one message is required");
   const wrong = messages.findIndex(({ role }) => !["user", "assistant", "system"].includes(textOf(role)));
   if (wrong >= 0) return bad(`messages.${wrong}.role: Input should be 'user', 'assistant' or 'system'`);
@@ -89,8 +91,9 @@ function checkRoles(messages: readonly Json[]): Rejection | undefined {
       'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
     );
   }
-  if (messages[0]?.role !== "user") return bad('messages: first message must use the "user" role');
-  return messages.at(-1)?.role === "assistant"
+  const opens = blocksOf(messages[0]?.content)[0]?.type === "compaction";
+  if (messages[0]?.role !== "user" && !opens) return bad('messages: first message must use the "user" role');
+  return !compacts && messages.at(-1)?.role === "assistant"
     ? bad(
         "This model does not support assistant message prefill. The conversation must end with a user message.",
       )

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { expanded } from "./anthropic-compaction.ts";
 import { isObject, type Json, objectsIn, textOf } from "./wire.ts";
 
 /** Signatures of this stub begin so; others come from recorded sessions and cannot be judged. */
@@ -13,7 +14,7 @@ export function sign(thinking: string, prefix: string): string {
 
 /** The conversation that thinking is bound to; cache marks and earlier thinking may change. */
 export function prefixHash(body: Json, messages: readonly Json[]): string {
-  const bare = messages.map(({ role, content }) => ({
+  const bare = expanded(messages).map(({ role, content }) => ({
     role,
     content: (typeof content === "string" ? [{ type: "text", text: content }] : objectsIn(content))
       .filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")

@@ -1,5 +1,6 @@
 import type { Rejection } from "./answers.ts";
 import { bad, blocksOf, checkRequest } from "./anthropic-check.ts";
+import { compactionBlock } from "./anthropic-compaction.ts";
 import { isGenuine, prefixHash, sign, withoutMark } from "./anthropic-thinking.ts";
 import { createPromptCache, type Segment } from "./prompt-cache.ts";
 import {
@@ -111,6 +112,8 @@ function droppedThinking(body: Json, settings: ModelSettings): number {
   return count(objectsIn(body.messages)) - count(keptMessages(body, settings));
 }
 
+const DROPPED = { type: "thinking_dropped", reason: "prefix_binding_mismatch" };
+
 const IMAGE = "image ".repeat(800);
 
 function spoken(block: Json): string {
@@ -128,7 +131,8 @@ function answer(answering: Answering, settings: ModelSettings): Answered {
   const { body, reply, usage, outputTokens, newId } = answering;
   const stopReason = stopOf(answering);
   const prefix = prefixHash(body, objectsIn(body.messages));
-  const content: Json[] = [
+  const compacts = body.compaction !== undefined && stopReason === "end_turn" && reply.text !== "";
+  const said: Json[] = [
     ...(reply.reasoning === ""
       ? []
       : [{ type: "thinking", thinking: reply.reasoning, signature: sign(reply.reasoning, prefix) }]),
@@ -140,7 +144,12 @@ function answer(answering: Answering, settings: ModelSettings): Answered {
       input: inputOf(call.arguments),
     })),
   ];
-  const counted = {
+  const content = compacts
+    ? [compactionBlock(reply.text, objectsIn(body.messages))]
+    : body.compaction === undefined
+      ? said
+      : [];
+  const read = {
     input_tokens: usage.input - usage.cacheRead - usage.cacheWrite,
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
@@ -151,6 +160,10 @@ function answer(answering: Answering, settings: ModelSettings): Answered {
     output_tokens: outputTokens,
     service_tier: "standard",
   };
+  const counted =
+    body.compaction === undefined
+      ? read
+      : { input_tokens: 0, output_tokens: 0, iterations: [{ ...read, type: "compaction" }] };
   const dropped = droppedThinking(body, settings);
   const stop_details =
     stopReason === "refusal" ? { type: "refusal", category: null, explanation: reply.refusal ?? null } : null;
@@ -158,12 +171,11 @@ function answer(answering: Answering, settings: ModelSettings): Answered {
   const json = {
     ...head,
     content,
-    stop_reason: stopReason,
+    stop_reason: compacts ? "compaction" : stopReason,
     stop_sequence: null,
     stop_details,
     usage: counted,
-    input_transformations:
-      dropped > 0 ? [{ type: "thinking_dropped", reason: "prefix_mismatch", count: dropped }] : undefined,
+    input_transformations: dropped > 0 ? Array.from({ length: dropped }, () => DROPPED) : undefined,
   };
   const events: Json[] = [
     {

@@ -115,7 +115,7 @@ export async function compact<T = unknown>(
   const archive = await options.archive?.save(request.messages);
   const summarizers = createSummarizers(options.summarizer, { fallback: options.fallback });
   const outcome = await applyPlan(request, plan, { summarizers, step: archive?.step });
-  const report = reportOf(request, plan, outcome, { archive, elapsedMs: clock() - started });
+  const report = reportOf(request, outcome, { archive, elapsedMs: clock() - started });
   return { messages: codec.encode(outcome.messages) as T[], summary: outcome.summary?.text, report };
 }
 

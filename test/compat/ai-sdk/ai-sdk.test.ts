@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  compactCall,
   compactLanguageModelMiddleware,
   compactPrepareStep,
   type PrepareStepOptions,
@@ -221,6 +222,21 @@ describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
       expect(provider.figures.summarized).toBe(provider.figures.calls);
       const small = [{ role: "user", content: "hello" }];
       expect(await prepareStep({ messages: small, steps: [] })).toBeUndefined();
+    });
+
+    it("counts system prompt and tools that are written once", async () => {
+      const { model, tools, manager } = scene();
+      const messages = [{ role: "user", content: ask(3) }];
+      const tokensOf = async (sessionId: string, call: object): Promise<number> => {
+        await sdk.ai.generateText({ model, messages, ...compactCall(call, { manager, sessionId }) });
+        return manager.getState(sessionId).totalTokens;
+      };
+      const bare = await tokensOf("bare", {});
+      const withTools = await tokensOf("tools", { tools });
+      const withSystem = await tokensOf("system", { ...sdk.system("Short answers. ".repeat(300)), tools });
+      expect(withTools).toBeGreaterThan(bare + 20);
+      expect(withSystem).toBeGreaterThan(withTools + 800);
+      expect(model.doGenerateCalls?.at(-1)?.tools ?? [{}]).not.toHaveLength(0);
     });
 
     it("INT-4 hands the model the app's own message objects", async () => {

@@ -26,11 +26,13 @@ interface Started extends ProxyServer {
 
 async function proxyTo(
   upstream: string,
-  more: { window?: number; dryRun?: boolean; broken?: true } = {},
+  more: { window?: number; dryRun?: boolean; broken?: true; byProvider?: true } = {},
 ): Promise<Started> {
   const problems: string[] = [];
   const sessions = createSessions({
-    config: defaultConfig,
+    config: more.byProvider
+      ? { ...defaultConfig, summarizer: { ...defaultConfig.summarizer, kind: "provider" } }
+      : defaultConfig,
     window: more.window ?? 8_000,
     storage: createMemoryDriver(),
     warn: (message) => problems.push(message),
@@ -169,6 +171,22 @@ describe("a call through the proxy", () => {
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(metrics).toMatch(/^compact_proxy_requests_total\S* 4$/m);
     expect(metrics).toMatch(/^compact_proxy_compactions_total\S* [1-9]/m);
+  });
+
+  it("is compacted by its provider where the settings say so, with the agent's own key and betas", async () => {
+    const stub = await stubbed();
+    const server = await proxyTo(stub.anthropicUrl, { byProvider: true });
+    const response = await post(server, bodyOf(30));
+    expect([response.status, response.headers.get("x-compact")]).toEqual([200, "compacted"]);
+    expect(stub.requests.map(({ rejection }) => rejection)).toEqual([undefined, undefined]);
+    const [asked, sent] = stub.requests;
+    expect(asked?.body.compaction).toEqual({ type: "summarize" });
+    expect(asked?.headers["x-api-key"]).toBe(sent?.headers["x-api-key"]);
+    for (const request of [asked, sent])
+      expect(request?.headers["anthropic-beta"]).toContain("compact-2026-09-04");
+    expect(sent?.body.messages).toMatchObject({ 0: { content: [{ type: "compaction" }] } });
+    expect(sent?.raw).toContain("TQ-7731");
+    expect(server.problems).toEqual([]);
   });
 
   it("is only watched in a dry run", async () => {

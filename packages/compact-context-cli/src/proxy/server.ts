@@ -72,6 +72,7 @@ function createApp(options: ProxyOptions, port: () => number): Hono {
       options.changed();
     },
     onWarning: problem,
+    fetch: (input, init) => fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
   });
   const app = new Hono();
   app.use(programsOnly(port));
@@ -99,8 +100,8 @@ function createApp(options: ProxyOptions, port: () => number): Hono {
 async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
   const { raw } = context.req;
   const bytes = new Uint8Array(await raw.arrayBuffer());
-  const send = (body: Uint8Array | string): Promise<Response> =>
-    forward(context, options, { method: "POST", body });
+  const send = (body: Uint8Array | string, headers?: Headers): Promise<Response> =>
+    forward(context, options, { method: "POST", body, headers });
   const packed = raw.headers.get("content-encoding") ?? "identity";
   if (packed !== "identity")
     return sendUnmodified(options, `its body is packed (${packed})`, () => send(bytes));
@@ -109,7 +110,7 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
   const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
   let call: WireCall;
   try {
-    call = await wire(target, namingHeaders(raw.headers), body, raw.signal);
+    call = await wire(target, raw.headers, body, raw.signal);
   } catch (error) {
     if (raw.signal.aborted) throw error;
     return sendUnmodified(options, errorMessage(error), () => send(bytes));
@@ -131,7 +132,7 @@ interface Passing {
   readonly body: Json;
   readonly session: string;
   readonly target: URL;
-  send(body: Uint8Array | string): Promise<Response>;
+  send(body: Uint8Array | string, headers?: Headers): Promise<Response>;
 }
 
 async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Response> {
@@ -141,7 +142,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
     isChanged = sent !== body;
     const text = isChanged ? JSON.stringify(sent) : bytes;
     tell(one, options, text.length);
-    return send(text);
+    return send(text, call.headers);
   });
   if (response.status === 400 || response.status === 413) options.tally.refused();
   return isChanged ? marked(response, "compacted") : response;
@@ -195,10 +196,13 @@ function marked(response: Response, word: string): Response {
 function forward(
   { req: { raw } }: Context,
   { upstreams }: ProxyOptions,
-  { method, body }: { readonly method: string; readonly body: RequestInit["body"] },
+  {
+    method,
+    body,
+    headers: given = raw.headers,
+  }: { readonly method: string; readonly body: RequestInit["body"]; readonly headers?: Headers },
 ): Promise<Response> {
-  const headers = new Headers(raw.headers);
-  for (const name of ["host", "content-length", "connection"]) headers.delete(name);
+  const headers = passedOn(new Headers(given));
   const target = targetOf(upstreams, new URL(raw.url), raw.headers);
   return proxy(target, {
     method,
@@ -215,6 +219,12 @@ function forward(
   });
 }
 
+/** Without the headers of the connection that a request came by. */
+function passedOn(headers: Headers): Headers {
+  for (const name of ["host", "content-length", "connection"]) headers.delete(name);
+  return headers;
+}
+
 /** The object in a JSON body; undefined for all else. */
 function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
   if (!/json/.test(headers.get("content-type") ?? "")) return undefined;
@@ -224,13 +234,6 @@ function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Tokens of a login are renewed while a session runs: unlike a key, they do not tell who calls. */
-function namingHeaders(given: Headers): Headers {
-  const headers = new Headers(given);
-  if (/^bearer (?:sk-ant-oat|ey)/i.test(headers.get("authorization") ?? "")) headers.delete("authorization");
-  return headers;
 }
 
 function tooLarge(context: Context): Response {

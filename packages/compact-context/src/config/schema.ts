@@ -260,7 +260,10 @@ const policy: Fields<CompactConfig["policy"]> = {
 };
 
 const summarizer: Fields<CompactConfig["summarizer"]> = {
-  kind: oneOf(["builtin"], "Who writes summaries; `builtin` needs no model."),
+  kind: oneOf(
+    ["builtin", "provider"],
+    "Who writes summaries: `builtin` needs no model; `provider` has the provider of each call compact, where it can.",
+  ),
   max_summary_tokens: whole(1, "Most tokens that a summary may have; a tenth of the window when left out."),
   summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message."),
   fallback: oneOf(

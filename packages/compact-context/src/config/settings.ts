@@ -19,7 +19,8 @@ export interface CompactConfig {
   readonly maxContextTokens?: number;
   readonly policy: Policy;
   readonly summarizer: {
-    readonly kind: "builtin";
+    /** `provider`: the call's own provider compacts, where it can. */
+    readonly kind: "builtin" | "provider";
     /** Most tokens of a summary; a tenth of the window when left out. */
     readonly maxSummaryTokens?: number;
     readonly summaryRole: "assistant" | "user" | "system";

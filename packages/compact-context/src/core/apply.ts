@@ -39,6 +39,8 @@ export interface SummarizerFailure {
 }
 
 export interface Outcome {
+  /** The plan as it was carried out: behind a provider's own compaction, reasoning stays that would have left. */
+  readonly plan: CompactionPlan;
   readonly messages: readonly Message[];
   readonly summary: LiveSummary | undefined;
   /** Tokens of the whole summary message. */
@@ -72,14 +74,18 @@ export async function applyPlan(
   options: ApplyOptions,
 ): Promise<Outcome> {
   const writing = startWriting(request, plan, options);
-  const { kept, keptTokens } = writing;
   const written =
     plan.summaryTokens > 0
       ? ((await writeSummary(writing)) ?? previousSummary(writing) ?? bareOpening(writing))
       : undefined;
-  const summary = written && { ...written.summary, after: placeOf(written.summary, kept) };
   const summaryTokens = written?.tokens ?? 0;
+  const whole = withReasoning(writing, written);
+  const { kept, keptTokens } = whole ?? writing;
+  // Kept reasoning is bound to the messages before it: nothing comes between them and the provider's compaction.
+  const after = written && (whole === undefined ? placeOf(written.summary, kept) : kept.length);
+  const summary = written && { ...written.summary, after, behind: whole?.behind };
   return {
+    plan: whole?.plan ?? plan,
     messages: assemble(kept, summary, request),
     summary,
     summaryTokens,
@@ -144,6 +150,54 @@ function startWriting(request: CompactionRequest, plan: CompactionPlan, options:
   };
 }
 
+/** What is kept behind a provider's own compaction with all its reasoning. */
+interface KeptWhole extends Pick<Writing, "kept" | "keptTokens"> {
+  readonly plan: CompactionPlan;
+  /** How many of them the compaction covers: they stand behind the others, so that nothing comes between. */
+  readonly behind: number;
+}
+
+/**
+ * What is kept with its bound reasoning, where a provider takes that back behind its own compaction: all that was not
+ * compacted stays as it is, right behind it, and begins with another role.
+ */
+function withReasoning(
+  { request, plan, kept, keptTokens }: Writing,
+  written: Written | undefined,
+): KeptWhole | undefined {
+  const covers = written?.made?.opening?.covers;
+  if (covers === undefined || written === undefined) return undefined;
+  const { messages, counter, policy } = request;
+  const [last, first] = [messages[covers - 1], messages[covers]];
+  const speaker = (message: Message | undefined) => (message?.role === "tool" ? "user" : message?.role);
+  const parted = speaker(last) !== speaker(first) && first?.role !== "system" && first?.role !== "developer";
+  const entries = plan.entries.map((entry): PlannedMessage => {
+    const { stripReasoning: _, ...others } = entry.edit ?? {};
+    if (entry.edit?.stripReasoning !== true || Object.keys(others).length > 0) return entry;
+    const reason = "kept whole behind the provider's own compaction";
+    return { ...entry, action: "keep", edit: undefined, tokensAfter: entry.tokens, reason };
+  });
+  const stays = entries.map(({ action, edit }) => action === "keep" && edit === undefined);
+  const told = messages.filter((_, index) => index < covers && entries[index]?.action !== "summarize");
+  const isPlain = told.every(
+    ({ parts }) => !parts.some(({ type }) => type === "reasoning" || type.startsWith("tool")),
+  );
+  const unchanged = stays.every(
+    (same, index) => same || (index < covers && !told.includes(messages[index] as Message)),
+  );
+  if (!parted || !isPlain || !unchanged) return undefined;
+  const whole = [...told, ...messages.slice(covers)].map((message) => ({
+    message,
+    pinned: isPinned(message, policy),
+  }));
+  const tokens = whole.reduce(
+    (total, { message }) => total + counter.countMessage(message),
+    keptTokens - kept.reduce((total, { message }) => total + counter.countMessage(message), 0),
+  );
+  if (tokens + written.tokens > plan.budget) return undefined;
+  return { kept: whole, keptTokens: tokens, plan: { ...plan, entries }, behind: told.length };
+}
+
 async function writeSummary(writing: Writing): Promise<Written | undefined> {
   const { options, attempts, failures } = writing;
   for (const [rung, summarizer] of options.summarizers.entries()) {
@@ -189,7 +243,7 @@ const MAX_TRIES = 4;
 /** Asks again with less room while the summary is too long: a deterministic summarizer by the excess, a model by half. */
 async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promise<Written | undefined> {
   const { plan, covered, version, request, options } = writing;
-  const input = covered.filter((message) => message.meta?.summaryVersion === undefined);
+  const input = inputOf(covered);
   const summarizeOptions = optionsFor(writing, summarizer);
   const aimed = Math.max(plan.tokensAfter, plan.target);
   const ceiling = request.summaryReserve === undefined ? Math.min(plan.budget, aimed) : plan.budget;
@@ -201,16 +255,22 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
     const made = await abortable(asked, request.signal);
     // The text as it reads back from its message: a summary is recognised by its text.
     const text = readSummary(wrapSummary(made.text, version))?.text ?? made.text;
-    const summary: LiveSummary = { version, text };
+    const summary: LiveSummary = { version, text, opening: made.opening?.entry };
     const tokens = summaryCost(summary, writing);
-    const excess = writing.keptTokens + tokens - ceiling;
+    // A provider's text is as long as it is, and what is paid for is used where it fits.
+    const excess = writing.keptTokens + tokens - (made.opening === undefined ? ceiling : plan.budget);
     if (excess <= 0 && made.text.trim() !== "") {
       const { text: _, tokens: __, ...rest } = made;
       return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
     }
-    room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : Math.floor(room / 2);
+    room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : lessRoom(made, room);
   }
   return undefined;
+}
+
+/** A model is asked for half; a provider's own compaction would be as long again. */
+function lessRoom({ opening }: Summary, room: number): number {
+  return opening === undefined ? Math.floor(room / 2) : 0;
 }
 
 function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOptions, "maxTokens"> {
@@ -218,7 +278,7 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
   return {
     strategy: request.policy.strategy,
     countText: (text) => request.counter.countText(text),
-    previous: covered.map(summaryOf).findLast((summary) => summary !== undefined)?.text,
+    previous: earlierSummary(covered)?.text,
     // A deterministic summarizer cannot follow an instruction.
     instruction: summarizer.deterministic === true ? undefined : request.note,
     signal: request.signal,
@@ -255,10 +315,33 @@ async function withPointer(
 }
 
 function previousSummary(writing: Writing): Written | undefined {
-  return fitting(
-    writing,
-    writing.covered.map(summaryOf).findLast((summary) => summary !== undefined),
+  const summary = earlierSummary(writing.covered);
+  return fitting(writing, summary && { ...summary, opening: openingOf(writing.covered)?.native });
+}
+
+function earlierSummary(covered: readonly Message[]): LiveSummary | undefined {
+  return covered.map(summaryOf).findLast((summary) => summary !== undefined);
+}
+
+/** What a summarizer reads: the covered messages, and what a provider's earlier compaction says in words. */
+function inputOf(covered: readonly Message[]): Message[] {
+  const messages = covered.filter((message) => message.meta?.summaryVersion === undefined);
+  return [...openingText(openingOf(covered)), ...messages];
+}
+
+/** The provider's own compaction beside an earlier summary. */
+function openingOf(covered: readonly Message[]): Message | undefined {
+  return covered.find(
+    ({ meta, parts }) => meta?.summaryVersion !== undefined && parts[0]?.type === "reasoning",
   );
+}
+
+/** What it says, as a message that summarizers read. */
+function openingText(opening: Message | undefined): Message[] {
+  const [part] = opening?.parts ?? [];
+  if (opening === undefined || part?.type !== "reasoning" || part.text === "") return [];
+  const { id, role } = opening;
+  return [{ id, role, parts: [{ type: "text", text: part.text }], meta: { synthetic: true } }];
 }
 
 const BARE_OPENING = "Earlier messages were removed without a summary.";
@@ -278,8 +361,8 @@ function fitting(writing: Writing, summary: LiveSummary | undefined): Written | 
 
 function summaryCost(summary: LiveSummary, { kept, request }: Writing): number {
   const placed = assemble(kept, summary, request);
-  const message = placed.find((candidate) => candidate.meta?.summaryVersion === summary.version);
-  return message === undefined ? 0 : request.counter.countMessage(message);
+  const own = placed.filter((candidate) => candidate.meta?.summaryVersion === summary.version);
+  return own.reduce((total, message) => total + request.counter.countMessage(message), 0);
 }
 
 function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[] {
@@ -353,6 +436,8 @@ export interface CompactionReport {
   readonly elidedCount: number;
   /** Kept messages whose signed reasoning was removed because the model binds it to an unchanged prefix. */
   readonly reasoningDropped: number;
+  /** Blocks of reasoning that the provider says it dropped from the call before; left out where it says nothing. */
+  readonly reasoningDroppedByProvider?: number;
   /** What remains of the user's latest message; undefined where nothing was done or there is none. */
   readonly newestAsk: AskFate | undefined;
   readonly summaryVersion: number | undefined;
@@ -404,10 +489,10 @@ function layerSizes(
 
 export function reportOf(
   { reason, format, counter }: CompactionRequest,
-  plan: CompactionPlan,
   outcome: Outcome,
   { archive, elapsedMs }: Pick<CompactionReport, "archive" | "elapsedMs">,
 ): CompactionReport {
+  const { plan } = outcome;
   const count = (action: PlannedMessage["action"]): number =>
     plan.entries.filter((entry) => entry.action === action).length;
   const summary = { messages: outcome.summary === undefined ? 0 : 1, tokens: outcome.summaryTokens };

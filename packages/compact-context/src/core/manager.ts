@@ -708,7 +708,7 @@ function reasonFor(refused: RefusalReason): TriggerReason {
 /** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
 function liveConversation(
   session: Session,
-  { system, tools }: PreflightRequest,
+  { system, tools, compact }: PreflightRequest,
 ): LiveConversation | undefined {
   const { codec } = session.current;
   if (codec.neutral || codec.format === undefined) return undefined;
@@ -717,5 +717,6 @@ function liveConversation(
     prefix: { format: codec.format, messages: codec.encode(session.view), system, tools },
     messages: session.view,
     tokens: session.usage.tokens,
+    compact,
   };
 }

@@ -150,9 +150,12 @@ export function callsOfTools(
 
 // ---- the provider's own compaction, sizes, offsets
 
-/** True for a message that begins with the provider's own compaction: opaque, and all that it reads of earlier messages. */
-export function carriesCompaction({ parts, native }: Message): boolean {
-  if (parts[0]?.type !== "reasoning" || !isObject(native)) return false;
+/**
+ * True for a message that begins with the provider's own compaction: opaque, and all that it reads of earlier messages.
+ * Not for one that belongs to a summary of ours.
+ */
+export function carriesCompaction({ parts, native, meta }: Message): boolean {
+  if (parts[0]?.type !== "reasoning" || !isObject(native) || meta?.summaryVersion !== undefined) return false;
   const first = Array.isArray(native.content) ? native.content[0] : undefined;
   return isCompactionType(native.type) || (isObject(first) && isCompactionType(first.type));
 }
@@ -246,6 +249,10 @@ export interface LiveSummary {
   readonly text: string;
   /** How many kept messages came before it when it was made: its place from then on. */
   readonly after?: number;
+  /** The provider's own compaction, which it stands beside: the first entry of the list, sent as it came. */
+  readonly opening?: unknown;
+  /** How many kept messages that it covers stand right before our summary, and not behind it. */
+  readonly behind?: number;
 }
 
 /** A summary as a message of its own. */
@@ -255,6 +262,22 @@ export function summaryMessage(summary: LiveSummary, role: Role): Message {
     role,
     parts: [{ type: "text", text: wrapSummary(summary.text, summary.version) }],
     meta: { synthetic: true, summaryVersion: summary.version },
+  };
+}
+
+/** The provider's own compaction that belongs to a summary, as a message. */
+export function openingMessage({ version, opening }: LiveSummary, format: Format | undefined): Message {
+  const content = isObject(opening) && Array.isArray(opening.content) ? opening.content[0] : opening;
+  const text = isObject(content) && typeof content.content === "string" ? content.content : "";
+  return {
+    id: `compact-opening-v${version}`,
+    role: "assistant",
+    parts: [
+      { type: "reasoning", text, signed: true, opaqueLength: JSON.stringify(opening).length - text.length },
+    ],
+    meta: { synthetic: true, summaryVersion: version },
+    native: opening,
+    format,
   };
 }
 

@@ -93,20 +93,20 @@ export function planRequest(request: CompactionRequest): CompactionPlan {
 }
 
 /**
- * The planned action of each entry of the view. Besides the entries a view has only our own summary; ids alone do not
- * identify entries, because a caller may use one twice.
+ * The planned action of each entry of the view. Besides the entries a view has only our own summary, with a provider's
+ * compaction; a caller may use an id twice, so the entries of one id are told apart by their order.
  */
 export function actionsFor(
   plan: CompactionPlan,
   entries: readonly { readonly message: Message }[],
 ): readonly (PlannedMessage | undefined)[] {
-  let at = 0;
-  return entries.map(({ message }) => {
-    if (plan.entries[at]?.id !== message.id) at += 1;
-    const planned = plan.entries[at];
-    at += 1;
-    return planned;
-  });
+  const planned = new Map<string, PlannedMessage[]>();
+  for (const entry of plan.entries.toReversed()) {
+    const same = planned.get(entry.id);
+    if (same === undefined) planned.set(entry.id, [entry]);
+    else same.push(entry);
+  }
+  return entries.map(({ message }) => planned.get(message.id)?.pop());
 }
 
 /** The plan with later messages added, which stay unchanged. */

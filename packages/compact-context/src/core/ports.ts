@@ -264,6 +264,25 @@ export interface LiveConversation {
   readonly messages: readonly Message[];
   /** Tokens of the whole prefix: messages, system prompt and tool schemas. */
   readonly tokens: number;
+  /** Has the provider compact the first entries of the prefix; left out where it cannot. */
+  readonly compact?: CompactByProvider;
+}
+
+/** Asks the provider of a call to compact entries of its list. Rejects where it does not. */
+export type CompactByProvider = (
+  entries: readonly unknown[],
+  signal: AbortSignal | undefined,
+) => Promise<ProviderCompaction>;
+
+/** What a provider made of the entries that it was given. */
+export interface ProviderCompaction {
+  /** The entry that stands for them from now on; plain JSON, sent back as it came. */
+  readonly entry: unknown;
+  /** Its text, where that can be read; else empty. */
+  readonly text: string;
+  readonly model: string;
+  /** The provider's usage record, as it came. */
+  readonly usage?: unknown;
 }
 
 export interface Summary {
@@ -277,6 +296,8 @@ export interface Summary {
   /** Share of the given messages' tokens that the writer was sent, 0 to 1; left out where everything is read. */
   readonly coverage?: number;
   readonly check?: SummaryCheck;
+  /** Where the provider compacted: its entry, and how many messages of the list it stands for. */
+  readonly opening?: { readonly entry: unknown; readonly covers: number };
 }
 
 /** Turns messages into a summary; never decides which messages. */

@@ -59,7 +59,6 @@ export interface RunContext {
 
 /** A compaction that is not committed yet: the session is unchanged. */
 export interface PreparedCompaction {
-  readonly plan: CompactionPlan;
   readonly outcome: Outcome;
   readonly receipt: SavedTranscript | undefined;
   /** Its number in the session and of its archive files. */
@@ -108,7 +107,7 @@ export async function prepareCompaction(
     throw error;
   });
   const times = { startedAt, endedAt: context.now() };
-  return { plan, outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
+  return { outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
 }
 
 /** Commits a compaction to the session whose view it was prepared for. */
@@ -120,7 +119,8 @@ async function commitCompaction(
 ): Promise<CompactionReport> {
   const started = context.clock();
   const startedAt = context.now();
-  const { plan, outcome, receipt } = prepared;
+  const { outcome, receipt } = prepared;
+  const { plan } = outcome;
   // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
@@ -133,7 +133,7 @@ async function commitCompaction(
   session.storedVersion = storedVersion;
   queued?.handOn();
   const elapsedMs = prepared.spentMs + context.clock() - started;
-  const report = reportOf(request, plan, outcome, { archive: receipt, elapsedMs });
+  const report = reportOf(request, outcome, { archive: receipt, elapsedMs });
   await saveSummary(session, request, report, outcome, context);
   announceDone(request, prepared, report, startedAt, context);
   return report;
@@ -408,10 +408,11 @@ function carryOver(
 ): PreparedCompaction | undefined {
   const { length } = snapshot.view;
   if (prepared === undefined || session.view.length < length) return undefined;
+  const { outcome } = prepared;
   if (!snapshot.view.every((message, index) => isSame(message, session.view[index]))) return undefined;
   const added = session.view.slice(length);
   const { counter } = session.current;
-  const extended = extendPlan(prepared.plan, added, (message) => counter.countMessage(message));
+  const extended = extendPlan(outcome.plan, added, (message) => counter.countMessage(message));
   const moved = fixedTokens - extended.fixedTokens;
   const plan = {
     ...extended,
@@ -419,14 +420,13 @@ function carryOver(
     tokensBefore: extended.tokensBefore + moved,
     tokensAfter: extended.tokensAfter + moved,
   };
-  const { outcome } = prepared;
   return {
     ...prepared,
-    plan,
     outcome: {
       ...outcome,
+      plan,
       messages: [...outcome.messages, ...added],
-      tokensAfter: outcome.tokensAfter + plan.tokensAfter - prepared.plan.tokensAfter,
+      tokensAfter: outcome.tokensAfter + plan.tokensAfter - outcome.plan.tokensAfter,
     },
   };
 }

@@ -293,11 +293,11 @@ export class Session {
     this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
     this.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
     for (const entry of entries) this.#addTokens(entry.message, entry.tokens, counter);
-    const hasSummary = view.length > entries.length;
-    const summary = hasSummary
-      ? view.find((message) => message.meta?.summaryVersion !== undefined)
-      : undefined;
-    if (summary !== undefined) this.totals.tokens += counter.countMessage(summary);
+    // A summary and the provider's own compaction beside it have no entries.
+    const own =
+      view.length > entries.length ? view.filter(({ meta }) => meta?.summaryVersion !== undefined) : [];
+    for (const message of own.slice(0, view.length - entries.length))
+      this.totals.tokens += counter.countMessage(message);
   }
 
   #addTokens(message: Message, tokens: number, counter: TokenCounter): void {
@@ -552,7 +552,10 @@ export class Session {
   ): StoredSummary | undefined {
     const { summary } = this.activeState;
     const made = outcome.summary;
-    if (summary !== undefined && made?.version === summary.version) return { ...summary, after: made.after };
+    if (summary !== undefined && made?.version === summary.version) {
+      const { after, behind } = made;
+      return { ...summary, after, behind };
+    }
     if (made !== undefined) return { ...stored(made, outcome.summaryTokens, at), step };
     const carried = this.view.some(
       (message, index) =>

@@ -107,9 +107,10 @@ export class Sessions {
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
     const { open, redaction, now } = this.#options;
     const { stateDriver } = await open();
-    // Secrets are removed from stored summaries; the one in memory matches the list.
+    // Secrets are removed from stored summaries; the one in memory matches the list. A provider's own compaction is
+    // signed: it was looked through before it was taken, and is stored as it came.
     const clean = (summary: SessionState["summary"]) =>
-      redaction.redactValue(summary) as SessionState["summary"];
+      summary && { ...summary, text: redaction.redactText(summary.text) };
     const { summary, before } = state;
     const seenAt = new Date(session.seenAt ?? now().getTime()).toISOString();
     const value = writeState({

@@ -1,6 +1,6 @@
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
-import type { LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
+import type { CompactByProvider, LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
 
 // What a request costs: what is sent besides the messages, the limits, and calibration by reported usage.
 
@@ -26,6 +26,8 @@ export interface PreflightRequest {
   /** Whether the list is mended before it is looked at; as the manager is set when left out. */
   readonly repair?: boolean;
   readonly signal?: AbortSignal;
+  /** Has the provider compact entries by itself, for `summarizer.kind: "provider"`. */
+  readonly compact?: CompactByProvider;
 }
 
 export interface ManualRequest extends PreflightRequest {

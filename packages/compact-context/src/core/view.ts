@@ -1,12 +1,14 @@
 import { isObject, openRecord, sealRecord } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import {
+  carriesCompaction,
   contentHash,
   endsWithCompaction,
   type Format,
   hashesOf,
   type LiveSummary,
   type Message,
+  openingMessage,
   type Role,
   summaryMessage,
   summaryOf,
@@ -207,6 +209,18 @@ function isLiveSummary(message: Message, { summary }: SessionState): boolean {
   return text !== undefined && fingerprintOf(text) === summary.fingerprint;
 }
 
+/** The messages of our output as they came, without the summary and the provider's compaction beside it. */
+function inOrder(
+  messages: readonly Message[],
+  own: number,
+  { opening, behind = 0 }: Partial<LiveSummary> = {},
+): readonly Message[] {
+  if (own < 0) return messages;
+  const first = opening !== undefined && carriesCompaction(messages[0] as Message) ? 1 : 0;
+  const from = Math.max(first, own - behind);
+  return [...messages.slice(from, own), ...messages.slice(first, from), ...messages.slice(own + 1)];
+}
+
 /** The last index in the log that the view drops or edits; -1 for none. */
 function lastChanged({ log, kept }: SessionState): number {
   let at = log.length - 1;
@@ -307,7 +321,7 @@ function isOutput(messages: readonly Message[], state: SessionState, { policy }:
 
 /** Our own output: the kept messages in order, followed by new ones. */
 function projectOutput(
-  messages: readonly Message[],
+  given: readonly Message[],
   own: number,
   state: SessionState,
   context: ViewContext,
@@ -315,9 +329,9 @@ function projectOutput(
   const log: LoggedMessage[] = [...state.log];
   const pending = [...state.kept];
   const kept: ViewEntry[] = [];
+  const messages = inOrder(given, own, state.summary);
   const hashOf = hashesOf(messages);
   for (const [index, message] of messages.entries()) {
-    if (index === own) continue;
     if (isPinned(message, context.policy)) {
       kept.push(unloggedEntry(message, true, context));
       continue;
@@ -357,15 +371,18 @@ type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
 
 /**
  * Leading pinned messages and project instructions, the summary, the rest. A provider reads nothing before its own
- * compaction, so the summary follows the first one that is kept.
+ * compaction, so the summary follows the first one that is kept, and one that was made for the summary opens the list.
  */
 export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
   const messages = kept.map((entry) => entry.message);
   if (summary === undefined) return messages;
   const split = placeOf(summary, kept);
-  const before = messages.slice(0, split);
-  const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, roleFor(before, shape));
-  return [...before, message, ...messages.slice(split)];
+  const { behind = 0 } = summary;
+  const before = [...messages.slice(behind, split), ...messages.slice(0, behind)];
+  const role = summary.opening === undefined ? roleFor(before, shape) : "user";
+  const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, role);
+  const opening = summary.opening === undefined ? [] : [openingMessage(summary, shape.format)];
+  return [...opening, ...before, message, ...messages.slice(split)];
 }
 
 /** How many of the kept messages come before the summary. */
@@ -375,7 +392,10 @@ export function placeOf(summary: LiveSummary, kept: Kept): number {
   const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
   const before = summary.after ?? 0;
   const last = kept[before - 1];
-  const stands = before <= pinned || (last !== undefined && endsWithCompaction(last.message));
+  const stands =
+    summary.opening !== undefined ||
+    before <= pinned ||
+    (last !== undefined && endsWithCompaction(last.message));
   return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
 }
 

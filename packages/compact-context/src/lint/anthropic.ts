@@ -1,7 +1,7 @@
 import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
+import { type ImageSize, imageSize } from "../core/image-size.ts";
 import { carriesCompaction } from "../core/message.ts";
 import { type Cell, type Entry, isBlankText, isSystem, type ReadList, typeOf } from "./entries.ts";
-import { type ImageSize, imageSize } from "./image-size.ts";
 import { misplacedResults } from "./openai.ts";
 import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "./pairs.ts";
 import { at, atCell, atEntry, badCells, drop, type Finding, type Rule, rulesOf } from "./rule.ts";

@@ -8,7 +8,7 @@ import type { ModelSummarizerOptions } from "./llm/options.ts";
 export type SummarizerSettings = Partial<
   Pick<
     CompactConfig["summarizer"],
-    "verify" | "input" | "deadlineSeconds" | "temperature" | "seed" | "fallback"
+    "kind" | "verify" | "input" | "deadlineSeconds" | "temperature" | "seed" | "fallback"
   >
 >;
 
@@ -20,7 +20,7 @@ interface SummarizerPorts {
 }
 
 /**
- * Who writes a summary, tried in turn: what the caller gave (a bare model becomes a summarizer), then the built-in one,
+ * Who writes a summary, tried in turn: what the caller gave (a bare model becomes a summarizer) or the settings name, then the built-in one,
  * unless the settings say that pruning follows at once. Create them once: a model's summarizer remembers which models
  * fail.
  */
@@ -29,9 +29,9 @@ export function createSummarizers(
   settings: SummarizerSettings = {},
   { redact, warn }: SummarizerPorts = {},
 ): Summarizer[] {
-  if (given === undefined) return [builtinSummarizer];
-  const { fallback = "builtin" } = settings;
-  const asked = summarizerOf(given, settings, redact);
+  const { kind = "builtin", fallback = "builtin" } = settings;
+  if (given === undefined && kind === "builtin") return [builtinSummarizer];
+  const asked = given === undefined ? providerSummarizer(redact) : summarizerOf(given, settings, redact);
   const first = warn === undefined ? asked : warningOnce(asked, fallback, warn);
   return fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
 }
@@ -80,6 +80,19 @@ function summarizerOf(
     place: "summarizer",
     hint: "Pass a Summarizer, or a model { name, generate(request) } that is asked for summaries.",
   });
+}
+
+/** Has the provider compact; the code is loaded with the first summary. */
+function providerSummarizer(redact: SummarizerPorts["redact"]): Summarizer {
+  const load = once(async () => {
+    const { createProviderSummarizer } = await import("./llm/provider.ts");
+    return createProviderSummarizer(redact);
+  });
+  return {
+    name: "provider",
+    usesLivePrefix: true,
+    summarize: async (messages, request) => (await load()).summarize(messages, request),
+  };
 }
 
 /** As `createModelSummarizer` makes it; the code that asks models is loaded with the first summary. */

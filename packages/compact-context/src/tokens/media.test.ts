@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { imageSize, imageTokens, mediaTokens, UNKNOWN_MEDIA_TOKENS } from "./media.ts";
+import { imageSize } from "../core/image-size.ts";
+import { imageTokens, mediaTokens, UNKNOWN_MEDIA_TOKENS } from "./media.ts";
 
 const base64 = (bytes: readonly number[]): string => btoa(String.fromCharCode(...bytes));
 const ascii = (text: string): number[] => [...text].map((character) => character.charCodeAt(0));

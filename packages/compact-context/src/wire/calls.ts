@@ -1,4 +1,5 @@
 import type { Format } from "../core/message.ts";
+import type { ProviderCompaction } from "../core/ports.ts";
 import type { PreflightRequest } from "../core/usage.ts";
 import { type Json, objectOf, objectsIn, positiveOf, textOf } from "../providers/request.ts";
 
@@ -20,10 +21,26 @@ export interface CallKind {
   serverManaged(body: Json): readonly string[];
   /** The body of a list that is whole, without the wish that the provider keep the conversation from now on. */
   keptHere?(body: Json): Json;
+  /** How the provider compacts on demand, where it does. */
+  readonly compaction?: CompactionCall;
   /** The usage record in an answer or in an event of a stream. */
   usageOf(piece: Json): unknown;
+  /** What an answer, or an event of a stream, says that was changed in the list before the model read it. */
+  changesOf?(piece: Json): unknown;
   /** The body of the provider's own answer to a request that is too long. */
   tooLong(said: Exceeded): Json;
+}
+
+/** A call by which a provider compacts a list that it is given. */
+export interface CompactionCall {
+  /** Header and value that this call needs, and every later one with what it made. */
+  readonly header: readonly [name: string, value: string];
+  /** The body that asks for it, from that of the call under way. */
+  bodyOf(body: Json, list: readonly unknown[]): Json;
+  /** What came of it; undefined where it is no compaction. */
+  read(answer: Json): ProviderCompaction | undefined;
+  /** True for a list that begins with what such a call made. */
+  opens(list: readonly unknown[]): boolean;
 }
 
 /** A request that is over its budget. */
@@ -60,6 +77,8 @@ const anthropic: Omit<CallKind, "path"> = {
     return thread === undefined ? body : others;
   },
   usageOf: ({ usage, message }) => usage ?? objectOf(message).usage,
+  changesOf: ({ input_transformations: changes, message }) =>
+    changes ?? objectOf(message).input_transformations,
   tooLong: ({ tokens, limit, message }) => ({
     type: "error",
     error: {
@@ -100,9 +119,43 @@ const gemini: Omit<CallKind, "path"> = {
   }),
 };
 
+/** Least tokens that the provider may take for a summary, its thinking among them. */
+const MIN_ANSWER = 8_192;
+
+/** Compaction on demand, with the same model, system prompt, tools and thinking: else kept thinking is not valid after it. */
+const onDemand: CompactionCall = {
+  header: ["anthropic-beta", "compact-2026-09-04"],
+  bodyOf: ({ model, max_tokens: limit, system, tools, thinking }, messages) => ({
+    model,
+    max_tokens: Math.max(MIN_ANSWER, positiveOf(limit) ?? 0),
+    system,
+    tools,
+    thinking,
+    messages,
+    compaction: { type: "summarize" },
+  }),
+  read({ stop_reason: stop, content, model, usage }) {
+    const [block] = objectsIn(content);
+    if (stop !== "compaction" || block?.type !== "compaction" || typeof block.content !== "string")
+      return undefined;
+    const record = objectsIn(objectOf(usage).iterations).find(({ type }) => type === "compaction") ?? usage;
+    return {
+      entry: { role: "assistant", content },
+      text: block.content,
+      model: textOf(model),
+      usage: record,
+    };
+  },
+  opens: ([first]) => {
+    const [block] = objectsIn(objectOf(first).content);
+    return block?.type === "compaction" && typeof block.signature === "string";
+  },
+};
+
 const KINDS: readonly CallKind[] = [
-  { ...anthropic, path: /\/messages$|\/publishers\/anthropic\/.*:(?:streamR|r)awPredict$/ },
-  { ...anthropic, path: /\/messages\/count_tokens$/, counts: true },
+  { ...anthropic, path: /\/messages$/, compaction: onDemand },
+  { ...anthropic, path: /\/publishers\/anthropic\/.*:(?:streamR|r)awPredict$/ },
+  { ...anthropic, path: /\/messages\/count_tokens$/, counts: true, compaction: onDemand },
   {
     provider: "openai",
     format: "openai-chat",
@@ -129,6 +182,8 @@ const KINDS: readonly CallKind[] = [
     serverManaged: ({ previous_response_id, conversation, context_management }) =>
       present({ previous_response_id, conversation, context_management }),
     usageOf: ({ usage, response }) => usage ?? objectOf(response).usage,
+    changesOf: ({ input_transformations: changes, response }) =>
+      changes ?? objectOf(response).input_transformations,
     tooLong: openAiTooLong,
   },
   { ...gemini, path: /:(?:streamG|g)enerateContent$/ },

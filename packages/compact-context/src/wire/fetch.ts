@@ -1,10 +1,10 @@
-import { isObject } from "../errors.ts";
+import { isObject, requireOptions } from "../errors.ts";
 import type { Json } from "../providers/request.ts";
 import { createWire, type WireOptions } from "./wire.ts";
 
 export interface CompactFetchOptions extends WireOptions {
   /** What sends the requests; the platform's own where it is left out. */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: WireOptions["fetch"];
 }
 
 /**
@@ -12,9 +12,10 @@ export interface CompactFetchOptions extends WireOptions {
  * them; all else passes through. The SDK's retries and aborts stay its own.
  */
 export function compactFetch(options: CompactFetchOptions): typeof globalThis.fetch {
-  const wire = createWire(options);
+  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
   // Taken now: what is made here may become the platform's own.
   const send = options.fetch ?? globalThis.fetch;
+  const wire = createWire({ ...options, fetch: send });
   return async (input, init) => {
     const request = await readRequest(input, init);
     if (request === undefined) return send(input, init);
@@ -22,9 +23,10 @@ export function compactFetch(options: CompactFetchOptions): typeof globalThis.fe
     const call = await wire(url, headers, body, signal);
     return call.send((sent) => {
       if (sent === body) return send(input, init);
+      const own = new Headers(call.headers);
       // The length of the body that was given.
-      headers.delete("content-length");
-      return send(input, { ...init, method: "POST", headers, body: JSON.stringify(sent), signal });
+      own.delete("content-length");
+      return send(input, { ...init, method: "POST", headers: own, body: JSON.stringify(sent), signal });
     });
   };
 }

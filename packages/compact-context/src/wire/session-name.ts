@@ -18,6 +18,8 @@ const SESSION_HEADERS = [
 const AGENT_HEADERS = ["x-compact-agent", "x-claude-code-agent-id", "x-agent-id"];
 /** Headers that hold the caller's key. */
 const KEY_HEADERS = ["x-api-key", "authorization", "x-goog-api-key", "api-key"];
+/** Tokens of a login are renewed while a session runs: unlike a key, they do not tell who calls. */
+const LOGIN = /^bearer (?:sk-ant-oat|ey)/i;
 
 /**
  * The name of a request's session: who calls (a hash of the key), the conversation that the client names, the agent
@@ -26,7 +28,8 @@ const KEY_HEADERS = ["x-api-key", "authorization", "x-goog-api-key", "api-key"];
  * prompt is no part of it, since it changes within a conversation.
  */
 export function sessionName(headers: Headers, body: Json, list: readonly unknown[]): string {
-  const caller = sha256Hex(firstOf(headers, KEY_HEADERS) ?? "").slice(0, 8);
+  const key = firstOf(headers, KEY_HEADERS) ?? "";
+  const caller = sha256Hex(LOGIN.test(key) ? "" : key).slice(0, 8);
   const named =
     firstOf(headers, SESSION_HEADERS) ??
     (textOf(body.prompt_cache_key) || textOf(objectOf(body.metadata).session_id));

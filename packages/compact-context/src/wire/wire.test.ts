@@ -390,6 +390,68 @@ describe("a conversation that the provider keeps or compacts", () => {
   });
 });
 
+describe("a chain of responses", () => {
+  it("is the server's: nothing is rebuilt, not even when the list behind it grows over the window", async () => {
+    const { wire, manager } = setUp();
+    const headers = { "session-id": "chain" };
+    const first = await wire(RESPONSES.url, headers, RESPONSES.bodyOf(chat(1), { store: true }));
+    expect(first.passedBy).toBeUndefined();
+    for (const turns of [1, 20]) {
+      const body = RESPONSES.bodyOf(chat(turns), { store: true, previous_response_id: "resp_1" });
+      const next = await wire(RESPONSES.url, headers, body);
+      expect([next.body === body, next.passedBy, next.session]).toEqual([
+        true,
+        "server_managed",
+        first.session,
+      ]);
+    }
+    expect(manager.getState(first.session as string).summaryVersion).toBeUndefined();
+  });
+
+  it("that the client gives up is compacted from then on, `store` as the client wants it", async () => {
+    const { wire } = setUp();
+    const chained = { store: true, previous_response_id: "resp_1" };
+    await wire(RESPONSES.url, {}, RESPONSES.bodyOf(chat(0), chained));
+    const whole = await wire(RESPONSES.url, {}, RESPONSES.bodyOf(chat(20), { store: true }));
+    expect([whole.report?.compacted, whole.body.store, hasSummary(whole.body)]).toEqual([true, true, true]);
+  });
+});
+
+describe("recall tools", () => {
+  const looked = (times: number): Json[] => [
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "r1", name: "compact_search", input: { query: "tides" } }],
+    },
+    {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "r1", content: words("the tide table", times) }],
+    },
+  ];
+
+  it.each(INTERFACES)("are never added to the tools of $title", async ({ url, bodyOf }) => {
+    const tools = [{ name: "read", description: "Reads.", input_schema: { type: "object" } }];
+    for (const more of [{ tools }, {}]) {
+      const call = await setUp().wire(url, {}, bodyOf(chat(20), more));
+      expect(call.report?.compacted).toBe(true);
+      expect(call.body.tools).toBe((more as { tools?: unknown }).tools);
+    }
+  });
+
+  it("that the client has itself go through, and what they just found stays whole", async () => {
+    const { wire } = setUp();
+    const found = looked(40);
+    const list = [...chat(20), ...found];
+    const call = await wire(
+      ANTHROPIC.url,
+      {},
+      ANTHROPIC.bodyOf(list, { tools: [{ name: "compact_search" }] }),
+    );
+    expect(call.report?.compacted).toBe(true);
+    expect(listOf(call.body).slice(-2)).toEqual(found);
+  });
+});
+
 describe("what is no call with a conversation", () => {
   it("passes; a list under an address that nobody knows is told once", async () => {
     const { wire, warnings } = setUp();

@@ -1,5 +1,6 @@
 import type { CompactionReport } from "../core/apply.ts";
-import { type CompactError, createLruMap, hasCode, type LruMap, requireOptions } from "../errors.ts";
+import type { CompactByProvider } from "../core/ports.ts";
+import { CompactError, createLruMap, hasCode, type LruMap, requireOptions } from "../errors.ts";
 import {
   createHostCompaction,
   fitHarder,
@@ -7,7 +8,7 @@ import {
   type HostManager,
   type HostOptions,
 } from "../host.ts";
-import { type Json, objectOf, objectsIn } from "../providers/request.ts";
+import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
 import { type CallKind, callKind, hasConversation, listIn, modelOf, pathOf } from "./calls.ts";
 import { refusesReasoning, withoutReasoning, withoutThinking } from "./reasoning.ts";
 import { sessionName } from "./session-name.ts";
@@ -22,6 +23,11 @@ export interface WireOptions extends HostOptions {
   readonly sessionId?: string | ((headers: Headers, body: Json) => string | undefined);
   /** Called with the usage that the provider reports for a call. */
   readonly onUsage?: (session: string, usage: Json) => void;
+  /**
+   * Sends requests of our own with the headers of the client's: a provider's compaction, for `summarizer.kind:
+   * "provider"`. Left out: no provider is asked to compact.
+   */
+  readonly fetch?: typeof globalThis.fetch;
   /** Called, once each, with calls that pass by; on the console where it is left out. */
   readonly onWarning?: (message: string) => void;
 }
@@ -42,6 +48,8 @@ export interface WireCall {
   readonly session: string | undefined;
   readonly report: CompactionReport | undefined;
   readonly passedBy: PassedBy | undefined;
+  /** The headers to send the body with: those that were given, and a beta that the body makes use of. */
+  readonly headers: Headers;
   /**
    * Sends the body and gives back the provider's answer, its bytes untouched and the usage in it read as it passes. A
    * request that the provider finds too long is compacted harder and sent once more; one whose reasoning it refuses
@@ -63,6 +71,8 @@ interface Remembered {
   usage?: Json;
   /** Entries of the client's list before this index go out without reasoning: the provider refused it. */
   withoutReasoning?: number;
+  /** Blocks of reasoning that the provider says it dropped since the call before. */
+  dropped?: number;
 }
 
 /** The newest list of a session that was compacted, as it came and as it went out. */
@@ -123,7 +133,7 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
         `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`,
       );
     }
-    return pass(body, undefined, "no_model_call");
+    return pass(request, undefined, "no_model_call");
   }
   const { manager: given, sessionId } = shared.options;
   const manager = typeof given === "function" ? given(modelOf(url, body)) : given;
@@ -133,27 +143,44 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   if (managed.length > 0) {
     const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here`;
     manager.warn(session, "server_managed_history", message);
-    return pass(body, session, "server_managed");
+    return pass(request, session, "server_managed");
   }
-  if (kind.counts) return countAsSent(shared, { body, session, kind, list });
+  if (kind.counts) return countAsSent(shared, request, { session, kind, list });
   const kept = kind.keptHere?.(body) ?? body;
   return new ModelCall(shared, { ...request, body: kept }, { manager, kind, session, list }).prepare();
 }
 
-function pass(body: Json, session: string | undefined, passedBy?: PassedBy): WireCall {
-  return { body, session, report: undefined, passedBy, send: (send) => send(body) };
+function pass({ body, headers }: Sendable, session: string | undefined, passedBy?: PassedBy): WireCall {
+  return { body, headers, session, report: undefined, passedBy, send: (send) => send(body) };
+}
+
+type Sendable = Pick<Request, "body" | "headers">;
+
+/** The headers for a list, with the beta by which the provider knows its own compaction. */
+function headersFor(headers: Headers, { compaction }: CallKind, list: readonly unknown[]): Headers {
+  return compaction?.opens(list) === true ? withHeader(headers, compaction.header) : headers;
+}
+
+function withHeader(headers: Headers, [name, value]: readonly [string, string]): Headers {
+  const own = new Headers(headers);
+  const values = (own.get(name) ?? "").split(",").map((word) => word.trim());
+  if (!values.includes(value)) own.append(name, value);
+  return own;
 }
 
 /** Counts what would be sent: a client that sees its own list counted would compact it by itself. */
 function countAsSent(
   { lists }: Shared,
-  { body, session, kind, list }: { body: Json; session: string; kind: CallKind; list: readonly unknown[] },
+  request: Request,
+  { session, kind, list }: Omit<Found, "manager">,
 ): WireCall {
   const known = lists.get(session);
-  if (known === undefined || known.given.length > list.length) return pass(body, session);
+  if (known === undefined || known.given.length > list.length) return pass(request, session);
   const continues = known.given.every((entry, index) => sameEntry(entry, list[index]));
-  if (!continues) return pass(body, session);
-  return pass({ ...body, [kind.field]: [...known.sent, ...list.slice(known.given.length)] }, session);
+  if (!continues) return pass(request, session);
+  const sent = [...known.sent, ...list.slice(known.given.length)];
+  const headers = headersFor(request.headers, kind, sent);
+  return pass({ body: { ...request.body, [kind.field]: sent }, headers }, session);
 }
 
 function sameEntry(one: unknown, other: unknown): boolean {
@@ -186,22 +213,33 @@ class ModelCall {
   }
 
   async prepare(): Promise<WireCall> {
-    const { session, manager, list } = this.#found;
-    const { body } = this.#request;
+    const { session, manager, kind, list } = this.#found;
+    const { body, headers } = this.#request;
+    const { dropped } = this.#memory;
+    delete this.#memory.dropped;
     try {
       const { messages, report } = await this.#compaction({ ...this.#call(), request: this.#beside(true) });
       this.#remember(messages);
       return {
         body: this.#bodyWith(messages),
+        headers: headersFor(headers, kind, messages),
         session,
-        report,
+        report:
+          report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped }),
         passedBy: report === undefined ? "failed" : undefined,
         send: (send) => this.#send(messages, send),
       };
     } catch (error) {
       if (!hasCode(error, "InsufficientBudget")) throw error;
       const refusal = this.#refusal(error as CompactError, manager, list);
-      return { body, session, report: undefined, passedBy: undefined, send: async () => refusal.clone() };
+      return {
+        body,
+        headers,
+        session,
+        report: undefined,
+        passedBy: undefined,
+        send: async () => refusal.clone(),
+      };
     }
   }
 
@@ -215,8 +253,36 @@ class ModelCall {
     const { body, signal } = this.#request;
     const { usage } = this.#memory;
     if (withUsage) delete this.#memory.usage;
-    return { ...kind.beside(body), format: kind.format, signal, usage: withUsage ? usage : undefined };
+    const compact = this.#shared.options.fetch === undefined ? undefined : this.#compactByProvider;
+    return {
+      ...kind.beside(body),
+      format: kind.format,
+      signal,
+      compact,
+      usage: withUsage ? usage : undefined,
+    };
   }
+
+  /** Asks the provider, with the client's own headers, to compact the first entries of the list. */
+  readonly #compactByProvider: CompactByProvider = async (entries, signal) => {
+    const { url, body, headers: given } = this.#request;
+    const { compaction } = this.#found.kind;
+    const { fetch } = this.#shared.options;
+    if (compaction === undefined || fetch === undefined)
+      throw noCompaction("it offers no compaction on demand");
+    const headers = withHeader(given, compaction.header);
+    for (const name of ["content-length", "accept", "accept-encoding", "idempotency-key"])
+      headers.delete(name);
+    const request = JSON.stringify(compaction.bodyOf(body, entries));
+    const response = await fetch(url, { method: "POST", headers, body: request, signal: signal ?? null });
+    const text = await response.text();
+    if (!response.ok) throw noCompaction(`it answered ${response.status}: ${text.slice(0, 400)}`);
+    const answer = parsed(text);
+    const made = compaction.read(answer);
+    if (made === undefined)
+      throw noCompaction(`it stopped with ${textOf(answer.stop_reason) || "no compaction"}`);
+    return made;
+  };
 
   get #compaction(): HostCompaction {
     return this.#shared.compactionOf(this.#found.manager);
@@ -284,10 +350,21 @@ class ModelCall {
   }
 
   #watched(response: Response): Response {
-    const { kind, session } = this.#found;
+    const { kind, session, manager } = this.#found;
     const { onUsage } = this.#shared.options;
     let usage: Json = {};
-    const body = watchUsage(response, kind.usageOf, (record) => {
+    let told = false;
+    const usageOf = (piece: Json): unknown => {
+      const dropped = objectsIn(kind.changesOf?.(piece)).filter(isDrop);
+      if (dropped.length > 0 && !told) {
+        told = true;
+        this.#memory.dropped = dropped.length;
+        const message = `the provider dropped ${dropped.length} blocks of reasoning: ${textOf(dropped[0]?.reason)}`;
+        manager.warn(session, "reasoning_dropped", message);
+      }
+      return kind.usageOf(piece);
+    };
+    const body = watchUsage(response, usageOf, (record) => {
       // A stream tells the input first and the output last.
       usage = {
         ...usage,
@@ -308,6 +385,25 @@ class ModelCall {
       status: 400,
       headers: { "content-type": "application/json", "x-should-retry": "false", "x-compact": "over-budget" },
     });
+  }
+}
+
+/** Entries that say that a block was shown all the same are no drops. */
+function isDrop({ type, reason }: Json): boolean {
+  return textOf(type).includes("dropped") || textOf(reason) === "prefix_mismatch";
+}
+
+function noCompaction(why: string): CompactError {
+  return new CompactError("SummarizerFailed", `the provider did not compact: ${why}`, {
+    hint: "See whether the model and the account may use compaction on demand; the built-in summarizer stands in.",
+  });
+}
+
+function parsed(text: string): Json {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return {};
   }
 }
 

@@ -4,15 +4,19 @@ import {
   type LanguageModel,
   type LanguageModelMiddleware,
   type PrepareStepFunction,
+  ToolLoopAgent,
   type ToolSet,
+  tool,
   wrapLanguageModel,
 } from "ai";
 import { CompactManager } from "compact-context";
 import {
+  compactCall,
   compactLanguageModelMiddleware,
   compactPrepareStep,
   textModelFromAiSdk,
 } from "compact-context/adapters/ai-sdk";
+import { z } from "zod";
 
 declare const model: Extract<LanguageModel, { specificationVersion: "v3" }>;
 declare const tools: ToolSet;
@@ -28,5 +32,22 @@ export const answer: unknown = generateText({
   tools,
   prompt: "hello",
   prepareStep: compactPrepareStep({ manager, sessionId: "typed", tools }),
+});
+const weigh = tool({
+  description: "Weighs a rope.",
+  inputSchema: z.object({ rope: z.string() }),
+  execute: async ({ rope }) => rope.length,
+});
+export const once = generateText({
+  model,
+  prompt: "hello",
+  ...compactCall(
+    { system: "Short.", tools: { weigh }, maxOutputTokens: 500 },
+    { manager, sessionId: "typed" },
+  ),
+}).then(({ toolCalls }) => toolCalls.map((call) => call.toolName === "weigh"));
+export const agent: unknown = new ToolLoopAgent({
+  model,
+  ...compactCall({ instructions: "Short.", tools: { weigh } }, { manager, sessionId: "typed" }),
 });
 export const writer: unknown = textModelFromAiSdk(model);

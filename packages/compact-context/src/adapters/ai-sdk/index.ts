@@ -4,5 +4,11 @@ export {
   compactLanguageModelMiddleware,
   type LanguageModelMiddlewareOptions,
 } from "./middleware.ts";
-export { compactPrepareStep, type PrepareStep, type PrepareStepOptions } from "./prepare-step.ts";
+export {
+  type CallSettings,
+  compactCall,
+  compactPrepareStep,
+  type PrepareStep,
+  type PrepareStepOptions,
+} from "./prepare-step.ts";
 export { type AiSdkTextModelOptions, textModelFromAiSdk } from "./text-model.ts";

@@ -36,7 +36,7 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);
   return async (step) => {
-    const system = options.system ?? wordsOf(step.instructions);
+    const system = options.system || wordsOf(step.instructions);
     const usage = step.steps.at(-1)?.usage;
     const messages = await preflight({
       sessionId,
@@ -45,6 +45,31 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
     });
     return messages === step.messages ? undefined : { messages: [...messages] };
   };
+}
+
+/** The settings of a call that are counted. */
+export interface CallSettings {
+  /** AI SDK 6. */
+  readonly system?: unknown;
+  /** AI SDK 7, and agents of both. */
+  readonly instructions?: unknown;
+  readonly tools?: Readonly<Record<string, unknown>> | undefined;
+  readonly maxOutputTokens?: number | undefined;
+}
+
+/**
+ * System prompt, tools and limit of a call together with the `prepareStep` that counts them, so that they are written
+ * once: `generateText({ model, messages, ...compactCall({ system, tools }, { manager, sessionId }) })`.
+ */
+export function compactCall<Settings extends CallSettings>(
+  settings: Settings,
+  options: Pick<PrepareStepOptions, "manager" | "sessionId"> & HostOptions,
+): Settings & { readonly prepareStep: PrepareStep } {
+  requireOptions(settings, "settings", "Pass { system, tools } of the call.");
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  const { tools, maxOutputTokens } = settings;
+  const system = wordsOf(settings.system ?? settings.instructions);
+  return { ...settings, prepareStep: compactPrepareStep({ ...options, system, tools, maxOutputTokens }) };
 }
 
 /** Instructions are text, one system message, or several. */

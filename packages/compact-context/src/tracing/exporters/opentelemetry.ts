@@ -48,7 +48,10 @@ export function createOpenTelemetryExporter(options: OpenTelemetryOptions = {}):
 
 async function loadApi(): Promise<OpenTelemetryApi> {
   try {
-    return (await import("@opentelemetry/api" as string)) as OpenTelemetryApi;
+    // The literal keeps tsc's helper for computed paths out, which bundlers warn of.
+    // biome-ignore lint/suspicious/noTsIgnore: an optional peer, which some projects have installed
+    // @ts-ignore
+    return (await import(/* webpackIgnore: true */ "@opentelemetry/api")) as OpenTelemetryApi;
   } catch (cause) {
     throw new Error("the package @opentelemetry/api is not installed: npm install @opentelemetry/api", {
       cause,
