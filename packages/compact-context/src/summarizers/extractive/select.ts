@@ -39,18 +39,40 @@ const AGAIN = [1, 0.25, 0.08];
 const OFTEN = 0.01;
 
 export function createSaid(rarity: (term: string) => number): Said {
-  const times = new Map<string, number>();
+  const known = new Map<string, { readonly rarity: number; times: number }>();
+  const recordOf = (term: string): { readonly rarity: number; times: number } => {
+    let record = known.get(term);
+    if (record === undefined) {
+      record = { rarity: rarity(term), times: 0 };
+      known.set(term, record);
+    }
+    return record;
+  };
   return {
     add(text) {
-      for (const term of termsOf(text).keys()) times.set(term, (times.get(term) ?? 0) + 1);
+      for (const term of termsOf(text).keys()) recordOf(term).times += 1;
     },
     novelty(terms) {
       let sum = 0;
-      for (const [term, weight] of terms)
-        sum += weight * rarity(term) * (AGAIN[times.get(term) ?? 0] ?? OFTEN);
+      for (const [term, weight] of terms) {
+        const { rarity: worth, times } = recordOf(term);
+        sum += weight * worth * (AGAIN[times] ?? OFTEN);
+      }
       return sum;
     },
   };
+}
+
+/** The terms of items are asked for by their rarity first and then by the selection. */
+const termsOfItems = new WeakMap<Item, ReadonlyMap<string, number>>();
+
+function itemTerms(item: Item): ReadonlyMap<string, number> {
+  let terms = termsOfItems.get(item);
+  if (terms === undefined) {
+    terms = termsOf(item.text);
+    termsOfItems.set(item, terms);
+  }
+  return terms;
 }
 
 const MIN_RARITY = 0.1;
@@ -62,7 +84,7 @@ const MIN_RARITY = 0.1;
 export function rarityIn(items: readonly Item[]): (term: string) => number {
   const seen = new Map<string, { count: number; last: number; name: boolean }>();
   items.forEach((item, index) => {
-    for (const [term, weight] of termsOf(item.text)) {
+    for (const [term, weight] of itemTerms(item)) {
       const known = seen.get(term);
       if (known === undefined) seen.set(term, { count: 1, last: index, name: weight > WORD_WEIGHT });
       else {
@@ -122,7 +144,7 @@ export function createSelection(
   countText: (text: string) => number,
 ): Selection {
   const candidates = items.map((item): Candidate => {
-    return { item, terms: termsOf(item.text), tokens: countText(item.text) };
+    return { item, terms: itemTerms(item), tokens: countText(item.text) };
   });
   const rate = ({ item, terms, tokens }: Candidate): number =>
     (item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0)) / (tokens + BASE_TOKENS);
