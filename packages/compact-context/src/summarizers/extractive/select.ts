@@ -29,8 +29,20 @@ export type ItemKind =
 export interface Said {
   /** Notes that a text stands in the summary, or beside it. */
   add(text: string): void;
+  /** What a text says, ready to be weighed again and again. */
+  termsIn(text: string): WeighedTerms;
   /** Worth of what a text says that was not said. */
-  novelty(terms: ReadonlyMap<string, number>): number;
+  novelty(terms: WeighedTerms): number;
+}
+
+interface KnownTerm {
+  readonly rarity: number;
+  times: number;
+}
+
+interface WeighedTerms {
+  readonly terms: readonly KnownTerm[];
+  readonly weights: readonly number[];
 }
 
 /** A term that was said once is worth this part when it is said again in another sentence. */
@@ -39,40 +51,32 @@ const AGAIN = [1, 0.25, 0.08];
 const OFTEN = 0.01;
 
 export function createSaid(rarity: (term: string) => number): Said {
-  const known = new Map<string, { readonly rarity: number; times: number }>();
-  const recordOf = (term: string): { readonly rarity: number; times: number } => {
-    let record = known.get(term);
-    if (record === undefined) {
-      record = { rarity: rarity(term), times: 0 };
-      known.set(term, record);
+  const known = new Map<string, KnownTerm>();
+  const termOf = (term: string): KnownTerm => {
+    let found = known.get(term);
+    if (found === undefined) {
+      found = { rarity: rarity(term), times: 0 };
+      known.set(term, found);
     }
-    return record;
+    return found;
   };
   return {
     add(text) {
-      for (const term of termsOf(text).keys()) recordOf(term).times += 1;
+      for (const term of termsOf(text).keys()) termOf(term).times += 1;
     },
-    novelty(terms) {
+    termsIn(text) {
+      const terms = termsOf(text);
+      return { terms: Array.from(terms.keys(), termOf), weights: [...terms.values()] };
+    },
+    novelty({ terms, weights }) {
       let sum = 0;
-      for (const [term, weight] of terms) {
-        const { rarity: worth, times } = recordOf(term);
-        sum += weight * worth * (AGAIN[times] ?? OFTEN);
+      for (let at = 0; at < terms.length; at++) {
+        const { rarity: worth, times } = terms[at] as KnownTerm;
+        sum += (weights[at] as number) * worth * (AGAIN[times] ?? OFTEN);
       }
       return sum;
     },
   };
-}
-
-/** The terms of items are asked for by their rarity first and then by the selection. */
-const termsOfItems = new WeakMap<Item, ReadonlyMap<string, number>>();
-
-function itemTerms(item: Item): ReadonlyMap<string, number> {
-  let terms = termsOfItems.get(item);
-  if (terms === undefined) {
-    terms = termsOf(item.text);
-    termsOfItems.set(item, terms);
-  }
-  return terms;
 }
 
 const MIN_RARITY = 0.1;
@@ -84,7 +88,7 @@ const MIN_RARITY = 0.1;
 export function rarityIn(items: readonly Item[]): (term: string) => number {
   const seen = new Map<string, { count: number; last: number; name: boolean }>();
   items.forEach((item, index) => {
-    for (const [term, weight] of itemTerms(item)) {
+    for (const [term, weight] of termsOf(item.text)) {
       const known = seen.get(term);
       if (known === undefined) seen.set(term, { count: 1, last: index, name: weight > WORD_WEIGHT });
       else {
@@ -121,7 +125,7 @@ function isTyped({ kind }: Item): boolean {
 
 interface Candidate {
   readonly item: Item;
-  readonly terms: ReadonlyMap<string, number>;
+  readonly terms: WeighedTerms;
   readonly tokens: number;
 }
 
@@ -144,7 +148,7 @@ export function createSelection(
   countText: (text: string) => number,
 ): Selection {
   const candidates = items.map((item): Candidate => {
-    return { item, terms: itemTerms(item), tokens: countText(item.text) };
+    return { item, terms: said.termsIn(item.text), tokens: countText(item.text) };
   });
   const rate = ({ item, terms, tokens }: Candidate): number =>
     (item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0)) / (tokens + BASE_TOKENS);
