@@ -87,7 +87,7 @@ it("counts a message that was put in the place of another; one that was changed 
 });
 
 it("PRT-6 gives back the newest objects of a list that comes as JSON at every call, counted as one that is seen whole", async () => {
-  const small = { ...settings, maxContextTokens: 12_000 };
+  const small = { ...settings, maxContextTokens: 12_000, policy: { onOverflow: "elide" } } as const;
   const manager = new CompactManager(small);
   const lists: unknown[][] = [];
   let compactions = 0;
