@@ -73,6 +73,23 @@ function renamed(message, index) {
   return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id })) };
 }
 
+/** Checks of one new turn each, in lists of new objects, as a proxy reads them from the wire; that reading is not measured. */
+async function fromTheWire(tokens, count) {
+  const manager = new CompactManager(config(tokens), quiet);
+  const list = session(tokens).slice(0, -1);
+  await manager.preflight("session", structuredClone(list));
+  const times = [];
+  const more = turns(2);
+  for (let index = 0; index < count + 5; index += 1) {
+    list.push(...more.next().value.map((message) => renamed(message, index)));
+    const read = structuredClone(list);
+    const { ms } = await clockTime(() => manager.preflight("session", read));
+    if (index >= 5) times.push(ms);
+    await modelCall();
+  }
+  return spread(times);
+}
+
 /** A new manager over what another has stored, and a list of new objects with the same content. */
 async function resumed(tokens, rounds) {
   const storage = createMemoryDriver();
@@ -124,6 +141,7 @@ async function run({ quick }) {
     for (const [at, { name }] of list.entries()) put(name, index, points[at]);
     const again = await resumed(size, quick ? 2 : RESUMPTIONS);
     put("resumed from stored counts", index, again, { own: true });
+    put("a list of new objects", index, await fromTheWire(size, quick ? 5 : 40), { own: true });
     for (const { name, point } of await recounted(size)) put(name, index, point);
   }
   return { curve: curve() };
@@ -146,7 +164,7 @@ export const bench = {
 One turn in ten brings a long result. The 95th percentiles are ${p95} ${curve.unit}.`,
       curveTable(curve),
       "![Time of a check by the size of the session](benchmarks/preflight.svg)",
-      `"Resumed" is the first check of a new manager over stored counts, with a list of new objects. LangChain's middleware estimates
+      `"A list of new objects" is the same session where each call brings all of it anew, as JSON from a wire does. "Resumed" is the first check of a new manager over stored counts, with a list of new objects. LangChain's middleware estimates
 four characters a token; the others count the texts without overheads.`,
     ].join("\n\n");
   },

@@ -4,6 +4,7 @@
 // alone.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { endianness } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -24,6 +25,21 @@ function newest(folder) {
     else if (entry.isFile()) time = Math.max(time, statSync(path).mtimeMs);
   }
   return time;
+}
+
+/** Writes the vocabularies as Node reads them, beside the module that does. */
+async function storeVocabularies() {
+  const built = (path) => import(pathToFileURL(join(library, "dist", "tokens", path)).href);
+  const { storedTables } = await built("bpe/vocabulary.js");
+  const { cl100kVocabulary, o200kVocabulary } = await built("encodings/embedded.js");
+  const folder = join(library, "dist", "tokens", "encodings");
+  for (const [name, load] of [
+    ["cl100k-base", cl100kVocabulary],
+    ["o200k-base", o200kVocabulary],
+  ]) {
+    const bytes = Buffer.from(storedTables(load()).buffer);
+    writeFileSync(join(folder, `${name}.tables`), endianness() === "BE" ? bytes.swap32() : bytes);
+  }
 }
 
 /** Pages that are about the repository itself. */
@@ -52,6 +68,7 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   // The command is compiled against the library that was built.
   run(tsc, "-p", library);
+  await storeVocabularies();
   run(tsc, "-p", command);
   // The page has a browser's types, and files that are served as they are.
   const page = join(command, "src", "view", "page");

@@ -43,6 +43,7 @@ const steps = [
         ...["--config", ".dependency-cruiser.cjs"],
       ),
   ],
+  ["size", () => script("size.mjs")],
   ["house", () => [...script("house.mjs"), "--check"]],
   ["api", () => [...script("api.mjs"), "--check"]],
   ["tests", () => tool("vitest/vitest.mjs", "run")],

@@ -67,6 +67,9 @@ const lazyEdge = {
   ],
 };
 
+/** What Node takes for `#vocabularies`, by a condition of package.json that no bundler knows. */
+const onlyInNode = `${library}/tokens/encodings/on-disk.ts`;
+
 /** Packages that code may import, by folder. */
 const packages = {
   agent: ["yaml"],
@@ -77,4 +80,4 @@ const packages = {
 /** Folders that may load an optional peer when it is first used. */
 const peerEdges = ["storage", "tracing/exporters", "adapters", "cli"];
 
-module.exports = { library, command, layers, placeOf, portable, lazyEdge, packages, peerEdges };
+module.exports = { library, command, layers, placeOf, portable, lazyEdge, onlyInNode, packages, peerEdges };

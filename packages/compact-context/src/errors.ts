@@ -357,19 +357,41 @@ export function openRecord(text: string, newest: number, place: string): OpenedR
 }
 
 const POLYNOMIAL = 0xedb88320;
-const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
-  return value;
-});
+/** Four tables of 256: the remainder of a byte, and of one with one, two or three bytes of zeros behind it. */
+const TABLES: Int32Array = remainders();
+const ENCODER = new TextEncoder();
+
+function remainders(): Int32Array {
+  const tables = new Int32Array(4 * 256);
+  for (let at = 0; at < tables.length; at++) {
+    let value = at < 256 ? at : (tables[at - 256] as number);
+    for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
+    tables[at] = value;
+  }
+  return tables;
+}
 
 /** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text: finds damage, proves no origin. */
 export function crc32(text: string): number {
-  let value = 0xffffffff;
-  for (const byte of new TextEncoder().encode(text)) {
-    value = (value >>> 8) ^ (TABLE[(value ^ byte) & 0xff] ?? 0);
+  const tables = TABLES;
+  const bytes = ENCODER.encode(text);
+  const { length } = bytes;
+  let value = -1;
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    const first = (value ^ (bytes[at] as number)) & 0xff;
+    const second = ((value >>> 8) ^ (bytes[at + 1] as number)) & 0xff;
+    const third = ((value >>> 16) ^ (bytes[at + 2] as number)) & 0xff;
+    const fourth = (value >>> 24) ^ (bytes[at + 3] as number);
+    value =
+      (tables[768 + first] as number) ^
+      (tables[512 + second] as number) ^
+      (tables[256 + third] as number) ^
+      (tables[fourth] as number);
   }
-  return (value ^ 0xffffffff) >>> 0;
+  for (; at < length; at++)
+    value = (value >>> 8) ^ (tables[(value ^ (bytes[at] as number)) & 0xff] as number);
+  return ~value >>> 0;
 }
 
 /** The same in eight hex digits. */

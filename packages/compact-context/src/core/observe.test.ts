@@ -86,6 +86,52 @@ it("counts a message that was put in the place of another; one that was changed 
   expect(await count([asked, { ...result }])).toBeLessThan(before / 2);
 });
 
+it("PRT-6 gives back the newest objects of a list that comes as JSON at every call, counted as one that is seen whole", async () => {
+  const small = { ...settings, maxContextTokens: 12_000, policy: { onOverflow: "elide" } } as const;
+  const manager = new CompactManager(small);
+  const lists: unknown[][] = [];
+  let compactions = 0;
+  for (let length = 1; length <= demo.messages.length; length += 3) {
+    const list = structuredClone(demo.messages.slice(0, length));
+    // A mark that moves, as clients set it for the provider's cache.
+    Object.assign(list.at(-1) as object, { cache_control: { type: "ephemeral" } });
+    lists.push(list);
+    const { messages, report, summary } = await manager.preflight("s", list);
+    compactions += report.compacted ? 1 : 0;
+    const own = messages.filter((message) => list.includes(message));
+    const older = lists.slice(0, -1).flat();
+    expect(messages.filter((message) => older.includes(message))).toEqual([]);
+    if (summary === undefined) expect(own).toEqual(list);
+    else expect(own.length).toBeGreaterThan(0);
+  }
+  expect(compactions).toBeGreaterThan(0);
+  const large = new CompactManager(settings);
+  for (const list of lists) await large.preflight("t", list);
+  const last = lists.at(-1) ?? [];
+  const { report } = await large.preflight("t", structuredClone(last));
+  const fresh = await new CompactManager(settings).preflight("t", last);
+  expect(report.tokensBefore).toBe(fresh.report.tokensBefore);
+});
+
+it("reads only what is new of a list that comes as new objects", async () => {
+  const manager = new CompactManager({ ...settings, maxContextTokens: 4_000_000 });
+  const turns = Array.from({ length: 2_000 }, (_, n) => ({
+    role: n % 2 === 0 ? "user" : "assistant",
+    content: `${n} ${"all about words and numbers ".repeat(20)}`,
+  }));
+  const cost = async (list: readonly unknown[]): Promise<number> => {
+    const before = process.cpuUsage();
+    await manager.preflight("s", list);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const first = await cost(turns.slice(0, -20));
+  const again: number[] = [];
+  for (let behind = 19; behind >= 0; behind--)
+    again.push(await cost(structuredClone(turns.slice(0, turns.length - behind))));
+  expect(Math.min(...again) * 5).toBeLessThan(first);
+});
+
 it.each([false, true])(
   "reads as much of a short list as of a long one that grew, repair %s",
   async (repair) => {

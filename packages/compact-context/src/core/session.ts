@@ -8,6 +8,7 @@ import {
   type LiveSummary,
   type Message,
   markSummaries,
+  sameJson,
   toolResults,
   wireBytes,
 } from "./message.ts";
@@ -76,6 +77,8 @@ interface Source {
   readonly messages: Message[];
   /** The list is the view: it can go back to the caller unchanged. */
   readonly isView: boolean;
+  /** The messages are as the codec read them; those of a compaction's result keep the ids that they had before. */
+  readonly decoded: boolean;
 }
 
 /** After a compaction the next waits until the list has grown by this share of the window, while it fits. */
@@ -174,7 +177,7 @@ export class Session {
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
   observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings, now: Date): void {
     const before = this.context?.codec;
-    const known = before === undefined ? undefined : this.#sourceOf(list);
+    const known = before === undefined ? undefined : this.#sourceOf(list, before);
     const countedBefore = this.context?.counter.id;
     const codec = codecFor(
       list,
@@ -240,9 +243,20 @@ export class Session {
     return this.#settings;
   }
 
-  /** The known list that this one begins with, object by object. */
-  #sourceOf(list: readonly unknown[]): Source | undefined {
-    return this.#sources.find(({ natives }) => startsWith(list, natives));
+  /** The known list that this one begins with: the same objects, or others that say the same. */
+  #sourceOf(list: readonly unknown[], codec: ListCodec): Source | undefined {
+    const known = this.#sources.find(({ natives }) => startsWith(list, natives));
+    if (known !== undefined) return known;
+    // What left its history behind may come back to it, which only the whole list shows.
+    if (this.leftBehind) return undefined;
+    const equal = this.#sources.find(
+      (source) => source.natives.length > 0 && sharedWith(list, source, codec) === source.natives.length,
+    );
+    if (equal === undefined) return undefined;
+    takeOver(list, equal, equal.natives.length);
+    // Messages that several lists share have the objects of one only.
+    this.#sources = [equal];
+    return equal;
   }
 
   /** Of a list that extends a known one only the new messages are read; any other is projected as a whole. */
@@ -252,7 +266,7 @@ export class Session {
       if (known.isView) this.#sources = [known];
       return;
     }
-    const messages = markSummaries(context.codec.decode(list));
+    const messages = this.#decode(list, context.codec);
     const projection = project(messages, this.state, context);
     this.log = [...projection.log];
     this.asGiven = projection.asGiven;
@@ -260,7 +274,19 @@ export class Session {
     this.leftBehind = projection.reset;
     const shape = { summaryRole: context.summaryRole, format: context.codec.format };
     this.#setView(assemble(projection.kept, projection.summary, shape), projection.kept, context.counter);
-    this.#sources = [{ natives: [...list], messages, isView: projection.asGiven }];
+    this.#sources = [{ natives: [...list], messages, isView: projection.asGiven, decoded: true }];
+  }
+
+  /** Reads a list anew, except the messages at its beginning that the newest one said too. */
+  #decode(list: readonly unknown[], codec: ListCodec): Message[] {
+    const before = this.#sources.find(({ decoded }) => decoded);
+    const stays = before !== undefined && codec.format === this.context?.codec.format;
+    const shared = stays ? sharedWith(list, before, codec) : 0;
+    if (before === undefined || shared === 0) return markSummaries(codec.decode(list));
+    const messages = before.messages.slice(0, shared);
+    for (const message of markSummaries(codec.decode(list.slice(shared), messages))) messages.push(message);
+    takeOver(list, before, shared);
+    return messages;
   }
 
   /** Adds the new messages of a known list; false when one of them is our own summary. */
@@ -433,7 +459,7 @@ export class Session {
     this.leftBehind = false;
     this.#sources = [
       ...this.#sources.slice(0, 1).map((source) => ({ ...source, isView: false })),
-      { natives: [...natives], messages: [...view], isView: true },
+      { natives: [...natives], messages: [...view], isView: true, decoded: false },
     ];
   }
 
@@ -598,11 +624,38 @@ function codecFor(
   return stays ? known.codec : codecs.forList(list, format);
 }
 
+/** True where the list begins with these very objects. */
 function startsWith(list: readonly unknown[], natives: readonly unknown[]): boolean {
   if (natives.length === 0 || list.length < natives.length) return false;
   for (let index = natives.length - 1; index >= 0; index -= 1)
     if (list[index] !== natives[index]) return false;
   return true;
+}
+
+/**
+ * With how many messages of the source the list begins: new objects that say what others said, as JSON from a wire does.
+ * It ends at an object that was there before: its owner may have changed it since it was read.
+ */
+function sharedWith(list: readonly unknown[], { natives, messages }: Source, { neutral }: ListCodec): number {
+  if (neutral) return 0;
+  const most = Math.min(list.length, natives.length, messages.length);
+  let shared = 0;
+  while (
+    shared < most &&
+    messages[shared]?.native === natives[shared] &&
+    natives[shared] !== list[shared] &&
+    sameJson(natives[shared], list[shared])
+  )
+    shared += 1;
+  return shared;
+}
+
+/** Puts the list's first objects in place of equal ones: what stays is the caller's newest object. */
+function takeOver(list: readonly unknown[], { natives, messages }: Source, shared: number): void {
+  for (let index = 0; index < shared; index += 1) {
+    natives[index] = list[index];
+    (messages[index] as { native?: unknown }).native = list[index];
+  }
 }
 
 /** Keeps the natives made for summary and edited messages, so that later calls return the same objects. */

@@ -37,6 +37,8 @@ export function* findKeyValues(text: string): Generator<Finding> {
 type Judge = (text: string, match: RegExpExecArray) => Span | undefined;
 
 function* valuesOf(text: string, pattern: RegExp, judge: Judge): Generator<Finding> {
+  // Most texts have none, and a copy of the pattern costs more than the search.
+  if (text.search(pattern) < 0) return;
   const names = new RegExp(pattern);
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
     const span = judge(text, match);
@@ -389,6 +391,7 @@ const PLACES: readonly Place[] = [
 export function* findPlaces(text: string): Generator<Finding> {
   for (const place of PLACES) {
     if (place.needs !== undefined && !text.includes(place.needs)) continue;
+    if (text.search(place.pattern) < 0) continue;
     for (const match of text.matchAll(place.pattern)) {
       const finding = findingOf(place, match);
       if (finding !== undefined) yield finding;

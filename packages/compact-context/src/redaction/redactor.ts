@@ -58,6 +58,8 @@ const DEEPEST_JSON = 8;
 /** Texts whose outcome is remembered, the newest, and how many characters make one worth it. */
 const KNOWN = 32;
 const LONG = 256;
+/** Shorter texts that are remembered once nothing was found in them: roles, names of tools, keys, ids. */
+const HARMLESS = 4096;
 
 /** The text with every secret that the built-in patterns know replaced by `<REDACTED>`; linear time, idempotent. */
 export function redact(text: string): string {
@@ -85,13 +87,21 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const search = createSearch(last, options);
   // An archived message holds each text twice, once as its provider wrote it. Findings are told for each.
   const known = createLruMap<string>(options.onFinding === undefined ? KNOWN : 0);
+  const harmless = new Set<string>();
+  const remember = (text: string, after: string): void => {
+    if (text.length >= LONG) known.set(text, after);
+    else if (after === text) {
+      if (harmless.size >= HARMLESS) harmless.clear();
+      harmless.add(text);
+    }
+  };
   const redactText = (text: string): string => {
-    if (text.length < 4) return text;
+    if (text.length < 4 || harmless.has(text)) return text;
     const before = text.length < LONG ? undefined : known.get(text);
     if (before !== undefined) return before;
     try {
       const after = search.settle(text);
-      if (text.length >= LONG) known.set(text, after);
+      remember(text, after);
       return after;
     } catch {
       return WITHHELD;

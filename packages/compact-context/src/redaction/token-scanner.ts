@@ -23,7 +23,8 @@ interface Walker {
   readonly ends: number[];
   oldest: number;
 }
-type Walkers = Readonly<Record<Alphabet, Walker>>;
+/** Made when a run of the alphabet is walked first: most texts have none. */
+type Walkers = Partial<Record<Alphabet, Walker>>;
 
 const ASCII = 128;
 const FEWEST_DIFFERENT = 5;
@@ -44,7 +45,7 @@ const MEMBERS = Object.fromEntries(
  */
 export function findTokens(text: string): Finding[] {
   const found: Finding[] = [];
-  const walkers = freshWalkers();
+  const walkers: Walkers = {};
   const last = text.length - 1;
   for (let index = 0; index < last; index++) {
     const first = text.charCodeAt(index);
@@ -108,7 +109,8 @@ function endOfToken(
       at += part.length;
       continue;
     }
-    const end = endOfRun(text, at, walkers[part.alphabet]);
+    walkers[part.alphabet] ??= { has: MEMBERS[part.alphabet], starts: [], ends: [], oldest: 0 };
+    const end = endOfRun(text, at, walkers[part.alphabet] as Walker);
     const next = parts[index + 1];
     const length = lengthOfRun(text, { at, end, part, next });
     if (length === undefined) return undefined;
@@ -194,12 +196,4 @@ function membersOf(characters: string): Uint8Array {
   const members = new Uint8Array(ASCII);
   for (const character of characters) members[character.charCodeAt(0)] = 1;
   return members;
-}
-
-function freshWalkers(): Walkers {
-  const fresh = Object.entries(MEMBERS).map(([name, has]): [string, Walker] => [
-    name,
-    { has, starts: [], ends: [], oldest: 0 },
-  ]);
-  return Object.fromEntries(fresh) as Record<Alphabet, Walker>;
 }

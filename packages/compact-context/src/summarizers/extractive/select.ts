@@ -29,8 +29,20 @@ export type ItemKind =
 export interface Said {
   /** Notes that a text stands in the summary, or beside it. */
   add(text: string): void;
+  /** What a text says, ready to be weighed again and again. */
+  termsIn(text: string): WeighedTerms;
   /** Worth of what a text says that was not said. */
-  novelty(terms: ReadonlyMap<string, number>): number;
+  novelty(terms: WeighedTerms): number;
+}
+
+interface KnownTerm {
+  readonly rarity: number;
+  times: number;
+}
+
+interface WeighedTerms {
+  readonly terms: readonly KnownTerm[];
+  readonly weights: readonly number[];
 }
 
 /** A term that was said once is worth this part when it is said again in another sentence. */
@@ -39,15 +51,29 @@ const AGAIN = [1, 0.25, 0.08];
 const OFTEN = 0.01;
 
 export function createSaid(rarity: (term: string) => number): Said {
-  const times = new Map<string, number>();
+  const known = new Map<string, KnownTerm>();
+  const termOf = (term: string): KnownTerm => {
+    let found = known.get(term);
+    if (found === undefined) {
+      found = { rarity: rarity(term), times: 0 };
+      known.set(term, found);
+    }
+    return found;
+  };
   return {
     add(text) {
-      for (const term of termsOf(text).keys()) times.set(term, (times.get(term) ?? 0) + 1);
+      for (const term of termsOf(text).keys()) termOf(term).times += 1;
     },
-    novelty(terms) {
+    termsIn(text) {
+      const terms = termsOf(text);
+      return { terms: Array.from(terms.keys(), termOf), weights: [...terms.values()] };
+    },
+    novelty({ terms, weights }) {
       let sum = 0;
-      for (const [term, weight] of terms)
-        sum += weight * rarity(term) * (AGAIN[times.get(term) ?? 0] ?? OFTEN);
+      for (let at = 0; at < terms.length; at++) {
+        const { rarity: worth, times } = terms[at] as KnownTerm;
+        sum += (weights[at] as number) * worth * (AGAIN[times] ?? OFTEN);
+      }
       return sum;
     },
   };
@@ -99,7 +125,7 @@ function isTyped({ kind }: Item): boolean {
 
 interface Candidate {
   readonly item: Item;
-  readonly terms: ReadonlyMap<string, number>;
+  readonly terms: WeighedTerms;
   readonly tokens: number;
 }
 
@@ -122,7 +148,7 @@ export function createSelection(
   countText: (text: string) => number,
 ): Selection {
   const candidates = items.map((item): Candidate => {
-    return { item, terms: termsOf(item.text), tokens: countText(item.text) };
+    return { item, terms: said.termsIn(item.text), tokens: countText(item.text) };
   });
   const rate = ({ item, terms, tokens }: Candidate): number =>
     (item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0)) / (tokens + BASE_TOKENS);

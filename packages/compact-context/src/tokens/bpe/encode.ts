@@ -7,10 +7,8 @@ import {
   NO_TOKEN,
   PAD_FIRST,
   PAD_SECOND,
-  type PackedVocabulary,
   pairSlot,
   shiftFor,
-  unpackVocabulary,
   type Vocabulary,
 } from "./vocabulary.ts";
 
@@ -21,7 +19,7 @@ export interface Encoding {
   /**
    * Tokens of any text: special-token strings count as plain text, a lone surrogate as U+FFFD. Equal to tiktoken's
    * `encode_ordinary` as long as no single piece (a run without any break) is longer than 2^20 UTF-16 units; each further
-   * such stretch may add a few tokens. The first call unpacks the vocabulary and throws an Error if that is corrupt.
+   * such stretch may add a few tokens. The first call loads the vocabulary and throws an Error if that is missing or corrupt.
    */
   count(text: string): number;
   /** The exact count if it is at most `limit`; otherwise some number above `limit`, found without reading all of the text. */
@@ -122,13 +120,13 @@ function windowEnd(text: string, at: number, window: number): number {
   return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }
 
-/** An encoding that unpacks its vocabulary at the first count. */
-export function createEncoding(name: string, packed: PackedVocabulary, split: Splitter): Encoding {
+/** An encoding that loads its vocabulary at the first count. */
+export function createEncoding(name: string, load: () => Vocabulary, split: Splitter): Encoding {
   const encoder = new TextEncoder();
   let kept: { readonly buffers: Buffers; readonly countPieces: PieceCounter } | undefined;
 
   function prepare(): { readonly buffers: Buffers; readonly countPieces: PieceCounter } {
-    kept ??= { countPieces: createPieceCounter(unpackVocabulary(packed)), buffers: buffersFor(WINDOW) };
+    kept ??= { countPieces: createPieceCounter(load()), buffers: buffersFor(WINDOW) };
     return kept;
   }
 

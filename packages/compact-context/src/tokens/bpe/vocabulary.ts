@@ -24,6 +24,7 @@ export const NO_TOKEN = 0x7fffffff;
 export const PAD_FIRST: Int32Array = Int32Array.of(-1, -1 << 8, -1 << 16, -1 << 24, 0, 0, 0, 0, 0);
 export const PAD_SECOND: Int32Array = Int32Array.of(-1, -1, -1, -1, -1, -1 << 8, -1 << 16, -1 << 24, 0);
 
+const CORRUPT = "The token vocabulary is corrupt: it is not what was packed. Reinstall the package.";
 const SINGLE_BYTES = 256;
 const DIGITS_PER_TOKEN = 6;
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -66,7 +67,7 @@ function checkedDigits(packed: PackedVocabulary): Uint8Array {
     digits[i] = values[code & 127] as number;
   }
   if (pairs.length === 0 || pairs.length % DIGITS_PER_TOKEN !== 0 || hash >>> 0 !== packed.checksum) {
-    throw new Error("The token vocabulary is corrupt: its checksum does not match. Reinstall the package.");
+    throw new Error(CORRUPT);
   }
   return digits;
 }
@@ -179,7 +180,7 @@ function insertMedium(table: Int32Array, shift: number, { first, second, third, 
   table[slot + 3] = fourth;
 }
 
-/** Builds the tables; throws an Error when the text is not what was packed. */
+/** Builds the tables from the pairs; throws an Error when the text is not what was packed. */
 export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
   const { left, right } = unpackHalves(checkedDigits(packed));
   const { bytes, offsets } = joinBytes(left, right);
@@ -214,4 +215,78 @@ export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
     }
   }
   return { short, medium, merges: mergeTable(left, right), bytePairs: bytePairTable(left, right) };
+}
+
+/** Each table's words per slot, and the word of a slot that shows whether it is empty. */
+const TABLES = [
+  { name: "short", words: 2, empty: -1 },
+  { name: "medium", words: 4, empty: -1 },
+  { name: "merges", words: 2, empty: 0 },
+] as const;
+
+/** Whether nothing stands in a slot, by its first two words. */
+function isEmptySlot(first: number, second: number, empty: number): boolean {
+  return empty === 0 ? second === 0 : (first & second) === -1;
+}
+
+/**
+ * The tables without their empty slots, ready to be read from a disk. For each: number of slots, number of those that hold
+ * something, one bit a slot, then the words of the full ones in order.
+ */
+export function storedTables(vocabulary: Vocabulary): Int32Array {
+  const stored: number[] = [];
+  for (const { name, words, empty } of TABLES) {
+    const table = vocabulary[name];
+    const bits = new Int32Array(table.length / words / 32);
+    const full: number[] = [];
+    for (let at = 0, slot = 0; at < table.length; at += words, slot += 1) {
+      if (isEmptySlot(table[at] as number, table[at + 1] as number, empty)) continue;
+      bits[slot >> 5] = (bits[slot >> 5] as number) | (1 << (slot & 31));
+      for (let word = at; word < at + words; word += 1) full.push(table[word] as number);
+    }
+    for (const part of [[table.length / words, full.length / words], bits, full])
+      for (const word of part) stored.push(word);
+  }
+  return Int32Array.from(stored);
+}
+
+/** The tables as `storedTables` wrote them: one pass in order, without hashing anything. */
+export function readTables(stored: Int32Array): Vocabulary {
+  let at = 0;
+  const [short, medium, merges] = TABLES.map(({ words, empty }) => {
+    const slots = stored[at] as number;
+    const from = at + 2 + (slots >> 5);
+    const to = from + (stored[at + 1] as number) * words;
+    const table = new Int32Array(slots * words);
+    if (empty !== 0) table.fill(empty);
+    spreadSlots(table, words, stored.subarray(at + 2, from), stored.subarray(from, to));
+    at = to;
+    return table;
+  }) as [Int32Array, Int32Array, Int32Array];
+  if (at !== stored.length) throw new Error(CORRUPT);
+  const bytePairs = new Int32Array(SINGLE_BYTES * SINGLE_BYTES).fill(NO_TOKEN);
+  for (let slot = 0; slot < merges.length; slot += 2) {
+    const pair = merges[slot] as number;
+    const left = pair & 0x3ffff;
+    const right = pair >>> 18;
+    const joined = merges[slot + 1] as number;
+    // The upper bits of a byte that is the right half are 0 in both words.
+    if (joined !== 0 && joined >>> 18 === 0 && left < SINGLE_BYTES && right < SINGLE_BYTES)
+      bytePairs[(left << 8) | right] = joined;
+  }
+  return { short, medium, merges, bytePairs };
+}
+
+function spreadSlots(table: Int32Array, words: number, bits: Int32Array, full: Int32Array): void {
+  let from = 0;
+  for (let group = 0; group < bits.length; group += 1) {
+    let left = bits[group] as number;
+    while (left !== 0) {
+      const bit = 31 - Math.clz32(left & -left);
+      left &= left - 1;
+      const to = ((group << 5) | bit) * words;
+      for (let word = 0; word < words; word += 1) table[to + word] = full[from + word] as number;
+      from += words;
+    }
+  }
 }

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { whole } from "../../../../../test/whole.ts";
 import { createEncoding, type Encoding } from "../bpe/encode.ts";
 import { splitO200k } from "../bpe/split.ts";
+import { readTables, storedTables, unpackVocabulary, type Vocabulary } from "../bpe/vocabulary.ts";
 import { cl100kBase } from "./cl100k-base.ts";
+import { cl100kVocabulary, o200kVocabulary } from "./embedded.ts";
 import { o200kBase } from "./o200k-base.ts";
 import { checksum, pairs } from "./o200k-base.vocabulary.generated.ts";
 
@@ -90,8 +92,27 @@ describe("a vocabulary that is not what was packed", () => {
   };
 
   it.each(Object.entries(spoiled))("throws at every count: %s", (_, text) => {
-    const encoding = createEncoding("spoiled", { pairs: text, checksum }, splitO200k);
+    const encoding = createEncoding("spoiled", () => unpackVocabulary({ pairs: text, checksum }), splitO200k);
     expect(() => encoding.count("text")).toThrow(/corrupt/);
     expect(() => encoding.count("text")).toThrow(/corrupt/);
+  });
+});
+
+describe.each([
+  { name: "o200k_base", load: o200kVocabulary },
+  { name: "cl100k_base", load: cl100kVocabulary },
+])("the stored tables of $name", ({ load }) => {
+  const unpacked = load();
+  const bytesOf = (table: Int32Array): Uint8Array => new Uint8Array(table.buffer);
+
+  it("are read as they were unpacked", () => {
+    const read = readTables(storedTables(unpacked));
+    for (const [name, table] of Object.entries(unpacked))
+      expect(Buffer.compare(bytesOf(read[name as keyof Vocabulary]), bytesOf(table)), name).toBe(0);
+  });
+
+  it("are refused where the file was cut off", () => {
+    const stored = storedTables(unpacked);
+    expect(() => readTables(stored.subarray(0, -1))).toThrow(/corrupt/);
   });
 });
