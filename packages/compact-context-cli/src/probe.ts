@@ -1,14 +1,11 @@
 import type { StorageDriver } from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 
-/** Milliseconds that a storage has for one probe. */
-const PROBE_MS = 5_000;
-
 /**
  * Writes a value, reads it and deletes it. Rejects with the driver's error, and with `StorageFailed` where the value
- * that comes back is another one or nothing comes within five seconds.
+ * that comes back is another one or nothing comes within `ms` milliseconds.
  */
-export async function probeStorage(driver: StorageDriver, id: string, ms = PROBE_MS): Promise<void> {
+export async function probeStorage(driver: StorageDriver, id: string, ms: number): Promise<void> {
   const key = `~probe/${id}`;
   const given = `${JSON.stringify({ probe: id })}\n`;
   const signal = AbortSignal.timeout(ms);
