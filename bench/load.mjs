@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { CompactManager } from "../packages/compact-context/dist/index.js";
-import { createRedactor } from "../packages/compact-context/dist/redaction/index.js";
+import { createRedactor } from "../packages/compact-context/dist/redaction/redactor.js";
 import { createArchive } from "../packages/compact-context/dist/search/archive.js";
 import { createFsDriver } from "../packages/compact-context/dist/storage/fs/driver.js";
 import { digits, number, table } from "./markdown.mjs";
