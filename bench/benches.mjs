@@ -14,7 +14,6 @@ export const BENCHES = {
   plan: () => import("./plan.mjs"),
   summary: () => import("./summary.mjs"),
   loop: () => import("./loop.mjs"),
-  load: () => import("./load.mjs"),
   proxy: () => import("./proxy.mjs"),
   memory: () => import("./memory.mjs"),
   exporters: () => import("./exporters/bench.mjs"),

@@ -1,4 +1,4 @@
-// What a process under load does over an archive on disk: many sessions at once, many sessions listed, what the archive
+// node bench/load.mjs: what a process under load does over an archive on disk: many sessions at once, many sessions listed, what the archive
 // keeps of one long session, and a list of 20,000 messages. Counted in processor time; the event loop's delay by the clock.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -174,18 +174,9 @@ moment. The archive lies on disk, each write is durable. Processor time of the w
 ${table(["what", "measured", "aim"], what)}`;
 }
 
-export const bench = {
-  title: "Under load",
-  async run({ quick }) {
-    return {
-      many: await manySessions(quick ? 20 : 1_000, quick ? 15 : 50),
-      long: await longSession(quick ? 3 : 300),
-      listed: await listing(quick ? 200 : 10_000),
-      list: await longList(quick ? 400 : 20_000),
-    };
-  },
-  headline: ({ many }) =>
-    `${number(many.sessions)} sessions at once: ${number(Math.round(many.calls / many.processorSeconds))} calls a second of the processor, loop p99 ${digits(many.p99)} ms`,
-  section,
-  pages: [{ path: "docs/operations.md", mark: "load", render: section }],
-};
+if (process.argv[2] === undefined) {
+  const many = await manySessions(1_000, 50);
+  const long = await longSession(300);
+  const listed = await listing(10_000);
+  console.log(section({ many, long, listed, list: await longList(20_000) }));
+}
