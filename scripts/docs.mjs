@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { configTable } from "../packages/compact-context/dist/config/environment.js";
 import { CompactManager } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
-import { METRICS } from "../packages/compact-context/dist/tracing/exporters/opentelemetry.js";
+import { METRICS } from "../packages/compact-context/dist/tracing/exporters/metrics.js";
 import * as tracing from "../packages/compact-context/dist/tracing/index.js";
 import { drawCompaction, figuresOf, pictureOf, THEMES } from "./compaction-picture.mjs";
 import { commonSettings } from "./configuration-page.mjs";

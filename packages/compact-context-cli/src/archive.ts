@@ -53,7 +53,8 @@ export function driverOf({ config, origins, flag, ports }: ArchivePlace): Storag
   if (flag !== undefined) return createFsDriver({ root: resolve(ports.cwd, flag) });
   if (storage.kind === "memory") return createMemoryDriver();
   if (storage.kind === "s3") return createS3Driver(s3Settings(storage));
-  if (storage.kind === "postgres") return createPostgresDriver({ schema: storage.schema });
+  if (storage.kind === "postgres")
+    return createPostgresDriver({ url: ports.env.COMPACT_POSTGRES_URL, schema: storage.schema });
   const named = origins["storage.root"] !== undefined || existsSync(join(ports.cwd, ".compact"));
   return createFsDriver({ root: named ? resolve(ports.cwd, storage.root) : userArchive(ports) });
 }

@@ -43,7 +43,8 @@ export type FlagName =
   | "workspace"
   | "user"
   | "base-url"
-  | "upstream";
+  | "upstream"
+  | "log";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -88,6 +89,7 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
     help: "a server that speaks OpenAI's chat completions, such as http://localhost:11434/v1",
   },
   upstream: { value: "URL", help: "where calls go on to; each provider's own address when left out" },
+  log: { value: "text|json", help: "how it tells what it does: for people, or a JSON record a line" },
   "dry-run": { help: "change nothing: watch the calls, and tell what would be compacted" },
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },

@@ -2,10 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { CompactEvent, TextModel } from "../../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../../packages/compact-context/src/create-manager.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
-import {
-  createOpenTelemetryExporter,
-  METRICS,
-} from "../../../packages/compact-context/src/tracing/exporters/opentelemetry.ts";
+import { METRICS } from "../../../packages/compact-context/src/tracing/exporters/metrics.ts";
+import { createOpenTelemetryExporter } from "../../../packages/compact-context/src/tracing/exporters/opentelemetry.ts";
 import { loadDefinitions, type ReceivedSpan, type Receiver, startReceiver } from "./receiver.ts";
 import { loadSdk, type RunningSdk } from "./sdk.ts";
 

@@ -333,7 +333,7 @@ export const COMMANDS: Command = {
       name: "proxy",
       words: "[command...]",
       summary: "stands between an agent and its provider and keeps each of its sessions inside the window",
-      flags: ["port", "upstream", "window", "dry-run", "config", "archive"],
+      flags: ["port", "upstream", "window", "dry-run", "log", "config", "archive"],
       flagHelp: {
         port: "the port to listen on; 4180 when left out, one that is free where a command is named",
         window: "tokens that a prompt may have; the model's window, at most 150k, when left out",
@@ -364,6 +364,17 @@ export const COMMANDS: Command = {
       load: async () => (await import("./mcp.ts")).serveTools,
     },
     config,
+    {
+      name: "doctor",
+      summary: "tries what compact needs here: settings, store, rights, disk, clock, model; says what to do",
+      flags: ["config", "archive", "upstream", "json"],
+      notes: [
+        "The store is written, read and deleted once. A provider whose key is in the environment is asked for its list of models, which costs nothing.",
+        "Exit code 1 when a check failed, 0 otherwise; a warning is no failure.",
+      ],
+      examples: ["compact doctor", "compact doctor --config compact.yaml --json"],
+      load: async () => (await import("./doctor.ts")).checkEverything,
+    },
     {
       name: "demo",
       summary: "compacts a bundled sample session; needs nothing",

@@ -10,6 +10,8 @@ export function programsOnly(port: () => number): MiddlewareHandler {
     const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
     if (!hosts.includes(headers.get("host") ?? ""))
       return context.text("This server answers to its own address only.\n", 421);
+    // What begins with two slashes reads as the name of another server.
+    if (context.req.path.startsWith("//")) return context.text("This address cannot be read.\n", 400);
     const site = headers.get("sec-fetch-site") ?? "none";
     if (headers.has("origin") || site !== "none")
       return context.text("This server is for programs, not for web pages.\n", 403);

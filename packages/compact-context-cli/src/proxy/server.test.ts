@@ -44,6 +44,8 @@ async function proxyTo(
       ? { ...sessions, managerOf: () => failing(sessions.managerOf(undefined)) }
       : sessions,
     tally: createTally({}),
+    metrics: () => "",
+    health: async () => ({ ok: true }),
     dryRun: more.dryRun === true,
     changed: () => undefined,
     problem: (message) => problems.push(message),

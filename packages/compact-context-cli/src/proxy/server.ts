@@ -9,6 +9,7 @@ import { createWire, type Wire, type WireCall } from "compact-context/wire";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
+import type { Health } from "../probe.ts";
 import { programsOnly } from "./guard.ts";
 import type { Sessions } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
@@ -20,6 +21,10 @@ export interface ProxyOptions {
   readonly upstreams: Upstreams;
   readonly sessions: Sessions;
   readonly tally: Tally;
+  /** What events measured, for Prometheus. */
+  metrics(): string;
+  /** How the storage is; never rejects. */
+  health(): Promise<Health>;
   /** Sends every call as it came, and only tells what would be compacted. */
   readonly dryRun: boolean;
   /** Told that the tally has changed, with the report of a call that was compacted. */
@@ -76,9 +81,17 @@ function createApp(options: ProxyOptions, port: () => number): Hono {
   });
   const app = new Hono();
   app.use(programsOnly(port));
-  app.get("/metrics", (context) =>
-    context.text(tallyMetrics(tally), 200, { "content-type": "text/plain; version=0.0.4" }),
-  );
+  app.get("/metrics", async (context) => {
+    const { ok } = await options.health();
+    return context.text(tallyMetrics(tally, ok) + options.metrics(), 200, {
+      "content-type": "text/plain; version=0.0.4",
+    });
+  });
+  // Calls go on also while the storage is down: this says so and stays 200, so that nobody restarts what works.
+  app.get("/healthz", async (context) => {
+    const { ok, problem } = await options.health();
+    return context.json({ status: ok ? "ok" : "degraded", storage: problem ?? "ok" });
+  });
   // Clients ask whether anybody is there before their first call.
   app.get("/", (context) => context.text("compact proxy\n"));
   app.post("*", bodyLimit({ maxSize: MOST_BODY_BYTES, onError: tooLarge }), (context) =>

@@ -1,5 +1,5 @@
 import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
-import type { StorageDriver } from "compact-context/internal/core/ports";
+import type { Exporter, StorageDriver } from "compact-context/internal/core/ports";
 import type { ManualRequest, PreflightRequest } from "compact-context/internal/core/usage";
 import { CompactManager, type ManagerPorts } from "compact-context/internal/create-manager";
 import type { HostManager } from "compact-context/internal/host";
@@ -25,11 +25,13 @@ export interface SessionsOptions {
   /** `--window`. */
   readonly window: number | undefined;
   readonly storage: StorageDriver;
+  /** Hear of every event. */
+  readonly exporters?: readonly Exporter[];
   warn(message: string): void;
 }
 
 /** One manager for each model: counting, window and what becomes of reasoning differ. All share one storage. */
-export function createSessions({ config, window, storage, warn }: SessionsOptions): Sessions {
+export function createSessions({ config, window, storage, exporters, warn }: SessionsOptions): Sessions {
   const managers = new Map<string, CompactManager>();
   const windowOf = (model = ""): number =>
     window ?? config.maxContextTokens ?? Math.min(USUAL_WINDOW, lookUpModel(model, config.models).window);
@@ -39,7 +41,7 @@ export function createSessions({ config, window, storage, warn }: SessionsOption
     const { window: own, known } = lookUpModel(model, config.models);
     const manager = new ProxyManager(
       { ...config, model } as CompactConfigInput,
-      { storage, onWarning: warn },
+      { storage, exporters, onWarning: warn },
       { window: limit, own: known ? own : limit },
     );
     managers.set(model, manager);

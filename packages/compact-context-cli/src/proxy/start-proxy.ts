@@ -2,14 +2,18 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { CompactionReport } from "compact-context/internal/core/apply";
 import { CompactError } from "compact-context/internal/errors";
+import { redact } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
+import { createMetrics } from "compact-context/tracing";
 import { driverOf } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import type { CliPorts } from "../ports.ts";
+import { watchHealth } from "../probe.ts";
 import { parseTokens } from "../quantities.ts";
+import { snakeKeys } from "../render/json.ts";
 import { formatCount } from "../render/numbers.ts";
-import { oneLine } from "../render/safe.ts";
+import { oneLine, safeJson } from "../render/safe.ts";
 import type { Terminal } from "../terminal.ts";
 import { portOf } from "../view-page.ts";
 import { AGENTS, clientVariables } from "./agents.ts";
@@ -29,7 +33,12 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   const [program, ...rest] = words;
   const dryRun = flags["dry-run"] === true;
-  const screen = createScreen(ports, terminal, program !== undefined);
+  const asJson = isJsonLog(flags.log);
+  const screen = asJson ? createLog(ports) : createScreen(ports, terminal, program !== undefined);
+  const metrics = createMetrics();
+  const storage = dryRun
+    ? createMemoryDriver()
+    : driverOf({ config, origins, flag: flags.archive, ports, warn });
   const tally = createTally(config.models);
   const sessions = createSessions({
     // Nobody is there to be asked: what is too long is cut rather than refused, unless the settings say otherwise.
@@ -38,7 +47,8 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
         ? { ...config, policy: { ...config.policy, onOverflow: "elide" } }
         : config,
     window,
-    storage: dryRun ? createMemoryDriver() : driverOf({ config, origins, flag: flags.archive, ports, warn }),
+    storage,
+    exporters: [metrics],
     warn: screen.problem,
   });
   const server = await startProxy({
@@ -46,13 +56,16 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
     upstreams,
     sessions,
     tally,
+    metrics: metrics.text,
+    health: watchHealth(storage, ports),
     dryRun,
     changed: (report) => screen.changed(tally, report),
     problem: screen.problem,
   });
   try {
     if (program === undefined) {
-      terminal.print(startLines(server.url, terminal, dryRun));
+      if (asJson) screen.started(server.url);
+      else terminal.print(startLines(server.url, terminal, dryRun));
       await ports.stopped?.();
       return 0;
     }
@@ -89,6 +102,7 @@ function startLines(url: string, terminal: Terminal, dryRun: boolean): string[] 
 }
 
 interface ProxyScreen {
+  started(url: string): void;
   changed(tally: Tally, report: CompactionReport | undefined): void;
   readonly problem: (message: string) => void;
   end(tally: Tally): void;
@@ -102,6 +116,7 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
   let problems = 0;
   const clear = isLive ? "\r\u001b[2K" : "";
   return {
+    started: () => undefined,
     changed(tally, report) {
       if (report !== undefined && !isQuiet) {
         const { tokensBefore, tokensAfter } = report;
@@ -126,6 +141,37 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
       if (problems > kept.length && isQuiet) terminal.warn(`and ${problems - kept.length} notes more`);
       if (tally.totals.requests > 0) stderr.write(`compact ${oneLine(tallyLine(tally))}\n`);
     },
+  };
+}
+
+/** Throws `InvalidUsage` for another form of log. */
+function isJsonLog(form: string | undefined): boolean {
+  if (form === undefined || form === "text") return false;
+  if (form === "json") return true;
+  throw new CompactError("InvalidUsage", `--log ${form}: there is no such form`, {
+    place: "--log",
+    hint: "Use --log json for a JSON record a line, or leave it out.",
+  });
+}
+
+/** The same as one JSON record a line, for what collects logs; secrets taken out. */
+function createLog({ stderr, now }: CliPorts): ProxyScreen {
+  const say = (level: "info" | "warn", message: string, more: object = {}): void => {
+    const record = { time: now().toISOString(), level, message: redact(message), ...more };
+    stderr.write(`${safeJson(record, 0)}\n`);
+  };
+  return {
+    started: (url) => say("info", "listening", { url }),
+    changed(_tally, report) {
+      if (report === undefined) return;
+      const { reason, tokensBefore, tokensAfter, elapsedMs } = report;
+      say("info", "compacted", {
+        ...{ reason, tokens_before: tokensBefore, tokens_after: tokensAfter },
+        elapsed_ms: Math.round(elapsedMs),
+      });
+    },
+    problem: (message) => say("warn", message),
+    end: ({ totals }) => say("info", "ended", snakeKeys(totals) as object),
   };
 }
 

@@ -53,10 +53,10 @@ describe("the tally of a proxy", () => {
     tally.sent({ ...CALL, compacted: true });
     tally.used("s", usage(25, 75, 0));
     tally.unmodified();
-    expect(tallyMetrics(tally)).toContain(
+    expect(tallyMetrics(tally, true)).toContain(
       "# TYPE compact_proxy_requests_total counter\ncompact_proxy_requests_total 1\n",
     );
     for (const line of ["compactions_total 1", "sent_unmodified_total 1", "cache_share 0.75", "sessions 1"])
-      expect(tallyMetrics(tally)).toContain(`\ncompact_proxy_${line}\n`);
+      expect(tallyMetrics(tally, true)).toContain(`\ncompact_proxy_${line}\n`);
   });
 });

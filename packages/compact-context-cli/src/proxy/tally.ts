@@ -142,7 +142,7 @@ function dollarText(dollars: number): string {
 }
 
 /** The same for Prometheus, text format 0.0.4. */
-export function tallyMetrics({ totals, sessions }: Tally): string {
+export function tallyMetrics({ totals, sessions }: Tally, storageUp: boolean): string {
   const metric = (name: string, type: "counter" | "gauge", help: string, value: number): string =>
     `# HELP compact_proxy_${name} ${help}\n# TYPE compact_proxy_${name} ${type}\ncompact_proxy_${name} ${value}\n`;
   const { inputTokens, cachedTokens } = totals;
@@ -193,5 +193,6 @@ export function tallyMetrics({ totals, sessions }: Tally): string {
       "Share of prompt tokens read from the cache, 0 to 1.",
       inputTokens === 0 ? 0 : cachedTokens / inputTokens,
     ),
+    metric("storage_up", "gauge", "1 when the archive can be written, 0 when not.", storageUp ? 1 : 0),
   ].join("");
 }

@@ -12,8 +12,8 @@ export function firstWords(text: string, characters = 400): string {
 }
 
 /** The value as JSON that is safe to print to a terminal: who parses it gets the same value. */
-export function safeJson(value: unknown): string {
-  return replaceUnseen(JSON.stringify(value, undefined, 2), (character) =>
+export function safeJson(value: unknown, indent = 2): string {
+  return replaceUnseen(JSON.stringify(value, undefined, indent), (character) =>
     Array.from(
       { length: character.length },
       (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,

@@ -37,7 +37,8 @@ export interface ViewServer {
 
 /** As Ariadne has it. */
 const MOST_BODY_BYTES = 262_144;
-const MOST_CONNECTIONS = 128;
+/** Idle ones cost little, and a page must not be shut out by what some other program holds open. */
+const MOST_CONNECTIONS = 2048;
 
 /** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
 export async function startViewServer(options: ViewServerOptions): Promise<ViewServer> {
@@ -81,7 +82,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, contex
   const { access, files } = context;
   const addressed = access.addressed(request);
   if (!addressed.allowed) return refuse(response, addressed.status, addressed.error);
-  const url = new URL(request.url ?? "/", "http://viewer");
+  const target = request.url ?? "/";
+  if (!URL.canParse(target, "http://viewer")) return refuse(response, 400, "This address cannot be read.");
+  const url = new URL(target, "http://viewer");
   if (url.pathname === "/ingest") return takeIn(request, response, context);
   if (request.method !== "GET") return refuse(response, 405, "Only reading is possible here.");
   if (url.pathname === "/open") return letIn(url, response, access);

@@ -1,13 +1,17 @@
 export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "../core/ports.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
 export { createCallbackExporter, createConsoleExporter, createJsonlExporter } from "./exporters/local.ts";
+export {
+  createMetrics,
+  type InstrumentOptions,
+  type Metrics,
+  type OpenTelemetryAttributes,
+  type OpenTelemetryContext,
+  type OpenTelemetryMeter,
+} from "./exporters/metrics.ts";
 export type {
-  InstrumentOptions,
   OpenTelemetryApi,
-  OpenTelemetryAttributes,
-  OpenTelemetryContext,
   OpenTelemetryIds,
-  OpenTelemetryMeter,
   OpenTelemetrySpan,
   OpenTelemetryTracer,
 } from "./exporters/opentelemetry.ts";

@@ -2,11 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type EventDescription, warning } from "../../core/events.ts";
 import { createTracer } from "../tracer.ts";
+import type { OpenTelemetryAttributes, OpenTelemetryContext } from "./metrics.ts";
 import {
   createOpenTelemetryExporter,
   type OpenTelemetryApi,
-  type OpenTelemetryAttributes,
-  type OpenTelemetryContext,
   type OpenTelemetryOptions,
 } from "./opentelemetry.ts";
 

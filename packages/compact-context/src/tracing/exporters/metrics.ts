@@ -1,0 +1,321 @@
+import type { CompactEvent, Exporter } from "../../core/ports.ts";
+
+// What is measured, under one set of names: the OpenTelemetry exporter writes it to the host's SDK, `createMetrics` keeps
+// it in this process for Prometheus to fetch.
+
+/** Our names of providers in the words of OpenTelemetry's GenAI conventions, where those differ. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  google: "gcp.gemini",
+  mistral: "mistral_ai",
+  moonshotai: "moonshot_ai",
+  xai: "x_ai",
+  "amazon-bedrock": "aws.bedrock",
+};
+
+/** Model and provider of one request, as the GenAI conventions name them. */
+export function requestAttributes({ model, provider }: Attempt): OpenTelemetryAttributes {
+  const request = { "gen_ai.operation.name": "chat", "gen_ai.request.model": model };
+  if (provider === undefined) return request;
+  return { ...request, "gen_ai.provider.name": PROVIDERS[provider] ?? provider };
+}
+
+export interface Usage {
+  readonly input: number;
+  readonly cache_read: number;
+  readonly output: number;
+}
+
+/** A request to a model as events carry it. */
+export interface Attempt {
+  readonly model: string;
+  readonly provider?: string;
+  readonly outcome: string;
+  readonly duration_ms: number;
+  readonly usage?: Usage;
+  readonly cost_usd?: number;
+}
+
+/** The requests to models that an event speaks of: those of a summary, or the one that failed. */
+export function attemptsIn(properties: CompactEvent["properties"]): readonly Attempt[] {
+  const { attempts, attempt } = properties;
+  if (Array.isArray(attempts)) return attempts as Attempt[];
+  return typeof attempt === "object" && attempt !== null ? [attempt as Attempt] : [];
+}
+
+type MetricName =
+  | "compact.request.tokens"
+  | "compact.request.usage"
+  | "compact.rounds"
+  | "compact.round.duration"
+  | "compact.round.tokens_removed"
+  | "compact.round.messages_pruned"
+  | "compact.summary.compression_ratio"
+  | "compact.summary.duration"
+  | "compact.summary.cost"
+  | "compact.errors"
+  | "compact.warnings"
+  | "gen_ai.client.token.usage"
+  | "gen_ai.client.operation.duration";
+
+interface Instrument {
+  readonly kind: "counter" | "histogram";
+  readonly unit: string;
+  readonly description: string;
+}
+
+/** Every metric; `gen_ai.*` as OpenTelemetry's GenAI conventions define them. */
+export const METRICS: Readonly<Record<MetricName, Instrument>> = {
+  "compact.request.tokens": {
+    kind: "histogram",
+    unit: "{token}",
+    description: "Tokens of the request that was looked at, by our count",
+  },
+  "compact.request.usage": {
+    kind: "histogram",
+    unit: "1",
+    description: "Share of the model's window that the request takes",
+  },
+  "compact.rounds": { kind: "counter", unit: "{round}", description: "Compactions, by their reason" },
+  "compact.round.duration": {
+    kind: "histogram",
+    unit: "s",
+    description: "Work of one compaction, its summary included",
+  },
+  "compact.round.tokens_removed": {
+    kind: "counter",
+    unit: "{token}",
+    description: "Tokens that compactions took out of requests",
+  },
+  "compact.round.messages_pruned": {
+    kind: "counter",
+    unit: "{message}",
+    description: "Messages that left the list for the archive",
+  },
+  "compact.summary.compression_ratio": {
+    kind: "histogram",
+    unit: "1",
+    description: "Tokens of the summary by tokens of what it stands for",
+  },
+  "compact.summary.duration": { kind: "histogram", unit: "s", description: "Making one summary" },
+  "compact.summary.cost": {
+    kind: "counter",
+    unit: "{USD}",
+    description: "Dollars for the models of summaries, where usage and prices are known",
+  },
+  "compact.errors": { kind: "counter", unit: "{error}", description: "Failures, by type" },
+  "compact.warnings": { kind: "counter", unit: "{warning}", description: "Warnings, by code" },
+  "gen_ai.client.token.usage": {
+    kind: "histogram",
+    unit: "{token}",
+    description: "Tokens that the models of summaries read and wrote, as their providers report them",
+  },
+  "gen_ai.client.operation.duration": {
+    kind: "histogram",
+    unit: "s",
+    description: "Requests to the models of summaries",
+  },
+};
+
+type Measure = (name: MetricName, value: unknown, attributes?: OpenTelemetryAttributes) => void;
+type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
+
+/** Measures events. No attribute names a session: a metric's series would be as many as there are sessions. */
+export function createMeasures(
+  meter: OpenTelemetryMeter,
+): (event: CompactEvent, context?: OpenTelemetryContext) => void {
+  const written = new Map<MetricName, Write>();
+  const writerOf = (name: MetricName): Write => {
+    const known = written.get(name);
+    if (known !== undefined) return known;
+    const { kind, ...options } = METRICS[name];
+    if (kind === "counter") {
+      const counter = meter.createCounter(name, options);
+      written.set(name, (value, ...more) => counter.add(value, ...more));
+    } else {
+      const histogram = meter.createHistogram(name, options);
+      written.set(name, (value, ...more) => histogram.record(value, ...more));
+    }
+    return writerOf(name);
+  };
+  return (event, context) => {
+    const measure: Measure = (name, value, attributes = {}) => {
+      if (typeof value === "number" && Number.isFinite(value)) writerOf(name)(value, attributes, context);
+    };
+    measureEvent(event, measure);
+    for (const attempt of newAttempts(event)) measureAttempt(attempt, measure);
+  };
+}
+
+function measureEvent({ name, properties, startedAt, endedAt }: CompactEvent, measure: Measure): void {
+  if (name === "compact.token_estimate") {
+    const of = { "gen_ai.request.model": String(properties.model) };
+    measure("compact.request.tokens", properties.t_est, of);
+    measure("compact.request.usage", properties.usage_pct, of);
+  } else if (name === "compact.trigger_decision") {
+    if (properties.triggered === true && properties.outcome !== "failed") {
+      measure("compact.rounds", 1, { "compact.reason": String(properties.reason) });
+    }
+  } else if (name === "compact.summary_created") {
+    const of = { "compact.summarizer": String(properties.summarizer) };
+    measure("compact.summary.compression_ratio", properties.compression_ratio, of);
+    measure("compact.summary.duration", (Date.parse(endedAt) - Date.parse(startedAt)) / 1000, of);
+  } else if (name === "compact.pruned_messages") {
+    measure("compact.round.duration", Number(properties.elapsed_ms) / 1000);
+    const removed = Number(properties.tokens_before) - Number(properties.tokens_after);
+    measure("compact.round.tokens_removed", Math.max(0, removed));
+    measure("compact.round.messages_pruned", properties.pruned_count);
+  } else if (name === "compact.error") {
+    measure("compact.errors", 1, { "error.type": String(properties.error_type) });
+  } else if (name === "compact.warning") {
+    measure("compact.warnings", 1, { "compact.code": String(properties.code) });
+  }
+}
+
+/** Attempts that failed were told as they failed; a summary repeats them beside the one that was accepted. */
+function newAttempts({ name, properties }: CompactEvent): readonly Attempt[] {
+  const asked = attemptsIn(properties).filter(({ outcome }) => outcome !== "skipped");
+  return name === "compact.error" ? asked : asked.filter(({ outcome }) => outcome === "accepted");
+}
+
+function measureAttempt(attempt: Attempt, measure: Measure): void {
+  const { usage, outcome, duration_ms, cost_usd } = attempt;
+  const of = requestAttributes(attempt);
+  const failed: OpenTelemetryAttributes = outcome === "accepted" ? {} : { "error.type": outcome };
+  measure("gen_ai.client.operation.duration", duration_ms / 1000, { ...of, ...failed });
+  measure("gen_ai.client.token.usage", usage?.input, { ...of, "gen_ai.token.type": "input" });
+  measure("gen_ai.client.token.usage", usage?.output, { ...of, "gen_ai.token.type": "output" });
+  measure("compact.summary.cost", cost_usd, of);
+}
+
+// ---- the meter that they are written to
+
+/** Opaque. */
+export interface OpenTelemetryContext {
+  getValue(key: symbol): unknown;
+}
+
+export type OpenTelemetryAttributes = Record<string, string | number | boolean | string[]>;
+
+export interface InstrumentOptions {
+  readonly description?: string;
+  readonly unit?: string;
+}
+
+export interface OpenTelemetryMeter {
+  createCounter(
+    name: string,
+    options?: InstrumentOptions,
+  ): { add(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
+  createHistogram(
+    name: string,
+    options?: InstrumentOptions,
+  ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
+}
+
+// ---- for Prometheus
+
+/** Metrics of this process: an exporter that adds up, and what it has so far. */
+export interface Metrics extends Exporter {
+  /** Prometheus' text format 0.0.4. Names are those that the OpenTelemetry collector gives the same metrics. */
+  text(): string;
+}
+
+/** Upper ends of the buckets of a histogram, by its unit. */
+const BUCKETS: Readonly<Record<string, readonly number[]>> = {
+  s: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  "{token}": [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6],
+  "1": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1],
+};
+/** Series of one metric: a name that a caller invents for every call must not fill the memory. */
+const MOST_SERIES = 200;
+
+/** An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` that the program serves. */
+export function createMetrics(): Metrics {
+  const rendered: (() => string)[] = [];
+  const meter: OpenTelemetryMeter = {
+    createCounter(name, options = {}) {
+      const series = createSeries(() => ({ value: 0 }));
+      const shown = `${prometheusName(name, options.unit)}_total`;
+      rendered.push(
+        () =>
+          heading(shown, "counter", options) +
+          series.lines((labels, { value }) => `${shown}${braces(labels)} ${value}\n`),
+      );
+      return {
+        add(value, attributes) {
+          series.of(attributes).value += value;
+        },
+      };
+    },
+    createHistogram(name, options = {}) {
+      const ends = BUCKETS[options.unit ?? "1"] ?? [];
+      const series = createSeries(() => ({ counts: ends.map(() => 0), count: 0, sum: 0 }));
+      const shown = prometheusName(name, options.unit);
+      rendered.push(
+        () =>
+          heading(shown, "histogram", options) +
+          series.lines((labels, { counts, count, sum }) => {
+            const bucket = (end: string, value: number): string =>
+              `${shown}_bucket${braces([...labels, `le="${end}"`])} ${value}\n`;
+            return [
+              ...ends.map((end, index) => bucket(String(end), counts[index] ?? 0)),
+              bucket("+Inf", count),
+              `${shown}_sum${braces(labels)} ${sum}\n`,
+              `${shown}_count${braces(labels)} ${count}\n`,
+            ].join("");
+          }),
+      );
+      return {
+        record(value, attributes) {
+          const found = series.of(attributes);
+          found.count += 1;
+          found.sum += value;
+          for (const [index, end] of ends.entries()) {
+            if (value <= end) found.counts[index] = (found.counts[index] ?? 0) + 1;
+          }
+        },
+      };
+    },
+  };
+  const measure = createMeasures(meter);
+  return {
+    name: "metrics",
+    export: (event) => measure(event),
+    text: () => rendered.map((render) => render()).join(""),
+  };
+}
+
+/** The values of one metric by their labels. */
+function createSeries<T>(create: () => T) {
+  const all = new Map<string, { readonly labels: readonly string[]; readonly value: T }>();
+  return {
+    of(attributes: OpenTelemetryAttributes = {}): T {
+      const labels = Object.entries(attributes).map(
+        ([name, value]) => `${name.replace(/[^a-zA-Z0-9_]/g, "_")}="${escapeLabel(String(value))}"`,
+      );
+      const key = labels.join();
+      const full = all.size >= MOST_SERIES && !all.has(key);
+      const entry = all.get(full ? "" : key) ?? { labels: full ? [] : labels, value: create() };
+      all.set(full ? "" : key, entry);
+      return entry.value;
+    },
+    lines: (line: (labels: readonly string[], value: T) => string): string =>
+      [...all.values()].map(({ labels, value }) => line(labels, value)).join(""),
+  };
+}
+
+function prometheusName(name: string, unit: string | undefined): string {
+  return `${name.replaceAll(".", "_")}${unit === "s" ? "_seconds" : ""}`;
+}
+
+function heading(name: string, type: string, { description = "" }: InstrumentOptions): string {
+  return `# HELP ${name} ${description}.\n# TYPE ${name} ${type}\n`;
+}
+
+function braces(labels: readonly string[]): string {
+  return labels.length === 0 ? "" : `{${labels.join(",")}}`;
+}
+
+function escapeLabel(text: string): string {
+  return text.slice(0, 200).replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+}
