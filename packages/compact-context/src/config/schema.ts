@@ -299,6 +299,10 @@ const storage: Fields<CompactConfig["storage"]> = {
     "never",
   ),
   schema: words("Schema of the tables, for postgres; its URL is COMPACT_POSTGRES_URL.", "never"),
+  timeout_ms: whole(
+    1,
+    "Longest wait for one call of the storage while the list fits without it, in milliseconds.",
+  ),
   on_failure: oneOf(
     ["stop", "continue"],
     "Whether messages may leave the prompt when they could not be archived.",
