@@ -36,7 +36,7 @@ import {
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
-import { liveConversation, Session, type SessionSettings } from "./session.ts";
+import { adviceFor, liveConversation, Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
 import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
@@ -688,19 +688,6 @@ export class SessionManager {
 /** Too many messages: filling up to the target would keep them. */
 function targetFor(reason: TriggerReason, { targetContextTokens }: Policy): number | undefined {
   return reason === "max_messages" ? undefined : targetContextTokens;
-}
-
-/** The setting of the layer that takes most of the list after a compaction. */
-function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
-  const { pinned, recent, toolPairs } = report.layers.after;
-  const fixed = fixedTokens + pinned.tokens;
-  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
-    return "shorten the system prompt, the tools or the protected messages";
-  }
-  if (recent.tokens >= toolPairs.tokens) {
-    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
-  }
-  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }
 
 /** The refusal for failures that are no reason to reject a list that fits. */

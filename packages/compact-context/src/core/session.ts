@@ -1,5 +1,5 @@
 import type { CompactError } from "../errors.ts";
-import type { Outcome } from "./apply.ts";
+import type { CompactionReport, Outcome } from "./apply.ts";
 import { archiveId } from "./archive.ts";
 import { applyEdit, type Edit } from "./edit.ts";
 import {
@@ -663,4 +663,17 @@ export function liveConversation(
     messages: session.view,
     tokens: session.usage.tokens,
   };
+}
+
+/** The setting of the layer that takes most of the list after a compaction. */
+export function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
+  const { pinned, recent, toolPairs } = report.layers.after;
+  const fixed = fixedTokens + pinned.tokens;
+  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
+    return "shorten the system prompt, the tools or the protected messages";
+  }
+  if (recent.tokens >= toolPairs.tokens) {
+    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
+  }
+  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }

@@ -137,7 +137,7 @@ class Late extends Error {
 function asFailure(error: unknown): CompactError {
   if (error instanceof Late) return error.error;
   if (CompactError.isInstance(error)) return error;
-  return new CompactError("StorageFailed", errorMessage(error), { cause: error });
+  return new CompactError("StorageFailed", errorMessage(error), { hint: "Fix the storage.", cause: error });
 }
 
 interface Limit {
