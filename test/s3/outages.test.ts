@@ -75,6 +75,6 @@ describe("S3", () => {
     for (let n = 0; n < 14; n++)
       list = [...(await manager.preflight("s", [...list, ...turns(n, n + 1)])).messages];
     await manager.flush();
-    expect(warnings).toEqual([]);
+    expect(warnings.filter((warning) => !warning.includes("every few calls"))).toEqual([]);
   });
 });
