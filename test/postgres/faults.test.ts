@@ -91,14 +91,14 @@ describe.skipIf(server === undefined)("a server in trouble", () => {
   it("ARC-5 that is killed and comes back has everything that was acknowledged, and nobody noticed", async () => {
     const driver = open(url);
     await driver.put("crash/state", "0");
-    const crash = server?.crash?.();
+    const crash = server?.down?.().then((up) => up());
     for (let n = 1; n <= 60; n++) {
       const { version } = await driver.put("crash/state", String(n));
       await driver.append("crash/log", `${n}\n`);
       expect(await driver.version("crash/state")).toBe(version);
     }
     await crash;
-    await server?.crash?.();
+    await (await server?.down?.())?.();
     expect((await driver.get("crash/state"))?.value).toBe("60");
     expect((await driver.get("crash/log"))?.value.split("\n").length).toBe(61);
   });

@@ -6,8 +6,8 @@ import pg from "pg";
 /** A Postgres server for tests: the one that the environment names, or one of its own that ends with the tests. */
 export interface TestServer {
   readonly url: string;
-  /** Kills the server with SIGKILL and resolves when it is up again; only where it is our own. */
-  readonly crash: (() => Promise<void>) | undefined;
+  /** Kills the server with SIGKILL; the function that it resolves to starts it again. Only where it is our own. */
+  readonly down: (() => Promise<() => Promise<void>>) | undefined;
   stop(): void;
 }
 
@@ -16,7 +16,7 @@ const given = process.env.COMPACT_TEST_POSTGRES;
 /** Nothing where the machine has no server and the environment names none; `own` never takes the named one. */
 export async function startServer(options: { readonly own?: boolean } = {}): Promise<TestServer | undefined> {
   if (given !== undefined && given !== "" && options.own !== true) {
-    return { url: given, crash: undefined, stop: () => {} };
+    return { url: given, down: undefined, stop: () => {} };
   }
   const child = spawn(process.execPath, [join(import.meta.dirname, "start.mjs")], {
     stdio: ["pipe", "pipe", "ignore"],
@@ -26,9 +26,13 @@ export async function startServer(options: { readonly own?: boolean } = {}): Pro
   if (url === undefined) return undefined;
   return {
     url,
-    crash: async () => {
-      child.stdin?.write("crash\n");
+    down: async () => {
+      child.stdin?.write("down\n");
       await nextLine();
+      return async () => {
+        child.stdin?.write("up\n");
+        await nextLine();
+      };
     },
     stop: () => {
       child.stdin?.end();

@@ -1,5 +1,6 @@
 // Starts a Postgres server of its own in a temporary folder, prints its URL and runs until standard input ends.
-// A line `crash` on standard input kills the server with SIGKILL and starts it again on the same data: `up` is printed then.
+// A line `down` on standard input kills the server with SIGKILL, and `up` starts it again on the same data; each is
+// printed when it is done.
 // Exits with 3 and one line on standard error where the machine has no server. `--durable` keeps fsync on.
 import { spawn, spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -98,9 +99,13 @@ function isReady(pid) {
 let running = await start();
 console.log(`postgres://compact@${encodeURIComponent(folder)}/postgres`);
 
-async function crash() {
+async function down() {
   running.server.kill("SIGKILL");
   await running.exited;
+  console.log("down");
+}
+
+async function up() {
   // Its children notice by themselves; a new server refuses to start before they are gone.
   for (;;) {
     try {
@@ -122,7 +127,8 @@ async function stop() {
 
 const input = createInterface({ input: process.stdin });
 input.on("line", (line) => {
-  if (line === "crash") void crash();
+  if (line === "down") void down();
+  if (line === "up") void up();
 });
 input.on("close", () => void stop());
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());

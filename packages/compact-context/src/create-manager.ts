@@ -17,7 +17,15 @@ import type {
 } from "./core/ports.ts";
 import type { SessionSettings } from "./core/session.ts";
 import type { Store } from "./core/store.ts";
-import { CompactError, createLruMap, once, platform, requireOptions } from "./errors.ts";
+import {
+  CompactError,
+  createLruMap,
+  errorMessage,
+  hasCode,
+  once,
+  platform,
+  requireOptions,
+} from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
@@ -29,6 +37,7 @@ import { LiveLists } from "./lint/live.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import type { Archive } from "./search/archive.ts";
+import { type GuardedStorage, guardStorage } from "./storage/guard.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { lookUpModel, overrideOf, withCost } from "./tokens/models.ts";
@@ -199,10 +208,19 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
   const redaction = createRedactor(config.redaction);
+  let toldUnopened = false;
   const open = once(async () => {
-    const opened = await openStorage(config, ports, { redaction, warn, now });
-    queueMicrotask(() => flushing?.start());
-    return opened;
+    try {
+      const opened = await openStorage(config, ports, { redaction, warn, now });
+      queueMicrotask(() => flushing?.start());
+      return opened;
+    } catch (error) {
+      if (hasCode(error, "InvalidConfig")) throw error;
+      const failure = notOpened(error);
+      if (!toldUnopened) warn(`${failure.message}: lists that fit go out as they are. ${failure.hint}`);
+      toldUnopened = true;
+      throw failure;
+    }
   });
   const openQueue = async () => {
     const { stateDriver, outbox } = await open();
@@ -299,18 +317,36 @@ async function openStorage(
   context: { readonly redaction: Redaction; warn(message: string): void; now(): Date },
 ): Promise<Storage> {
   const { redaction, warn, now } = context;
-  const stateDriver = given.storage ?? (await configuredDriver(config, warn));
-  const archiveDriver = given.archive ?? stateDriver;
+  const { timeoutMs } = config.storage;
+  const guard = (driver: StorageDriver): GuardedStorage =>
+    guardStorage(driver, { timeoutMs, clock: platform.clock, later: platform.later, warn });
+  const states = guard(given.storage ?? (await configuredDriver(config, warn)));
+  const archives = given.archive === undefined ? states : guard(given.archive);
+  const face = (way: keyof GuardedStorage) => ({
+    archive: createArchiveStore(archives[way], redaction),
+    archiveDriver: archives[way],
+    stateDriver: states[way],
+  });
+  const { stateDriver, ...quick } = face("quick");
   return {
-    archive: createArchiveStore(archiveDriver, redaction),
-    archiveDriver,
+    ...quick,
     stateDriver,
+    patient: face("patient"),
     outbox: once(async () => {
       if (stateDriver.outbox !== undefined) return stateDriver.outbox;
       const { createDriverOutbox } = await import("./storage/outbox.ts");
       return createDriverOutbox(stateDriver, () => now().getTime());
     }),
   };
+}
+
+/** A module may not load, for want of files that can be opened. */
+function notOpened(error: unknown): CompactError {
+  if (CompactError.isInstance(error)) return error;
+  return new CompactError("StorageFailed", `the storage cannot be opened: ${errorMessage(error)}`, {
+    hint: "It is tried again at the next call.",
+    cause: error,
+  });
 }
 
 async function configuredDriver(

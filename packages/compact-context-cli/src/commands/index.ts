@@ -4,6 +4,25 @@ import { DECIDING, type FlagName } from "../flags.ts";
 const ARCHIVE_NOTE =
   "The archive is --archive, else the one of the settings, else .compact/archive of this project where there is a .compact folder, else the user's own data folder.";
 
+const storage: Command = {
+  name: "storage",
+  summary: "what the storage of the settings needs",
+  examples: ["compact storage ddl compact_app | psql"],
+  actions: [
+    {
+      name: "ddl",
+      summary: "the SQL that makes the tables of Postgres, for programs that may create none",
+      words: "[role] [version]",
+      flags: ["config"],
+      notes: [
+        "Run it as somebody who may create the schema, which storage.schema names. With the name of a role it also grants that role what the programs need, and with the version that the tables have (select max(version) from compact.migrations) it leads on from there.",
+      ],
+      examples: ["compact storage ddl compact_app | psql", "compact storage ddl compact_app 2"],
+      load: async () => (await import("./storage.ts")).printDdl,
+    },
+  ],
+};
+
 const archive: Command = {
   name: "archive",
   summary: "the originals of what was compacted: list, read, search, restore",
@@ -296,6 +315,7 @@ export const COMMANDS: Command = {
       load: async () => (await import("./redact.ts")).redactText,
     },
     archive,
+    storage,
     {
       name: "recall",
       words: "<query>",

@@ -176,12 +176,13 @@ function checkLayer(layer: Layer): ConfigProblem[] {
 }
 
 /** What a file says that it may not say unless somebody asked for that file by name. */
-export function checkGuards(layer: Layer): ConfigProblem[] {
+export function checkGuards(given: Layer): ConfigProblem[] {
+  const layer = withOwnNames(given);
   const problems: ConfigProblem[] = [];
   for (const { path, guard } of settings) {
     const value = guard === undefined ? undefined : valueAt(layer.value, path);
-    if (value === undefined || (guard === "inside" && !(typeof value === "string" && leavesFolder(value))))
-      continue;
+    if (value === undefined || (guard === "default" && value === valueAt(defaultConfig, path))) continue;
+    if (guard === "inside" && !(typeof value === "string" && leavesFolder(value))) continue;
     const what = guard === "inside" ? "leads outside the working directory" : "may not be set here";
     const message = `${what}, and this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it`;
     problems.push(layer.problemAt(path, "value", message));

@@ -340,6 +340,22 @@ describe("a file that was only found", () => {
     );
   });
 
+  it.each([
+    "storage: {kind: postgres}",
+    "storage: {kind: s3}",
+    "storage: {adapter: postgres}",
+    "storage: {kind: memory}",
+    "redaction: {enabled: false}",
+  ])("CFG-1 may not choose where archives go, nor switch redaction off: %s", (text) => {
+    expect(refused({ text, path: "compact.yaml", found: true }).message).toContain("may not be set here");
+    expect(load({ text, path: "compact.yaml" })).toBeDefined();
+  });
+
+  it("may say what holds without it", () => {
+    const text = "storage: {kind: fs}\nredaction: {enabled: true}\n";
+    expect(load({ text, found: true }).storage.kind).toBe("fs");
+  });
+
   it("a setting that names an endpoint, headers, a key or a place on disk is guarded", () => {
     for (const { path, guard } of settings) {
       const name = path.at(-1) ?? "";

@@ -9,9 +9,10 @@ export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
 
 /**
  * Holds back a setting in a file that was found and not asked for, since its author may be a stranger:
- * `inside` must be a path below the working directory, `never` cannot be set there at all.
+ * `inside` must be a path below the working directory, `never` cannot be set there at all, and
+ * `default` only to what holds without it.
  */
-export type Guard = "inside" | "never";
+export type Guard = "inside" | "never" | "default";
 
 /** What a setting says about itself, for error messages and documentation. */
 export interface SettingNote {
@@ -100,9 +101,13 @@ function words(description: string, guard?: Guard): Shape<string> {
   );
 }
 
-function oneOf<const T extends readonly string[]>(allowed: T, description: string): Shape<T[number]> {
+function oneOf<const T extends readonly string[]>(
+  allowed: T,
+  description: string,
+  guard?: Guard,
+): Shape<T[number]> {
   const values = `one of ${allowed.join(", ")}`;
-  return shape({ description, values, kind: "text", schema: { enum: allowed } }, (value) =>
+  return shape({ description, values, kind: "text", schema: { enum: allowed }, guard }, (value) =>
     allowed.some((one) => one === value) ? valid : wrong(`must be ${values}`),
   );
 }
@@ -290,6 +295,7 @@ const storage: Fields<CompactConfig["storage"]> = {
   kind: oneOf(
     ["fs", "memory", "s3", "postgres"],
     "Where the archive lies (`adapter` is another name for it): on disk, in memory until the program ends, in a bucket of S3, or in a Postgres database.",
+    "default",
   ),
   root: words("Folder of the archive, relative to the working directory.", "inside"),
   bucket: words("Bucket of the archive, for s3.", "never"),
@@ -302,6 +308,10 @@ const storage: Fields<CompactConfig["storage"]> = {
     "never",
   ),
   schema: words("Schema of the tables, for postgres; its URL is COMPACT_POSTGRES_URL.", "never"),
+  timeout_ms: whole(
+    1,
+    "Longest wait for one call of the storage while the list fits without it, in milliseconds.",
+  ),
   on_failure: oneOf(
     ["stop", "continue"],
     "Whether messages may leave the prompt when they could not be archived.",
@@ -309,7 +319,7 @@ const storage: Fields<CompactConfig["storage"]> = {
 };
 
 const redaction: Fields<CompactConfig["redaction"]> = {
-  enabled: flag("Takes secrets out of everything that is archived, traced or logged."),
+  enabled: flag("Takes secrets out of everything that is archived, traced or logged.", "default"),
   patterns: patterns("More regular expressions whose matches are taken out; `(?i)…` and `/…/i` ignore case."),
   personal: flag("Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts."),
 };

@@ -54,6 +54,8 @@ export interface CompactConfig {
     readonly forcePathStyle?: boolean;
     /** For `postgres`: the schema that holds the tables. The URL comes from the environment, never from here. */
     readonly schema?: string;
+    /** Longest wait for one call of the storage while the list fits without it, in milliseconds. */
+    readonly timeoutMs: number;
     /** Whether pruning stops when the archive cannot be written. */
     readonly onFailure: "stop" | "continue";
   };
@@ -112,7 +114,7 @@ export const defaultConfig: CompactConfig = Object.freeze({
     input: "text",
     deadlineSeconds: 10,
   }),
-  storage: Object.freeze({ kind: "fs", root: ".compact/archive", onFailure: "stop" }),
+  storage: Object.freeze({ kind: "fs", root: ".compact/archive", timeoutMs: 1000, onFailure: "stop" }),
   redaction: Object.freeze({
     enabled: true,
     patterns: Object.freeze<(string | RegExp)[]>([]),

@@ -116,11 +116,11 @@ function createManager(
   };
   const parts: ManagerParts = {
     environment: { now, clock: () => time, id: () => "worker", later: () => () => undefined },
-    open: async () => ({
-      archive: createArchiveStore(driver, redaction),
-      archiveDriver: driver,
-      stateDriver: driver,
-    }),
+    open: async () => {
+      const archive = createArchiveStore(driver, redaction);
+      const face = { archive, archiveDriver: driver, stateDriver: driver };
+      return { ...face, patient: face };
+    },
     worker: "worker",
     redaction,
     summarizers: [summarizer],

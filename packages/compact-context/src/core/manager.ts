@@ -24,7 +24,6 @@ import {
   type Environment,
   FALLBACK,
   type Fence,
-  type LiveConversation,
   type Redaction,
   type Summarizer,
   type SummaryAttempt,
@@ -37,9 +36,9 @@ import {
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
-import { Session, type SessionSettings } from "./session.ts";
+import { adviceFor, liveConversation, Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
-import { groupUnits, isProjectInstructions } from "./units.ts";
+import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
@@ -180,6 +179,7 @@ export class SessionManager {
     this.#sessions = new Sessions({
       open,
       redaction,
+      policy: settings.policy,
       worker,
       now,
       warn,
@@ -234,7 +234,8 @@ export class SessionManager {
     if (messages !== undefined) requireList(messages);
     requireOptions(request, "request");
     return this.#inTurn(sessionId, async () => {
-      const session = await this.#sessions.get(sessionId);
+      const session = await this.#sessions.require(sessionId);
+      session.urgent = true;
       if (messages !== undefined) this.#observe(session, messages, request);
       return this.#sessions.runAlone(session, (fence) => this.#undo<T>(session, fence), request.signal);
     });
@@ -335,7 +336,7 @@ export class SessionManager {
         hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
       });
     }
-    const { archive } = await this.#parts.open();
+    const { archive } = (await this.#parts.open()).patient;
     const messages =
       session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
     session.storedVersion = await this.#sessions.save(session, state, fence);
@@ -366,7 +367,8 @@ export class SessionManager {
   async #retryConflicts<T>(call: Call<T>): Promise<CompactionResult<T>> {
     let overtaken = false;
     for (let attempt = 0; ; attempt += 1) {
-      const session = await this.#sessions.get(call.sessionId);
+      const session = await this.#sessionFor(call);
+      if (!(session instanceof Session)) return session;
       try {
         const result = await this.#attempt(call, session, overtaken);
         this.#prepareBeforeLapse(call, session);
@@ -393,6 +395,7 @@ export class SessionManager {
   async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
     const announce = this.#recorder.announcer(call.sessionId);
     this.#observe(session, call.messages, call.request);
+    session.urgent = !this.#canSendUncompacted(call, session);
     // The list may continue a state that another worker stored.
     if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
       throw conflict(session.id);
@@ -423,6 +426,21 @@ export class SessionManager {
     const announced = decision.triggered && outcome === "attempts_failed";
     if (!announced) announce(triggerDecision({ triggered: false, reason }, policy, { model }));
     return this.#passed(call, session, reason, outcome);
+  }
+
+  /** FIT-7: the session, or the list as it is where it fits and the session's state cannot be read. */
+  async #sessionFor<T>(call: Call<T>): Promise<Session | CompactionResult<T>> {
+    const session = await this.#sessions.get(call.sessionId);
+    if (session.unread === undefined) return session;
+    this.#observe(session, call.messages, call.request);
+    if (!this.#canSendUncompacted(call, session)) return this.#sessions.require(call.sessionId);
+    const announce = this.#recorder.announcer(call.sessionId);
+    this.#announceEstimate(session, announce);
+    const { model, policy } = session.settings;
+    const due = session.decide(false).triggered;
+    const reason = due ? "attempts_failed" : "below_trigger";
+    announce(triggerDecision({ triggered: false, reason }, policy, { model }));
+    return this.#passed(call, session, reason, due ? "attempts_failed" : undefined);
   }
 
   /** Cuts tool results over the limit before they are first sent: later it would break the cached prefix. */
@@ -531,9 +549,10 @@ export class SessionManager {
     };
   }
 
-  async #runContext({ settings }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
+  async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
     const { open, environment, summarizers, beforeCommit, withCost } = this.#parts;
-    const { archive } = await open();
+    const store = await open();
+    const { archive } = urgent ? store.patient : store;
     return {
       archive,
       summarizers,
@@ -671,19 +690,6 @@ function targetFor(reason: TriggerReason, { targetContextTokens }: Policy): numb
   return reason === "max_messages" ? undefined : targetContextTokens;
 }
 
-/** The setting of the layer that takes most of the list after a compaction. */
-function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
-  const { pinned, recent, toolPairs } = report.layers.after;
-  const fixed = fixedTokens + pinned.tokens;
-  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
-    return "shorten the system prompt, the tools or the protected messages";
-  }
-  if (recent.tokens >= toolPairs.tokens) {
-    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
-  }
-  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
-}
-
 /** The refusal for failures that are no reason to reject a list that fits. */
 function recoverableRefusal(error: unknown): RefusalReason | undefined {
   if (hasCode(error, "StorageFailed")) return "attempts_failed";
@@ -703,20 +709,4 @@ function refusalFor(reason: TriggerReason): RefusalReason | undefined {
 
 function reasonFor(refused: RefusalReason): TriggerReason {
   return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
-}
-
-/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
-function liveConversation(
-  session: Session,
-  { system, tools, compact }: PreflightRequest,
-): LiveConversation | undefined {
-  const { codec } = session.current;
-  if (codec.neutral || codec.format === undefined) return undefined;
-  if (groupUnits(session.view).some((unit) => unit.open > 0)) return undefined;
-  return {
-    prefix: { format: codec.format, messages: codec.encode(session.view), system, tools },
-    messages: session.view,
-    tokens: session.usage.tokens,
-    compact,
-  };
 }

@@ -84,27 +84,62 @@ describe("a stored state", () => {
   });
 
   it.each(["null", "7", "[]", "{}", "", '{"format":1', '{"format":1}', '{"format":2}', '{"schema":2}'])(
-    "that is none of ours is told with its place: %s",
+    "ARC-7 that is none of ours is told once with its place, kept, and made again: %s",
     async (text) => {
       const storage = createMemoryDriver();
       await storage.put("s/state.json", text);
-      const manager = new CompactManager({}, { storage });
-      await expect(manager.preflight("s", ask)).rejects.toMatchObject({
-        code: "StorageFailed",
-        message: expect.stringMatching(/is damaged/),
-        place: "memory/s/state.json",
-        hint: expect.stringMatching(/Move the file away/),
-      });
+      const warnings: string[] = [];
+      const manager = new CompactManager({}, { storage, onWarning: (message) => warnings.push(message) });
+      expect((await manager.preflight("s", ask)).messages).toBe(ask);
+      expect(warnings).toEqual([expect.stringMatching(/is damaged .* kept as memory\/s\/state-damaged-/)]);
+      const [aside] = await storage.list("s/state-damaged");
+      expect((await storage.get(aside ?? ""))?.value).toBe(text);
+      expect((await loadState(storage, "s"))?.value).toEqual(emptyState());
     },
   );
 
-  it("of a newer release is refused in words, and left as it is", async () => {
+  it("ARC-7 that was damaged is made again from the archive, for raw lists and for our output alike", async () => {
+    const storage = createMemoryDriver();
+    const open = () => new CompactManager(config, { storage, onWarning: () => undefined });
+    const manager = open();
+    let list: object[] = [];
+    for (let turn = 0; turn < 60; turn += 4) {
+      list = [...list, ...turns(turn, turn + 4)];
+      await manager.preflight("s", list);
+    }
+    const output = (await manager.preflight("s", list)).messages;
+    await manager.flush();
+    const before = (await loadState(storage, "s"))?.value;
+    const text = (await storage.get("s/state.json"))?.value ?? "";
+    const damage = () => storage.put("s/state.json", text.replace('"step":', '"stop":'));
+
+    await damage();
+    const fromOutput = await open().preflight("s", output);
+    expect(fromOutput.messages).toBe(output);
+    expect(fromOutput.summary).toBe(before?.summary?.text);
+
+    await damage();
+    const resumed = await open().preflight("s", list);
+    const rebuilt = (await loadState(storage, "s"))?.value;
+    expect(rebuilt?.step).toBeGreaterThanOrEqual(before?.step ?? Number.NaN);
+    expect(resumed.messages.length).toBeLessThan(list.length);
+    expect(resumed.report.tokensAfter).toBeLessThanOrEqual(3900);
+    expect(resumed.summary).toContain("question");
+    expect((await storage.list("s/")).filter((key) => key.includes("damaged"))).toHaveLength(1);
+  });
+
+  it("ARC-7 FIT-7 of a newer release is refused in words and left as it is, and a list that fits goes out", async () => {
     const storage = createMemoryDriver();
     const text = (await storedState()).replace('{"schema":2,', '{"schema":3,"more":1,');
     const end = text.lastIndexOf(',"checksum"');
     const newer = `${text.slice(0, end)},"checksum":"${crc32Hex(text.slice(0, end))}"}\n`;
     await storage.put("s/state.json", newer);
-    await expect(new CompactManager(config, { storage }).preflight("s", ask)).rejects.toMatchObject({
+    const warnings: string[] = [];
+    const manager = new CompactManager(config, { storage, onWarning: (message) => warnings.push(message) });
+    expect((await manager.preflight("s", ask)).messages).toBe(ask);
+    expect((await manager.preflight("s", ask)).messages).toBe(ask);
+    expect(warnings).toEqual([expect.stringMatching(/written by a newer version.*Update/)]);
+    await expect(manager.preflight("s", turns(0, 60))).rejects.toMatchObject({
       code: "StorageFailed",
       message: expect.stringMatching(/written by a newer version/),
       place: "memory/s/state.json",

@@ -8,9 +8,10 @@ vi.mock("../storage/memory/driver.ts", async (load) => {
   return { ...real, createMemoryDriver: vi.fn(real.createMemoryDriver) };
 });
 
-it("a manager whose storage could not be opened opens it at the next call", async () => {
+it("FIT-7 a manager whose storage could not be opened sends what fits, refuses what does not, and opens it again", async () => {
+  const real = vi.mocked(createMemoryDriver).getMockImplementation() ?? createMemoryDriver;
   const down = new CompactError("StorageFailed", "the database does not answer", { hint: "Try again." });
-  vi.mocked(createMemoryDriver).mockImplementationOnce(() => {
+  vi.mocked(createMemoryDriver).mockImplementation(() => {
     throw down;
   });
   const policy = { hardCapBuffer: 100 };
@@ -20,13 +21,17 @@ it("a manager whose storage could not be opened opens it at the next call", asyn
     policy,
     storage: { kind: "memory" as const },
   };
-  const manager = new CompactManager(config, { onWarning: () => undefined });
+  const warnings: string[] = [];
+  const manager = new CompactManager(config, { onWarning: (message) => warnings.push(message) });
   const messages = Array.from({ length: 40 }, (_, index) => ({
     role: index % 2 === 0 ? "user" : "assistant",
     content: `${index} ${"word ".repeat(100)}`,
   }));
+  const short = messages.slice(0, 4);
+  expect((await manager.preflight("a", short)).messages).toBe(short);
   await expect(manager.preflight("a", messages)).rejects.toThrow("the database does not answer");
+  expect(warnings).toHaveLength(1);
+  vi.mocked(createMemoryDriver).mockImplementation(real);
   const { report } = await manager.preflight("a", messages);
   expect(report.compacted).toBe(true);
-  expect(createMemoryDriver).toHaveBeenCalledTimes(2);
 });

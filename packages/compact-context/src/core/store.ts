@@ -1,13 +1,37 @@
-import { abortError, CompactError, errorMessage, hasCode, type KeyedMutex, later } from "../errors.ts";
+import {
+  abortError,
+  CompactError,
+  crc32Hex,
+  errorMessage,
+  hasCode,
+  type KeyedMutex,
+  later,
+} from "../errors.ts";
 import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
+import { contentHash, type Message, summaryOf } from "./message.ts";
+import { isPinned, type Policy } from "./policy.ts";
 import type { Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
-import { readState, type SessionState, writeState } from "./view.ts";
+import {
+  emptyState,
+  fingerprintOf,
+  type KeptMessage,
+  type LoggedMessage,
+  readState,
+  type SessionState,
+  type StoredSummary,
+  writeState,
+} from "./view.ts";
 
 // The sessions of a manager: in memory while in use, with stored state so that a later process resumes them.
 
-/** Archive and session states of a manager. */
-export interface Store {
+/** Archive and session states of a manager, over calls that wait a moment only. */
+export interface Store extends StoreFace {
+  /** The same over calls that wait as long as the medium does, for a list that cannot go out without it. */
+  readonly patient: StoreFace;
+}
+
+interface StoreFace {
   readonly archive: ArchiveStore;
   readonly archiveDriver: StorageDriver;
   readonly stateDriver: StorageDriver;
@@ -18,23 +42,13 @@ export interface StoredState {
   readonly version: string;
 }
 
-/** Undefined for a session that was never saved; rejects with `StorageFailed` for a state that cannot be read. */
+/** Undefined for a session that was never saved; rejects for a state that is damaged or of a newer release. */
 export async function loadState(driver: StorageDriver, sessionId: string): Promise<StoredState | undefined> {
   const key = stateKey(sessionId);
   const stored = await driver.get(key);
   if (stored === undefined) return undefined;
   const place = `${driver.location}/${key}`;
-  try {
-    return { value: readState(stored.value, place), version: stored.version };
-  } catch (cause) {
-    if (CompactError.isInstance(cause)) throw cause;
-    const problem = `the stored state of the session is damaged: ${errorMessage(cause)}`;
-    throw new CompactError("StorageFailed", problem, {
-      place,
-      hint: "Move the file away to start the session again: its archived transcripts stay readable.",
-      cause,
-    });
-  }
+  return { value: readState(stored.value, place), version: stored.version };
 }
 
 function stateKey(sessionId: string): string {
@@ -44,6 +58,7 @@ function stateKey(sessionId: string): string {
 interface SessionsOptions {
   open(): Promise<Store>;
   readonly redaction: Redaction;
+  readonly policy: Pick<Policy, "rolesNeverPrune">;
   /** Names this worker among those that share the storage. */
   readonly worker: string;
   now(): Date;
@@ -76,26 +91,58 @@ export class Sessions {
     return [...this.#live.keys()];
   }
 
-  /** From memory; where workers share the storage, from the stored state if that is newer. */
+  /**
+   * From memory; where workers share the storage, from the stored state if that is newer. Where the state cannot be read
+   * now, a session with `unread` set, or what is in memory.
+   */
   async get(sessionId: string): Promise<Session> {
     const known = this.#live.get(sessionId);
-    const store = await this.#options.open();
-    if (known !== undefined && (store.stateDriver.leases === undefined || !(await this.#isStale(known)))) {
-      this.#live.delete(sessionId);
-      this.#live.set(sessionId, known);
-      return known;
+    try {
+      return await this.#read(sessionId, await this.#options.open());
+    } catch (error) {
+      if (!hasCode(error, "StorageFailed") || !CompactError.isInstance(error)) throw error;
+      const session = this.#live.get(sessionId) ?? new Session(sessionId);
+      if (known === undefined || session !== known) session.unread = error;
+      return this.#remember(session);
     }
-    if (known !== undefined) this.forget(sessionId);
-    const session = await restore(sessionId, store, this.#options.warn);
-    this.#live.set(sessionId, session);
+  }
+
+  /** The same, with the patience of the medium; rejects with `StorageFailed` for a state that cannot be read. */
+  async require(sessionId: string): Promise<Session> {
+    return this.#read(sessionId, (await this.#options.open()).patient);
+  }
+
+  async #read(sessionId: string, store: StoreFace): Promise<Session> {
+    const known = this.#live.get(sessionId);
+    const isCurrent = async (session: Session): Promise<boolean> =>
+      session.unread === undefined &&
+      (store.stateDriver.leases === undefined || !(await this.#isStale(session, store)));
+    if (known !== undefined && (await isCurrent(known))) return this.#remember(known);
+    // A state that could not be read before may be there now.
+    if (known !== undefined && known.unread === undefined) this.forget(sessionId);
+    return this.#remember(await this.#restore(sessionId, store));
+  }
+
+  #remember(session: Session): Session {
+    this.#live.delete(session.id);
+    this.#live.set(session.id, session);
     void this.#makeRoom();
     return session;
   }
 
-  /** True when another worker stored a newer state. */
+  /** True when another worker stored a newer state; false where that cannot be seen now. */
   async isOutdated(session: Session): Promise<boolean> {
-    const stored = await loadState((await this.#options.open()).stateDriver, session.id);
-    return (stored?.version ?? null) !== session.storedVersion;
+    try {
+      return await this.#isStale(session, await this.#storeFor(session));
+    } catch (error) {
+      if (hasCode(error, "StorageFailed") && !session.urgent) return false;
+      throw error;
+    }
+  }
+
+  async #storeFor({ urgent }: Session): Promise<StoreFace> {
+    const store = await this.#options.open();
+    return urgent ? store.patient : store;
   }
 
   forget(sessionId: string): void {
@@ -105,8 +152,8 @@ export class Sessions {
 
   /** Stores a state; rejects with `Conflict` when another worker stored one since. */
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
-    const { open, redaction, now } = this.#options;
-    const { stateDriver } = await open();
+    const { redaction, now } = this.#options;
+    const { stateDriver } = await this.#storeFor(session);
     // Secrets are removed from stored summaries; the one in memory matches the list. A provider's own compaction is
     // signed: it was looked through before it was taken, and is stored as it came.
     const clean = (summary: SessionState["summary"]) =>
@@ -123,11 +170,12 @@ export class Sessions {
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
   }
 
-  /** Stores what a session learned since it was stored; warns where that fails. */
+  /** Stores what a session learned since it was stored; a storage that fails was told already. */
   async keep(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
     // The list may return to the history that the stored state belongs to.
-    if (session?.context === undefined || session.leftBehind || !session.hasLearned()) return;
+    if (session?.context === undefined || session.unread !== undefined) return;
+    if (session.leftBehind || !session.hasLearned()) return;
     const state = session.resumableState();
     try {
       session.storedVersion = await this.save(session, state);
@@ -135,7 +183,7 @@ export class Sessions {
     } catch (error) {
       // The state of the other worker counts.
       if (hasCode(error, "Conflict")) this.forget(sessionId);
-      else
+      else if (!hasCode(error, "StorageFailed"))
         this.#options.warn(`the state of session ${session.id} could not be stored: ${errorMessage(error)}`);
     }
   }
@@ -149,12 +197,13 @@ export class Sessions {
     work: (fence: Fence | undefined) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { leases } = (await this.#options.open()).stateDriver;
+    const store = await this.#storeFor(session);
+    const { leases } = store.stateDriver;
     if (leases === undefined) return work(undefined);
     const fence = await takeLease(leases, sessionKey(session.id), this.#options.worker, signal);
     const stopRenewing = later(leases.ms / 3, () => void leases.renew(fence).catch(() => false), true);
     try {
-      if (await this.#isStale(session)) throw conflict(session.id);
+      if (await this.#isStale(session, store)) throw conflict(session.id);
       return await work(fence);
     } finally {
       stopRenewing();
@@ -163,9 +212,56 @@ export class Sessions {
     }
   }
 
-  async #isStale({ id, storedVersion }: Session): Promise<boolean> {
-    const { stateDriver } = await this.#options.open();
+  async #isStale({ id, storedVersion }: Session, { stateDriver }: StoreFace): Promise<boolean> {
     return ((await stateDriver.version(stateKey(id))) ?? null) !== storedVersion;
+  }
+
+  /** A session as it was stored last; a new one where nothing is stored. */
+  async #restore(sessionId: string, store: StoreFace): Promise<Session> {
+    const session = new Session(sessionId);
+    const stored = await this.#load(sessionId, store);
+    if (stored === undefined) return session;
+    session.keep(stored.value);
+    session.storedVersion = stored.version;
+    const seenAt = Date.parse(stored.value.seenAt ?? "");
+    session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
+    try {
+      await completeArchive(sessionId, stored.value, store);
+    } catch (error) {
+      if (!hasCode(error, "StorageFailed"))
+        this.#options.warn(
+          `a summary of session ${sessionId} is missing in the archive: ${errorMessage(error)}`,
+        );
+    }
+    return session;
+  }
+
+  /** Of a damaged state the file is kept beside it, and the state is made again from the archive. */
+  async #load(sessionId: string, store: StoreFace): Promise<StoredState | undefined> {
+    const { warn, policy } = this.#options;
+    const { stateDriver, archive } = store;
+    const key = stateKey(sessionId);
+    const stored = await stateDriver.get(key);
+    if (stored === undefined) return undefined;
+    const { value: text, version: ifVersion } = stored;
+    try {
+      return { value: readState(text, `${stateDriver.location}/${key}`), version: ifVersion };
+    } catch (error) {
+      if (CompactError.isInstance(error)) {
+        const told = this.#live.get(sessionId)?.unread?.message === error.message;
+        if (!told) warn(`${error.message}: lists that fit go out as they are. ${error.hint}`);
+        throw error;
+      }
+      const aside = key.replace(/\.json$/, `-damaged-${crc32Hex(text)}.json`);
+      await stateDriver.put(aside, text);
+      const value = await rebuildState(sessionId, archive, policy);
+      const { version } = await stateDriver.put(key, writeState(value), { ifVersion });
+      warn(
+        `the stored state of session ${sessionId} is damaged (${errorMessage(error)}); it is kept as ` +
+          `${stateDriver.location}/${aside}, and was made again from the archive`,
+      );
+      return { value, version };
+    }
   }
 
   async #makeRoom(): Promise<void> {
@@ -182,28 +278,11 @@ export class Sessions {
   }
 }
 
-/** A session as it was stored last; a new one where nothing is stored. */
-async function restore(sessionId: string, store: Store, warn: (message: string) => void): Promise<Session> {
-  const session = new Session(sessionId);
-  const stored = await loadState(store.stateDriver, sessionId);
-  if (stored === undefined) return session;
-  session.keep(stored.value);
-  session.storedVersion = stored.version;
-  const seenAt = Date.parse(stored.value.seenAt ?? "");
-  session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
-  try {
-    await completeArchive(sessionId, stored.value, store);
-  } catch (error) {
-    warn(`a summary of session ${sessionId} is missing in the archive: ${errorMessage(error)}`);
-  }
-  return session;
-}
-
 /** Writes the summary file where a worker ended after storing its state and before writing the file. */
 async function completeArchive(
   sessionId: string,
   { summary, tokensAfter }: SessionState,
-  { archive, archiveDriver }: Store,
+  { archive, archiveDriver }: StoreFace,
 ): Promise<void> {
   if (summary?.step === undefined) return;
   const key = archiveFiles.summary(sessionKey(sessionId), summary.step);
@@ -226,4 +305,78 @@ async function takeLease(
     if (fence !== undefined) return fence;
     await new Promise<void>((done) => setTimeout(done, POLL_MS));
   }
+}
+
+// ---- a state that was lost
+
+// Each transcript is the whole view before a compaction, so together they hold every message in order.
+
+interface Logged {
+  readonly id: string;
+  readonly hash: string;
+}
+
+/**
+ * The state of a session after its newest compaction, except that everything stays that was in the list before it:
+ * which messages that compaction kept is not archived. Counts and calibration are learned again.
+ */
+async function rebuildState(
+  sessionId: string,
+  archive: ArchiveStore,
+  policy: Pick<Policy, "rolesNeverPrune">,
+): Promise<SessionState> {
+  const log: Logged[] = [];
+  let kept: KeptMessage[] = [];
+  let step = 0;
+  let summary: StoredSummary | undefined;
+  for (step of await archive.steps(sessionId)) {
+    const view = (await archive.readTranscript(sessionId, step)).messages.map(({ message }) => message);
+    kept = keptOf(view, log, policy);
+    const own = view.map(summaryOf).find((found) => found !== undefined);
+    if (own !== undefined) summary = { ...own, fingerprint: fingerprintOf(own.text), at: "", tokens: 0 };
+  }
+  if (step === 0) return emptyState();
+  summary = (await newestSummary(sessionId, step, archive)) ?? summary;
+  const stays = new Set(kept.map(({ at }) => at));
+  return {
+    ...emptyState(),
+    log: log.map(({ hash }): LoggedMessage => [hash, 0]),
+    kept,
+    summary,
+    summaryCount: summary?.version ?? 0,
+    summarizedMessageIds:
+      summary === undefined ? [] : log.flatMap(({ id }, at) => (stays.has(at) ? [] : [id])),
+    step,
+    epochStart: log.length,
+  };
+}
+
+async function newestSummary(
+  sessionId: string,
+  step: number,
+  archive: ArchiveStore,
+): Promise<StoredSummary | undefined> {
+  const record = (await archive.readSummary(sessionId, step)) as Partial<StoredSummary> | undefined;
+  if (typeof record?.version !== "number" || typeof record.text !== "string") return undefined;
+  const { version, text, at = "", tokens = 0 } = record;
+  return { version, text, fingerprint: fingerprintOf(text), at, tokens, step };
+}
+
+/** The messages of a view in the log: those that stand in it already, perhaps edited since, and new ones behind them. */
+function keptOf(
+  view: readonly Message[],
+  log: Logged[],
+  policy: Pick<Policy, "rolesNeverPrune">,
+): KeptMessage[] {
+  const kept: KeptMessage[] = [];
+  let next = 0;
+  for (const message of view) {
+    if (isPinned(message, policy) || summaryOf(message) !== undefined) continue;
+    const hash = contentHash(message);
+    const found = log.findIndex(({ id }, at) => at >= next && id === message.id);
+    const at = found === -1 ? log.push({ id: message.id, hash }) - 1 : found;
+    kept.push(log[at]?.hash === hash ? { at } : { at, hash });
+    next = at + 1;
+  }
+  return kept;
 }

@@ -8,7 +8,7 @@ import {
   warning,
 } from "../core/events.ts";
 import { type CompactEvent, EVENT_VERSION, type Exporter, FALLBACK, type Place } from "../core/ports.ts";
-import { createKeyedMutex, errorMessage } from "../errors.ts";
+import { createKeyedMutex, errorMessage, hasCode } from "../errors.ts";
 import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
@@ -363,7 +363,8 @@ export class ArchivingRecorder implements EventRecorder {
         if (this.#waiting.size === 0) this.#failing = false;
         return true;
       } catch (error) {
-        if (!this.#failing)
+        // A storage that fails was told by its guard.
+        if (!this.#failing && !hasCode(error, "StorageFailed"))
           this.#options.warn(
             `events could not be stored beside the archive, and wait: ${errorMessage(error)}`,
           );

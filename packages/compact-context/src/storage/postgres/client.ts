@@ -58,18 +58,22 @@ const ENDED =
 
 export function createDatabase(options: DatabaseOptions): Database {
   const { location } = options;
+  let opened: PostgresPool | undefined;
+  const pool = async (): Promise<PostgresPool> => {
+    opened = await options.pool();
+    return opened;
+  };
   return {
-    run: (text, values) =>
-      persist(async () => (await (await options.pool()).query(text, values)).rows, options),
+    run: (text, values) => persist(async () => (await (await pool()).query(text, values)).rows, options),
     transaction: async (work) => {
       try {
-        return await inTransaction(await options.pool(), work);
+        return await inTransaction(await pool(), work);
       } catch (error) {
         throw isPassing(error) ? error : postgresFailed(error, location);
       }
     },
     close: async () => {
-      if (!options.keepOpen) await (await options.pool()).end();
+      if (!options.keepOpen) await opened?.end();
     },
   };
 }
@@ -123,16 +127,19 @@ async function inTransaction<T>(pool: PostgresPool, work: (run: Database["run"])
   }
 }
 
+const TOO_LONG = "A statement took longer than it may: look for locks, or raise statementTimeoutMs.";
 const HINTS: Readonly<Record<string, string>> = {
   "28P01": "Check user and password in the URL of the environment.",
   "28000": "Let this user connect to the database.",
   "3D000": "Create the database first; tables are made by themselves.",
-  "42501": "Let this user create the schema, or create it once with one who may and grant its use.",
+  "42501": "Let this user create the schema, or have one who may run what `compact storage ddl` prints.",
   "42P01": "A table is gone: was the schema removed while this program was running?",
   "53100": "The disk of the database server is full.",
-  "57014": "A statement took longer than it may: look for locks, or raise statementTimeoutMs.",
+  "57014": TOO_LONG,
   "22P05": "The database cannot hold every character: use one with the encoding UTF8.",
 };
+
+const READ_TIMEOUT = /query read timeout/i;
 
 /** `StorageFailed` around an error of the server or of the way to it; errors of our own go through unchanged. */
 function postgresFailed(error: unknown, place: string): CompactError {
@@ -143,7 +150,10 @@ function postgresFailed(error: unknown, place: string): CompactError {
     `Postgres refused (${[code, errorMessage(error)].filter(Boolean).join(": ")})`,
     {
       place,
-      hint: HINTS[code] ?? "Check that the database is up and that the URL of the environment leads to it.",
+      hint:
+        HINTS[code] ??
+        (READ_TIMEOUT.test(errorMessage(error)) ? TOO_LONG : undefined) ??
+        "Check that the database is up and that the URL of the environment leads to it.",
       cause: error,
     },
   );
@@ -155,6 +165,11 @@ export interface PoolOptions {
   /** In milliseconds; 30,000 when left out. */
   readonly statementTimeoutMs?: number;
 }
+
+/** How much later than the server the client gives a statement up: behind some poolers the server knows no limit. */
+const GIVE_UP_MS = 1000;
+/** What a pooler such as pgbouncer answers to a setting that it does not pass on. */
+const UNSUPPORTED_SETTING = /unsupported startup parameter/i;
 
 /** Host, database and schema for people, never user or password. Throws `InvalidArgument` for what is no URL. */
 export function locationOf(url: string | undefined, schema: string): string {
@@ -169,23 +184,38 @@ export function locationOf(url: string | undefined, schema: string): string {
   return `postgres://${decodeURIComponent(parts[1] ?? "")}/${parts[2] ?? ""}/${schema}`;
 }
 
-/** A pool of the package `pg`, loaded now, that never holds the process open. */
+/** A pool of the package `pg`, loaded now, that never holds the process open. Rejects while nothing answers. */
 export async function openPool(url: string | undefined, options: PoolOptions): Promise<PostgresPool> {
-  const pool = await newPool(
-    defined({
-      connectionString: url,
-      max: options.connections ?? 10,
-      statement_timeout: options.statementTimeoutMs ?? 30_000,
-      connectionTimeoutMillis: 10_000,
-      idleTimeoutMillis: 10_000,
-      application_name: "compact-context",
-      // The pool never holds the process open: a host that is done may end.
-      allowExitOnIdle: true,
-    }),
-  );
+  const limit = options.statementTimeoutMs ?? 30_000;
+  const settings = {
+    connectionString: url,
+    max: options.connections ?? 10,
+    query_timeout: limit + GIVE_UP_MS,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 10_000,
+    application_name: "compact-context",
+    // The pool never holds the process open: a host that is done may end.
+    allowExitOnIdle: true,
+  };
+  try {
+    return await tried(await newPool(defined({ ...settings, statement_timeout: limit })));
+  } catch (error) {
+    if (!UNSUPPORTED_SETTING.test(errorMessage(error))) throw error;
+    return tried(await newPool(defined(settings)));
+  }
+}
+
+/** The pool after its first connection. */
+async function tried(pool: ListenedPool): Promise<PostgresPool> {
   // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
   pool.on("error", () => {});
-  return pool;
+  try {
+    (await pool.connect()).release();
+    return pool;
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
 }
 
 interface ListenedPool extends PostgresPool {
@@ -276,7 +306,14 @@ const MIGRATIONS: readonly string[] = [
      add column tenant text generated always as (substring(session from '^~t/([^/]+)/')) stored,
      add column user_name text generated always as (substring(session from '^(?:~t/[^/]+/)?~u/([^/]+)/')) stored;
    comment on column %.outbox.session is 'The whole folder of a session: what stands before the name in documents.key.';`,
+
+  // A newer version of the schema may be one that older programs work with, so that they are replaced one by one.
+  `alter table %.migrations add column works_with integer;
+   comment on column %.migrations.works_with is 'The oldest version whose programs can use this one; null for none but its own.';`,
 ];
+
+/** The oldest version whose programs can use the newest one. */
+const WORKS_WITH = MIGRATIONS.length;
 
 /** The name of a schema as it stands in a statement. Throws `InvalidArgument` for what is no plain name. */
 export function quotedSchema(schema: string): string {
@@ -289,7 +326,7 @@ export function quotedSchema(schema: string): string {
 
 /** Brings the schema up to date; any number of workers may do so at the same time. */
 export async function migrate(database: Database, schema: string, quoted: string): Promise<void> {
-  if ((await versionOf(database.run, quoted)) === MIGRATIONS.length) return;
+  if ((await versionOf(database.run, quoted)) >= MIGRATIONS.length) return;
   for (let attempt = 0; ; attempt += 1) {
     try {
       await database.transaction((run) => catchUp(run, schema, quoted));
@@ -302,37 +339,80 @@ export async function migrate(database: Database, schema: string, quoted: string
   }
 }
 
+const MIGRATIONS_TABLE =
+  "create table if not exists %.migrations (version integer primary key, applied_at timestamptz not null default now())";
+
 async function catchUp(run: Database["run"], schema: string, quoted: string): Promise<void> {
+  // A large table takes longer to change than a statement may take otherwise.
+  await run("set local statement_timeout = 0");
   // One after the other: the lock ends with the transaction, also when the worker dies in it.
   await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`compact-context ${schema}`]);
   await requireUtf8(run);
   await run(`create schema if not exists ${quoted}`);
-  await run(
-    `create table if not exists ${quoted}.migrations (version integer primary key, applied_at timestamptz not null default now())`,
-  );
+  await run(MIGRATIONS_TABLE.replaceAll("%", quoted));
   const rows = await run(`select coalesce(max(version), 0)::int as version from ${quoted}.migrations`);
-  const current = known(Number(rows[0]?.version ?? 0));
-  for (const [index, text] of MIGRATIONS.entries()) {
-    if (index < current) continue;
-    await run(text.replaceAll("%", quoted));
-    await run(`insert into ${quoted}.migrations (version) values ($1)`, [index + 1]);
-  }
+  for (const text of pending(Number(rows[0]?.version ?? 0), quoted)) await run(text);
 }
 
-/** 0 where nothing was made yet. */
+/** The statements that lead from a version to the newest one. */
+function pending(version: number, quoted: string): string[] {
+  const steps = MIGRATIONS.flatMap((text, index) =>
+    index < version ? [] : [text, `insert into %.migrations (version) values (${index + 1})`],
+  );
+  const newest = `update %.migrations set works_with = ${WORKS_WITH} where version = ${MIGRATIONS.length}`;
+  return (steps.length === 0 ? [] : [...steps, newest]).map((text) => text.replaceAll("%", quoted));
+}
+
+/** What `postgresDdl` makes the statements for. */
+export interface PostgresDdlOptions {
+  /** `compact` when left out. */
+  readonly schema?: string;
+  /** The version to start from; 0, nothing there yet, when left out. */
+  readonly from?: number;
+  /** The role of the programs, which gets the rights that it needs and no others. */
+  readonly role?: string;
+}
+
+/**
+ * The statements that make the tables or bring them up to date, for somebody who may; the programs then need no right to
+ * create anything. Throws `InvalidArgument` for names that are not plain.
+ */
+export function postgresDdl({ schema = "compact", from = 0, role }: PostgresDdlOptions = {}): string {
+  const quoted = quotedSchema(schema);
+  const start =
+    from === 0 ? [`create schema if not exists ${quoted}`, MIGRATIONS_TABLE.replaceAll("%", quoted)] : [];
+  const grantee = role === undefined ? undefined : quotedSchema(role);
+  const grants =
+    grantee === undefined
+      ? []
+      : [
+          `grant usage on schema ${quoted} to ${grantee}`,
+          `grant select, insert, update, delete on all tables in schema ${quoted} to ${grantee}`,
+          `revoke insert, update, delete on ${quoted}.migrations from ${grantee}`,
+          `grant usage on all sequences in schema ${quoted} to ${grantee}`,
+        ];
+  const lines = ["begin", ...start, ...pending(from, quoted), ...grants, "commit"];
+  return `${lines.map((line) => line.trim().replace(/;$/, "")).join(";\n\n")};\n`;
+}
+
+/** 0 where nothing was made yet, or something that no longer suffices. */
 async function versionOf(run: Database["run"], quoted: string): Promise<number> {
   try {
-    const rows = await run(`select coalesce(max(version), 0)::int as version from ${quoted}.migrations`);
-    return known(Number(rows[0]?.version ?? 0));
+    const rows = await run(
+      `select version, works_with from ${quoted}.migrations order by version desc limit 1`,
+    );
+    const { version, works_with: oldest } = rows[0] ?? {};
+    return known(Number(version ?? 0), oldest === null ? undefined : Number(oldest));
   } catch (error) {
     const code = CompactError.isInstance(error) ? codeOf(error.cause) : "";
-    if (code === "42P01" || code === "3F000") return 0;
+    // No table, no schema, or no column of the newer versions.
+    if (code === "42P01" || code === "3F000" || code === "42703") return 0;
     throw error;
   }
 }
 
-function known(version: number): number {
-  if (version <= MIGRATIONS.length) return version;
+function known(version: number, worksWith = version): number {
+  if (worksWith <= MIGRATIONS.length) return version;
   throw new CompactError("StorageFailed", `the schema has version ${version}, made by a newer release`, {
     hint: `This release knows versions up to ${MIGRATIONS.length}: update compact-context.`,
   });

@@ -23,7 +23,13 @@ import {
   writeValue,
 } from "./values.ts";
 
-export type { PostgresClient, PostgresPool, PostgresResult } from "./client.ts";
+export {
+  type PostgresClient,
+  type PostgresDdlOptions,
+  type PostgresPool,
+  type PostgresResult,
+  postgresDdl,
+} from "./client.ts";
 
 export interface PostgresDriverOptions {
   /**
@@ -63,12 +69,8 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
   const quoted = quotedSchema(schema);
   const url = options.pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
   const location = locationOf(url, schema);
-  let asked = false;
   const raw = createDatabase({
-    pool: once(() => {
-      asked = true;
-      return options.pool === undefined ? openPool(url, options) : Promise.resolve(options.pool);
-    }),
+    pool: once(async () => options.pool ?? openPool(url, options)),
     location,
     waits: DEFAULT_WAITS,
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
@@ -115,7 +117,6 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
       return abortable(listKeys(ports, prefix, call), call.signal);
     },
     delete: (key, call) => guarded(key, () => deleteValue(ports, key), call),
-    // A pool that nobody asked for is not opened to be closed.
-    close: () => (asked ? raw.close() : Promise.resolve()),
+    close: raw.close,
   };
 }

@@ -140,6 +140,8 @@ export interface Attempts {
 
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 5_000;
+/** A request is not made again once it took so many times what one may take. */
+const MOST_TIMES = 2;
 
 /** Makes a request again while it fails in a way that passes, waiting longer each time; gives or throws the last outcome. */
 async function withAttempts<T>(
@@ -147,13 +149,14 @@ async function withAttempts<T>(
   request: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
+  const until = performance.now() + MOST_TIMES * attempts.timeout;
   for (let done = 1; ; done++) {
     refuseAborted(signal);
     try {
       return await withinTime(attempts.timeout, request, signal);
     } catch (error) {
       refuseAborted(signal);
-      if (done >= attempts.most || !isTransient(error)) throw error;
+      if (done >= attempts.most || performance.now() >= until || !isTransient(error)) throw error;
       const longest = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** done);
       await attempts.wait(longest * (0.5 + attempts.random() / 2));
     }

@@ -43,7 +43,7 @@ export interface S3DriverOptions {
   readonly client?: S3Client;
   /** How often a request is made before it counts as failed; 6 when left out. */
   readonly attempts?: number;
-  /** Milliseconds that one request may take; 60,000 when left out. */
+  /** Milliseconds that one request may take; 15,000 when left out. */
   readonly timeout?: number;
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
@@ -64,7 +64,7 @@ export function createS3Driver(options: S3DriverOptions): StorageDriver {
     bucket: options.bucket,
     prefix: place.prefix,
     kmsKeyId: options.kmsKeyId,
-    attempts: { timeout: options.timeout ?? 60_000, most: options.attempts ?? 6, wait, random: Math.random },
+    attempts: { timeout: options.timeout ?? 15_000, most: options.attempts ?? 6, wait, random: Math.random },
     connect: createConnection(options),
   };
   const inTurn = createKeyedMutex();

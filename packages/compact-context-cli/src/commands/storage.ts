@@ -1,0 +1,23 @@
+import { CompactError } from "compact-context/internal/errors";
+import { postgresDdl } from "compact-context/storage/postgres";
+import type { Invocation } from "../command.ts";
+import { readConfig } from "../files/config.ts";
+import { oneLine } from "../render/safe.ts";
+
+/** Prints the statements that make or bring up to date the tables of Postgres. */
+export async function printDdl({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const warn = (text: string): void => terminal.warn(text);
+  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const [role, version = "0"] = words;
+  if (!/^\d+$/.test(version)) {
+    throw new CompactError(
+      "InvalidUsage",
+      `the version of the tables must be a whole number, not ${oneLine(version)}`,
+      {
+        hint: "Write compact storage ddl ROLE 2, or leave it out where there are no tables yet.",
+      },
+    );
+  }
+  ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
+  return 0;
+}
