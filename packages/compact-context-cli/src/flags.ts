@@ -21,6 +21,7 @@ type SwitchName =
   | "new"
   | "pending"
   | "strict"
+  | "yes"
   | "help";
 
 export type FlagName =
@@ -43,7 +44,10 @@ export type FlagName =
   | "workspace"
   | "user"
   | "base-url"
-  | "upstream";
+  | "upstream"
+  | "tenant"
+  | "days"
+  | "max-bytes";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -88,6 +92,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
     help: "a server that speaks OpenAI's chat completions, such as http://localhost:11434/v1",
   },
   upstream: { value: "URL", help: "where calls go on to; each provider's own address when left out" },
+  tenant: { value: "NAME", help: "the sessions of this tenant" },
+  days: { value: "N", help: "delete sessions that nobody wrote to for so many days" },
+  "max-bytes": { value: "N", help: "delete the oldest sessions while there are more bytes, such as 10G" },
+  yes: { help: "really delete" },
   "dry-run": { help: "change nothing: watch the calls, and tell what would be compacted" },
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },

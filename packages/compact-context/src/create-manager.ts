@@ -2,6 +2,7 @@ import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { createArchiveStore } from "./core/archive.ts";
+import { guardDeleted, sweep } from "./core/deletion.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
@@ -17,7 +18,7 @@ import type {
 } from "./core/ports.ts";
 import type { SessionSettings } from "./core/session.ts";
 import type { Store } from "./core/store.ts";
-import { CompactError, createLruMap, once, platform, requireOptions } from "./errors.ts";
+import { CompactError, createLruMap, errorMessage, once, platform, requireOptions } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
@@ -104,6 +105,18 @@ export class CompactManager extends SessionManager {
   recall(sessionId: string): Recall {
     const { countText } = this.#wired.settings.counterFor(undefined);
     return createRecall({ sessionId, countText, archive: this.#wired.searchable });
+  }
+
+  /** The originals of all sessions, to list, read, search and delete. A session that is deleted leaves this manager, too. */
+  async archive(): Promise<Archive> {
+    const archive = await this.#wired.searchable();
+    return {
+      ...archive,
+      delete: async (what) => {
+        if (typeof what === "string") await this.release(what);
+        return archive.delete(what);
+      },
+    };
   }
 
   /**
@@ -202,6 +215,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const open = once(async () => {
     const opened = await openStorage(config, ports, { redaction, warn, now });
     queueMicrotask(() => flushing?.start());
+    keepSwept(config, opened, environment, warn);
     return opened;
   });
   const openQueue = async () => {
@@ -211,7 +225,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const searchable = once(async () => {
     const { archiveDriver, stateDriver } = await open();
     const { createArchive } = await import("./search/archive.ts");
-    return createArchive(archiveDriver, { redact: redaction, stateDriver, warn });
+    return createArchive(archiveDriver, { redact: redaction, stateDriver, now, warn });
   });
   const wantsFlush = ports.memoryFlushHook !== undefined || ports.beforeCompaction !== undefined;
   const flushing = wantsFlush
@@ -299,8 +313,8 @@ async function openStorage(
   context: { readonly redaction: Redaction; warn(message: string): void; now(): Date },
 ): Promise<Storage> {
   const { redaction, warn, now } = context;
-  const stateDriver = given.storage ?? (await configuredDriver(config, warn));
-  const archiveDriver = given.archive ?? stateDriver;
+  const stateDriver = guardDeleted(given.storage ?? (await configuredDriver(config, warn)), now);
+  const archiveDriver = given.archive === undefined ? stateDriver : guardDeleted(given.archive, now);
   return {
     archive: createArchiveStore(archiveDriver, redaction),
     archiveDriver,
@@ -311,6 +325,28 @@ async function openStorage(
       return createDriverOutbox(stateDriver, () => now().getTime());
     }),
   };
+}
+
+const SWEEP_MS = 86_400_000;
+
+/** Deletes expired sessions now and daily, beside the calls. */
+function keepSwept(
+  { retention }: CompactConfig,
+  { archiveDriver, stateDriver }: Storage,
+  { now, later }: Environment,
+  warn: (message: string) => void,
+): void {
+  if ((retention.days ?? retention.maxBytes) === undefined) return;
+  const drivers = [...new Set([stateDriver, archiveDriver])];
+  const next = (ms: number): void => {
+    later(ms, async () => {
+      await sweep(drivers, retention, { now }).catch((error: unknown) =>
+        warn(`expired sessions could not be deleted: ${errorMessage(error)}`),
+      );
+      next(SWEEP_MS);
+    });
+  };
+  next(0);
 }
 
 async function configuredDriver(

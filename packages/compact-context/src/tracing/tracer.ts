@@ -8,7 +8,7 @@ import {
   warning,
 } from "../core/events.ts";
 import { type CompactEvent, EVENT_VERSION, type Exporter, FALLBACK, type Place } from "../core/ports.ts";
-import { createKeyedMutex, errorMessage } from "../errors.ts";
+import { createKeyedMutex, errorMessage, hasCode } from "../errors.ts";
 import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
@@ -363,6 +363,12 @@ export class ArchivingRecorder implements EventRecorder {
         if (this.#waiting.size === 0) this.#failing = false;
         return true;
       } catch (error) {
+        if (hasCode(error, "NotFound")) {
+          // The session was deleted: what was to be told of it goes with it.
+          this.#waitingCount -= this.#waiting.get(sessionId)?.length ?? 0;
+          this.#waiting.delete(sessionId);
+          return true;
+        }
         if (!this.#failing)
           this.#options.warn(
             `events could not be stored beside the archive, and wait: ${errorMessage(error)}`,

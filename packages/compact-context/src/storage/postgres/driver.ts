@@ -15,7 +15,9 @@ import {
   createPostgresLeases,
   createPostgresOutbox,
   deleteValue,
+  listEntries,
   listKeys,
+  purgeBelow,
   readValue,
   readVersion,
   streamValue,
@@ -115,6 +117,14 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
       return abortable(listKeys(ports, prefix, call), call.signal);
     },
     delete: (key, call) => guarded(key, () => deleteValue(ports, key), call),
+    async *entries(prefix) {
+      checkPrefix(prefix);
+      yield* listEntries(ports, prefix);
+    },
+    async purge(prefix) {
+      checkPrefix(prefix);
+      await purgeBelow(ports, prefix);
+    },
     // A pool that nobody asked for is not opened to be closed.
     close: () => (asked ? raw.close() : Promise.resolve()),
   };
