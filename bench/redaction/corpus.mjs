@@ -66,7 +66,7 @@ function drawn(d, what) {
   if (what === "uuid") return d.uuid();
   if (what === "common") return d.one(COMMON);
   if (what === "url")
-    return encodeURIComponent(`${d.password()}${d.one(["&", "/", "=", " ", "#"])}${d.of("base62", 6)}`);
+    return encodeURIComponent(`${d.password()}${d.one(["/", "=", " ", "#", "?"])}${d.of("base62", 6)}`);
   if (what === "b64-env")
     return base64(`DB_HOST=db\nDB_PASSWORD=${d.password()}\nAPI_TOKEN=${d.of("hex", 32)}\n`);
   if (what === "b64-json") return base64(JSON.stringify({ user: d.word(), password: d.password() }));

@@ -2,7 +2,9 @@ import {
   type Finding,
   HINT,
   isBareSecret,
+  isGiven,
   isHintingName,
+  isMixed,
   isQuotedSecret,
   looksGenerated,
   SECRET_NAME,
@@ -18,8 +20,20 @@ const FLAG = new RegExp(
   "gi",
 );
 const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
+/** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
+const TYPE =
+  "(?::[ \\t]{0,4}[&*'\\w(\\[][\\w<>\\[\\]&|?.'* ]{0,60}?|[ \\t]{1,4}(?:As[ \\t])?(?:\\[\\])?\\w{3,20})";
+const DECLARED = new RegExp(
+  `(${SECRET_NAME})(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?[ \\t]{0,4}(?:[.+]|\\|\\||\\?\\?|:)?=[ \\t]{0,4}(?:(?:Some|new \\w{1,40})\\()?(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
+  "gi",
+);
+/** A name in quotes with a value behind a comma, a call with the value, or the two side by side: `setPassword("…")`. */
+const GIVEN = new RegExp(
+  `(${SECRET_NAME})(?:\\\\{0,3}["'\`][ \\t]{0,4},[ \\t]{0,4}|[({]|[ \\t]{1,4})(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
+  "gi",
+);
 const NAME_BEFORE = /[\w.-]{0,60}$/;
-const OPENING = /[fbru]?(\\{0,7}["'`])/y;
+const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
 const GENERATED = /[A-Za-z0-9_.+/=~-]{12,512}/y;
@@ -31,7 +45,22 @@ const KIND = "named-value";
 export function* findKeyValues(text: string): Generator<Finding> {
   yield* valuesOf(text, NAMED, secretAfter);
   if (text.includes("--")) yield* valuesOf(text, FLAG, secretAfter);
+  yield* valuesOf(text, DECLARED, secretAfter);
+  yield* valuesOf(text, GIVEN, givenAfter);
   yield* valuesOf(text, HINTED, generatedAfter);
+}
+
+/** A quoted value that no sign gives to its name: it must look like a secret itself. */
+function givenAfter(text: string, match: RegExpExecArray): Span | undefined {
+  const start = match.index + match[0].length;
+  const opening = matchAt(OPENING, text, start) ?? "";
+  const inner = start + opening.length;
+  const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
+  if (end === undefined) return undefined;
+  const scheme = matchAt(SCHEME, text, inner)?.length ?? 0;
+  return isGiven(text.slice(inner + scheme, end), match[1] ?? "")
+    ? { start: inner + scheme, end }
+    : undefined;
 }
 
 type Judge = (text: string, match: RegExpExecArray) => Span | undefined;
@@ -54,6 +83,8 @@ function generatedAfter(text: string, match: RegExpExecArray): Span | undefined 
   const value = matchAt(GENERATED, text, start)?.replace(/[.]+$/, "");
   if (value === undefined || !looksGenerated(value) || isCode(text, start + value.length)) return undefined;
   const before = NAME_BEFORE.exec(text.slice(Math.max(0, match.index - 60), match.index))?.[0] ?? "";
+  if (/\b(?:cache|build|lock|object|row)[ \t]$/i.test(text.slice(Math.max(0, match.index - 8), match.index)))
+    return undefined;
   const name = before + whole.replace(/["'`\]* \t=:>?\\]+$/, "");
   return isHintingName(name) ? { start, end: endOfLong(text, start, start + value.length) } : undefined;
 }
@@ -78,7 +109,7 @@ function secretAfter(text: string, match: RegExpExecArray): Span | undefined {
   const opening = matchAt(OPENING, text, start);
   if (opening !== undefined) {
     const inner = start + opening.length;
-    const end = closingQuote(text, inner, opening.replace(/^[fbru]/, ""));
+    const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
     if (end !== undefined) return quotedSecret(text, name, { start: inner, end });
     return bareSecret(text, match, inner);
   }
@@ -107,7 +138,8 @@ function contextOf(text: string, match: RegExpExecArray, end: number): ValueCont
   const spaced = before !== "" || after !== "";
   const joint = sign === "" ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
   const lineStart = text.slice(Math.max(0, match.index - 80), match.index);
-  const startsLine = /(?:^|\n)[\s-]*[\w.-]*$/.test(lineStart);
+  // Alone on its line, or behind words: "  password: x", "the password: x".
+  const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);
   const endsLine = /^[ \t]{0,8}(?:#|\r?\n|$)/.test(text.slice(end, end + 10));
   return { name, joint, ownLine: startsLine && endsLine, next: text.charAt(end) };
 }
@@ -320,7 +352,7 @@ const PLACES: readonly Place[] = [
     kind: "command-line",
     needs: "htpasswd",
     pattern:
-      /(\bhtpasswd[ \t]{1,8}-\w{0,6}b\w{0,6}[ \t]{1,8}[^\s]{1,128}[ \t]{1,8}[^\s]{1,64}[ \t]{1,8}["']?)([^\s'"]{3,128})/g,
+      /(\bhtpasswd[ \t]{1,8}-(?:\w{0,6}b\w{0,6}[ \t]{1,8}[^\s]{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6})[ \t]{1,8}[^\s]{1,64}[ \t]{1,8}["']?)([^\s'"]{3,128})/g,
     isSecret: isFilledIn,
   },
   {
@@ -334,6 +366,44 @@ const PLACES: readonly Place[] = [
     needs: "net use",
     pattern: /(\bnet use[^\n]{0,120}?\/user:\S{1,64}[ \t]{1,8})([^\s'"/]{3,128})/g,
     isSecret: isFilledIn,
+  },
+  {
+    kind: "command-line",
+    pattern: new RegExp(
+      `((?:^|\\n)[ \\t]{0,16}(?:\\$ )?(?:ENV|ARG|setenv|setx|set[ \\t]{1,4}-[A-Za-z]{1,4}|[\\w-]{1,20} (?:config|configure) set|git config(?: --\\w{1,10})?)[ \\t]{1,8}[\\w./:@-]{0,60}?(?:${SECRET_NAME})[ \\t]{1,8}["']?)([^\\s'"=-][^\\s'"]{2,512})`,
+      "gi",
+    ),
+    isSecret: isFilledIn,
+  },
+  {
+    kind: "command-line",
+    needs: "|",
+    pattern:
+      /(\b(?:echo|printf)[ \t]{1,8}(?:-n[ \t]{1,4}|['"]?%s(?:\\n)?['"]?[ \t]{1,4})?["']?)([^\s'"|$]{3,256})(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd))/g,
+    isSecret: isFilledIn,
+  },
+  {
+    kind: "command-line",
+    pattern:
+      /(\b(?:sqlplus[ \t]{1,4}[\w.-]{1,40}\/|lftp[ \t]{1,4}(?:-\w[ \t]{1,4})?[\w.-]{1,40},|requirepass[ \t]{1,4}["']?|xfreerdp\b[^\n]{0,120}?\/p:))([^\s'"]{3,128}?)(?=@[\w/.:-]{1,80}|['"\s]|$)/g,
+    isSecret: isFilledIn,
+  },
+  // Statements of SQL
+  {
+    kind: "sql",
+    pattern:
+      /(\bIDENTIFIED[ \t]{1,4}(?:WITH[ \t]{1,4}\w{1,40}[ \t]{1,4})?BY[ \t]{1,4}["'])([^'"\n]{1,128})(?=["'])/gi,
+    isSecret: isFilledIn,
+  },
+  { kind: "sql", pattern: /(\bPASSWORD[ \t]{1,4}N?')([^'\n]{1,128})(?=')/g, isSecret: isFilledIn },
+  // Rows of tables
+  {
+    kind: "table",
+    pattern: new RegExp(
+      `((?:^|\\n|\\|)[ \\t]{0,40}[*\`]{0,3}(?:${NAME})[*\`]{0,3}(?:[ \\t]{0,40}\\|[ \\t]{0,8}|[ \\t]{2,40}|\\t)[*\`"]{0,3})([^\\s|*\`"]{6,512})(?=[*\`"]{0,3}[ \\t]{0,40}(?:\\||\\r?\\n|$))`,
+      "gi",
+    ),
+    isSecret: (value, before) => isGiven(value, before),
   },
   // Files
   {
@@ -359,7 +429,20 @@ const PLACES: readonly Place[] = [
   {
     kind: "element",
     needs: "</",
-    pattern: new RegExp(`(<[\\w:.-]{0,40}?(?:${SECRET_NAME})>)([^<>\\s]{3,4096})(?=</)`, "gi"),
+    pattern: new RegExp(
+      `((?:<[\\w:.-]{0,40}?(?:${SECRET_NAME})>|<key>[\\w.-]{0,40}?(?:${SECRET_NAME})</key>|=["'][\\w:.-]{0,60}?(?:${SECRET_NAME})["'][^<>\\n]{0,60}>)\\s{0,40}(?:<(?:value|string)>\\s{0,40})?(?:<!\\[CDATA\\[)?)([^<>\\s\\]]{3,4096})(?=\\s{0,40}(?:\\]\\]>)?\\s{0,40}</)`,
+      "gi",
+    ),
+    isSecret: isFilledIn,
+  },
+  // In addresses and forms
+  {
+    kind: "url-parameter",
+    needs: "%3",
+    pattern: new RegExp(
+      `((?:${SECRET_NAME})(?:%22)?(?:%3D|%3A)(?:%20|\\+)?(?:%22)?)((?:[\\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024})`,
+      "gi",
+    ),
     isSecret: isFilledIn,
   },
   {
@@ -371,6 +454,24 @@ const PLACES: readonly Place[] = [
     isSecret: isFilledIn,
   },
   // Prose
+  {
+    kind: "prose",
+    pattern:
+      /((?:\b(?:pass(?:word|wd|phrase|code)|pwd|passwor[td]|kennwort|mot de passe|contraseña|senha|wachtwoord)|парол[ья]|密码|パスワード)(?:[ \t]{1,4}(?:for|of|für|von|de|для)[ \t]{1,4}[^\n:=]{1,40}?)?[ \t]{0,4}(?:[:：→]|->|[ \t](?:was|ist|war|lautet|est|es|é))[ \t]{1,4}["'`*]{0,3})([^\s"'`<>]{4,256})/gi,
+    isSecret: isSpoken,
+  },
+  {
+    kind: "prose",
+    pattern:
+      /(\b(?:credentials?|logins?)[ \t]{0,2}[:=]?[ \t]{1,3}[\w.@-]{1,64}[ \t]{0,2}[/:][ \t]{0,2}["'`]?)([^\s"'`<>]{6,128})/gi,
+    isSecret: isSpoken,
+  },
+  {
+    kind: "prose",
+    pattern:
+      /(\b(?:token|api[ -]?key|secret|key)[ \t]{1,3}["'`]?)([\w.~+/=-]{24,512})(?=["'`]?(?:[\s,;.)]|$))/gi,
+    isSecret: looksGenerated,
+  },
   {
     kind: "prose",
     pattern:
@@ -422,7 +523,7 @@ function isTyped(value: string): boolean {
 /** A word of a sentence is no secret: digits or signs must be in it, and letters. */
 function isSpoken(value: string, before: string): boolean {
   if (!isFilledIn(value) || /[()]|^\w+\.\w+$|^https?:|^[/.~]/.test(value)) return false;
-  if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1))) return false;
+  if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1)) && !isMixed(value)) return false;
   if (/^\d+$/.test(value)) return /pin|passcode/i.test(before) && value.length >= 4;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const named = /token|key|credential/i.test(before);
@@ -430,15 +531,10 @@ function isSpoken(value: string, before: string): boolean {
   return value.length >= 5 && isQuotedSecret(value, "password");
 }
 
-/** Behind a mere "password": letters, digits and either capitals or a sign, and no name in code. */
+/** Behind a mere "password": letters and digits, and no name in code. */
 function isDistinct(value: string, before: string): boolean {
-  if (
-    !/[a-z]/.test(value) ||
-    !/\d/.test(value) ||
-    /^[a-z_]+\d+$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w/i.test(value)
-  )
-    return false;
-  return /[A-Z]|[!@#$%^&*+?~=-]/.test(value) && isSpoken(value, before);
+  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w/i.test(value) || !isMixed(value)) return false;
+  return isSpoken(value, before);
 }
 
 function hasDigit(value: string): boolean {
