@@ -124,7 +124,7 @@ const harmless = [
   "password: string;",
   "token: str | None = None",
   "api_key=YOUR_API_KEY",
-  "PASSWORD=changeme",
+  "PASSWORD=<your password>",
   "const token = await getToken();",
   "password=os.environ['DB_PASSWORD']",
   "self.password = password",

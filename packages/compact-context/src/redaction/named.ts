@@ -14,9 +14,10 @@ import {
 
 // Every repetition is bounded, so that one match costs a constant however hostile the text.
 const JOINT = `(?:\\\\{0,7}["'\`])?\\]?\\*{0,2}([ \\t]{0,8})(=>|:=|\\?=|={1,3}|:(?![:/]))\\*{0,2}([ \\t]{0,8})`;
-const NAMED = new RegExp(`(${SECRET_NAME})(?:[_-]?\\d{1,2})?${JOINT}`, "gi");
+const NAMES = new RegExp(SECRET_NAME, "gi");
+const SIGNED = new RegExp(`(?:[_-]?\\d{1,2})?${JOINT}`, "y");
 const FLAG = new RegExp(
-  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})()()(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
+  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
   "gi",
 );
 const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
@@ -24,14 +25,14 @@ const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
 const TYPE =
   "(?::[ \\t]{0,4}[&*'\\w(\\[][\\w<>\\[\\]&|?.'* ]{0,60}?|[ \\t]{1,4}(?:As[ \\t])?(?:\\[\\])?\\w{3,20})";
 const DECLARED = new RegExp(
-  `(${SECRET_NAME})(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?[ \\t]{0,4}(?:[.+]|\\|\\||\\?\\?|:)?=[ \\t]{0,4}(?:(?:Some|new \\w{1,40})\\()?(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
-  "gi",
+  `(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?[ \\t]{0,4}(?:[.+]|\\|\\||\\?\\?|:)?=[ \\t]{0,4}(?:(?:Some|new \\w{1,40})\\()?(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
+  "iy",
 );
 /** A name in quotes with a value behind a comma, a call with the value, or the two side by side: `setPassword("…")`. */
-const GIVEN = new RegExp(
-  `(${SECRET_NAME})(?:\\\\{0,3}["'\`][ \\t]{0,4},[ \\t]{0,4}|[({]|[ \\t]{1,4})(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
-  "gi",
-);
+const GIVEN = /(?:\\{0,3}["'`][ \t]{0,4},[ \t]{0,4}|[({]|[ \t]{1,4})(?=[fbruNL@$]?\\{0,3}["'`])/y;
+const ENCODED_SIGN = /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy;
+/** Up to an encoded end of line, `&`, `,`, `"`, `;` or brace. */
+const ENCODED_VALUE = /(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){1,1024}/iy;
 const NAME_BEFORE = /[\w.-]{0,60}$/;
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
@@ -43,24 +44,68 @@ const KIND = "named-value";
 
 /** The values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
 export function* findKeyValues(text: string): Generator<Finding> {
-  yield* valuesOf(text, NAMED, secretAfter);
-  if (text.includes("--")) yield* valuesOf(text, FLAG, secretAfter);
-  yield* valuesOf(text, DECLARED, secretAfter);
-  yield* valuesOf(text, GIVEN, givenAfter);
+  yield* valuesOf(text, NAMES, besideName);
+  if (text.includes("--")) yield* valuesOf(text, FLAG, (_, match) => secretAfter(text, atFlag(match)));
   yield* valuesOf(text, HINTED, generatedAfter);
 }
 
+/** A name, what joins it to a value, and where the value begins. */
+interface Named {
+  readonly name: string;
+  readonly start: number;
+  readonly before: string;
+  readonly sign: string;
+  readonly after: string;
+  readonly valueAt: number;
+}
+
+function atFlag({ 0: whole, 1: name = "", index }: RegExpExecArray): Named {
+  return { name, start: index, before: "", sign: "", after: "", valueAt: index + whole.length };
+}
+
+/** Behind a name stands a sign, a type and a sign, or the value itself in quotes. */
+function besideName(text: string, { 0: name, index: start }: RegExpExecArray): Span | undefined {
+  const end = start + name.length;
+  SIGNED.lastIndex = end;
+  const signed = SIGNED.exec(text);
+  if (signed !== null) {
+    const [whole, before = "", sign = "", after = ""] = signed;
+    const span = secretAfter(text, { name, start, before, sign, after, valueAt: end + whole.length });
+    if (span !== undefined || sign !== ":") return span;
+  }
+  const declared = matchAt(DECLARED, text, end);
+  if (declared !== undefined) {
+    return secretAfter(text, {
+      name,
+      start,
+      before: " ",
+      sign: "=",
+      after: " ",
+      valueAt: end + declared.length,
+    });
+  }
+  const given = matchAt(GIVEN, text, end);
+  return given === undefined ? inAddress(text, end) : givenAfter(text, name, end + given.length);
+}
+
+/** `password%3Dx%26…`: name and value with their signs encoded as in addresses and forms. */
+function inAddress(text: string, end: number): Span | undefined {
+  if (text.charAt(end) !== "%") return undefined;
+  const sign = matchAt(ENCODED_SIGN, text, end);
+  if (sign === undefined) return undefined;
+  const start = end + sign.length;
+  const value = matchAt(ENCODED_VALUE, text, start) ?? "";
+  return value.length > 2 && isFilledIn(value) ? { start, end: start + value.length } : undefined;
+}
+
 /** A quoted value that no sign gives to its name: it must look like a secret itself. */
-function givenAfter(text: string, match: RegExpExecArray): Span | undefined {
-  const start = match.index + match[0].length;
-  const opening = matchAt(OPENING, text, start) ?? "";
-  const inner = start + opening.length;
+function givenAfter(text: string, name: string, valueAt: number): Span | undefined {
+  const opening = matchAt(OPENING, text, valueAt) ?? "";
+  const inner = valueAt + opening.length;
   const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
   if (end === undefined) return undefined;
-  const scheme = matchAt(SCHEME, text, inner)?.length ?? 0;
-  return isGiven(text.slice(inner + scheme, end), match[1] ?? "")
-    ? { start: inner + scheme, end }
-    : undefined;
+  const start = inner + (matchAt(SCHEME, text, inner)?.length ?? 0);
+  return isGiven(text.slice(start, end), name) ? { start, end } : undefined;
 }
 
 type Judge = (text: string, match: RegExpExecArray) => Span | undefined;
@@ -103,17 +148,13 @@ function isCode(text: string, end: number): boolean {
   return /^[([{:]/.test(text.slice(end, end + 1));
 }
 
-function secretAfter(text: string, match: RegExpExecArray): Span | undefined {
-  const name = match[1] ?? "";
-  const start = match.index + match[0].length;
-  const opening = matchAt(OPENING, text, start);
-  if (opening !== undefined) {
-    const inner = start + opening.length;
-    const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
-    if (end !== undefined) return quotedSecret(text, name, { start: inner, end });
-    return bareSecret(text, match, inner);
-  }
-  return bareSecret(text, match, start);
+function secretAfter(text: string, named: Named): Span | undefined {
+  const { name, valueAt } = named;
+  const opening = matchAt(OPENING, text, valueAt);
+  if (opening === undefined) return bareSecret(text, named, valueAt);
+  const inner = valueAt + opening.length;
+  const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
+  return end === undefined ? bareSecret(text, named, inner) : quotedSecret(text, name, { start: inner, end });
 }
 
 function quotedSecret(text: string, name: string, span: Span): Span | undefined {
@@ -122,22 +163,21 @@ function quotedSecret(text: string, name: string, span: Span): Span | undefined 
   return isQuotedSecret(text.slice(start, span.end), name) ? { start, end: span.end } : undefined;
 }
 
-function bareSecret(text: string, match: RegExpExecArray, valueStart: number): Span | undefined {
+function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
   const value = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;
-  const context = contextOf(text, match, end);
+  const context = contextOf(text, named, end);
   const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
   return isBareSecret(value, inScheme) ? { start, end: endOfLong(text, start, end) } : undefined;
 }
 
-function contextOf(text: string, match: RegExpExecArray, end: number): ValueContext {
-  const [, name = "", before = "", sign = "", after = ""] = match;
+function contextOf(text: string, { name, start, before, sign, after }: Named, end: number): ValueContext {
   const spaced = before !== "" || after !== "";
   const joint = sign === "" ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
-  const lineStart = text.slice(Math.max(0, match.index - 80), match.index);
+  const lineStart = text.slice(Math.max(0, start - 80), start);
   // Alone on its line, or behind words: "  password: x", "the password: x".
   const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);
   const endsLine = /^[ \t]{0,8}(?:#|\r?\n|$)/.test(text.slice(end, end + 10));
@@ -277,8 +317,8 @@ const PLACES: readonly Place[] = [
   { kind: "url-password", needs: "://", pattern: /(:\/\/)([A-Za-z0-9_-]{20,256})(?=@)/g, isSecret: hasDigit },
   {
     kind: "url-password",
-    needs: "(",
-    pattern: /(\b[\w.-]{1,64}:)([^\s@:/'"`]{3,128})(?=@(?:tcp|unix)\()/g,
+    needs: "@tcp(",
+    pattern: /(\b[\w.-]{1,64}:)([^\s@:/'"`]{3,128})(?=@tcp\()/g,
     isSecret: isFilledIn,
   },
   {
@@ -431,16 +471,6 @@ const PLACES: readonly Place[] = [
     needs: "</",
     pattern: new RegExp(
       `((?:<[\\w:.-]{0,40}?(?:${SECRET_NAME})>|<key>[\\w.-]{0,40}?(?:${SECRET_NAME})</key>|=["'][\\w:.-]{0,60}?(?:${SECRET_NAME})["'][^<>\\n]{0,60}>)\\s{0,40}(?:<(?:value|string)>\\s{0,40})?(?:<!\\[CDATA\\[)?)([^<>\\s\\]]{3,4096})(?=\\s{0,40}(?:\\]\\]>)?\\s{0,40}</)`,
-      "gi",
-    ),
-    isSecret: isFilledIn,
-  },
-  // In addresses and forms
-  {
-    kind: "url-parameter",
-    needs: "%3",
-    pattern: new RegExp(
-      `((?:${SECRET_NAME})(?:%22)?(?:%3D|%3A)(?:%20|\\+)?(?:%22)?)((?:[\\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024})`,
       "gi",
     ),
     isSecret: isFilledIn,
