@@ -11,7 +11,7 @@ import { slowestHostile, speedCurve } from "./speed.mjs";
 import { sessionLines } from "./transcripts.mjs";
 
 const SIZES = [200, 2_000, 20_000, 200_000, 1_000_000];
-const KINDS = ["token", "password", "named", "private key"];
+const KINDS = ["token", "password", "named", "other forms", "private key"];
 
 async function found(redactors, halves) {
   const rows = [];
@@ -69,6 +69,7 @@ const foundTable = (rows) =>
       "tokens",
       "passwords",
       "named values",
+      "other forms",
       "private keys",
       "precision",
       "lines that mention secrets touched",

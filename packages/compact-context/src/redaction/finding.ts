@@ -261,6 +261,8 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.]/.test(context.next)) return true;
   if (isStandIn(value, name) || isExpression(value)) return false;
+  // A variable is called like what it holds: `token: previousToken2`.
+  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return false;
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
