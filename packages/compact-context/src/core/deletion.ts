@@ -254,21 +254,22 @@ async function takeStock(drivers: readonly StorageDriver[], now: number): Promis
   const buried = new Set<string>();
   const old: [StorageDriver, string][] = [];
   for (const driver of drivers) {
-    for await (const { key, bytes, at } of entriesOf(driver, "")) {
-      if (key.startsWith(TOMBSTONES)) {
-        if (now - at > TOMBSTONE_DAYS * DAY_MS) old.push([driver, key]);
-        else buried.add(key);
-        continue;
-      }
-      const session = sessionOfKey(key);
-      if (session === undefined) continue;
-      // Queued work is written at every attempt to deliver it, which is no use of the session.
-      const used = key.startsWith("~outbox/") ? 0 : at;
-      const facts = found.get(session) ?? { bytes: 0, at: used };
-      found.set(session, { bytes: facts.bytes + bytes, at: Math.max(facts.at, used) });
+    for await (const entry of entriesOf(driver, "")) {
+      const session = sessionOfKey(entry.key);
+      if (session !== undefined) addTo(found, session, entry);
+      else if (!entry.key.startsWith(TOMBSTONES)) continue;
+      else if (now - entry.at > TOMBSTONE_DAYS * DAY_MS) old.push([driver, entry.key]);
+      else buried.add(entry.key);
     }
   }
   return { found, buried, old };
+}
+
+function addTo(found: Map<string, Found>, session: string, { key, bytes, at }: StoredEntry): void {
+  // Queued work is written at every attempt to deliver it, which is no use of the session.
+  const used = key.startsWith("~outbox/") ? 0 : at;
+  const facts = found.get(session) ?? { bytes: 0, at: used };
+  found.set(session, { bytes: facts.bytes + bytes, at: Math.max(facts.at, used) });
 }
 
 /** False where the session was written to since, or is being compacted. */
