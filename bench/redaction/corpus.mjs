@@ -10,7 +10,13 @@ const MENTIONS = /passw|secret|token|api.?key|credential|\bauth|private.?key|bea
 /** Every template of a half with fresh secrets: { text, secret, kind }. */
 export function positives(half, seed) {
   const d = createDraw(seed);
-  return [...tokenRows(half, d), ...namedRows(half, d), ...keyRows(half, d)];
+  const named = valueRows(half.named, d, (what) => (what === "password" ? "password" : "named"));
+  return [
+    ...tokenRows(half, d),
+    ...named,
+    ...valueRows(half.forms, d, () => "other forms"),
+    ...keyRows(half, d),
+  ];
 }
 
 function tokenRows(half, d) {
@@ -22,16 +28,11 @@ function tokenRows(half, d) {
   );
 }
 
-function namedRows(half, d) {
-  return half.named.flatMap(([template, what]) =>
+function valueRows(templates, d, kindOf) {
+  return templates.flatMap(([template, what]) =>
     Array.from({ length: ROUNDS }, () => {
       const secret = drawn(d, what);
-      return {
-        kind: what === "password" ? "password" : "named",
-        secret,
-        text: fill(template, secret),
-        template,
-      };
+      return { kind: kindOf(what), secret, text: fill(template, secret), template };
     }),
   );
 }
@@ -47,10 +48,28 @@ function keyRows(half, d) {
   );
 }
 
+const COMMON = [
+  "changeme",
+  "toor",
+  "hunter2",
+  "letmein",
+  "qwerty",
+  "correct-horse-battery",
+  "Passw0rd",
+  "test1234",
+];
+const base64 = (text) => Buffer.from(text).toString("base64");
+
 function drawn(d, what) {
   if (what === "password") return d.password();
   if (what === "word") return d.word() + d.word();
   if (what === "uuid") return d.uuid();
+  if (what === "common") return d.one(COMMON);
+  if (what === "url")
+    return encodeURIComponent(`${d.password()}${d.one(["/", "=", " ", "#", "?"])}${d.of("base62", 6)}`);
+  if (what === "b64-env")
+    return base64(`DB_HOST=db\nDB_PASSWORD=${d.password()}\nAPI_TOKEN=${d.of("hex", 32)}\n`);
+  if (what === "b64-json") return base64(JSON.stringify({ user: d.word(), password: d.password() }));
   const [alphabet, length] = what.split("-");
   return d.of(alphabet in ALPHABET ? alphabet : "base62", Number(length));
 }

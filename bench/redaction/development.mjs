@@ -124,7 +124,7 @@ const harmless = [
   "password: string;",
   "token: str | None = None",
   "api_key=YOUR_API_KEY",
-  "PASSWORD=changeme",
+  "PASSWORD=<your password>",
   "const token = await getToken();",
   "password=os.environ['DB_PASSWORD']",
   "self.password = password",
@@ -144,4 +144,76 @@ const harmless = [
 ];
 
 /** What `corpus.mjs` makes rows of. */
-export const development = { tokens, tokenPlaces, named, keys, keyFrames, personal, harmless };
+/** Forms of other corpora, of agents' output and of specification 001. */
+const forms = [
+  // Declarations with a type
+  ['const apiToken: string = "@";', "base62-40"],
+  ['val apiToken: String = "@"', "base62-32"],
+  ['let api_token: &str = "@";', "hex-40"],
+  ['var dbPassword string = "@"', "password"],
+  ['private static final String API_KEY = "@";', "base62-40"],
+  ["password: str = '@'", "password"],
+  ['char *password = "@";', "password"],
+  ['char secret_key[] = "@";', "hex-32"],
+  ['std::string password("@");', "password"],
+  ["$password .= '@';", "password"],
+  ['let password: string | undefined = "@"', "password"],
+  ['var authToken: String? = "@"', "base62-40"],
+  ['Dim Password As String = "@"', "password"],
+  // Setters and pairs
+  ['System.setProperty("DB_PASSWORD", "@");', "password"],
+  ['os.Setenv("API_TOKEN", "@")', "hex-40"],
+  ["define('DB_PASSWORD', '@');", "password"],
+  ['ds.setPassword("@");', "password"],
+  ["client.set_token('@')", "hex-40"],
+  ['req.Header.Set("X-API-Key", "@")', "base62-40"],
+  ['[["x-api-key","@"]]', "base62-32"],
+  ["os.environ.setdefault('SECRET_KEY', '@')", "url64-40"],
+  ['("password", "@"),', "password"],
+  ['.header("Authorization", "Bearer @")', "base62-40"],
+  // Shells, containers, commands
+  ["ENV API_TOKEN @", "base62-40"],
+  ["set -x API_TOKEN @", "hex-40"],
+  ["set -Ux DB_PASSWORD '@'", "password"],
+  ["setenv API_KEY @", "base62-32"],
+  ["git config --global github.token @", "hex-40"],
+  ["echo @ | docker login --username ann --password-stdin", "password"],
+  ['echo "@" | passwd --stdin ann', "password"],
+  ["sqlplus scott/@@orcl", "password"],
+  ["htpasswd -nb ann @", "password"],
+  ["docker login -u ann -p @ registry.test", "password"],
+  // SQL
+  ["CREATE USER app IDENTIFIED BY '@';", "password"],
+  ["CREATE ROLE app LOGIN PASSWORD '@';", "password"],
+  ["ALTER USER ann WITH ENCRYPTED PASSWORD '@';", "password"],
+  ["ALTER LOGIN sa WITH PASSWORD = '@'", "password"],
+  // Tables
+  ["| password | @ |", "password"],
+  ["| api_token | @ | admin |", "hex-40"],
+  ["API_TOKEN    @", "base62-40"],
+  [" password | @", "password"],
+  // Markup
+  ["<apiKey>\n  @\n</apiKey>", "base62-40"],
+  ["<key>password</key>\n<string>@</string>", "password"],
+  ['<setting name="Password"><value>@</value></setting>', "password"],
+  // Encoded
+  ["body=user%3Dann%26password%3D@%26x%3D1", "url"],
+  ["%22api_key%22%3A%22@%22", "url"],
+  ["data: @", "b64-env"],
+  ["payload=@", "b64-json"],
+  // Words
+  ["the password: @", "word"],
+  ["password is @, as always", "password"],
+  ["use password @ to log in", "password"],
+  ["the api key is @", "hex-40"],
+  ["Passwort: @", "password"],
+  ["login: ann / password: @", "password"],
+  // Specification 001: whatever stands behind the name
+  ["password=@", "common"],
+  ["password: @", "common"],
+  ["api_key=@", "common"],
+  ["API-Key: @", "common"],
+  ["  db_password: @", "common"],
+];
+
+export const development = { tokens, tokenPlaces, named, forms, keys, keyFrames, personal, harmless };

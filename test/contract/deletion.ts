@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { sessionKey } from "../../packages/compact-context/src/core/archive.ts";
+import { ownedSession, sessionKey, sessionOfKey } from "../../packages/compact-context/src/core/archive.ts";
 import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
@@ -7,10 +7,138 @@ import { createArchive } from "../../packages/compact-context/src/search/archive
 
 const GONE = "Max.Mustermann@example.org/1";
 const STAYS = "chat-2";
+const MAX = { tenant: "acme", user: "Max.Mustermann@example.org" };
+const DAY_MS = 86_400_000;
 
-/** Two sessions with all that there can be of them; after the deletion of one nothing speaks of it, and the other is as it was. */
-export async function expectSessionsDeleted(driver: StorageDriver): Promise<void> {
-  const manager = new CompactManager(
+/** Everything that a medium has, names and contents, read past the driver. */
+type Dump = () => string | Promise<string>;
+
+/** What a deletion leaves: no word and no name of what is gone, all of the others, tombstones without content. */
+async function expectSessionsDeleted(driver: StorageDriver, dump: Dump): Promise<void> {
+  const manager = managerOf(driver);
+  for (const session of [GONE, STAYS]) await converse(manager, session);
+  await manager.flush();
+  const archive = createArchive(driver, { redact: createRedactor() });
+  expect((await archive.search("question", { sessionId: GONE })).hits.length).toBeGreaterThan(0);
+  expect((await archive.search("question", { sessionId: STAYS })).hits.length).toBeGreaterThan(0);
+
+  const before = await keysAndQueued(driver, [GONE, STAYS]);
+  const mine = before.filter((key) => key.includes(sessionKey(GONE)));
+  for (const part of ["/session.json", "/state.json", "/events.jsonl", "/search/index.json"]) {
+    expect(mine.filter((key) => key.endsWith(part))).toHaveLength(1);
+  }
+  expect(mine.filter((key) => key.includes("outbox")).length).toBeGreaterThan(0);
+  expect(mine.length).toBeGreaterThan(10);
+  expect(await dump()).toMatch(/Mustermann/i);
+
+  expect(await archive.delete(GONE)).toMatchObject({ sessions: 1 });
+  expect(await keysAndQueued(driver, [GONE, STAYS])).toEqual(before.filter((key) => !mine.includes(key)));
+  expect(await dump()).not.toMatch(/Mustermann/i);
+  expect(await archive.sessions()).toEqual([STAYS]);
+  expect((await archive.search("question")).hits.every(({ sessionId }) => sessionId === STAYS)).toBe(true);
+  expect((await archive.search("question", { sessionId: GONE })).hits).toEqual([]);
+  expect(await archive.delete(GONE)).toEqual({ sessions: 0, values: 0 });
+
+  await archive.delete(STAYS);
+  expect(await keysAndQueued(driver, [GONE, STAYS])).toEqual([]);
+}
+
+/** All sessions of a user, and of a tenant, go at once; those of others with the same ids stay. */
+async function expectOwnersDeleted(driver: StorageDriver, dump: Dump): Promise<void> {
+  const manager = managerOf(driver);
+  const ofMax = [ownedSession("chat-1", MAX), ownedSession("chat 2/b", MAX)];
+  const ofAcme = [
+    ownedSession("chat-1", { tenant: "acme" }),
+    ownedSession("chat-1", { tenant: "acme", user: "eva" }),
+  ];
+  const others = [
+    "chat-1",
+    ownedSession("chat-1", { tenant: "acme-2" }),
+    ownedSession("chat-1", { user: "eva" }),
+  ];
+  const all = [...ofMax, ...ofAcme, ...others];
+  for (const session of all) await converse(manager, session);
+  await manager.flush();
+  const archive = createArchive(driver, { redact: createRedactor() });
+  expect((await archive.search("question", { sessionId: ofMax[0] })).hits.length).toBeGreaterThan(0);
+  expect(await archive.sessions(MAX)).toHaveLength(2);
+  expect(await archive.sessions({ tenant: "acme" })).toHaveLength(4);
+  expect(await archive.sessions()).toEqual(["chat-1"]);
+  expect((await archive.search("question")).hits.every(({ sessionId }) => sessionId === "chat-1")).toBe(true);
+  const before = await keysAndQueued(driver, all);
+  const keysOf = (sessions: readonly string[]): string[] => {
+    const folders = new Set(sessions.map((id) => sessionKey(id)));
+    return before.filter((key) => folders.has(sessionOfKey(key.replace(/^outbox /, "")) ?? ""));
+  };
+
+  expect(await archive.delete(MAX)).toMatchObject({ sessions: 2 });
+  expect(await dump()).not.toMatch(/Mustermann/i);
+  expect(await keysAndQueued(driver, all)).toEqual(keysOf([...ofAcme, ...others]));
+  expect(await archive.delete({ tenant: "acme" })).toMatchObject({ sessions: 2 });
+  expect(await keysAndQueued(driver, all)).toEqual(keysOf(others));
+  expect(await dump()).not.toMatch(/acme(?!-2)/);
+  await expect(archive.delete({})).rejects.toMatchObject({ code: "InvalidArgument" });
+}
+
+/** A manager that holds a deleted session stores nothing of it; a list that fits goes out; after 30 days the id is free. */
+async function expectLateWritersRefused(driver: StorageDriver, dump: Dump): Promise<void> {
+  const late = managerOf(driver);
+  const id = ownedSession("chat-1", MAX);
+  await converse(late, id);
+  await converse(late, GONE);
+  await late.flush();
+  await createArchive(driver, { redact: createRedactor() }).delete(GONE);
+  await createArchive(driver, { redact: createRedactor() }).delete({ tenant: "acme" });
+  expect(await dump()).not.toMatch(/Mustermann|acme/i);
+  for (const session of [id, GONE, ownedSession("new", MAX)]) {
+    const list = conversation(3, session);
+    expect((await late.preflight(session, list)).messages).toHaveLength(list.length);
+    await expect(late.preflight(session, conversation(90, session))).rejects.toMatchObject({
+      code: "StorageFailed",
+      message: expect.stringContaining("was deleted"),
+    });
+  }
+  await late.flush();
+  expect(await dump()).not.toMatch(/Mustermann|acme/i);
+  expect(await keysAndQueued(driver, [id, GONE])).toEqual([]);
+
+  const later = managerOf(driver, () => new Date(Date.now() + 31 * DAY_MS));
+  await converse(later, id);
+  expect((await createArchive(driver, { redact: createRedactor() }).steps(id)).length).toBeGreaterThan(0);
+}
+
+/** The oldest sessions go by age and by size, those of owners too; what is younger stays, and the id begins anew. */
+async function expectSweeps(driver: StorageDriver, dump: Dump): Promise<void> {
+  const manager = managerOf(driver);
+  const ids = [GONE, ownedSession("chat-1", MAX), STAYS];
+  for (const id of ids) {
+    await converse(manager, id);
+    await manager.flush();
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  const inDays = (days: number) =>
+    createArchive(driver, { redact: createRedactor(), now: () => new Date(Date.now() + days * DAY_MS) });
+  expect(await inDays(29).sweep({ days: 30 })).toMatchObject({ sessions: [], kept: { sessions: 3 } });
+  const { kept } = await inDays(0).sweep({ days: 30 });
+  expect(kept.bytes).toBeGreaterThan(10_000);
+
+  const looked = await inDays(0).sweep({ maxBytes: kept.bytes - 1 }, { dryRun: true });
+  expect(looked.sessions).toEqual([sessionKey(GONE)]);
+  expect(await dump()).toMatch(/Mustermann/);
+  expect((await inDays(0).sweep({ maxBytes: kept.bytes / 2 })).sessions).toEqual(
+    ids.slice(0, 2).map((id) => sessionKey(id)),
+  );
+  expect(await dump()).not.toMatch(/Mustermann/i);
+  expect(await inDays(0).sessions()).toEqual([STAYS]);
+
+  await converse(manager, GONE);
+  expect(await inDays(0).sessions()).toEqual([STAYS, GONE].sort());
+  expect((await inDays(31).sweep({ days: 30 })).kept).toEqual({ sessions: 0, bytes: 0 });
+  expect(await driver.list("")).toEqual([]);
+}
+
+function managerOf(driver: StorageDriver, now?: () => Date): CompactManager {
+  return new CompactManager(
     {
       maxContextTokens: 3000,
       policy: { hardCapBuffer: 100, keepRecentTurns: 1 },
@@ -18,38 +146,17 @@ export async function expectSessionsDeleted(driver: StorageDriver): Promise<void
     },
     {
       storage: driver,
+      now,
       onWarning: () => undefined,
       memoryFlushHook: () => {
         throw new Error("the memory is down");
       },
     },
   );
-  for (const session of [GONE, STAYS]) {
-    for (const turns of [30, 60]) await manager.preflight(session, conversation(turns, session));
-  }
-  await manager.flush();
-  const archive = createArchive(driver, { redact: createRedactor() });
-  expect((await archive.search("question", { sessionId: GONE })).hits.length).toBeGreaterThan(0);
-  expect((await archive.search("question", { sessionId: STAYS })).hits.length).toBeGreaterThan(0);
+}
 
-  const before = await keysAndQueued(driver);
-  const mine = before.filter((key) => key.includes(sessionKey(GONE)));
-  for (const part of ["/session.json", "/state.json", "/events.jsonl", "/search/index.json"]) {
-    expect(mine.filter((key) => key.endsWith(part))).toHaveLength(1);
-  }
-  expect(mine.filter((key) => key.includes("outbox")).length).toBeGreaterThan(0);
-  expect(mine.length).toBeGreaterThan(10);
-
-  await archive.delete(GONE);
-  expect(await keysAndQueued(driver)).toEqual(before.filter((key) => !mine.includes(key)));
-  for (const key of await driver.list("")) expect((await driver.get(key))?.value).not.toContain("Mustermann");
-  expect(await archive.sessions()).toEqual([STAYS]);
-  expect((await archive.search("question")).hits.every(({ sessionId }) => sessionId === STAYS)).toBe(true);
-  expect((await archive.search("question", { sessionId: GONE })).hits).toEqual([]);
-  await archive.delete(GONE);
-
-  await archive.delete(STAYS);
-  expect(await keysAndQueued(driver)).toEqual([]);
+async function converse(manager: CompactManager, session: string): Promise<void> {
+  for (const turns of [30, 60]) await manager.preflight(session, conversation(turns, session));
 }
 
 function conversation(turns: number, session: string) {
@@ -59,11 +166,22 @@ function conversation(turns: number, session: string) {
   ]).flat();
 }
 
-/** Keys, and queued work where the medium has a place of its own for it. */
-async function keysAndQueued(driver: StorageDriver): Promise<string[]> {
-  const keys = await driver.list("");
-  for (const session of [GONE, STAYS].map((id) => sessionKey(id))) {
+/** Keys but those of tombstones, and queued work where the medium has a place of its own for it. */
+async function keysAndQueued(driver: StorageDriver, ids: readonly string[]): Promise<string[]> {
+  const keys = (await driver.list("")).filter((key) => !key.startsWith("~deleted/"));
+  for (const session of ids.map((id) => sessionKey(id))) {
     for (const id of (await driver.outbox?.pending(session)) ?? []) keys.push(`outbox ${session}/${id}`);
   }
   return keys.sort();
 }
+
+/** What must hold for a medium; `dump` reads all of it past the driver. */
+export const deletionCases: readonly {
+  readonly name: string;
+  run(driver: StorageDriver, dump: Dump): Promise<void>;
+}[] = [
+  { name: "ARC-6 deletes everything of a session and nothing else", run: expectSessionsDeleted },
+  { name: "ARC-6 deletes everything of a user and of a tenant and nothing else", run: expectOwnersDeleted },
+  { name: "ARC-6 keeps a late writer from bringing a session back", run: expectLateWritersRefused },
+  { name: "ARC-6 sweeps expired sessions by age and by size", run: expectSweeps },
+];

@@ -65,6 +65,36 @@ describe("a secret in every kind of part", () => {
     expect(stored.join("")).toContain("<REDACTED>");
   });
 
+  it("RED-1 facts about people leave with redaction.personal as little as secrets do", async () => {
+    const person = [
+      "max.mustermann@example.org",
+      "+49 151 23456789",
+      "DE89370400440532013000",
+      "4111111111111111",
+    ];
+    const storage = createMemoryDriver();
+    const said: string[] = [];
+    const manager = new CompactManager(
+      { maxContextTokens: 6000, policy: { keepRecentTurns: 1 }, redaction: { personal: true } },
+      {
+        storage,
+        exporters: [{ export: (event) => void said.push(JSON.stringify(event)) }],
+        memoryFlushHook: (messages) => void said.push(JSON.stringify(messages)),
+      },
+    );
+    const list = Array.from({ length: 12 }, (_, turn) => [
+      { role: "user", content: `${turn}: write to ${person.join(" or ")} ${"word ".repeat(40)}` },
+      { role: "assistant", content: `I wrote to ${person.join(", ")} ${"text ".repeat(40)}` },
+    ]).flat();
+    await manager.manualCompact("s", list);
+    await (await manager.archive()).search("wrote");
+    await manager.flush();
+    const stored = await storedIn(storage);
+    expect(stored.some((key) => key.includes("/search/"))).toBe(true);
+    expect(said.length).toBeGreaterThan(1);
+    for (const fact of person) expect([...stored, ...said].join("\n")).not.toContain(fact);
+  });
+
   it.each(NAMES)("attack 33: RED-1 %s: in no queued memory flush and not before its hook", async (name) => {
     const storage = createMemoryDriver();
     const handed: string[] = [];

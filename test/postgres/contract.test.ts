@@ -6,7 +6,7 @@ import {
   createPostgresDriver,
   type PostgresDriver,
 } from "../../packages/compact-context/src/storage/postgres/driver.ts";
-import { expectSessionsDeleted } from "../contract/deletion.ts";
+import { deletionCases } from "../contract/deletion.ts";
 import { storageContract } from "../support/storage-contract.ts";
 import { outboxCases } from "../workers/outbox-contract.ts";
 import { newSchema, runSql, startServer } from "./server.ts";
@@ -34,12 +34,26 @@ afterAll(async () => {
 describe.skipIf(server === undefined)("ARC-3 the storage contract holds for the postgres driver", () => {
   it.each(storageContract())("$name", (contractCase) => contractCase.run(create()));
 
-  it("deletes everything of a session and nothing else, in every table", async () => {
+  it.each(deletionCases)("$name, in every table", { timeout: 60_000 }, async ({ run }) => {
     const schema = newSchema();
-    await expectSessionsDeleted(create({ schema, leaseMs: 60_000 }));
-    for (const table of ["documents", "pieces", "leases", "outbox"]) {
-      expect(await runSql(url, `select count(*)::int as n from ${schema}.${table}`)).toEqual([{ n: 0 }]);
-    }
+    const tables = ["documents", "pieces", "leases", "outbox"];
+    const dump = async (): Promise<string> => {
+      const rows = tables.map((table) => runSql(url, `select t::text as row from ${schema}.${table} t`));
+      return JSON.stringify(await Promise.all(rows));
+    };
+    await run(create({ schema, leaseMs: 60_000 }), dump);
+  });
+
+  it("ARC-6 deletes the rows of a value that its writer did not finish", async () => {
+    const schema = newSchema();
+    const driver = create({ schema });
+    await driver.put("~u/max/s/a", "x");
+    await runSql(
+      url,
+      `insert into ${schema}.pieces (content, n, key, body) values (7, 1, '~u/max/s/b', 'half')`,
+    );
+    await createArchive(driver, { redact: createRedactor() }).delete({ user: "max" });
+    expect(await runSql(url, `select count(*)::int as n from ${schema}.pieces`)).toEqual([{ n: 0 }]);
   });
 
   it("deletes no session that another worker is compacting", async () => {
@@ -51,7 +65,7 @@ describe.skipIf(server === undefined)("ARC-3 the storage contract holds for the 
     expect(await driver.list("")).toEqual(["s/state.json"]);
     if (fence !== undefined) await driver.leases.release(fence);
     await archive.delete("s");
-    expect(await driver.list("")).toEqual([]);
+    expect(await driver.list("s/")).toEqual([]);
   });
 
   it("does not wait for a statement that its caller gave up, and does not lose the connection over it", async () => {

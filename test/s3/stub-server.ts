@@ -32,6 +32,7 @@ export interface StubServer {
 }
 
 interface StubObject {
+  readonly at: Date;
   readonly bytes: Buffer;
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -125,7 +126,12 @@ function put({ objects }: Kept, { key, headers }: Asked, bytes: Buffer): Answer 
   if (ifMatch !== undefined && current?.etag !== ifMatch) return precondition();
   const etag = createHash("md5").update(bytes).digest("hex");
   const notes = Object.entries(headers).filter(([name]) => name.startsWith("x-amz-meta-"));
-  objects.set(key, { bytes, etag, headers: Object.fromEntries(notes) as Record<string, string> });
+  objects.set(key, {
+    at: new Date(),
+    bytes,
+    etag,
+    headers: Object.fromEntries(notes) as Record<string, string>,
+  });
   return { status: 200, headers: { etag: `"${etag}"` } };
 }
 
@@ -157,7 +163,12 @@ function multipart(kept: Kept, { method, key, query, headers }: Asked, body: Buf
   const id = query.get("uploadId") ?? `upload-${kept.uploads.size}`;
   if (query.has("uploads")) {
     kept.uploads.set(id, new Map());
-    kept.objects.set(`uploads/${id}`, { bytes: Buffer.alloc(0), etag: "", headers: notesOf(headers) });
+    kept.objects.set(`uploads/${id}`, {
+      at: new Date(),
+      bytes: Buffer.alloc(0),
+      etag: "",
+      headers: notesOf(headers),
+    });
     const ids = `<Key>${key}</Key><UploadId>${id}</UploadId>`;
     return { status: 200, body: `<InitiateMultipartUploadResult>${ids}</InitiateMultipartUploadResult>` };
   }
@@ -201,7 +212,12 @@ function list({ objects }: Kept, query: URLSearchParams): Answer {
   const page = keys.slice(0, PAGE);
   const more = keys.length > PAGE;
   const next = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : "";
-  const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join("");
+  const contents = page
+    .map((key) => {
+      const { at, bytes } = objects.get(key) ?? { at: new Date(), bytes: [] };
+      return `<Contents><Key>${key}</Key><Size>${bytes.length}</Size><LastModified>${at.toISOString()}</LastModified></Contents>`;
+    })
+    .join("");
   return {
     status: 200,
     body: `<ListBucketResult><IsTruncated>${more}</IsTruncated>${contents}${next}</ListBucketResult>`,

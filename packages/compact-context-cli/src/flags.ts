@@ -21,6 +21,7 @@ type SwitchName =
   | "new"
   | "pending"
   | "strict"
+  | "yes"
   | "help";
 
 export type FlagName =
@@ -44,7 +45,10 @@ export type FlagName =
   | "user"
   | "base-url"
   | "upstream"
-  | "log";
+  | "log"
+  | "tenant"
+  | "days"
+  | "max-bytes";
 
 /** Every flag there is; each command names those that it takes. */
 export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
@@ -90,6 +94,10 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   },
   upstream: { value: "URL", help: "where calls go on to; each provider's own address when left out" },
   log: { value: "text|json", help: "how it tells what it does: for people, or a JSON record a line" },
+  tenant: { value: "NAME", help: "the sessions of this tenant" },
+  days: { value: "N", help: "delete sessions that nobody wrote to for so many days" },
+  "max-bytes": { value: "N", help: "delete the oldest sessions while there are more bytes, such as 10G" },
+  yes: { help: "really delete" },
   "dry-run": { help: "change nothing: watch the calls, and tell what would be compacted" },
   new: { help: "begin a new session" },
   force: { help: "let -o replace a file that is there already" },

@@ -1,4 +1,4 @@
-import type { Archive } from "compact-context/recall";
+import type { Archive, SessionOwner } from "compact-context/recall";
 import { firstWords } from "./render/safe.ts";
 import { statedMessages, storedRecord } from "./view/stored-record.ts";
 import { typedAsk } from "./view/typed-ask.ts";
@@ -20,9 +20,9 @@ export interface ListedSession {
 const TITLE_LENGTH = 200;
 
 /** All sessions of an archive in the order of their ids; lists are read one after the other, never held whole. */
-export async function listedSessions(archive: Archive): Promise<ListedSession[]> {
+export async function listedSessions(archive: Archive, owner?: SessionOwner): Promise<ListedSession[]> {
   const sessions: ListedSession[] = [];
-  for (const id of await archive.sessions()) sessions.push(await listed(archive, id));
+  for (const id of await archive.sessions(owner)) sessions.push(await listed(archive, id));
   return sessions;
 }
 

@@ -2,6 +2,7 @@ import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { createArchiveStore } from "./core/archive.ts";
+import { guardDeleted, sweep } from "./core/deletion.ts";
 import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
@@ -115,6 +116,18 @@ export class CompactManager extends SessionManager {
     return createRecall({ sessionId, countText, archive: this.#wired.searchable });
   }
 
+  /** The originals of all sessions, to list, read, search and delete. A session that is deleted leaves this manager, too. */
+  async archive(): Promise<Archive> {
+    const archive = await this.#wired.searchable();
+    return {
+      ...archive,
+      delete: async (what) => {
+        if (typeof what === "string") await this.release(what);
+        return archive.delete(what);
+      },
+    };
+  }
+
   /**
    * Hands on what an earlier process queued for the memory flush hook and did not deliver; resolves when that was
    * taken in, or failed and is tried again later. Without it the same begins by itself with the first call.
@@ -213,6 +226,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
     try {
       const opened = await openStorage(config, ports, { redaction, warn, now });
       queueMicrotask(() => flushing?.start());
+      keepSwept(config, opened.patient, environment, warn);
       return opened;
     } catch (error) {
       if (hasCode(error, "InvalidConfig")) throw error;
@@ -229,7 +243,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const searchable = once(async () => {
     const { archiveDriver, stateDriver } = await open();
     const { createArchive } = await import("./search/archive.ts");
-    return createArchive(archiveDriver, { redact: redaction, stateDriver, warn });
+    return createArchive(archiveDriver, { redact: redaction, stateDriver, now, warn });
   });
   const wantsFlush = ports.memoryFlushHook !== undefined || ports.beforeCompaction !== undefined;
   const flushing = wantsFlush
@@ -319,7 +333,12 @@ async function openStorage(
   const { redaction, warn, now } = context;
   const { timeoutMs } = config.storage;
   const guard = (driver: StorageDriver): GuardedStorage =>
-    guardStorage(driver, { timeoutMs, clock: platform.clock, later: platform.later, warn });
+    guardStorage(guardDeleted(driver, now), {
+      timeoutMs,
+      clock: platform.clock,
+      later: platform.later,
+      warn,
+    });
   const states = guard(given.storage ?? (await configuredDriver(config, warn)));
   const archives = given.archive === undefined ? states : guard(given.archive);
   const face = (way: keyof GuardedStorage) => ({
@@ -347,6 +366,28 @@ function notOpened(error: unknown): CompactError {
     hint: "It is tried again at the next call.",
     cause: error,
   });
+}
+
+const SWEEP_MS = 86_400_000;
+
+/** Deletes expired sessions now and daily, beside the calls. */
+function keepSwept(
+  { retention }: CompactConfig,
+  { archiveDriver, stateDriver }: Pick<Storage, "archiveDriver" | "stateDriver">,
+  { now, later }: Environment,
+  warn: (message: string) => void,
+): void {
+  if ((retention.days ?? retention.maxBytes) === undefined) return;
+  const drivers = [...new Set([stateDriver, archiveDriver])];
+  const next = (ms: number): void => {
+    later(ms, async () => {
+      await sweep(drivers, retention, { now }).catch((error: unknown) =>
+        warn(`expired sessions could not be deleted: ${errorMessage(error)}`),
+      );
+      next(SWEEP_MS);
+    });
+  };
+  next(0);
 }
 
 async function configuredDriver(

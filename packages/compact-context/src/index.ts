@@ -13,6 +13,7 @@ export type {
   CompactionResult,
   RefusalReason,
 } from "./core/apply.ts";
+export { ownedSession } from "./core/archive.ts";
 export type { CompactionNotice, ManagerState, RunningSummary } from "./core/manager.ts";
 export type { Format, Message, Part, Role } from "./core/message.ts";
 export type { CompactionPlan, PlannedMessage } from "./core/plan.ts";

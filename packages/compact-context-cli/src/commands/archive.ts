@@ -2,7 +2,7 @@ import { CompactManager, type Message } from "compact-context";
 import { argumentsText, resultText } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import type { SearchHit } from "compact-context/internal/search/archive";
-import type { Archive } from "compact-context/recall";
+import type { Archive, SessionOwner } from "compact-context/recall";
 import { driverOf, openArchive, sessionOf } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
@@ -19,16 +19,21 @@ import { commandLine } from "../words.ts";
 
 const MOST_HITS = 20;
 
-function archiveOf({ flags, ports, terminal }: Invocation): Archive {
+export function archiveOf({ flags, ports, terminal }: Invocation): Archive {
   const warn = (text: string): void => terminal.warn(text);
   const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
   return openArchive({ ...settings, flag: flags.archive, ports, warn });
 }
 
+/** The tenant and user that the flags name; undefined where they name neither. */
+export function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
+  return (tenant ?? user) === undefined ? undefined : { tenant, user };
+}
+
 export async function listArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags, ports } = invocation;
   const archive = archiveOf(invocation);
-  const sessions = await listedSessions(archive);
+  const sessions = await listedSessions(archive, ownerOf(flags));
   if (flags.json === true) {
     terminal.printJson({ location: archive.location, sessions });
     return 0;

@@ -25,7 +25,7 @@ const storage: Command = {
 
 const archive: Command = {
   name: "archive",
-  summary: "the originals of what was compacted: list, read, search, restore",
+  summary: "the originals of what was compacted: list, read, search, restore, delete",
   notes: [ARCHIVE_NOTE],
   examples: [
     "compact archive",
@@ -37,8 +37,9 @@ const archive: Command = {
       name: "list",
       isDefault: true,
       summary: "the archived sessions with their steps, sizes and first words",
-      flags: ["config", "archive", "json"],
-      examples: ["compact archive list"],
+      flags: ["config", "archive", "tenant", "user", "json"],
+      flagHelp: { user: "the sessions of this user" },
+      examples: ["compact archive list", "compact archive list --tenant acme"],
       load: async () => (await import("./archive.ts")).listArchive,
     },
     {
@@ -87,6 +88,31 @@ const archive: Command = {
       ],
       examples: ["compact archive undo SESSION"],
       load: async () => (await import("./archive.ts")).undoCompaction,
+    },
+    {
+      name: "delete",
+      words: "[session]",
+      summary: "deletes a session, or all of a tenant or a user, for good",
+      flags: ["config", "archive", "tenant", "user", "yes", "json"],
+      flagHelp: { user: "the sessions of this user" },
+      notes: [
+        "Transcripts, summaries, events, state, search index and queued work go; nothing is stored under the same id for 30 days.",
+        "A session of a tenant or user is named with --tenant and --user beside it.",
+      ],
+      examples: [
+        "compact archive delete SESSION --yes",
+        "compact archive delete --tenant acme --user max --yes",
+      ],
+      load: async () => (await import("./archive-deletion.ts")).deleteArchived,
+    },
+    {
+      name: "sweep",
+      summary: "deletes the sessions that have expired",
+      flags: ["config", "archive", "days", "max-bytes", "dry-run", "json"],
+      flagHelp: { "dry-run": "delete nothing: say what would be deleted" },
+      notes: ["Without --days and --max-bytes, retention.days and retention.max_bytes of the settings hold."],
+      examples: ["compact archive sweep --days 90", "compact archive sweep --max-bytes 10G --dry-run"],
+      load: async () => (await import("./archive-deletion.ts")).sweepArchive,
     },
   ],
 };

@@ -68,10 +68,10 @@ function share(description: string): Shape<number> {
 }
 
 /** A whole number, `least` or more. */
-function whole(least: number, description: string): Shape<number> {
+function whole(least: number, description: string, guard?: Guard): Shape<number> {
   const values = `a whole number, ${least} or more`;
   const schema = { type: "integer", minimum: least };
-  return shape({ description, values, kind: "number", schema }, (value) =>
+  return shape({ description, values, kind: "number", schema, guard }, (value) =>
     Number.isSafeInteger(value) && (value as number) >= least ? valid : wrong(`must be ${values}`),
   );
 }
@@ -324,6 +324,11 @@ const redaction: Fields<CompactConfig["redaction"]> = {
   personal: flag("Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts."),
 };
 
+const retention: Fields<CompactConfig["retention"]> = {
+  days: whole(1, "Archived sessions that nobody wrote to for so many days are deleted.", "never"),
+  max_bytes: whole(1, "While the archive has more bytes, the session longest unused is deleted.", "never"),
+};
+
 const tracing: Fields<CompactConfig["tracing"]> = {
   console: flag("Writes events to stderr."),
   jsonl: words("File that events are appended to, one JSON object a line.", "inside"),
@@ -369,6 +374,7 @@ const top: Fields<CompactConfig> = {
   summarizer: group<CompactConfig["summarizer"]>(summarizer),
   storage: group<CompactConfig["storage"]>(storage),
   redaction: group<CompactConfig["redaction"]>(redaction),
+  retention: group<CompactConfig["retention"]>(retention),
   tracing: group<CompactConfig["tracing"]>(tracing),
   memory: group<CompactConfig["memory"]>(memory),
   memory_recall: group<CompactConfig["memoryRecall"]>(memoryRecall),
@@ -389,6 +395,7 @@ const sections: Readonly<Record<string, Readonly<Record<string, Shape<unknown>>>
   summarizer,
   storage,
   redaction,
+  retention,
   tracing,
   memory,
   memory_recall: memoryRecall,

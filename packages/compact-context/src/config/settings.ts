@@ -66,6 +66,13 @@ export interface CompactConfig {
     /** Also e-mail addresses, telephone numbers, payment cards, bank accounts and US social security numbers. */
     readonly personal: boolean;
   };
+  /** What is deleted by itself, at the first call and daily; nothing when left out. */
+  readonly retention: {
+    /** Sessions that nobody wrote to for so many days. */
+    readonly days?: number;
+    /** The sessions longest unused, while all together have more bytes. */
+    readonly maxBytes?: number;
+  };
   readonly tracing: {
     /** Events to stderr. */
     readonly console: boolean;
@@ -120,6 +127,7 @@ export const defaultConfig: CompactConfig = Object.freeze({
     patterns: Object.freeze<(string | RegExp)[]>([]),
     personal: false,
   }),
+  retention: Object.freeze({}),
   tracing: Object.freeze({ console: false, opentelemetry: false }),
   memory: Object.freeze({ automaticWrites: true }),
   memoryRecall: Object.freeze({

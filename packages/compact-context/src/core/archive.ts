@@ -1,4 +1,4 @@
-import { CompactError, crc32Hex, hasCode, openRecord, platform, sealRecord, sha256Hex } from "../errors.ts";
+import { CompactError, crc32Hex, hasCode, openRecord, sealRecord, sha256Hex } from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
 import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 
@@ -10,21 +10,80 @@ import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 const READABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$/;
 const WINDOWS_RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
-/** The owner of a session; session ids are unique for each owner. */
-interface SessionOwner {
+/** The owner of a session: a tenant, a user of a tenant, or a user alone. Session ids are unique for each owner. */
+export interface SessionOwner {
   readonly tenant?: string;
   readonly user?: string;
 }
 
 /**
- * The folder of a session: `chat-1`; with owner `~t/acme/chat-1`, `~u/max/chat-1` or `~t/acme/~u/max/chat-1`. Throws
- * `InvalidArgument` for ids that are not strings or are empty.
+ * The id of an owner's session: pass it wherever a session id is asked for. Its parts are escaped, so no id that a user
+ * chose leads to another owner's session. Throws `InvalidArgument` for parts that are no text or are empty.
  */
-export function sessionKey(sessionId: string, { tenant, user }: SessionOwner = {}): string {
-  const name = safeName(sessionId, "session");
-  const ofUser = user === undefined ? name : `~u/${safeName(user, "user")}/${name}`;
-  return tenant === undefined ? ofUser : `~t/${safeName(tenant, "tenant")}/${ofUser}`;
+export function ownedSession(sessionId: string, { tenant, user }: SessionOwner): string {
+  const parts = [
+    ...(tenant === undefined ? [] : ["~t", escaped(tenant, "tenant")]),
+    ...(user === undefined ? [] : ["~u", escaped(user, "user")]),
+    escaped(sessionId, "session"),
+  ];
+  return parts.length === 1 ? sessionId : parts.join("/");
 }
+
+function escaped(id: string, kind: "session" | "tenant" | "user"): string {
+  safeName(id, kind);
+  try {
+    return encodeURIComponent(id);
+  } catch {
+    throw new CompactError("InvalidArgument", `the ${kind} id is not well-formed text`, {
+      hint: "It holds half of a surrogate pair: use another id.",
+    });
+  }
+}
+
+const OWNED = /^(?:~t\/([^/]+)\/)?(?:~u\/([^/]+)\/)?([^/]+)$/;
+
+/** The parts of an id that `ownedSession` made; undefined for any other. */
+function readOwned(sessionId: string): { id: string; owner: SessionOwner } | undefined {
+  if (typeof sessionId !== "string" || !/^~[tu]\//.test(sessionId)) return undefined;
+  try {
+    const [tenant, user, id = ""] = (OWNED.exec(sessionId) ?? [])
+      .slice(1)
+      .map((part) => (part === undefined ? undefined : decodeURIComponent(part)));
+    const owner = { tenant, user };
+    return id !== "" && ownedSession(id, owner) === sessionId ? { id, owner } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder above all sessions of an owner, with a slash at its end. Throws `InvalidArgument` where none is named. */
+export function ownerFolder({ tenant, user }: SessionOwner): string {
+  const ofTenant = tenant === undefined ? "" : `~t/${safeName(tenant, "tenant")}/`;
+  const folder = user === undefined ? ofTenant : `${ofTenant}~u/${safeName(user, "user")}/`;
+  if (folder !== "") return folder;
+  throw new CompactError("InvalidArgument", "neither a tenant nor a user is named", {
+    hint: "Pass { tenant }, { user } or both.",
+  });
+}
+
+/**
+ * The folder of a session: `chat-1`; with owner `~t/acme/chat-1`, `~u/max/chat-1` or `~t/acme/~u/max/chat-1`. The owner
+ * may also be part of the id, as `ownedSession` writes it. Throws `InvalidArgument` for ids that are not strings or are
+ * empty.
+ */
+export function sessionKey(sessionId: string, owner?: SessionOwner): string {
+  const owned = owner === undefined ? readOwned(sessionId) : undefined;
+  const { tenant, user } = owned?.owner ?? owner ?? {};
+  const name = safeName(owned?.id ?? sessionId, "session");
+  return (tenant ?? user) === undefined ? name : `${ownerFolder({ tenant, user })}${name}`;
+}
+
+/** The folder of the session that a key belongs to, its queued work included; undefined for keys of no session. */
+export function sessionOfKey(key: string): string | undefined {
+  return SESSION_OF_KEY.exec(key)?.[1];
+}
+
+const SESSION_OF_KEY = /^(?:~outbox\/)?((?:~t\/[^/]+\/)?(?:~u\/[^/]+\/)?[^~/][^/]*)\//;
 
 /**
  * An id as one safe segment of storage keys, different for different ids also where the file system ignores case or
@@ -76,11 +135,12 @@ export const archiveFiles = {
   queue: (session: string): string => `~outbox/${session}/`,
 };
 
-/** The session folder and step of a transcript's key; nothing for other keys, nor for sessions of a tenant or user. */
+/** The session folder and step of a transcript's key; nothing for other keys. */
 export function readTranscriptKey(key: string): { session: string; step: number } | undefined {
-  const [session = "", name = "", ...rest] = key.split("/");
-  const step = TRANSCRIPT.exec(name)?.[1];
-  return step === undefined || rest.length > 0 ? undefined : { session, step: Number(step) };
+  const end = key.lastIndexOf("/");
+  const step = TRANSCRIPT.exec(key.slice(end + 1))?.[1];
+  const session = key.slice(0, end);
+  return step === undefined || sessionOfKey(key) !== session ? undefined : { session, step: Number(step) };
 }
 
 function stepName(step: number): string {
@@ -378,8 +438,8 @@ export interface ArchiveStore {
   streamEvents(sessionId: string): AsyncIterable<string>;
   /** Undefined where there is none or it is damaged; rejects with `StorageFailed` for one of a newer release. */
   readSummary(sessionId: string, step: number): Promise<object | undefined>;
-  /** The ids of all sessions with a transcript, sorted. */
-  sessions(): Promise<string[]>;
+  /** The ids of all sessions with a transcript, sorted: those of an owner, else those of none. */
+  sessions(owner?: SessionOwner): Promise<string[]>;
   /** The steps that have a transcript, ascending. */
   steps(sessionId: string): Promise<number[]>;
   /** Messages and problems, line by line; rejects with `NotFound` where there is none. */
@@ -413,7 +473,7 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
   };
 
   return {
-    sessions: () => sessions(driver),
+    sessions: (owner) => sessions(driver, owner),
     steps,
     streamTranscript,
     async readTranscript(sessionId, step) {
@@ -518,11 +578,11 @@ async function saveName(driver: StorageDriver, session: string, sessionId: strin
 /** Values that are read at once: each is a file that is open. */
 const AT_ONCE = 16;
 
-async function sessions(driver: StorageDriver): Promise<string[]> {
+async function sessions(driver: StorageDriver, owner: SessionOwner | undefined): Promise<string[]> {
   const folders = new Set<string>();
-  for await (const key of keysOf(driver, "")) {
+  for await (const key of keysOf(driver, owner === undefined ? "" : ownerFolder(owner))) {
     const place = readTranscriptKey(key);
-    if (place !== undefined) folders.add(place.session);
+    if (place !== undefined && (owner !== undefined || !hasOwner(place.session))) folders.add(place.session);
   }
   const names = [...folders];
   const ids: string[] = [];
@@ -531,6 +591,11 @@ async function sessions(driver: StorageDriver): Promise<string[]> {
     ids.push(...(await Promise.all(some.map((folder) => readSessionId(driver, folder)))));
   }
   return ids.sort();
+}
+
+/** True for the folder of a tenant's or a user's session. */
+export function hasOwner(folder: string): boolean {
+  return folder.startsWith("~");
 }
 
 const PAGE = 1000;
@@ -542,27 +607,6 @@ export async function* keysOf(driver: StorageDriver, prefix: string): AsyncGener
     yield* page;
     after = page.at(-1) ?? "";
     if (page.length < PAGE) return;
-  }
-}
-
-/**
- * Removes everything of a session, given by its folder. Rejects with `Conflict` while another worker compacts it; after
- * any failure it can be called again.
- */
-export async function deleteSession(driver: StorageDriver, session: string): Promise<void> {
-  const { leases, outbox } = driver;
-  const fence = await leases?.take(session, platform.id());
-  if (leases !== undefined && fence === undefined) throw conflict(session);
-  try {
-    for (const id of (await outbox?.pending(session)) ?? []) await outbox?.remove({ session, id });
-    const name = archiveFiles.name(session);
-    for (const prefix of [archiveFiles.queue(session), `${session}/`]) {
-      for await (const key of keysOf(driver, prefix)) if (key !== name) await driver.delete(key);
-    }
-    // Last, so that the session can be found by its id until then.
-    await driver.delete(name);
-  } finally {
-    if (fence !== undefined) await leases?.release(fence);
   }
 }
 

@@ -103,6 +103,14 @@ export interface StoredValue {
   readonly version: string;
 }
 
+/** What a medium knows of a value without reading it. */
+export interface StoredEntry {
+  readonly key: string;
+  readonly bytes: number;
+  /** When it was written last, in milliseconds since 1970. */
+  readonly at: number;
+}
+
 export interface CallOptions {
   /** Ends the waiting with `Aborted`; the operation may still be completed. */
   readonly signal?: AbortSignal;
@@ -152,6 +160,13 @@ export interface StorageDriver {
   list(prefix: string, options?: ListOptions): Promise<string[]>;
   /** Removes a value; no error where there is none. */
   delete(key: string, options?: CallOptions): Promise<void>;
+  /** The stored values whose keys start with `prefix`, sorted by key: what a sweep weighs. */
+  entries?(prefix: string): AsyncIterable<StoredEntry>;
+  /**
+   * Takes out what writes that ended half-way left under `prefix`, a folder with a slash at its end, and its queued work:
+   * what `list` does not name. Called when a session, a user or a tenant is deleted.
+   */
+  purge?(prefix: string): Promise<void>;
   /** For a medium that many workers share: who may write. */
   readonly leases?: Leases;
   /** For a medium that many workers share: queued work, handed to one of them at a time. */

@@ -6,7 +6,8 @@ import { createRedactor } from "../redaction/redactor.ts";
 import { checkKey } from "../storage/keys.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createDriverOutbox } from "../storage/outbox.ts";
-import { archiveFiles, createArchiveStore, deleteSession, sessionKey } from "./archive.ts";
+import { archiveFiles, createArchiveStore, ownedSession, sessionKey } from "./archive.ts";
+import { deleteSession } from "./deletion.ts";
 
 const odd = [
   "../../x",
@@ -123,6 +124,8 @@ describe("the folder of a session that belongs to somebody", () => {
         fc.pre(![id, tenant, user].includes(""));
         const owner = { tenant: tenant ?? undefined, user: user ?? undefined };
         const key = sessionKey(id, owner);
+        if ([id, tenant ?? "", user ?? ""].every((part) => !/\p{Surrogate}/u.test(part)))
+          expect(sessionKey(ownedSession(id, owner))).toBe(key);
         checkKey(`${key}/transcript-pre-compact-001.jsonl`);
         const whose = JSON.stringify([id, tenant, user]);
         expect(seen.get(key) ?? whose).toBe(whose);
@@ -138,18 +141,28 @@ describe("the folder of a session that belongs to somebody", () => {
     const others = [{}, { tenant: "acme-2" }, { user: "max" }];
     const keys = [...acme, ...others].map((owner) => archiveFiles.state(sessionKey("chat-1", owner)));
     for (const key of keys) await driver.put(key, "{}");
-    for (const owner of acme) await deleteSession(driver, sessionKey("chat-1", owner));
+    for (const owner of acme) await deleteSession(driver, sessionKey("chat-1", owner), { expired: true });
     expect(await driver.list("~t/acme/")).toEqual([]);
     expect(await driver.list("")).toEqual(keys.slice(acme.length).sort());
   });
 
-  it("is in nobody's listing, and what it queued is handed on under its own name", async () => {
+  it("cannot be reached by an id that a user chose", () => {
+    const owner = { tenant: "acme" };
+    for (const id of ["~t/other/chat-1", "../other/chat-1", "~u/max/chat-1", "%2e%2e"]) {
+      expect(sessionKey(ownedSession(id, owner))).toMatch(/^~t\/acme\/[^/]+$/);
+    }
+    expect(sessionKey("~t/%61cme/chat-1")).not.toBe(sessionKey(ownedSession("chat-1", owner)));
+    expect(() => ownedSession("chat-1", { tenant: "\ud800" })).toThrow(/well-formed/);
+  });
+
+  it("is in nobody's listing but its owner's, and what it queued is handed on under its own name", async () => {
     const driver = createMemoryDriver();
     const archive = createArchiveStore(driver, createRedactor());
     await archive.saveTranscript("chat-1", 1, []);
     const folder = sessionKey("chat-1", { tenant: "acme", user: "Max Mustermann" });
     await driver.put(`${folder}/transcript-pre-compact-001.jsonl`, "");
     expect(await archive.sessions()).toEqual(["chat-1"]);
+    expect(await archive.sessions({ tenant: "acme" })).toEqual([folder]);
     expect(await archive.steps("chat-1")).toEqual([1]);
     const outbox = createDriverOutbox(driver, () => Date.now());
     await outbox.add({ session: folder, id: "001-x", body: "body" }, { by: "one", ms: 0 });

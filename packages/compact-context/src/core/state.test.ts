@@ -60,7 +60,7 @@ describe("a stored state", () => {
     expect(await storedState()).not.toContain("prefix");
   });
 
-  it("is never read as something else after a bit was flipped, nor when it was cut", async () => {
+  it("ARC-7 is never read as something else after a bit was flipped, nor when it was cut", async () => {
     const text = await storedState();
     const bytes = Buffer.from(text);
     const next = random(7);
@@ -193,7 +193,7 @@ describe("an archive that an earlier release wrote", () => {
 });
 
 describe("a stored summary", () => {
-  it("is undefined when a bit was flipped, and refused in words when a newer release wrote it", async () => {
+  it("ARC-7 is undefined when a bit was flipped, and refused in words when a newer release wrote it", async () => {
     const storage = createMemoryDriver();
     const archive = createArchive(storage, { redact: createRedactor() });
     const record = { version: 1, text: "Grüße 😀", nested: { list: [1, "two"] } };

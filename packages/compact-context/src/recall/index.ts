@@ -1,4 +1,11 @@
-export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry, SavedTranscript } from "../core/archive.ts";
+export type {
+  ArchivedMessage,
+  ArchivedTranscript,
+  ArchiveEntry,
+  SavedTranscript,
+  SessionOwner,
+} from "../core/archive.ts";
+export type { Deleted, Retention, Swept } from "../core/deletion.ts";
 export type { Archive, SearchOptions, SearchProblem, SearchResult } from "../search/archive.ts";
 export { type CompactionSource, compactTool } from "./compact-tool.ts";
 export type { Difference, Restored, RestoreOptions } from "./recall.ts";

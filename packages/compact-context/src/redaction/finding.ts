@@ -251,14 +251,40 @@ export function isQuotedSecret(value: string, name: string): boolean {
   return isPasswordName(name) || /secret|key/i.test(name) || !/^[a-z]{1,10}$/i.test(value);
 }
 
+/** The names of specification 001, and what people choose who choose badly. */
+const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
+const WEAK =
+  /^(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
+
 /** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
+  if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.]/.test(context.next)) return true;
   if (isStandIn(value, name) || isExpression(value)) return false;
+  // A variable is called like what it holds: `token: previousToken2`.
+  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return false;
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
+}
+
+const ALGORITHM =
+  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
+
+/** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
+export function isGiven(value: string, name: string): boolean {
+  if (isStandIn(value, name) || isExpression(value)) return false;
+  if (looksGenerated(value)) return true;
+  if (!isPasswordName(name) && !/secret/i.test(name)) return false;
+  if (value.length < 6 || /\s/.test(value) || NAMES_A_SECRET.test(value)) return false;
+  return isMixed(value);
+}
+
+/** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
+export function isMixed(value: string): boolean {
+  if (!/\d/.test(value)) return value.length >= 10 && caseSwitches(value) >= 5 && /^[A-Za-z]+$/.test(value);
+  return /[A-Za-z]/.test(value) && !ALGORITHM.test(value);
 }
 
 function isStandIn(value: string, name: string): boolean {
@@ -333,7 +359,8 @@ function entropy(value: string): number {
 const LABEL = "(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)";
 const BEGIN = new RegExp(`-----BEGIN ${LABEL}-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`, "g");
 const END = new RegExp(`-----END ${LABEL}-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----`, "g");
-const LINE_END = "(?:\\s|\\\\{1,4}[nrt]|\\\\\\r?\\n|[\"'],?\\s{0,20}\\+?\\s{0,20}[\"']|[>|#*+-] ){0,12}";
+const LINE_END =
+  "(?:\\s|\\\\{1,4}[nrt]|\\\\\\r?\\n|[\"'],?\\s{0,20}\\+?\\s{0,20}[\"']|[>|#*+-] |(?<=\\n)(?:[\\w./-]{1,120}[:-])?[ ]{0,8}\\d{1,6}(?:[:|→-]|\\t)[ ]?){0,12}";
 // What a key without its end is made of: header lines, then lines of base64, with real or escaped line ends.
 const CUT_OFF = new RegExp(
   `(?:${LINE_END}(?:[A-Za-z-]{4,20}: [^\\n\\\\]{1,80}|[A-Za-z0-9+/=]{16,5000}))*(?:${LINE_END}[A-Za-z0-9+/=]{1,80}$)?`,

@@ -1,5 +1,6 @@
 import {
   type Finder,
+  isGiven,
   isHintingName,
   isPasswordName,
   isQuotedSecret,
@@ -34,6 +35,11 @@ function redactByName({ value, name }: NamedString): string | undefined {
 /** The name that a command line's word gives to the next one: `--password` to `hunter2`; undefined for others. */
 function flagName(word: string | undefined): string | undefined {
   return word === undefined ? undefined : /^--?([a-z][\w-]{1,60})$/i.exec(word)?.[1];
+}
+
+/** True for the second of a pair whose first names a secret, as in `["x-api-key", "…"]`. */
+function isPaired(word: unknown, value: unknown): boolean {
+  return typeof word === "string" && typeof value === "string" && isSecretName(word) && isGiven(value, word);
 }
 
 /** What stands in place of a value nested too deep, which is not looked into. */
@@ -102,6 +108,7 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
   const whole = walk.find === undefined ? value : withoutSplitSecrets(value, walk.find);
   const items = whole.map((item, index) => {
     const before: unknown = whole[index - 1];
+    if (isPaired(before, item)) return REDACTED;
     return walkValue(item, (typeof before === "string" ? flagName(before) : undefined) ?? name, walk);
   });
   return items.every((item, index) => Object.is(item, value[index])) ? value : items;
@@ -296,7 +303,8 @@ function redactString(value: string, frame: Frame | undefined, { redactText, onN
     frame.key = value;
     return redactText(value);
   }
-  const named = redactByName({ value, name: nameOf(frame) });
+  const isSecond = frame?.array === true && isPaired(frame.before, value);
+  const named = isSecond ? REDACTED : redactByName({ value, name: nameOf(frame) });
   if (named !== undefined && named !== value) onNamed?.();
   if (frame !== undefined && (frame.array || frame.key === "name" || frame.key === "key"))
     frame.before = value;

@@ -2,7 +2,9 @@ import {
   type Finding,
   HINT,
   isBareSecret,
+  isGiven,
   isHintingName,
+  isMixed,
   isQuotedSecret,
   looksGenerated,
   SECRET_NAME,
@@ -12,14 +14,27 @@ import {
 
 // Every repetition is bounded, so that one match costs a constant however hostile the text.
 const JOINT = `(?:\\\\{0,7}["'\`])?\\]?\\*{0,2}([ \\t]{0,8})(=>|:=|\\?=|={1,3}|:(?![:/]))\\*{0,2}([ \\t]{0,8})`;
-const NAMED = new RegExp(`(${SECRET_NAME})(?:[_-]?\\d{1,2})?${JOINT}`, "gi");
+const NAMES = new RegExp(SECRET_NAME, "gi");
+const SIGNED = new RegExp(`(?:[_-]?\\d{1,2})?${JOINT}`, "y");
 const FLAG = new RegExp(
-  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})()()(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
+  `(?<!-)--(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME})(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
   "gi",
 );
 const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
+/** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
+const TYPE =
+  "(?::[ \\t]{0,4}[&*'\\w(\\[][\\w<>\\[\\]&|?.'* ]{0,60}?|[ \\t]{1,4}(?:As[ \\t])?(?:\\[\\])?\\w{3,20})";
+const DECLARED = new RegExp(
+  `(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?[ \\t]{0,4}(?:[.+]|\\|\\||\\?\\?|:)?=[ \\t]{0,4}(?:(?:Some|new \\w{1,40})\\()?(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
+  "iy",
+);
+/** A name in quotes with a value behind a comma, a call with the value, or the two side by side: `setPassword("…")`. */
+const GIVEN = /(?:\\{0,3}["'`][ \t]{0,4},[ \t]{0,4}|[({]|[ \t]{1,4})(?=[fbruNL@$]?\\{0,3}["'`])/y;
+const ENCODED_SIGN = /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy;
+/** Up to an encoded end of line, `&`, `,`, `"`, `;` or brace. */
+const ENCODED_VALUE = /(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){1,1024}/iy;
 const NAME_BEFORE = /[\w.-]{0,60}$/;
-const OPENING = /[fbru]?(\\{0,7}["'`])/y;
+const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
 const GENERATED = /[A-Za-z0-9_.+/=~-]{12,512}/y;
@@ -29,9 +44,68 @@ const KIND = "named-value";
 
 /** The values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
 export function* findKeyValues(text: string): Generator<Finding> {
-  yield* valuesOf(text, NAMED, secretAfter);
-  if (text.includes("--")) yield* valuesOf(text, FLAG, secretAfter);
+  yield* valuesOf(text, NAMES, besideName);
+  if (text.includes("--")) yield* valuesOf(text, FLAG, (_, match) => secretAfter(text, atFlag(match)));
   yield* valuesOf(text, HINTED, generatedAfter);
+}
+
+/** A name, what joins it to a value, and where the value begins. */
+interface Named {
+  readonly name: string;
+  readonly start: number;
+  readonly before: string;
+  readonly sign: string;
+  readonly after: string;
+  readonly valueAt: number;
+}
+
+function atFlag({ 0: whole, 1: name = "", index }: RegExpExecArray): Named {
+  return { name, start: index, before: "", sign: "", after: "", valueAt: index + whole.length };
+}
+
+/** Behind a name stands a sign, a type and a sign, or the value itself in quotes. */
+function besideName(text: string, { 0: name, index: start }: RegExpExecArray): Span | undefined {
+  const end = start + name.length;
+  SIGNED.lastIndex = end;
+  const signed = SIGNED.exec(text);
+  if (signed !== null) {
+    const [whole, before = "", sign = "", after = ""] = signed;
+    const span = secretAfter(text, { name, start, before, sign, after, valueAt: end + whole.length });
+    if (span !== undefined || sign !== ":") return span;
+  }
+  const declared = matchAt(DECLARED, text, end);
+  if (declared !== undefined) {
+    return secretAfter(text, {
+      name,
+      start,
+      before: " ",
+      sign: "=",
+      after: " ",
+      valueAt: end + declared.length,
+    });
+  }
+  const given = matchAt(GIVEN, text, end);
+  return given === undefined ? inAddress(text, end) : givenAfter(text, name, end + given.length);
+}
+
+/** `password%3Dx%26…`: name and value with their signs encoded as in addresses and forms. */
+function inAddress(text: string, end: number): Span | undefined {
+  if (text.charAt(end) !== "%") return undefined;
+  const sign = matchAt(ENCODED_SIGN, text, end);
+  if (sign === undefined) return undefined;
+  const start = end + sign.length;
+  const value = matchAt(ENCODED_VALUE, text, start) ?? "";
+  return value.length > 2 && isFilledIn(value) ? { start, end: start + value.length } : undefined;
+}
+
+/** A quoted value that no sign gives to its name: it must look like a secret itself. */
+function givenAfter(text: string, name: string, valueAt: number): Span | undefined {
+  const opening = matchAt(OPENING, text, valueAt) ?? "";
+  const inner = valueAt + opening.length;
+  const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
+  if (end === undefined) return undefined;
+  const start = inner + (matchAt(SCHEME, text, inner)?.length ?? 0);
+  return isGiven(text.slice(start, end), name) ? { start, end } : undefined;
 }
 
 type Judge = (text: string, match: RegExpExecArray) => Span | undefined;
@@ -56,6 +130,8 @@ function generatedAfter(text: string, match: RegExpExecArray): Span | undefined 
   const value = matchAt(GENERATED, text, start)?.replace(/[.]+$/, "");
   if (value === undefined || !looksGenerated(value) || isCode(text, start + value.length)) return undefined;
   const before = NAME_BEFORE.exec(text.slice(Math.max(0, match.index - 60), match.index))?.[0] ?? "";
+  if (/\b(?:cache|build|lock|object|row)[ \t]$/i.test(text.slice(Math.max(0, match.index - 8), match.index)))
+    return undefined;
   const name = before + whole.replace(/["'`\]* \t=:>?\\]+$/, "");
   return isHintingName(name) ? { start, end: endOfLong(text, start, start + value.length) } : undefined;
 }
@@ -74,17 +150,13 @@ function isCode(text: string, end: number): boolean {
   return /^[([{:]/.test(text.slice(end, end + 1));
 }
 
-function secretAfter(text: string, match: RegExpExecArray): Span | undefined {
-  const name = match[1] ?? "";
-  const start = match.index + match[0].length;
-  const opening = matchAt(OPENING, text, start);
-  if (opening !== undefined) {
-    const inner = start + opening.length;
-    const end = closingQuote(text, inner, opening.replace(/^[fbru]/, ""));
-    if (end !== undefined) return quotedSecret(text, name, { start: inner, end });
-    return bareSecret(text, match, inner);
-  }
-  return bareSecret(text, match, start);
+function secretAfter(text: string, named: Named): Span | undefined {
+  const { name, valueAt } = named;
+  const opening = matchAt(OPENING, text, valueAt);
+  if (opening === undefined) return bareSecret(text, named, valueAt);
+  const inner = valueAt + opening.length;
+  const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
+  return end === undefined ? bareSecret(text, named, inner) : quotedSecret(text, name, { start: inner, end });
 }
 
 function quotedSecret(text: string, name: string, span: Span): Span | undefined {
@@ -93,23 +165,23 @@ function quotedSecret(text: string, name: string, span: Span): Span | undefined 
   return isQuotedSecret(text.slice(start, span.end), name) ? { start, end: span.end } : undefined;
 }
 
-function bareSecret(text: string, match: RegExpExecArray, valueStart: number): Span | undefined {
+function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
   const value = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;
-  const context = contextOf(text, match, end);
+  const context = contextOf(text, named, end);
   const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
   return isBareSecret(value, inScheme) ? { start, end: endOfLong(text, start, end) } : undefined;
 }
 
-function contextOf(text: string, match: RegExpExecArray, end: number): ValueContext {
-  const [, name = "", before = "", sign = "", after = ""] = match;
+function contextOf(text: string, { name, start, before, sign, after }: Named, end: number): ValueContext {
   const spaced = before !== "" || after !== "";
   const joint = sign === "" ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
-  const lineStart = text.slice(Math.max(0, match.index - 80), match.index);
-  const startsLine = /(?:^|\n)[\s-]*[\w.-]*$/.test(lineStart);
+  const lineStart = text.slice(Math.max(0, start - 80), start);
+  // Alone on its line, or behind words: "  password: x", "the password: x".
+  const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);
   const endsLine = /^[ \t]{0,8}(?:#|\r?\n|$)/.test(text.slice(end, end + 10));
   return { name, joint, ownLine: startsLine && endsLine, next: text.charAt(end) };
 }
@@ -247,8 +319,8 @@ const PLACES: readonly Place[] = [
   { kind: "url-password", needs: "://", pattern: /(:\/\/)([A-Za-z0-9_-]{20,256})(?=@)/g, isSecret: hasDigit },
   {
     kind: "url-password",
-    needs: "(",
-    pattern: /(\b[\w.-]{1,64}:)([^\s@:/'"`]{3,128})(?=@(?:tcp|unix)\()/g,
+    needs: "@tcp(",
+    pattern: /(\b[\w.-]{1,64}:)([^\s@:/'"`]{3,128})(?=@tcp\()/g,
     isSecret: isFilledIn,
   },
   {
@@ -322,7 +394,7 @@ const PLACES: readonly Place[] = [
     kind: "command-line",
     needs: "htpasswd",
     pattern:
-      /(\bhtpasswd[ \t]{1,8}-\w{0,6}b\w{0,6}[ \t]{1,8}[^\s]{1,128}[ \t]{1,8}[^\s]{1,64}[ \t]{1,8}["']?)([^\s'"]{3,128})/g,
+      /(\bhtpasswd[ \t]{1,8}-(?:\w{0,6}b\w{0,6}[ \t]{1,8}[^\s]{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6})[ \t]{1,8}[^\s]{1,64}[ \t]{1,8}["']?)([^\s'"]{3,128})/g,
     isSecret: isFilledIn,
   },
   {
@@ -336,6 +408,44 @@ const PLACES: readonly Place[] = [
     needs: "net use",
     pattern: /(\bnet use[^\n]{0,120}?\/user:\S{1,64}[ \t]{1,8})([^\s'"/]{3,128})/g,
     isSecret: isFilledIn,
+  },
+  {
+    kind: "command-line",
+    pattern: new RegExp(
+      `((?:^|\\n)[ \\t]{0,16}(?:\\$ )?(?:ENV|ARG|setenv|setx|set[ \\t]{1,4}-[A-Za-z]{1,4}|[\\w-]{1,20} (?:config|configure) set|git config(?: --\\w{1,10})?)[ \\t]{1,8}[\\w./:@-]{0,60}?(?:${SECRET_NAME})[ \\t]{1,8}["']?)([^\\s'"=-][^\\s'"]{2,512})`,
+      "gi",
+    ),
+    isSecret: isFilledIn,
+  },
+  {
+    kind: "command-line",
+    needs: "|",
+    pattern:
+      /(\b(?:echo|printf)[ \t]{1,8}(?:-n[ \t]{1,4}|['"]?%s(?:\\n)?['"]?[ \t]{1,4})?["']?)([^\s'"|$]{3,256})(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd))/g,
+    isSecret: isFilledIn,
+  },
+  {
+    kind: "command-line",
+    pattern:
+      /(\b(?:sqlplus[ \t]{1,4}[\w.-]{1,40}\/|lftp[ \t]{1,4}(?:-\w[ \t]{1,4})?[\w.-]{1,40},|requirepass[ \t]{1,4}["']?|xfreerdp\b[^\n]{0,120}?\/p:))([^\s'"]{3,128}?)(?=@[\w/.:-]{1,80}|['"\s]|$)/g,
+    isSecret: isFilledIn,
+  },
+  // Statements of SQL
+  {
+    kind: "sql",
+    pattern:
+      /(\bIDENTIFIED[ \t]{1,4}(?:WITH[ \t]{1,4}\w{1,40}[ \t]{1,4})?BY[ \t]{1,4}["'])([^'"\n]{1,128})(?=["'])/gi,
+    isSecret: isFilledIn,
+  },
+  { kind: "sql", pattern: /(\bPASSWORD[ \t]{1,4}N?')([^'\n]{1,128})(?=')/g, isSecret: isFilledIn },
+  // Rows of tables
+  {
+    kind: "table",
+    pattern: new RegExp(
+      `((?:^|\\n|\\|)[ \\t]{0,40}[*\`]{0,3}(?:${NAME})[*\`]{0,3}(?:[ \\t]{0,40}\\|[ \\t]{0,8}|[ \\t]{2,40}|\\t)[*\`"]{0,3})([^\\s|*\`"]{6,512})(?=[*\`"]{0,3}[ \\t]{0,40}(?:\\||\\r?\\n|$))`,
+      "gi",
+    ),
+    isSecret: (value, before) => isGiven(value, before),
   },
   // Files
   {
@@ -361,7 +471,10 @@ const PLACES: readonly Place[] = [
   {
     kind: "element",
     needs: "</",
-    pattern: new RegExp(`(<[\\w:.-]{0,40}?(?:${SECRET_NAME})>)([^<>\\s]{3,4096})(?=</)`, "gi"),
+    pattern: new RegExp(
+      `((?:<[\\w:.-]{0,40}?(?:${SECRET_NAME})>|<key>[\\w.-]{0,40}?(?:${SECRET_NAME})</key>|=["'][\\w:.-]{0,60}?(?:${SECRET_NAME})["'][^<>\\n]{0,60}>)\\s{0,40}(?:<(?:value|string)>\\s{0,40})?(?:<!\\[CDATA\\[)?)([^<>\\s\\]]{3,4096})(?=\\s{0,40}(?:\\]\\]>)?\\s{0,40}</)`,
+      "gi",
+    ),
     isSecret: isFilledIn,
   },
   {
@@ -373,6 +486,24 @@ const PLACES: readonly Place[] = [
     isSecret: isFilledIn,
   },
   // Prose
+  {
+    kind: "prose",
+    pattern:
+      /((?:\b(?:pass(?:word|wd|phrase|code)|pwd|passwor[td]|kennwort|mot de passe|contraseña|senha|wachtwoord)|парол[ья]|密码|パスワード)(?:[ \t]{1,4}(?:for|of|für|von|de|для)[ \t]{1,4}[^\n:=]{1,40}?)?[ \t]{0,4}(?:[:：→]|->|[ \t](?:was|ist|war|lautet|est|es|é))[ \t]{1,4}["'`*]{0,3})([^\s"'`<>]{4,256})/gi,
+    isSecret: isSpoken,
+  },
+  {
+    kind: "prose",
+    pattern:
+      /(\b(?:credentials?|logins?)[ \t]{0,2}[:=]?[ \t]{1,3}[\w.@-]{1,64}[ \t]{0,2}[/:][ \t]{0,2}["'`]?)([^\s"'`<>]{6,128})/gi,
+    isSecret: isSpoken,
+  },
+  {
+    kind: "prose",
+    pattern:
+      /(\b(?:token|api[ -]?key|secret|key)[ \t]{1,3}["'`]?)([\w.~+/=-]{24,512})(?=["'`]?(?:[\s,;.)]|$))/gi,
+    isSecret: looksGenerated,
+  },
   {
     kind: "prose",
     pattern:
@@ -425,7 +556,7 @@ function isTyped(value: string): boolean {
 /** A word of a sentence is no secret: digits or signs must be in it, and letters. */
 function isSpoken(value: string, before: string): boolean {
   if (!isFilledIn(value) || /[()]|^\w+\.\w+$|^https?:|^[/.~]/.test(value)) return false;
-  if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1))) return false;
+  if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1)) && !isMixed(value)) return false;
   if (/^\d+$/.test(value)) return /pin|passcode/i.test(before) && value.length >= 4;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const named = /token|key|credential/i.test(before);
@@ -433,15 +564,10 @@ function isSpoken(value: string, before: string): boolean {
   return value.length >= 5 && isQuotedSecret(value, "password");
 }
 
-/** Behind a mere "password": letters, digits and either capitals or a sign, and no name in code. */
+/** Behind a mere "password": letters and digits, and no name in code. */
 function isDistinct(value: string, before: string): boolean {
-  if (
-    !/[a-z]/.test(value) ||
-    !/\d/.test(value) ||
-    /^[a-z_]+\d+$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w/i.test(value)
-  )
-    return false;
-  return /[A-Z]|[!@#$%^&*+?~=-]/.test(value) && isSpoken(value, before);
+  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w/i.test(value) || !isMixed(value)) return false;
+  return isSpoken(value, before);
 }
 
 function hasDigit(value: string): boolean {

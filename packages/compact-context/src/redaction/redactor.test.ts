@@ -292,8 +292,8 @@ describe("createRedactor", () => {
     /password\s*[:=]\s*\S+/gi,
   ])("RED-3 %s ignores case, however it says so", (pattern) => {
     const redactor = createRedactor({ patterns: [pattern] });
-    expect(redactor.redactText("so\nthe PassWord : changeme, ok")).not.toContain("changeme");
-    expect(createRedactor().redactText("so\nthe PassWord : changeme, ok")).toContain("changeme");
+    expect(redactor.redactText("so\nthe PassWord : required, ok")).not.toContain("required");
+    expect(createRedactor().redactText("so\nthe PassWord : required, ok")).toContain("required");
   });
 
   it("RED-3 a slash that is part of the text stays one", () => {

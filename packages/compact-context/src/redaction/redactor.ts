@@ -47,7 +47,8 @@ export const REDACTION_OFF_WARNING =
 export const WITHHELD = "<REDACTED:withheld>";
 
 /** What they find they find in the text around it. */
-const NEAR: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findPlaces];
+const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findPlaces];
+const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
 /** These follow a text from its beginning to its end, before the others and behind them. */
 const FIRST: readonly Finder[] = [findPrivateKeys];
 const LAST: readonly Finder[] = [findKubernetesSecrets];
@@ -60,6 +61,30 @@ const KNOWN = 32;
 const LONG = 256;
 /** Shorter texts that are remembered once nothing was found in them: roles, names of tools, keys, ids. */
 const HARMLESS = 4096;
+
+const BASE64 = /[A-Za-z0-9+/_-]{24,65536}/g;
+const BEGINNING = 24;
+const PRINTED = /^[\t\n\r\x20-\x7e]+$/;
+
+/** Runs of base64 whose text holds a secret; what does not begin with a text is not decoded any further. */
+function* findEncoded(text: string): Generator<Finding> {
+  for (const { 0: run, index } of text.matchAll(BASE64)) {
+    if (!PRINTED.test(decoded(run.slice(0, BEGINNING)))) continue;
+    const inner = decoded(run);
+    if (!PLAIN.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
+    const padding = /^={0,2}/.exec(text.slice(index + run.length, index + run.length + 2))?.[0].length ?? 0;
+    yield { start: index, end: index + run.length + padding, kind: "base64" };
+  }
+}
+
+function decoded(run: string): string {
+  const plain = run.replaceAll("-", "+").replaceAll("_", "/");
+  try {
+    return atob(plain.slice(0, plain.length - (plain.length % 4 === 1 ? 1 : 0)));
+  } catch {
+    return "";
+  }
+}
 
 /** The text with every secret that the built-in patterns know replaced by `<REDACTED>`; linear time, idempotent. */
 export function redact(text: string): string {

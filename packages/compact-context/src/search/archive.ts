@@ -2,10 +2,19 @@ import {
   type ArchivedMessage,
   type ArchiveStore,
   createArchiveStore,
-  deleteSession,
   readSessionId,
+  type SessionOwner,
   sessionKey,
 } from "../core/archive.ts";
+import {
+  type Deleted,
+  deleteOwner,
+  deleteSession,
+  guardDeleted,
+  type Retention,
+  type Swept,
+  sweep,
+} from "../core/deletion.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
 import { CompactError, requireOptions } from "../errors.ts";
@@ -22,26 +31,34 @@ export interface Archive extends ArchiveStore {
   /** Messages by their words, best first, each once; see `ArchiveSearch`. */
   search(text: string, options?: SearchOptions): Promise<SearchResult>;
   /**
-   * Removes everything of a session for good: transcripts, summaries, events, state, search index, queued work. The
-   * session must be at rest: a manager that holds it in memory would store it again. Rejects with `Conflict` while
-   * another worker compacts it; one that was broken off goes on when it is called again.
+   * Removes everything of a session, or of all sessions of a tenant or user, for good: transcripts, summaries, events,
+   * state, search index, queued work. For 30 days nothing is stored under it again: a manager that still holds it is
+   * refused with `NotFound`. Rejects with `Conflict` while another worker compacts it; one that was broken off goes on
+   * when it is called again.
    */
-  delete(sessionId: string): Promise<void>;
+  delete(what: string | SessionOwner): Promise<Deleted>;
+  /** Deletes expired sessions, of all owners; those that come back begin anew. `dryRun` only says which. */
+  sweep(retention: Retention, options?: { readonly dryRun?: boolean }): Promise<Swept>;
 }
 
 export interface ArchiveOptions {
   readonly redact: Pick<Redaction, "redactText" | "redactValue">;
   /** Where session states and queued work lie, if that is elsewhere. */
   readonly stateDriver?: StorageDriver;
+  /** Wall clock. */
+  now?(): Date;
   /** Called when the search index cannot be stored. */
   warn?(message: string): void;
 }
 
 /** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
-export function createArchive(driver: StorageDriver, options: ArchiveOptions): Archive {
-  requireOptions(driver, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
+export function createArchive(given: StorageDriver, options: ArchiveOptions): Archive {
+  requireOptions(given, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
   requireOptions(options, "options", "Pass { redact }, such as createRedactor() gives.");
-  const { redact, warn, stateDriver = driver } = options;
+  const { redact, warn, now } = options;
+  const driver = guardDeleted(given, now);
+  // The state first: with it gone nothing refers to the archive any more.
+  const drivers = [...new Set([options.stateDriver ?? given, given])];
   const { findMessage, search, forget } = createArchiveSearch(driver, {
     nameOf: (folder) => readSessionId(driver, folder),
     warn,
@@ -50,11 +67,24 @@ export function createArchive(driver: StorageDriver, options: ArchiveOptions): A
     ...createArchiveStore(driver, redact),
     findMessage,
     search,
-    delete: (sessionId) =>
-      forget(sessionId, async () => {
-        // The state first: with it gone nothing refers to the archive any more.
-        for (const one of new Set([stateDriver, driver])) await deleteSession(one, sessionKey(sessionId));
-      }),
+    async delete(what) {
+      const deleted: Deleted[] = [];
+      for (const one of drivers) {
+        if (typeof what !== "string") deleted.push(await deleteOwner(one, what, now));
+        else {
+          let values = 0;
+          await forget(what, async () => {
+            values = (await deleteSession(one, sessionKey(what), { now })) ?? 0;
+          });
+          deleted.push({ sessions: values > 0 ? 1 : 0, values });
+        }
+      }
+      return {
+        sessions: Math.max(...deleted.map(({ sessions }) => sessions)),
+        values: deleted.reduce((sum, { values }) => sum + values, 0),
+      };
+    },
+    sweep: (retention, { dryRun } = {}) => sweep(drivers, retention, { now, dryRun }),
   };
 }
 

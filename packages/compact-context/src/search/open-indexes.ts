@@ -1,4 +1,4 @@
-import { keysOf, readTranscriptKey } from "../core/archive.ts";
+import { hasOwner, keysOf, readTranscriptKey } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { createKeyedMutex } from "../errors.ts";
 import type { PlacedSegment, StoredText } from "./build.ts";
@@ -29,7 +29,7 @@ export interface OpenIndexes {
   textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
   /** Forgets a session while `remove` takes it out of the archive; nobody brings its index up to date meanwhile. */
   forget(folder: string, remove: () => Promise<void>): Promise<void>;
-  /** The folders of all sessions with a transcript, and their steps, ascending. */
+  /** The folders of all sessions with a transcript that no tenant or user owns, and their steps, ascending. */
   folders(): Promise<ReadonlyMap<string, readonly number[]>>;
   /** Characters in memory now. */
   held(): { readonly indexes: number; readonly texts: number };
@@ -103,7 +103,10 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
           for (const name of texts.keys()) if (name.startsWith(`${folder}/`)) texts.delete(name);
         }
       }),
-    folders: () => stepsIn(keysOf(driver, "")),
+    async folders() {
+      const all = await stepsIn(keysOf(driver, ""));
+      return new Map([...all].filter(([folder]) => !hasOwner(folder)));
+    },
     held: () => ({ indexes: indexes.held(), texts: texts.held() }),
   };
 }

@@ -182,7 +182,7 @@ async function within<T>({ ms, later, late, grown }: Limit, call: GuardedCall<T>
 
 /** The driver with each of its calls made in one way. */
 function faceOf(driver: StorageDriver, run: Way): StorageDriver {
-  const { leases, outbox } = driver;
+  const { leases, outbox, entries, purge } = driver;
   return {
     get location() {
       return driver.location;
@@ -191,7 +191,7 @@ function faceOf(driver: StorageDriver, run: Way): StorageDriver {
       run({ kind: "read", key, options, work: (call) => driver.get(key, { ...options, ...call }) }),
     version: (key, options) =>
       run({ kind: "read", key, options, work: (call) => driver.version(key, { ...options, ...call }) }),
-    stream: (key) => streamOf(driver, key, run),
+    stream: (key) => piecesOf(driver.stream(key), key, run),
     put(key, value, options) {
       let grow = (_ms: number): void => undefined;
       const pieces = typeof value === "string" ? value : measured(value, (ms) => grow(ms));
@@ -212,6 +212,8 @@ function faceOf(driver: StorageDriver, run: Way): StorageDriver {
       }),
     delete: (key, options) =>
       run({ kind: "write", key, options, work: (call) => driver.delete(key, { ...options, ...call }) }),
+    entries: entries && ((prefix) => piecesOf(entries.call(driver, prefix), prefix, run)),
+    purge: purge && ((prefix) => run({ kind: "write", key: prefix, work: () => purge.call(driver, prefix) })),
     ...(leases === undefined ? {} : { leases: leasesOf(leases, run) }),
     ...(outbox === undefined ? {} : { outbox: outboxOf(outbox, run) }),
   };
@@ -224,8 +226,8 @@ function* measured(pieces: Iterable<string>, grow: (ms: number) => void): Genera
   }
 }
 
-async function* streamOf(driver: StorageDriver, key: string, run: Way): AsyncGenerator<string> {
-  const pieces = driver.stream(key)[Symbol.asyncIterator]();
+async function* piecesOf<T>(all: AsyncIterable<T>, key: string, run: Way): AsyncGenerator<T> {
+  const pieces = all[Symbol.asyncIterator]();
   let pending = false;
   try {
     for (;;) {

@@ -363,6 +363,12 @@ export class ArchivingRecorder implements EventRecorder {
         if (this.#waiting.size === 0) this.#failing = false;
         return true;
       } catch (error) {
+        if (hasCode(error, "NotFound")) {
+          // The session was deleted: what was to be told of it goes with it.
+          this.#waitingCount -= this.#waiting.get(sessionId)?.length ?? 0;
+          this.#waiting.delete(sessionId);
+          return true;
+        }
         // A storage that fails was told by its guard.
         if (!this.#failing && !hasCode(error, "StorageFailed"))
           this.#options.warn(

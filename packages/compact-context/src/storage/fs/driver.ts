@@ -89,6 +89,18 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     append: (key, records, call) => guarded(key, () => append(folders, { key, records, warn }), call),
     list: (prefix, call) => guarded(prefix, () => listKeys(folders, prefix, call), call),
     delete: (key, call) => guarded(key, () => remove(folders, key), call),
+    async *entries(prefix) {
+      for (const key of await guarded(prefix, () => listKeys(folders, prefix))) {
+        const handle = await guarded(key, () => openNewest(folders, key));
+        if (handle === undefined) continue;
+        try {
+          const { size, mtimeMs } = await handle.stat();
+          yield { key, bytes: size, at: mtimeMs };
+        } finally {
+          await handle.close();
+        }
+      }
+    },
   };
 
   async function at<T>(key: string, read: (place: Place) => Promise<T>): Promise<T | undefined> {

@@ -1,17 +1,17 @@
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
-import { refuseAborted } from "../../errors.ts";
+import { platform, refuseAborted } from "../../errors.ts";
 import { checkedPieces, checkKey, checkPrefix, recordsText } from "../keys.ts";
 
 /** Keeps values in this process: for tests and for hosts without a disk; gone when the process ends. */
-export function createMemoryDriver(): StorageDriver {
-  const values = new Map<string, StoredValue>();
+export function createMemoryDriver(now: () => Date = platform.now): StorageDriver {
+  const values = new Map<string, StoredValue & { readonly at: number }>();
   let writes = 0;
 
   const write = (key: string, value: string): { version: string } => {
     writes += 1;
     const version = String(writes);
-    values.set(key, { value, version });
+    values.set(key, { value, version, at: now().getTime() });
     return { version };
   };
 
@@ -19,7 +19,8 @@ export function createMemoryDriver(): StorageDriver {
     location: "memory",
     async get(key, options) {
       check(key, options);
-      return values.get(key);
+      const stored = values.get(key);
+      return stored && { value: stored.value, version: stored.version };
     },
     async version(key, options) {
       check(key, options);
@@ -47,11 +48,22 @@ export function createMemoryDriver(): StorageDriver {
       const found = [...values.keys()].filter((key) => key.startsWith(prefix) && key > after);
       return found.sort().slice(0, limit);
     },
+    async *entries(prefix) {
+      checkPrefix(prefix);
+      const found = [...values].filter(([key]) => key.startsWith(prefix)).sort(byKey);
+      for (const [key, { value, at }] of found) {
+        yield { key, bytes: new TextEncoder().encode(value).length, at };
+      }
+    },
     async delete(key, options) {
       check(key, options);
       values.delete(key);
     },
   };
+}
+
+function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
 }
 
 function check(key: string, { signal }: CallOptions = {}): void {

@@ -15,7 +15,9 @@ import {
   createPostgresLeases,
   createPostgresOutbox,
   deleteValue,
+  listEntries,
   listKeys,
+  purgeBelow,
   readValue,
   readVersion,
   streamValue,
@@ -117,6 +119,14 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
       return abortable(listKeys(ports, prefix, call), call.signal);
     },
     delete: (key, call) => guarded(key, () => deleteValue(ports, key), call),
+    async *entries(prefix) {
+      checkPrefix(prefix);
+      yield* listEntries(ports, prefix);
+    },
+    async purge(prefix) {
+      checkPrefix(prefix);
+      await purgeBelow(ports, prefix);
+    },
     close: raw.close,
   };
 }

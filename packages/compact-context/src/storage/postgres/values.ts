@@ -1,5 +1,13 @@
 import { conflict } from "../../core/archive.ts";
-import type { ClaimedItem, Leases, ListOptions, Outbox, PutOptions, StoredValue } from "../../core/ports.ts";
+import type {
+  ClaimedItem,
+  Leases,
+  ListOptions,
+  Outbox,
+  PutOptions,
+  StoredEntry,
+  StoredValue,
+} from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
 import { checkedPieces } from "../keys.ts";
 import type { Database } from "./client.ts";
@@ -171,6 +179,34 @@ export async function deleteValue({ database, schema }: ValuePorts, key: string)
     `with d as (delete from ${schema}.documents where key = $1 returning content)
      delete from ${schema}.pieces using d where pieces.content = d.content`,
     [key],
+  );
+}
+
+/** Stored values with their characters, which are bytes for the plain ASCII that most of a value is. */
+export async function* listEntries(ports: ValuePorts, prefix: string): AsyncGenerator<StoredEntry> {
+  const { database, schema } = ports;
+  for (let after = ""; ; ) {
+    const rows = await database.run(
+      `select key, characters::float8 as bytes, extract(epoch from updated_at)::float8 * 1000 as at
+       from ${schema}.documents where key >= $1 and key < $2 and key > $3 order by key limit ${ENTRIES_AT_ONCE}`,
+      [prefix, `${prefix}\x7f`, after],
+    );
+    for (const { key, bytes, at } of rows) yield { key: String(key), bytes: Number(bytes), at: Number(at) };
+    after = String(rows.at(-1)?.key ?? "");
+    if (rows.length < ENTRIES_AT_ONCE) return;
+  }
+}
+
+const ENTRIES_AT_ONCE = 1000;
+
+/** Takes out rows of values that were never finished, and the queued work of sessions below a folder. */
+export async function purgeBelow({ database, schema }: ValuePorts, prefix: string): Promise<void> {
+  const below = [prefix, `${prefix}\x7f`];
+  await database.run(`delete from ${schema}.documents where key >= $1 and key < $2`, below);
+  await database.run(`delete from ${schema}.pieces where key >= $1 and key < $2`, below);
+  await database.run(
+    `delete from ${schema}.outbox where session || '/' >= $1 and session || '/' < $2`,
+    below,
   );
 }
 

@@ -1,3 +1,4 @@
+import type { StoredEntry } from "../../core/ports.ts";
 import { defined } from "../../errors.ts";
 import {
   type BucketOptions,
@@ -47,6 +48,8 @@ export interface Bucket {
   remove(name: string): Promise<void>;
   /** Sorted; of a page only names that `accept` lets through count. */
   names(prefix: string, page?: NamesPage): Promise<string[]>;
+  /** All objects below a prefix, a page at a time, with size and time. */
+  entries(prefix: string): AsyncIterable<StoredEntry>;
   startUpload(name: string, notes: WriteHow["notes"]): Promise<Upload>;
 }
 
@@ -93,6 +96,7 @@ export function createBucket(options: BucketOptions): Bucket {
       );
     },
     names: (prefix, page) => names(calls, prefix, options.prefix, page),
+    entries: (prefix) => entries(calls, prefix, options.prefix),
     startUpload: (name, notes) => startUpload(calls, name, settings(name, notes)),
   };
 }
@@ -165,6 +169,20 @@ async function names(
     more = page.IsTruncated === true && token !== undefined;
   }
   return found.sort().slice(0, limit);
+}
+
+async function* entries(calls: Calls, prefix: string, root: string): AsyncGenerator<StoredEntry> {
+  for (let token: string | undefined, more = true; more; ) {
+    const page = await calls.done(prefix, async ({ sdk, client }, { Bucket, Key }, abortSignal) => {
+      const input = defined({ Bucket, Prefix: Key, ContinuationToken: token });
+      return client.send(new sdk.ListObjectsV2Command(input), { abortSignal });
+    });
+    for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
+      yield { key: Key.slice(root.length), bytes: Size, at: LastModified?.getTime() ?? 0 };
+    }
+    token = page.NextContinuationToken;
+    more = page.IsTruncated === true && token !== undefined;
+  }
 }
 
 /** An object that is sent in parts and appears as a whole. */

@@ -115,6 +115,15 @@ export function createS3Driver(options: S3DriverOptions): StorageDriver {
       return createBucket({ ...settings, signal }).names(prefix, { after, limit, accept: isKey });
     },
     delete: (key, call) => guarded(key, (bucket) => remove(bucket, key), call),
+    async *entries(prefix) {
+      checkPrefix(prefix);
+      for await (const entry of createBucket(settings).entries(prefix)) if (isKey(entry.key)) yield entry;
+    },
+    async purge(prefix) {
+      checkPrefix(prefix);
+      const bucket = createBucket(settings);
+      for (const name of await bucket.names(prefix)) await bucket.remove(name);
+    },
   };
 }
 

@@ -1,0 +1,81 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CompactManager, ownedSession } from "compact-context";
+import { createFsDriver } from "compact-context/storage/fs";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { main } from "../main.ts";
+import type { CliPorts } from "../ports.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "compact-delete-"));
+  const storage = createFsDriver({ root: folder });
+  const manager = new CompactManager({ maxContextTokens: 3000, policy: { keepRecentTurns: 1 } }, { storage });
+  for (const id of ["chat-1", "chat-2", ownedSession("chat-1", { tenant: "acme", user: "max" })]) {
+    await manager.manualCompact(id, conversation());
+  }
+  await manager.flush();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function conversation() {
+  return Array.from({ length: 20 }, (_, turn) => [
+    { role: "user", content: `question ${turn} ${"word ".repeat(30)}` },
+    { role: "assistant", content: `answer ${turn} ${"text ".repeat(30)}` },
+  ]).flat();
+}
+
+async function archive(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: "", err: "" };
+  const screen = (name: "out" | "err"): CliPorts["stdout"] => ({
+    write: (text) => {
+      said[name] += text;
+    },
+    isTerminal: false,
+    columns: undefined,
+  });
+  const ports = {
+    stdout: screen("out"),
+    stderr: screen("err"),
+    cwd: folder,
+    home: folder,
+    env: {},
+    now: () => new Date(),
+  } as unknown as CliPorts;
+  const code = await main(["archive", ...words, "--archive", folder], ports);
+  return { code, ...said };
+}
+
+describe("ARC-6 compact archive", () => {
+  it("delete asks for --yes, then takes the session out", async () => {
+    const asked = await archive("delete", "chat-1");
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining("--yes")]);
+    expect(existsSync(join(folder, "chat-1"))).toBe(true);
+    const done = await archive("delete", "chat-1", "--yes");
+    expect([done.code, done.out]).toEqual([0, expect.stringContaining("Deleted session chat-1: 1 session")]);
+    expect(existsSync(join(folder, "chat-1"))).toBe(false);
+    expect((await archive("delete", "chat-1", "--yes")).out).toContain("nothing of session chat-1");
+    expect((await archive("delete", "--yes")).code).toBe(2);
+  });
+
+  it("delete takes all of a tenant or a user, and list shows them", async () => {
+    expect((await archive("list", "--tenant", "acme")).out).toContain("~t/acme/~u/max/chat-1");
+    expect((await archive("list")).out).not.toContain("acme");
+    expect((await archive("delete", "--tenant", "acme", "--yes", "--json")).out).toContain('"sessions": 1');
+    expect(readdirSync(folder, { recursive: true }).join()).not.toContain("acme");
+    expect(existsSync(join(folder, "chat-1"))).toBe(true);
+  });
+
+  it("sweep says what would go, then deletes it, by the flags alone", async () => {
+    expect((await archive("sweep")).code).toBe(2);
+    expect((await archive("sweep", "--days", "soon")).err).toContain("--days must be a whole number");
+    expect((await archive("sweep", "--days", "1")).out).toContain("Deleted 0 sessions");
+    expect((await archive("sweep", "--max-bytes", "1", "--dry-run")).out).toContain(
+      "Would delete 3 sessions",
+    );
+    expect(existsSync(join(folder, "chat-1"))).toBe(true);
+    expect((await archive("sweep", "--max-bytes", "1")).out).toContain("Deleted 3 sessions");
+    expect(existsSync(join(folder, "chat-1"))).toBe(false);
+  });
+});

@@ -1,0 +1,300 @@
+import { CompactError, createLruMap, platform, sha256Hex } from "../errors.ts";
+import { archiveFiles, conflict, keysOf, ownerFolder, type SessionOwner, sessionOfKey } from "./archive.ts";
+import type { StorageDriver, StoredEntry } from "./ports.ts";
+
+// Deletion and expiry. What is deleted leaves a tombstone: a key made of a hash, without anything of what was deleted.
+// A worker that still holds a deleted session is refused by it, and what it wrote at that very moment is taken back.
+
+/** What a deletion took out. */
+export interface Deleted {
+  readonly sessions: number;
+  /** Stored values: transcripts, summaries, events, states, indexes, queued work. */
+  readonly values: number;
+}
+
+/** How long and how much is kept; without both, everything. */
+export interface Retention {
+  /** Sessions that nobody wrote to for so many days are deleted. */
+  readonly days?: number;
+  /** While all sessions together have more bytes, the one longest unused is deleted. */
+  readonly maxBytes?: number;
+}
+
+/** What a sweep found and took out, or would take out. */
+export interface Swept {
+  /** The folders of deleted sessions, oldest first. */
+  readonly sessions: readonly string[];
+  readonly bytes: number;
+  /** Of the sessions that stay. */
+  readonly kept: { readonly sessions: number; readonly bytes: number };
+}
+
+const DAY_MS = 86_400_000;
+/** No process holds a session for longer; then its id may be used again. */
+const TOMBSTONE_DAYS = 30;
+const TOMBSTONES = "~deleted/";
+
+function tombstoneKey(scope: string): string {
+  const hash = sha256Hex(scope).slice(0, 40);
+  return `${TOMBSTONES}${hash.slice(0, 2)}/${hash.slice(2)}.json`;
+}
+
+/** The folders whose deletion takes a session with it: its own, its user's, its tenant's. */
+function scopesOf(session: string): string[] {
+  const owners = session.match(/^(?:~t\/[^/]+\/)?(?:~u\/[^/]+\/)?/)?.[0] ?? "";
+  const tenant = /^~t\/[^/]+\//.exec(owners)?.[0];
+  return [...new Set([session, owners, tenant ?? ""])].filter((scope) => scope !== "");
+}
+
+async function isDeleted(driver: StorageDriver, session: string, now: () => Date): Promise<boolean> {
+  for (const scope of scopesOf(session)) {
+    const key = tombstoneKey(scope);
+    // The version alone is cheaper, and nearly always there is none.
+    if ((await driver.version(key)) === undefined) continue;
+    const at = Date.parse((JSON.parse((await driver.get(key))?.value ?? "{}") as { at?: string }).at ?? "");
+    if (!(now().getTime() - at > TOMBSTONE_DAYS * DAY_MS)) return true;
+  }
+  return false;
+}
+
+function deletedError(): CompactError {
+  return new CompactError("NotFound", "this session was deleted, so nothing of it is stored any more", {
+    hint: `Go on under a new session id; this one can be used again ${TOMBSTONE_DAYS} days after its deletion.`,
+  });
+}
+
+/** A session whose tombstones were looked for so recently is not looked up again before a write, only behind it. */
+const FRESH_MS = 1000;
+const MOST_FRESH = 1000;
+const guarded = new WeakSet<StorageDriver>();
+
+/**
+ * The driver, refusing to write to deleted sessions with `NotFound`. Tombstones are looked for before a write and behind
+ * it: a deletion puts its tombstone first, so either it finds what was written, or the writer finds the tombstone.
+ */
+export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
+  if (guarded.has(driver)) return driver;
+  const fresh = createLruMap<number>(MOST_FRESH);
+  const check = async (session: string): Promise<boolean> => {
+    const gone = await isDeleted(driver, session, now);
+    fresh.set(session, gone ? 0 : now().getTime());
+    return gone;
+  };
+  const write = async <T>(session: string | undefined, work: () => Promise<T>, undo: () => Promise<void>) => {
+    if (session === undefined) return work();
+    const since = now().getTime() - (fresh.get(session) ?? 0);
+    if (!(since >= 0 && since < FRESH_MS) && (await check(session))) throw deletedError();
+    const done = await work();
+    if (!(await check(session))) return done;
+    await undo();
+    throw deletedError();
+  };
+  const { outbox } = driver;
+  const safe = withOwn(driver, {
+    outbox:
+      outbox &&
+      withOwn(outbox, {
+        add: (item, claim) =>
+          write(
+            item.session,
+            () => outbox.add(item, claim),
+            () => outbox.remove(item),
+          ),
+      }),
+    put: (key, ...rest) =>
+      write(
+        sessionOfKey(key),
+        () => driver.put(key, ...rest),
+        () => driver.delete(key),
+      ),
+    append: (key, ...rest) =>
+      write(
+        sessionOfKey(key),
+        () => driver.append(key, ...rest),
+        () => driver.delete(key),
+      ),
+  });
+  guarded.add(safe);
+  return safe;
+}
+
+/** An object with some members of its own; all else is the other's, which may be of any class. */
+function withOwn<T extends object>(other: T, own: Partial<T>): T {
+  return new Proxy(other, {
+    get(target, name) {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+interface DeleteOptions {
+  readonly now?: () => Date;
+  /** Asked once nobody else can compact the session: false leaves it as it is. */
+  still?(): Promise<boolean>;
+  /** True where a later writer may begin the session again. */
+  readonly expired?: boolean;
+}
+
+/**
+ * Removes everything of a session, given by its folder. Rejects with `Conflict` while another worker compacts it; after
+ * any failure it can be called again. How many values there were; undefined where `still` kept them.
+ */
+export async function deleteSession(
+  driver: StorageDriver,
+  session: string,
+  { now = platform.now, still, expired = false }: DeleteOptions = {},
+): Promise<number | undefined> {
+  const { leases, outbox } = driver;
+  const fence = await leases?.take(session, platform.id());
+  if (leases !== undefined && fence === undefined) throw conflict(session);
+  try {
+    if (still !== undefined && !(await still())) return undefined;
+    if (!expired) await putTombstone(driver, session, now);
+    const queued = (await outbox?.pending(session)) ?? [];
+    for (const id of queued) await outbox?.remove({ session, id });
+    let values = queued.length;
+    const name = archiveFiles.name(session);
+    for (const prefix of [archiveFiles.queue(session), `${session}/`]) {
+      for await (const key of keysOf(driver, prefix)) {
+        values += 1;
+        if (key !== name) await driver.delete(key);
+      }
+    }
+    // Last, so that the session can be found by its id until then.
+    await driver.delete(name);
+    await driver.purge?.(`${session}/`);
+    return values;
+  } finally {
+    if (fence !== undefined) await leases?.release(fence);
+  }
+}
+
+async function putTombstone(driver: StorageDriver, scope: string, now: () => Date): Promise<void> {
+  await driver.put(tombstoneKey(scope), `${JSON.stringify({ at: now().toISOString() })}\n`);
+}
+
+/**
+ * Removes every session of a tenant or user. Rejects with `Conflict` when another worker compacts one of them: the others
+ * are gone then, and it can be called again.
+ */
+export async function deleteOwner(
+  driver: StorageDriver,
+  owner: SessionOwner,
+  now: () => Date = platform.now,
+): Promise<Deleted> {
+  const folder = ownerFolder(owner);
+  await putTombstone(driver, folder, now);
+  const sessions = new Set<string>();
+  for (const prefix of [folder, `~outbox/${folder}`]) {
+    for await (const key of keysOf(driver, prefix)) sessions.add(sessionOfKey(key) ?? "");
+  }
+  sessions.delete("");
+  let busy: string | undefined;
+  let values = 0;
+  for (const session of sessions) {
+    try {
+      // The owner's tombstone stands for each.
+      values += (await deleteSession(driver, session, { expired: true })) ?? 0;
+    } catch (error) {
+      if (!CompactError.isInstance(error) || error.code !== "Conflict") throw error;
+      busy = session;
+    }
+  }
+  if (busy !== undefined) throw conflict(busy);
+  await driver.purge?.(folder);
+  return { sessions: sessions.size, values };
+}
+
+interface Found {
+  bytes: number;
+  at: number;
+}
+
+/**
+ * Deletes what `retention` does not keep, from all drivers of an archive, and old tombstones. A session that is compacted,
+ * or was written to meanwhile, stays. Expired sessions leave no tombstone: a host that comes back begins anew.
+ */
+export async function sweep(
+  drivers: readonly StorageDriver[],
+  { days, maxBytes }: Retention,
+  { now = platform.now, dryRun = false }: { readonly now?: () => Date; readonly dryRun?: boolean } = {},
+): Promise<Swept> {
+  const at = now().getTime();
+  const { found, buried, old } = await takeStock(drivers, at);
+  const oldestFirst = [...found].sort(([, one], [, other]) => one.at - other.at);
+  let kept = oldestFirst.reduce((sum, [, { bytes }]) => sum + bytes, 0);
+  let bytes = 0;
+  const sessions: string[] = [];
+  for (const [session, facts] of oldestFirst) {
+    const expired = days !== undefined && at - facts.at > days * DAY_MS;
+    const tooMuch = maxBytes !== undefined && kept > maxBytes;
+    const isBuried = scopesOf(session).some((scope) => buried.has(tombstoneKey(scope)));
+    if (!expired && !tooMuch && !isBuried) continue;
+    if (!dryRun && !(await expire(drivers, session, facts.at))) continue;
+    sessions.push(session);
+    bytes += facts.bytes;
+    kept -= facts.bytes;
+  }
+  if (!dryRun) for (const [driver, key] of old) await driver.delete(key);
+  return { sessions, bytes, kept: { sessions: found.size - sessions.length, bytes: kept } };
+}
+
+interface Stock {
+  readonly found: ReadonlyMap<string, Found>;
+  /** Keys of tombstones that hold. */
+  readonly buried: ReadonlySet<string>;
+  /** Tombstones that hold no longer. */
+  readonly old: readonly (readonly [StorageDriver, string])[];
+}
+
+async function takeStock(drivers: readonly StorageDriver[], now: number): Promise<Stock> {
+  const found = new Map<string, Found>();
+  const buried = new Set<string>();
+  const old: [StorageDriver, string][] = [];
+  for (const driver of drivers) {
+    for await (const entry of entriesOf(driver, "")) {
+      const session = sessionOfKey(entry.key);
+      if (session !== undefined) addTo(found, session, entry);
+      else if (!entry.key.startsWith(TOMBSTONES)) continue;
+      else if (now - entry.at > TOMBSTONE_DAYS * DAY_MS) old.push([driver, entry.key]);
+      else buried.add(entry.key);
+    }
+  }
+  return { found, buried, old };
+}
+
+function addTo(found: Map<string, Found>, session: string, { key, bytes, at }: StoredEntry): void {
+  // Queued work is written at every attempt to deliver it, which is no use of the session.
+  const used = key.startsWith("~outbox/") ? 0 : at;
+  const facts = found.get(session) ?? { bytes: 0, at: used };
+  found.set(session, { bytes: facts.bytes + bytes, at: Math.max(facts.at, used) });
+}
+
+/** False where the session was written to since, or is being compacted. */
+async function expire(drivers: readonly StorageDriver[], session: string, seen: number): Promise<boolean> {
+  const still = async (): Promise<boolean> => {
+    for (const driver of drivers) {
+      for await (const { at } of entriesOf(driver, `${session}/`)) if (at > seen) return false;
+    }
+    return true;
+  };
+  try {
+    for (const driver of drivers) {
+      if ((await deleteSession(driver, session, { expired: true, still })) === undefined) return false;
+    }
+    return true;
+  } catch (error) {
+    if (CompactError.isInstance(error) && error.code === "Conflict") return false;
+    throw error;
+  }
+}
+
+function entriesOf(driver: StorageDriver, prefix: string): AsyncIterable<StoredEntry> {
+  if (driver.entries !== undefined) return driver.entries(prefix);
+  throw new CompactError("InvalidArgument", "this storage driver does not tell sizes and times", {
+    place: driver.location,
+    hint: "Give it the method entries(prefix), or delete sessions one by one.",
+  });
+}
