@@ -53,10 +53,13 @@ export type { MemoryCandidate, MemorySource, SectionKind } from "./memory-candid
 export type { MemoryTaskRecord } from "./memory-task.ts";
 export { type Packable, type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
 export type { Precedence } from "./precedence.ts";
-export type { CandidateSource, RecallCandidate, RecallHit } from "./ranking/candidate.ts";
-export { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./ranking/recall-index.ts";
-export { memorySource, type SourceSearchOptions, searchSource } from "./ranking/search-source.ts";
-export { RANKING_WEIGHTS, type RankingWeights } from "./ranking/weights.ts";
+export {
+  createRecallIndex,
+  type RankingWeights,
+  type RecallHit,
+  type RecallIndex,
+} from "./ranking/recall-index.ts";
+export type { RecallCandidate } from "./ranking/units.ts";
 export {
   type RecallDecision,
   type RecalledMemory,

@@ -1,5 +1,5 @@
 import type { MemoryTrust } from "./changes/operation.ts";
-import type { RecallCandidate } from "./ranking/candidate.ts";
+import type { RecallCandidate } from "./ranking/units.ts";
 
 /** Where a memory comes from; the two logs are cold and searched only when asked for. */
 export type MemorySource =

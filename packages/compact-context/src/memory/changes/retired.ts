@@ -1,5 +1,5 @@
 import { topicTerms } from "../learning/meaning.ts";
-import { analyze } from "../ranking/analyze.ts";
+import { analyze } from "../ranking/words.ts";
 import { fingerprint, itemIdOf } from "./mark.ts";
 
 /** The file in a channel that lists what its memory must not learn again. */
