@@ -14,8 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { rewriteChannelSession } from "./changes/rewrite-session.ts";
-import { createMemoryWriter } from "./changes/writer.ts";
+import { createMemoryWriter, rewriteChannelSession } from "./changes/writer.ts";
 import {
   ensureChannel,
   ensureChannelSessionFile,

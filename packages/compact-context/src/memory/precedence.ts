@@ -1,4 +1,4 @@
-import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
+import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import { analyze } from "./ranking/words.ts";
 
 /** Whose word counts more at equal relevance: the work at hand, or what holds for good. */

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
+import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import { readMemoryCandidates } from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
 import { buildColdCandidates } from "./cold.ts";
 import { readMemoryFile } from "./files/write-file.ts";
-import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";

@@ -215,7 +215,6 @@ describe("upkeep", () => {
       const day = new Date(NOW - (entries - index) * 86_400_000).toISOString().slice(0, 16);
       return {
         op: "addSection",
-        file: "HISTORY.md",
         heading: `${day}Z Task ${index}`,
         text: `- Did part ${index}.\n- Decided: part ${index} stays.`,
       } as const;
@@ -250,7 +249,6 @@ describe("upkeep", () => {
     const entry = (day: number) =>
       ({
         op: "addSection",
-        file: "HISTORY.md",
         heading: `2026-11-${day}T09:00Z Work`,
         text: "- Asked for: keep the public API of the parser unchanged.\n- Looked at the import speed of large files.",
       }) as const;

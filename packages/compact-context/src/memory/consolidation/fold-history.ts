@@ -1,7 +1,7 @@
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import type { MemoryDocument, MemorySection } from "../changes/document.ts";
-import { linesOf } from "../changes/text-lines.ts";
+import { linesOf } from "../markdown.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { RULES_OF_RECORDS, textsOf } from "../session-update/by-model.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
@@ -33,7 +33,6 @@ export async function foldHistory(
     async (lines) => {
       const fold = {
         op: "foldSections",
-        file: "HISTORY.md",
         sections: old.map(({ id }) => id),
         heading: `${first} to ${last}`,
         text: lines.map((line) => `- ${clipEnd(oneLine(line), LONGEST)}`).join("\n"),
