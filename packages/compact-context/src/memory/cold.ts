@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { requireList, requireOptions, requireText } from "../errors.ts";
 import { type MemoryCandidate, type MemorySource, priorityOf } from "./candidates.ts";
-import { CHANNEL_FILES } from "./files/names.ts";
+import { CHANNEL_FILES } from "./files/ensure.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { readTimestamp } from "./ranking/dates.ts";
 import { stripRuntimeContext } from "./runtime-context.ts";

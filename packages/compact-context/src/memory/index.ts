@@ -53,9 +53,9 @@ export {
   ensureChannelSessionFile,
   ensureChannelSessionFileSync,
   ensureWorkspace,
+  getChannelSessionPath,
   readChannelSession,
 } from "./files/ensure.ts";
-export { getChannelSessionPath } from "./files/names.ts";
 export { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 export type { MemoryTaskRecord } from "./memory-task.ts";
 export { type Packable, type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
@@ -84,13 +84,13 @@ export {
   stripRuntimeContext,
 } from "./runtime-context.ts";
 export { type MemoryScope, type MemoryScopeRequest, openMemoryScope } from "./scope.ts";
+export type { SessionMemoryState } from "./session-memory.ts";
 export {
   emptySessionMemory,
   parseSessionMemory,
   renderSessionMemory,
   type SessionMemoryLimits,
 } from "./session-memory.ts";
-export type { SessionMemoryState } from "./session-sections.ts";
 export { type SessionMemoryUpdateOptions, updateChannelSessionMemory } from "./session-update/update.ts";
 export type { JsonShape } from "./sidecar/answer-json.ts";
 export { createSidecar, runSidecarTask } from "./sidecar/sidecar.ts";

@@ -67,7 +67,7 @@ export function partsOf(lines: readonly MarkdownLine[]): readonly MarkdownPart[]
 }
 
 /** The mark of a list's item at its outer level. */
-export const BULLET = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+/;
+export const BULLET: RegExp = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+/;
 
 /** List items at the outer level and paragraphs, without blank lines around them; code goes with what is before it. */
 export function blocksOf(lines: readonly MarkdownLine[]): readonly (readonly MarkdownLine[])[] {

@@ -20,9 +20,9 @@ import {
   ensureChannelSessionFile,
   ensureChannelSessionFileSync,
   ensureWorkspace,
+  getChannelSessionPath,
   readChannelSession,
 } from "./files/ensure.ts";
-import { getChannelSessionPath } from "./files/names.ts";
 import { readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
 
 let root: string;

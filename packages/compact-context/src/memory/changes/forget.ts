@@ -1,6 +1,6 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CHANNEL_FILES } from "../files/names.ts";
+import { CHANNEL_FILES } from "../files/ensure.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
 import { shareIn, topicTerms } from "../learning/meaning.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";

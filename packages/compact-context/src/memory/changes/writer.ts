@@ -5,7 +5,7 @@ import { CompactError, createKeyedMutex, requireOptions, requireText } from "../
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { sweepTemps } from "../../storage/fs/files.ts";
 import { takeClaim } from "../files/claim.ts";
-import { getChannelSessionPath } from "../files/names.ts";
+import { getChannelSessionPath } from "../files/ensure.ts";
 import { withoutToldSecrets } from "../learning/told-secrets.ts";
 import { CHANGED_FILES, planChange, type Texts } from "./apply.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";

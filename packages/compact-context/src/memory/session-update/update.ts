@@ -8,8 +8,12 @@ import { forgetWishes } from "../learning/forget-wish.ts";
 import { lessonsOf, tellable } from "../lessons.ts";
 import { linesOf } from "../markdown.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
-import { parseSessionMemory, renderSessionMemory } from "../session-memory.ts";
-import { SESSION_SECTIONS, type SessionMemoryState } from "../session-sections.ts";
+import {
+  parseSessionMemory,
+  renderSessionMemory,
+  SESSION_SECTIONS,
+  type SessionMemoryState,
+} from "../session-memory.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
 import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./by-model.ts";
 import { sessionStateOf } from "./by-program.ts";
