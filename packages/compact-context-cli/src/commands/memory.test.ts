@@ -109,9 +109,7 @@ it("MEM-14 forget takes an item out of the whole folder and says where it was", 
 });
 
 it("MEM-14 forget --archive deletes the archived sessions that hold the item word for word, and no others", async () => {
-  const store = createArchiveStore(createFsDriver({ root: join(cwd, "kept") }), {
-    redactText: (text) => text,
-  });
+  const store = createArchiveStore(createFsDriver({ root: join(cwd, "kept") }), createRedactor());
   const said = (text: string) => [{ id: "1", role: "user", parts: [{ type: "text", text }] }] as const;
   await store.saveTranscript("with", 1, said("We read it: The page says refunds are free. Fine."));
   await store.saveTranscript("without", 1, said("Refunds are handled by the page that says so."));
