@@ -10,9 +10,9 @@ import {
 } from "compact-context/internal/core/message";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import { isUserSpeech, latestUserMessage } from "compact-context/internal/core/units";
-import type { LintOptions } from "compact-context/internal/lint/entries";
 import { lint } from "compact-context/internal/lint/index";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
+import type { LintOptions } from "compact-context/lint";
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { detectFormat } from "../../packages/compact-context-cli/src/transcripts/detect.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
-import { writeTranscript } from "../../packages/compact-context-cli/src/transcripts/write.ts";
 import { compactSimply, manifest, ports, present, textOf } from "./sessions.ts";
 
 /** A small session of each format, records cut down to the first hundred lines. */
@@ -55,7 +54,7 @@ async function survives(text: string): Promise<void> {
   detectFormat(text);
   try {
     const transcript = await readTranscript(text);
-    const written = writeTranscript(transcript, compactSimply(transcript.messages), ports());
+    const written = transcript.write(compactSimply(transcript.messages), ports());
     for (const chunk of written.chunks) expect(typeof chunk).toBe("string");
   } catch (error) {
     if (!CompactError.isInstance(error)) throw error;

@@ -5,7 +5,6 @@ import type {
   CompactedSession,
   Transcript,
 } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
-import { writeTranscript } from "../../packages/compact-context-cli/src/transcripts/write.ts";
 import {
   compactSimply,
   essence,
@@ -26,7 +25,7 @@ async function roundTrip(
   transcript: Transcript,
   compacted: CompactedSession,
 ): Promise<Transcript> {
-  const written = writeTranscript(transcript, compacted, ports());
+  const written = transcript.write(compacted, ports());
   return readTranscript(fileText(textOf(file), written), { name: file });
 }
 
@@ -90,8 +89,7 @@ describe.skipIf(!present)("writing back", () => {
 
   it.each(files)("%s is unchanged but for the list when nothing is compacted", async (file) => {
     const transcript = await read(file);
-    const written = writeTranscript(
-      transcript,
+    const written = transcript.write(
       { messages: transcript.messages, tokensBefore: 1, tokensAfter: 1 },
       ports(),
     );
@@ -126,16 +124,13 @@ describe.skipIf(!present)("writing back", () => {
     "%s can be compacted again after it was written",
     async (file) => {
       const transcript = await read(file);
-      const written = fileText(
-        textOf(file),
-        writeTranscript(transcript, compactSimply(transcript.messages), ports()),
-      );
+      const written = fileText(textOf(file), transcript.write(compactSimply(transcript.messages), ports()));
       const once = await readTranscript(written);
       const again = compactSimply(
         once.messages.filter((message) => message.meta?.summaryVersion === undefined),
       );
       const twice = await readTranscript(
-        fileText(written, writeTranscript(once, again, { ...ports(), newId: secondIds() })),
+        fileText(written, once.write(again, { ...ports(), newId: secondIds() })),
       );
       expect(twice.segments).toHaveLength(transcript.segments.length + 2);
       expect(twice.segments.at(-1)?.carried).toBe(twice.messages.length);

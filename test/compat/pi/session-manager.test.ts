@@ -8,7 +8,6 @@ import type {
   CompactedSession,
   Transcript,
 } from "../../../packages/compact-context-cli/src/transcripts/transcript.ts";
-import { writeTranscript } from "../../../packages/compact-context-cli/src/transcripts/write.ts";
 import {
   compactSimply,
   fileText,
@@ -109,17 +108,14 @@ describe.skipIf(pi === undefined)("pi's own session manager", () => {
 
   async function check(name: string, text: string, transcript: Transcript): Promise<void> {
     const compacted = compactSimply(transcript.messages);
-    const pointed = reopen(`${name}.jsonl`, fileText(text, writeTranscript(transcript, compacted, ports())));
+    const pointed = reopen(`${name}.jsonl`, fileText(text, transcript.write(compacted, ports())));
     const [summary, ...kept] = pointed.buildSessionContext().messages;
     expect(summary?.role).toBe("compactionSummary");
     expect(summary?.summary?.startsWith(SUMMARY)).toBe(true);
     expect(kept).toEqual(nativesAfterSummary(compacted));
 
     const edited = cleared(compacted);
-    const copied = reopen(
-      `${name}-copied.jsonl`,
-      fileText(text, writeTranscript(transcript, edited, ports())),
-    );
+    const copied = reopen(`${name}-copied.jsonl`, fileText(text, transcript.write(edited, ports())));
     const [, ...copies] = copied.buildSessionContext().messages;
     expect(copies).toHaveLength(nativesAfterSummary(edited).length);
     expect(JSON.stringify(copies)).toContain("[cleared]");

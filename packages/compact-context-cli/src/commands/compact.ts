@@ -14,7 +14,6 @@ import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { summarizerFor } from "../summarizer.ts";
 import { traceCompaction, withoutTracing } from "../traced.ts";
-import { writeTranscript } from "../transcripts/write.ts";
 import { compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { compactionJson } from "../views/machine.ts";
@@ -116,6 +115,6 @@ async function write(
   const whole = mended ? { messages: transcript.messages, tokensBefore, tokensAfter } : undefined;
   const compacted = compactedSession(outcome) ?? whole;
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-  const written = compacted === undefined ? undefined : writeTranscript(transcript, compacted, stamps);
+  const written = compacted === undefined ? undefined : transcript.write(compacted, stamps);
   await writeOutput(destination, written, source);
 }

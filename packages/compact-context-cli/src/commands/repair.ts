@@ -6,7 +6,6 @@ import { createProgress } from "../progress.ts";
 import { backToSession, lintOptions, providerList } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
-import { writeTranscript } from "../transcripts/write.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { mendLines } from "../views/rules.ts";
 
@@ -31,11 +30,7 @@ export async function repairSession({ words, flags, ports, terminal }: Invocatio
     );
     const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
     const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-    await writeOutput(
-      destination,
-      mends.length === 0 ? undefined : writeTranscript(transcript, mended, stamps),
-      source,
-    );
+    await writeOutput(destination, mends.length === 0 ? undefined : transcript.write(mended, stamps), source);
   }
   const output = destination?.path ?? null;
   if (flags.json === true) {

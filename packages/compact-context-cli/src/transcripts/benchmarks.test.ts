@@ -3,13 +3,10 @@ import { findMalformations } from "compact-context/internal/core/units";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { Transcript } from "./transcript.ts";
-import { writeTranscript } from "./write.ts";
 
 const PORTS = { newId: () => "id", now: () => "2026-02-02T00:00:00.000Z" };
 const rewritten = (transcript: Transcript, messages = transcript.messages): unknown =>
-  JSON.parse(
-    [...writeTranscript(transcript, { messages, tokensBefore: 1, tokensAfter: 1 }, PORTS).chunks].join(""),
-  );
+  JSON.parse([...transcript.write({ messages, tokensBefore: 1, tokensAfter: 1 }, PORTS).chunks].join(""));
 
 const CHAT = [
   { role: "user", content: "book it" },

@@ -2,7 +2,6 @@ import { messageText, toolCalls, toolResults } from "compact-context/internal/co
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { CompactedSession, Transcript, WritePorts } from "./transcript.ts";
-import { writeTranscript } from "./write.ts";
 
 const SESSION = { userType: "external", cwd: "/work", sessionId: "s1", version: "2.1.0", gitBranch: "main" };
 
@@ -223,7 +222,7 @@ describe("compacted Claude Code sessions", () => {
 
   it("append a boundary, the summary and copies of what is kept, chained and one block a line", async () => {
     const { transcript, session } = await compacted();
-    const written = writeTranscript(transcript, session, ports());
+    const written = transcript.write(session, ports());
     expect(written.mode).toBe("append");
     const records = [...written.chunks].map((line) => JSON.parse(line) as Fields & { message?: Fields });
     expect(records[0]).toEqual({
@@ -272,9 +271,7 @@ describe("compacted Claude Code sessions", () => {
     const { session } = await compacted();
     const open = file(PARALLEL).trimEnd();
     const transcript = await readTranscript(open);
-    const again = await readTranscript(
-      open + [...writeTranscript(transcript, session, ports()).chunks].join(""),
-    );
+    const again = await readTranscript(open + [...transcript.write(session, ports()).chunks].join(""));
     expect(again.problems).toEqual([]);
     expect(again.messages[0]?.meta).toMatchObject({ summaryVersion: 1, synthetic: true });
     expect(again.segments.at(-1)?.carried).toBe(5);

@@ -1,7 +1,6 @@
 import { messageText } from "compact-context/internal/core/message";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
-import { writeTranscript } from "./write.ts";
 
 const PORTS = { newId: () => "id", now: () => "2026-02-02T00:00:00.000Z" };
 const line = (type: string, payload: unknown): string =>
@@ -119,8 +118,7 @@ describe("Codex rollouts", () => {
       role: "assistant" as const,
       parts: [{ type: "text" as const, text: "so far" }],
     };
-    const written = writeTranscript(
-      transcript,
+    const written = transcript.write(
       {
         messages: [developer!, user!, summary, call!, output!],
         summary: { text: "so far", version: 1 },

@@ -4,7 +4,6 @@ import { findMalformations } from "compact-context/internal/core/units";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { Transcript } from "./transcript.ts";
-import { writeTranscript } from "./write.ts";
 
 const SUMMARY: Message = {
   id: "summary",
@@ -14,8 +13,7 @@ const SUMMARY: Message = {
 };
 
 function rewrite(transcript: Transcript, messages: readonly Message[]): string {
-  const written = writeTranscript(
-    transcript,
+  const written = transcript.write(
     { messages, tokensBefore: 2, tokensAfter: 1 },
     { newId: () => "new-id", now: () => "2026-02-02T00:00:00.000Z" },
   );

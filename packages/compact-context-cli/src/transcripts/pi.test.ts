@@ -3,7 +3,6 @@ import { messageText } from "compact-context/internal/core/message";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { CompactedSession, Transcript } from "./transcript.ts";
-import { writeTranscript } from "./write.ts";
 
 const PORTS = { newId: () => "new", now: () => "2026-02-02T00:00:00.000Z" };
 const STAMP = "2026-01-01T00:00:00.000Z";
@@ -37,7 +36,7 @@ function written(transcript: Transcript, messages: readonly Message[]): Record<s
     tokensBefore: 50,
     tokensAfter: 5,
   };
-  return [...writeTranscript(transcript, session, PORTS).chunks].map(
+  return [...transcript.write(session, PORTS).chunks].map(
     (line) => JSON.parse(line) as Record<string, unknown>,
   );
 }
@@ -163,7 +162,7 @@ describe("pi sessions", () => {
   it("say what is kept before the summary even when no summary was made", async () => {
     const v1 = await readTranscript(lines([V1, flat("a"), flat("b")]));
     const [entry] = [
-      ...writeTranscript(v1, { messages: [v1.messages[1]!], tokensBefore: 1, tokensAfter: 1 }, PORTS).chunks,
+      ...v1.write({ messages: [v1.messages[1]!], tokensBefore: 1, tokensAfter: 1 }, PORTS).chunks,
     ];
     expect(JSON.parse(entry ?? "")).toMatchObject({
       firstKeptEntryIndex: 2,

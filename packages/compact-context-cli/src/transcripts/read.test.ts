@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { Transcript, WritePorts } from "./transcript.ts";
-import { writeTranscript } from "./write.ts";
 
 const PORTS: WritePorts = { newId: () => "new-id", now: () => "2026-01-02T03:04:05.678Z" };
 
@@ -18,8 +17,7 @@ const lines = (...records: unknown[]): string => records.map((one) => `${JSON.st
 const texts = (transcript: Transcript): string[] => transcript.messages.map(messageText);
 const rewritten = (transcript: Transcript): string =>
   [
-    ...writeTranscript(transcript, { messages: transcript.messages, tokensBefore: 1, tokensAfter: 1 }, PORTS)
-      .chunks,
+    ...transcript.write({ messages: transcript.messages, tokensBefore: 1, tokensAfter: 1 }, PORTS).chunks,
   ].join("");
 
 async function failure(
@@ -153,7 +151,7 @@ describe("written text", () => {
           tokensBefore: 1,
           tokensAfter: 1,
         };
-        const appended = overTheWire(original + [...writeTranscript(pi, session, PORTS).chunks].join(""));
+        const appended = overTheWire(original + [...pi.write(session, PORTS).chunks].join(""));
         const again = await readTranscript(appended);
         expect(again.problems).toEqual([]);
         expect(again.messages[0]?.native).toMatchObject({ role: "compactionSummary", summary });

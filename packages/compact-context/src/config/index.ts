@@ -5,5 +5,5 @@ export { formatProblem } from "./layer.ts";
 export type { LoadConfigOptions, LoadedConfig } from "./load.ts";
 export { checkConfig, findConfig, loadConfig, readConfigFile } from "./load.ts";
 export { configSchema } from "./schema.ts";
-export type { CompactConfig, CompactConfigInput, ModelOverride } from "./settings.ts";
+export type { CompactConfig, CompactConfigInput } from "./settings.ts";
 export { defaultConfig } from "./settings.ts";

@@ -1,24 +1,10 @@
 import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
 import { carriesCompaction } from "../core/message.ts";
-import {
-  at,
-  atCell,
-  atEntry,
-  badCells,
-  type Cell,
-  drop,
-  type Entry,
-  type Finding,
-  isBlankText,
-  isSystem,
-  type ReadList,
-  type Rule,
-  rulesOf,
-  typeOf,
-} from "./entries.ts";
+import { type Cell, type Entry, isBlankText, isSystem, type ReadList, typeOf } from "./entries.ts";
 import { type ImageSize, imageSize } from "./image-size.ts";
 import { misplacedResults } from "./openai.ts";
 import { batchesOf, firstInterloper, holdersOf, isSplit, pairCalls } from "./pairs.ts";
+import { at, atCell, atEntry, badCells, drop, type Finding, type Rule, rulesOf } from "./rule.ts";
 
 const FORMATS = ["anthropic"] as const;
 const TOOLS = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls";

@@ -6,14 +6,13 @@ import {
   blockField,
   type Cell,
   type Entry,
-  type LintOptions,
-  type Mend,
   type ReadList,
   replaceBlocks,
   typeOf,
   wordsOf,
 } from "./entries.ts";
 import type { PlacedCall } from "./pairs.ts";
+import type { LintOptions, Mend } from "./rule.ts";
 
 /** An entry on its way to the repaired list. */
 export interface Working {

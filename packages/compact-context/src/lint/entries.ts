@@ -107,6 +107,78 @@ function toFault(native: unknown, position: number, error: unknown, said: string
   return { native, position, path: place.replace(said, path), problem };
 }
 
+/** Where the entries of a format keep their parts, and the ids that pair calls with results. */
+interface Shape {
+  /** The field that holds an entry's parts as blocks; undefined where a part is more than a block, or less. */
+  readonly blocks?: (native: NativeObject) => "content" | "parts" | undefined;
+  /** Fields of an entry that hold its calls, apart from what is said. */
+  readonly callLists?: readonly string[];
+  /** The field of a call, and that of a result, with the call's id. */
+  readonly callId: string;
+  readonly resultId: string;
+  /** Whether the wire refuses this call, or this result, without an id; never when left out. */
+  readonly needsCallId?: (value: NativeObject, path: string) => boolean;
+  readonly needsResultId?: (native: NativeObject) => boolean;
+}
+
+/** Item calls that only the host can answer, so that they need an id. */
+const CLIENT_ITEM_CALLS = new Set([
+  "function_call",
+  "custom_tool_call",
+  "shell_call",
+  "apply_patch_call",
+  "computer_call",
+]);
+
+const always = (): boolean => true;
+
+/** OpenAI's items: calls and results are entries of their own. */
+const itemShape = (idField: string): Shape => ({
+  blocks: ({ type }) => ((filled(type) ?? "message") === "message" ? "content" : undefined),
+  callId: idField,
+  resultId: idField,
+  needsCallId: ({ type }) => CLIENT_ITEM_CALLS.has(String(type)),
+  needsResultId: always,
+});
+
+const SHAPES: Readonly<Record<Format, Shape>> = {
+  "openai-chat": {
+    callLists: ["tool_calls"],
+    callId: "id",
+    resultId: "tool_call_id",
+    needsCallId: (_value, path) => !path.endsWith(".function_call"),
+    needsResultId: ({ role }) => role !== "function",
+  },
+  "openai-responses": itemShape("call_id"),
+  "openai-agents": itemShape("callId"),
+  anthropic: { blocks: () => "content", callId: "id", resultId: "tool_use_id" },
+  gemini: { blocks: () => "parts", callId: "id", resultId: "id" },
+  "ai-sdk": {
+    blocks: ({ parts }) => (Array.isArray(parts) ? "parts" : "content"),
+    callId: "id",
+    resultId: "toolCallId",
+  },
+  langchain: {
+    callLists: ["tool_calls", "invalid_tool_calls"],
+    callId: "id",
+    resultId: "tool_call_id",
+    needsCallId: always,
+    needsResultId: always,
+  },
+  pi: {
+    blocks: ({ role, content }) => (role === "toolResult" || content === undefined ? undefined : "content"),
+    callId: "id",
+    resultId: "toolCallId",
+    needsCallId: always,
+    needsResultId: always,
+  },
+};
+
+/** The field in which an entry keeps its parts as blocks. */
+export function blockField(format: Format, native: NativeObject): "content" | "parts" | undefined {
+  return SHAPES[format].blocks?.(native);
+}
+
 /** A native block (or a whole entry) with the neutral parts that were read from it. */
 export interface Cell {
   readonly value: unknown;
@@ -117,29 +189,11 @@ export interface Cell {
 
 /** The cells of an entry in the order of the wire; every part of the message is in exactly one. */
 function cellsOf(format: Format, native: NativeObject, message: Message, place: string): Cell[] {
+  const { callLists } = SHAPES[format];
   const list = blockField(format, native);
   if (list !== undefined) return blockCells(native[list], `${place}.${list}`, message.parts, format);
-  if (isCallHolder(format, message)) return holderCells(format, native, message, place);
+  if (callLists !== undefined && message.role !== "tool") return holderCells(format, native, message, place);
   return [{ value: native, path: place, parts: message.parts }];
-}
-
-/** The field in which an entry keeps its parts as blocks; undefined where it does not, or where a part is more. */
-export function blockField(format: Format, native: NativeObject): "content" | "parts" | undefined {
-  switch (format) {
-    case "anthropic":
-      return "content";
-    case "gemini":
-      return "parts";
-    case "ai-sdk":
-      return Array.isArray(native.parts) ? "parts" : "content";
-    case "pi":
-      return native.role === "toolResult" || native.content === undefined ? undefined : "content";
-    case "openai-responses":
-    case "openai-agents":
-      return (filled(native.type) ?? "message") === "message" ? "content" : undefined;
-    default:
-      return undefined;
-  }
 }
 
 function blockCells(content: unknown, path: string, parts: readonly Part[], format: Format): Cell[] {
@@ -163,10 +217,6 @@ function aiSdkParts(value: unknown, path: string): number {
   if (type.startsWith("tool-") || type === "dynamic-tool")
     return ANSWERED_STATES.has(String(value.state)) ? 2 : 1;
   return /^(text|reasoning|file)$/.test(type) ? 1 : 0;
-}
-
-function isCallHolder(format: Format, message: Message): boolean {
-  return (format === "openai-chat" || format === "langchain") && message.role !== "tool";
 }
 
 /** Chat and LangChain entries keep their calls in a list of their own, behind what is said. */
@@ -201,8 +251,7 @@ interface PlacedCall {
 }
 
 function callLists(format: Format, fields: NativeObject): PlacedCall[] {
-  const names = format === "langchain" ? ["tool_calls", "invalid_tool_calls"] : ["tool_calls"];
-  const placed = names.flatMap((name) => {
+  const placed = (SHAPES[format].callLists ?? []).flatMap((name) => {
     const list: readonly unknown[] = Array.isArray(fields[name]) ? fields[name] : [];
     return list.map((value, index) => ({ value, path: `${name}[${index}]` }));
   });
@@ -210,79 +259,31 @@ function callLists(format: Format, fields: NativeObject): PlacedCall[] {
   return [{ value: fields.function_call, path: "function_call" }];
 }
 
-/** Item calls that only the host can answer, so that they need an id. */
-const CLIENT_ITEM_CALLS = new Set([
-  "function_call",
-  "custom_tool_call",
-  "shell_call",
-  "apply_patch_call",
-  "computer_call",
-]);
-
-/** The field of an item that pairs calls and outputs. */
-function itemIdField(format: Format): "call_id" | "callId" {
-  return format === "openai-agents" ? "callId" : "call_id";
-}
-
 /** True for a call that the wire needs an id for and that has none. */
-export function lacksCallId(format: Format, cell: Cell): boolean {
-  const { value } = cell;
-  if (!cell.parts.some((part) => part.type === "toolCall") || !isObject(value)) return false;
-  switch (format) {
-    case "openai-chat":
-      return !cell.path.endsWith(".function_call") && filled(value.id) === undefined;
-    case "langchain":
-    case "pi":
-      return filled(value.id) === undefined;
-    case "openai-responses":
-    case "openai-agents":
-      return CLIENT_ITEM_CALLS.has(String(value.type)) && filled(value[itemIdField(format)]) === undefined;
-    default:
-      return false;
-  }
+export function lacksCallId(format: Format, { value, path, parts }: Cell): boolean {
+  if (!parts.some((part) => part.type === "toolCall") || !isObject(value)) return false;
+  const { callId, needsCallId } = SHAPES[format];
+  return needsCallId?.(value, path) === true && filled(value[callId]) === undefined;
 }
 
 /** True for a result that the wire needs an id for and that has none. */
-export function lacksResultId(format: Format, entry: Entry): boolean {
-  const { native, message } = entry;
-  if (message.role !== "tool") return false;
-  switch (format) {
-    case "openai-chat":
-      return native.role !== "function" && filled(native.tool_call_id) === undefined;
-    case "langchain":
-      return filled(fieldsOf(format, native).tool_call_id) === undefined;
-    case "pi":
-      return filled(native.toolCallId) === undefined;
-    case "openai-responses":
-    case "openai-agents":
-      return filled(native[itemIdField(format)]) === undefined;
-    default:
-      return false;
-  }
+export function lacksResultId(format: Format, { native, message }: Entry): boolean {
+  const { resultId, needsResultId } = SHAPES[format];
+  if (message.role !== "tool" || needsResultId?.(native) !== true) return false;
+  return filled(fieldsOf(format, native)[resultId]) === undefined;
 }
 
 /** A copy of a call's native block with this id. */
 export function withCallId(format: Format, value: unknown, id: string): unknown {
-  if (!isObject(value)) return value;
-  const isItem = format === "openai-responses" || format === "openai-agents";
-  return copyWith(value, { [isItem ? itemIdField(format) : "id"]: id });
+  return isObject(value) ? copyWith(value, { [SHAPES[format].callId]: id }) : value;
 }
 
 /** A copy of a result's native block or entry that answers the call with this id. */
 export function withResultId(format: Format, value: unknown, id: string): unknown {
   if (!isObject(value)) return value;
-  if (format === "langchain") return viewMessage(value, "message").write({ tool_call_id: id });
-  return copyWith(value, { [RESULT_FIELDS[format] ?? "id"]: id });
+  const change = { [SHAPES[format].resultId]: id };
+  return format === "langchain" ? viewMessage(value, "message").write(change) : copyWith(value, change);
 }
-
-const RESULT_FIELDS: Partial<Record<Format, string>> = {
-  "openai-chat": "tool_call_id",
-  "openai-responses": "call_id",
-  "openai-agents": "callId",
-  anthropic: "tool_use_id",
-  "ai-sdk": "toolCallId",
-  pi: "toolCallId",
-};
 
 /** A copy of the entry in which blocks are replaced: from each old block to the new one. */
 export function replaceBlocks(
@@ -296,72 +297,13 @@ export function replaceBlocks(
   if (field !== undefined) return copyWith(native, { [field]: swapAll(native[field], swap) });
   const fields = fieldsOf(format, native);
   const changes: Record<string, unknown> = {};
-  for (const name of ["tool_calls", "invalid_tool_calls"])
+  for (const name of SHAPES[format].callLists ?? [])
     if (Array.isArray(fields[name])) changes[name] = swapAll(fields[name], swap);
   return format === "langchain" ? viewMessage(native, "message").write(changes) : copyWith(native, changes);
 }
 
 function swapAll(content: unknown, swap: (value: unknown) => unknown): unknown {
   return Array.isArray(content) ? content.map(swap) : swap(content);
-}
-
-/** One place where a rule is broken. */
-export interface Finding {
-  readonly position: number;
-  readonly path: string;
-  /** What is wrong at this place; the rule's own explanation when left out. */
-  readonly problem?: string;
-  readonly entry?: Entry;
-  /** The block that is wrong; absent where it is the entry. */
-  readonly cell?: Cell;
-  /** Index of the block inside of a result that is wrong. */
-  readonly inner?: number;
-  /** What the type of the entry would have to be. */
-  readonly wanted?: string;
-}
-
-export interface Rule extends RuleInfo {
-  readonly check: (list: ReadList, options: LintOptions) => readonly Finding[];
-  /**
-   * What stands in the place of the block or entry from now on; undefined where it goes. Rules without it are mended by
-   * a step of `repair` that looks at the whole list.
-   */
-  readonly fix?: (value: NativeObject, finding: Finding, format: Format) => unknown;
-}
-
-/** A rule of a table whose rules are all of the same formats; an error unless it says otherwise. */
-type Row = Omit<Rule, "formats" | "severity"> & Partial<Pick<Rule, "formats" | "severity">>;
-
-export function rulesOf(formats: readonly Format[], rows: readonly Row[]): Rule[] {
-  return rows.map((row) => ({ formats, severity: "error", ...row }));
-}
-
-/** The fix of what has no place in a list. */
-export const drop = (): undefined => undefined;
-
-/** A finding at an entry. */
-export function atEntry(entry: Entry, problem?: string): Finding {
-  return at(entry, `messages[${entry.position}]`, problem);
-}
-
-/** A finding at a path within an entry. */
-export function at(entry: Entry, path: string, problem?: string): Finding {
-  return { position: entry.position, path, problem, entry };
-}
-
-/** A finding at a block. */
-export function atCell(entry: Entry, cell: Cell, problem?: string): Finding {
-  return { ...at(entry, cell.path, problem), cell };
-}
-
-/** A finding for every cell that `isWrong`. */
-export function badCells(
-  list: ReadList,
-  isWrong: (cell: Cell, entry: Entry, index: number) => boolean,
-): Finding[] {
-  return list.entries.flatMap((entry) =>
-    entry.cells.filter((cell, index) => isWrong(cell, entry, index)).map((cell) => atCell(entry, cell)),
-  );
 }
 
 /** The `type` of a block, or "" when it has none. */
@@ -397,67 +339,4 @@ function words(part: Part): string {
     case "toolResult":
       return jsonText(part.content);
   }
-}
-
-export type Severity = "error" | "warning";
-
-/** One rule of a provider that a list breaks. */
-export interface Violation {
-  /** Stable id, such as `anthropic/result-in-next-message`. */
-  readonly rule: string;
-  /** `error`: the provider refuses the list or loses something; `warning`: it is accepted, but costs or surprises. */
-  readonly severity: Severity;
-  /** Index of the native entry. */
-  readonly index: number;
-  /** Where in the list, such as `messages[3].content[0]`. */
-  readonly path: string;
-  readonly explanation: string;
-  /** Page or title of the provider's own document. */
-  readonly link: string;
-}
-
-export interface LintOptions {
-  /** The model that the list is to be sent to; sealed reasoning of another one is then reported. */
-  readonly model?: string;
-  /** Hold to what strict chat templates demand: alternating roles, one system message first, a user message. */
-  readonly strict?: boolean;
-  /** The model checks that reasoning comes back behind the very prefix it was made for. */
-  readonly thinkingBound?: boolean;
-  /** Index of the first entry that differs from what the provider saw; for `thinkingBound`. */
-  readonly editedAt?: number;
-  /** True unless said otherwise: the list may end with calls that are still being answered. */
-  readonly pendingAllowed?: boolean;
-}
-
-/** One change that `repair` made. */
-export interface Mend {
-  /** The rule that was broken. */
-  readonly rule: string;
-  /** Index of the entry in the list that came in. */
-  readonly index: number;
-  readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
-  readonly explanation: string;
-  /** The text of what was taken out, so that it is not lost. */
-  readonly removed?: string;
-  /** What was put in and nobody said: a synthetic result or opening. */
-  readonly added?: unknown;
-}
-
-export interface Repaired {
-  /** A new array; entries that needed no change are the caller's own objects. */
-  readonly messages: unknown[];
-  readonly mends: readonly Mend[];
-  /** Index in `messages` from which on they differ from the list that came in; for `LintOptions.editedAt`. */
-  readonly editedAt?: number;
-}
-
-/** What the table of rules says of one. */
-export interface RuleInfo {
-  readonly id: string;
-  readonly formats: readonly Format[];
-  readonly severity: Severity;
-  readonly explanation: string;
-  readonly link: string;
-  /** What `repair` does about it; absent when it can only be reported. */
-  readonly mend?: string;
 }

@@ -1,9 +1,10 @@
 import { objectOf } from "../codecs/native.ts";
 import { isObject } from "../errors.ts";
 import { leadingSystem, startsWrong, trailingSystem } from "./anthropic.ts";
-import { at, atEntry, drop, type Entry, type Finding, type ReadList, type Rule, rulesOf } from "./entries.ts";
+import type { Entry, ReadList } from "./entries.ts";
 import { misplacedResults } from "./openai.ts";
 import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit } from "./pairs.ts";
+import { at, atEntry, drop, type Finding, type Rule, rulesOf } from "./rule.ts";
 
 const FORMATS = ["gemini"] as const;
 const FUNCTION_CALLING = 'Gemini API: "Function calling with the Gemini API"';

@@ -3,9 +3,6 @@ import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
 import { type Format, jsonText, textHash } from "../core/message.ts";
 import { isObject } from "../errors.ts";
 import {
-  at,
-  atEntry,
-  badCells,
   type Cell,
   type Entry,
   fieldsOf,
@@ -13,11 +10,10 @@ import {
   lacksCallId,
   lacksResultId,
   type ReadList,
-  type Rule,
-  rulesOf,
   typeOf,
 } from "./entries.ts";
 import { isDead, pairCalls } from "./pairs.ts";
+import { at, atEntry, badCells, type Rule, rulesOf } from "./rule.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
 

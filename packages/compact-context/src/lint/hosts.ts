@@ -1,21 +1,8 @@
 import { filled, objectOf } from "../codecs/native.ts";
-import {
-  at,
-  atCell,
-  atEntry,
-  badCells,
-  type Cell,
-  drop,
-  type Entry,
-  type Finding,
-  REMOVE_ALL,
-  type ReadList,
-  type Rule,
-  rulesOf,
-  typeOf,
-} from "./entries.ts";
+import { type Cell, type Entry, REMOVE_ALL, type ReadList, typeOf } from "./entries.ts";
 import { misplacedResults, STATE } from "./openai.ts";
 import { pairCalls } from "./pairs.ts";
+import { at, atCell, atEntry, badCells, drop, type Finding, type Rule, rulesOf } from "./rule.ts";
 
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';
 const AI_SDK_APPROVAL = 'AI SDK: "Tool Calling", tool approval';

@@ -1,4 +1,3 @@
-export type { LintOptions, Mend, Repaired, RuleInfo, Severity, Violation } from "./entries.ts";
-export { lint } from "./lint.ts";
+export { describeRules, lint } from "./lint.ts";
 export { repair } from "./repair.ts";
-export { describeRules } from "./rules.ts";
+export type { LintOptions, Mend, Repaired, RuleInfo, Violation } from "./rule.ts";

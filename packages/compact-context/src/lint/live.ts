@@ -1,11 +1,12 @@
 import type { Format } from "../core/message.ts";
 import { createLruMap, later } from "../errors.ts";
 import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
-import { type Entry, type Mend, type ReadList, readEntries } from "./entries.ts";
+import { type Entry, type ReadList, readEntries } from "./entries.ts";
 import { entryId } from "./generic.ts";
+import { rulesFor } from "./lint.ts";
 import { pairCalls } from "./pairs.ts";
 import { repair } from "./repair.ts";
-import { rulesFor } from "./rules.ts";
+import type { Mend } from "./rule.ts";
 
 /** A conversation's list that comes again and again with more behind it: only what is new is looked at. */
 export interface GrowingList {

@@ -1,19 +1,9 @@
 import { copyWith } from "../codecs/native.ts";
 import { type Format, isCompactionType } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import {
-  at,
-  atEntry,
-  drop,
-  type Entry,
-  type Finding,
-  isSystem,
-  type ReadList,
-  type Rule,
-  rulesOf,
-  typeOf,
-} from "./entries.ts";
+import { type Entry, isSystem, type ReadList, typeOf } from "./entries.ts";
 import { batchesOf, isInPlace, pairCalls } from "./pairs.ts";
+import { at, atEntry, drop, type Finding, type Rule, rulesOf } from "./rule.ts";
 
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';

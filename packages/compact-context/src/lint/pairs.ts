@@ -2,7 +2,8 @@ import { filled, objectOf } from "../codecs/native.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { groupUnits } from "../core/units.ts";
 import { isObject } from "../errors.ts";
-import type { Cell, Entry, LintOptions, ReadList } from "./entries.ts";
+import type { Cell, Entry, ReadList } from "./entries.ts";
+import type { LintOptions } from "./rule.ts";
 
 /** Where a call or result stands. */
 export interface Spot {

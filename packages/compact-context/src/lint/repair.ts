@@ -13,22 +13,13 @@ import {
   type Workbench,
   type Working,
 } from "./edit.ts";
-import {
-  type Cell,
-  type Entry,
-  type Fault,
-  type LintOptions,
-  type Mend,
-  type Repaired,
-  type Rule,
-  readEntries,
-  wordsOf,
-} from "./entries.ts";
+import { type Cell, type Entry, type Fault, readEntries, wordsOf } from "./entries.ts";
 import { isBound } from "./generic.ts";
 import { fillIds, mendIds, partTwins, renameReusedCalls } from "./identities.ts";
+import { rulesFor } from "./lint.ts";
 import { alternate, liftSystem, mergeSystem, openWithUser } from "./order.ts";
 import { dropPartnerless, gatherResults, placeResultEntries } from "./results.ts";
-import { rulesFor } from "./rules.ts";
+import type { LintOptions, Mend, Repaired, Rule } from "./rule.ts";
 
 /** In the order in which one makes way for the next. */
 const STEPS: readonly Step[] = [

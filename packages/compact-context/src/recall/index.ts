@@ -18,11 +18,8 @@ export {
   type OpenAiChatTool,
   type OpenAiResponsesTool,
   type PiTool,
-  type SdkSchema,
 } from "./shapes.ts";
 export {
-  type ParametersSchema,
-  type RecallSource,
   type RecallTool,
   type RecallToolsOptions,
   recallTools,

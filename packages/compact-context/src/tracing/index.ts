@@ -16,8 +16,6 @@ export {
   type EventSchema,
   eventSchema,
   type Properties,
-  type PropertySchema,
-  type PropertyType,
   recordProblems,
   recordSchema,
 } from "./schema.ts";

@@ -1,4 +1,9 @@
-import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "../../agent/index.ts";
+import type {
+  AgentModel,
+  AgentModelPart,
+  AgentModelRequest,
+  ThinkingLevel,
+} from "../../agent/agent-model.ts";
 import { defined, requireOptions } from "../../errors.ts";
 import { type Json, objectOf, textOf, windowOf } from "../../providers/request.ts";
 import { partsInstead } from "./text-model.ts";

@@ -3,8 +3,6 @@ import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectsIn, textOf } from "../../providers/request.ts";
 
-export type { HostOptions } from "../../host.ts";
-
 export interface CompactionFunctionOptions extends HostOptions {
   readonly manager: HostManager;
   /** The conversation that the session holds. */
@@ -12,12 +10,12 @@ export interface CompactionFunctionOptions extends HostOptions {
 }
 
 /** One message of a `Session`; those of the AI SDK's interface are such. */
-export interface SessionMessage {
+interface SessionMessage {
   readonly id: string;
 }
 
 /** What a session reads in place of its messages from the first id to the last. */
-export interface SessionOverlay {
+interface SessionOverlay {
   readonly fromMessageId: string;
   readonly toMessageId: string;
   readonly summary: string;

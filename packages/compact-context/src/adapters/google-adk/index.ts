@@ -3,8 +3,6 @@ import { createHostPreflight, type HostManager, type HostOptions } from "../../h
 import { objectOf, objectsIn, positiveOf, textOf } from "../../providers/request.ts";
 import { createUsageOnce } from "../../providers/usage-once.ts";
 
-export type { HostOptions } from "../../host.ts";
-
 export interface BeforeModelOptions extends HostOptions {
   readonly manager: HostManager;
   /** Left out: the session's id with the agent's name, for agents of one session have lists of their own. */
@@ -12,7 +10,7 @@ export interface BeforeModelOptions extends HostOptions {
 }
 
 /** What the callback is called with, as far as it is used. */
-export interface ModelCall {
+interface ModelCall {
   readonly context: {
     readonly sessionId: string;
     readonly agentName: string;

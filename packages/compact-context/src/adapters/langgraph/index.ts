@@ -7,4 +7,3 @@ export {
   type SummarizationNodeOptions,
 } from "./node.ts";
 export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";
-export type { PipedTo, RunnableNode } from "./runnable.ts";

@@ -5,7 +5,8 @@ import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/delivery.ts";
 import { objectOf } from "../../providers/request.ts";
-import { createRecall, type RecallSource } from "../../recall/index.ts";
+import { createRecall } from "../../recall/recall.ts";
+import type { RecallSource } from "../../recall/tools.ts";
 import { createRedactor } from "../../redaction/redactor.ts";
 import { createArchive } from "../../search/archive.ts";
 import {

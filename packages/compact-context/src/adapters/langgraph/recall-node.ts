@@ -7,7 +7,7 @@ import {
   type RecallToolsOptions,
   recallTools,
   runRecallTool,
-} from "../../recall/index.ts";
+} from "../../recall/tools.ts";
 import { threadOf } from "../langchain/sdk.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
 

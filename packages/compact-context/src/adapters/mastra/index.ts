@@ -4,8 +4,6 @@ import { type Json, objectOf } from "../../providers/request.ts";
 import { inParts } from "../ai-sdk/middleware.ts";
 import { toolList } from "../ai-sdk/prepare-step.ts";
 
-export type { HostOptions } from "../../host.ts";
-
 export interface MastraProcessorOptions extends HostOptions {
   readonly manager: HostManager;
   /** The conversation that the messages belong to; the thread of the agent's memory when left out. */
@@ -13,7 +11,7 @@ export interface MastraProcessorOptions extends HostOptions {
 }
 
 /** What both hooks are called with, as far as it is used. */
-export interface MastraStep {
+interface MastraStep {
   /** Of this processor and request; lives from one hook to the next. */
   readonly state: Record<string, unknown>;
   readonly requestContext?: unknown;

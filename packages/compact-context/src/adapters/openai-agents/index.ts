@@ -1,6 +1,5 @@
-export type { HostOptions } from "../../host.ts";
 export { compactInputFilter, type InputFilterOptions } from "./input-filter.ts";
-export type { FilterCall, InputFilter, ModelInput, SessionLike, SpanLike, TracingFunctions } from "./sdk.ts";
+export type { InputFilter } from "./sdk.ts";
 export {
   type CompactingSession,
   CompactSession,

@@ -3,14 +3,12 @@ import { createHostPreflight, type HostManager, type HostOptions } from "../../h
 import { type Json, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 import { createUsageOnce } from "../../providers/usage-once.ts";
 
-export type { HostOptions } from "../../host.ts";
-
 export interface OpencodePluginOptions extends HostOptions {
   readonly manager: HostManager;
 }
 
 /** One of opencode's messages. */
-export interface OpencodeMessage {
+interface OpencodeMessage {
   info: object;
   parts: object[];
 }
