@@ -18,6 +18,7 @@ export const BENCHES = {
   memory: () => import("./memory.mjs"),
   exporters: () => import("./exporters/bench.mjs"),
   recall: () => import("./recall/bench.mjs"),
+  work: () => import("./recall/work.mjs"),
   search: () => import("./search/bench.mjs"),
   redaction: () => import("./redaction/bench.mjs"),
   violations: () => import("./violations/bench.mjs"),

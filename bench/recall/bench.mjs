@@ -2,7 +2,7 @@
 // snap-research/LoCoMo, or part of it; without it, where ../shared/locomo is not there either, the rest is measured.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { RANKING_WEIGHTS } from "../../packages/compact-context/dist/memory/index.js";
+import { RANKING_WEIGHTS } from "../../packages/compact-context/dist/memory/ranking/recall-index.js";
 import { curvePicture, curveTable } from "../curve.mjs";
 import { digits, number, table } from "../markdown.mjs";
 import { markdownDifferences, stemDifferences } from "./checks.mjs";

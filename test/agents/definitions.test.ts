@@ -21,6 +21,36 @@ const placed = (
   problems: readonly { readonly place?: string; readonly message: string }[],
 ): string[] => problems.map(({ place = "", message }) => `${place.replace(`${folder}/`, "")} ${message}`);
 
+describe("a skill's bounds", () => {
+  const skillWith = async (...lines: readonly string[]) =>
+    loadSkills([folderWith({ "one.md": file(["name: one", "description: Does one thing.", ...lines]) })]);
+
+  it.each(["allowed-tools: read write", "allowedTools: [read, write]", "allowed_tools: read, write"])(
+    "AGT-2 %s is read in each spelling",
+    async (line) => {
+      const { found, problems } = await skillWith(line);
+      expect(problems).toEqual([]);
+      expect(found[0]?.allowedTools).toEqual(["read", "write"]);
+    },
+  );
+
+  it.each([
+    ["allowed-tools: Bash(git:*) read", /narrows a tool's arguments/],
+    ["disallowed-tools: bash", /looks like a bound/],
+    ["permissions: none", /looks like a bound/],
+    ["allowed-tools: {read: true}", /a list of texts is expected/],
+  ])("AGT-2 with %s the skill is not used, and the problem is told", async (line, words) => {
+    const { found, problems } = await skillWith(line);
+    expect(found).toEqual([]);
+    expect(problems.map(({ message }) => message).join()).toMatch(words);
+  });
+
+  it("AGT-2 a bound in two spellings is refused", async () => {
+    const { found } = await skillWith("allowed-tools: read", "allowed_tools: [read, write]");
+    expect(found).toEqual([]);
+  });
+});
+
 describe("sub-agent definitions", () => {
   it("AGT-1 reads every field, and what is left out means isolated", async () => {
     const folder = folderWith({

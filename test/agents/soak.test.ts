@@ -9,7 +9,7 @@ import { tempFolder } from "./harness.ts";
 /** `AGENT_SOAK_TURNS=1000 npx vitest run test/agents/soak.test.ts` plays the whole; its figures are in docs/agents.md. */
 const TURNS = Number(process.env.AGENT_SOAK_TURNS ?? (whole ? 100 : 50));
 const FULL = TURNS >= 1000;
-const WINDOW = FULL ? 60_000 : 14_000;
+const WINDOW = FULL ? 60_000 : 8_000;
 
 /**
  * Bytes of heap, collected, that a turn may add behind turn 400: about 130 for each of four messages, whose hash, count and
@@ -75,7 +75,7 @@ describe("a long session", () => {
       if (process.env.AGENT_SOAK_TURNS !== undefined)
         console.log(JSON.stringify({ ...figures, found: countOf(found) }, undefined, 1));
       expect(found).toHaveLength(facts);
-      expect(compactions).toBeGreaterThanOrEqual(TURNS < 100 ? 1 : 3);
+      expect(compactions).toBeGreaterThanOrEqual(TURNS < 100 ? 2 : 5);
       // Wall time says more of the machine's other work than of ours; the long run measures it.
       expect(FULL ? shareOf(wallMs) : shareOf(cpuMs)).toBeLessThan(0.1);
       if (FULL) expect(perTurn).toBeLessThan(MOST_GROWTH);

@@ -123,7 +123,12 @@ describe("sub-agents", () => {
     "AGT-1 contextual with memory %s stays inside its budget, however long the files are",
     async (memory) => {
       const folders = await channelWithMemory();
-      const long = Array.from({ length: 900 }, (_, line) => `- The parser has rule ${line}.`).join("\n");
+      const more =
+        "which holds for each file that it reads, whatever its size, its age and its name, ".repeat(4);
+      const long = Array.from(
+        { length: 900 },
+        (_, line) => `- The parser has rule ${line}, ${more}always.`,
+      ).join("\n");
       await writeMemoryFile(join(folders.channelDir, "SESSION.md"), `# Current State\n\n${long}\n`);
       await writeMemoryFile(
         join(folders.channelDir, "MEMORY.md"),
@@ -138,7 +143,7 @@ describe("sub-agents", () => {
       const [first] = requests.find(isSub)?.messages ?? [];
       const text = JSON.stringify(first).length;
       expect(text).toBeLessThan({ relevant: 2000, session: 3000, channel: 5000 }[memory] + 600);
-      expect(text).toBeGreaterThan(200);
+      expect(text).toBeGreaterThan(500);
     },
   );
 
@@ -244,7 +249,15 @@ describe("sub-agents", () => {
     expect(requests.filter(isSub)).toHaveLength(3);
     expect(eventsOf(events, "subAgentEnded")[0]?.end).toBe("request-limit");
     expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toMatch(
-      /reached its limit of requests before it was done/,
+      /reached its limit of requests\. It was not done\. What it said last:\nLooking\./,
+    );
+  });
+
+  it("fails with its cause, as a call that failed", async () => {
+    const { agent, requests } = await handing(() => ({ error: new Error("the key was revoked") }));
+    await play(agent, "Please review.");
+    expect(resultsIn(requests.at(-1) ?? { messages: [] })[0]).toMatch(
+      /The sub-agent reviewer failed: .*the key was revoked/,
     );
   });
 

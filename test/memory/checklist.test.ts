@@ -92,7 +92,7 @@ describe.skipIf(!possible)(
       await process_([CODING, goOn, { compact: "" }]);
       const said = await process_([{ send: "Which files did we change for blank lines?" }]);
       expect(lastPrompt(said)).toContain("<runtime_context>");
-      expect(lastPrompt(said)).toContain("src/parser.ts");
+      expect(lastPrompt(said)).toContain("src/parser.ts (edited)");
       expect(read("SESSION.md")).toContain("Never change the public API.");
       expect(said?.requests[0]?.system).toBe("You work on a parser.");
     });

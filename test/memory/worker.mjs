@@ -14,7 +14,7 @@ async function countUp() {
     const { text, version } = await writer.read("SESSION.md");
     const count = Number(/count (\d+)/.exec(text)?.[1] ?? 0) + 1;
     const replaced = `# Current State\n\n- count ${count}\n`;
-    const operation = { op: "replaceFile", file: "SESSION.md", text: replaced, ifVersion: version };
+    const operation = { op: "replaceFile", text: replaced, ifVersion: version };
     const { done } = await writer.apply([operation], { ...note, author: "session-update" });
     if (done.length > 0) return count;
   }

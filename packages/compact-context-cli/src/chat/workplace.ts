@@ -33,9 +33,11 @@ export async function createWorkplace(folder: string): Promise<Workplace> {
     toRead,
     async toWrite(path) {
       const real = await toRead(path);
-      const [first = ""] = relative(root, real).split(sep);
-      if (!OWN_FOLDERS.includes(first.toLowerCase())) return real;
-      throw new CompactError("InvalidArgument", `${path} is in ${first}, which tools do not write to`, {
+      const own = relative(root, real)
+        .split(sep)
+        .find((part) => OWN_FOLDERS.includes(part.toLowerCase()));
+      if (own === undefined) return real;
+      throw new CompactError("InvalidArgument", `${path} is in ${own}, which tools do not write to`, {
         place: path,
         hint: "Choose a place outside of it.",
       });

@@ -1,7 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createArchiveStore } from "compact-context/internal/core/archive";
 import { createMemoryWriter, ensureChannel, ensureWorkspace } from "compact-context/memory";
+import { createRedactor } from "compact-context/redaction";
+import { createFsDriver } from "compact-context/storage/fs";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { main } from "../main.ts";
 import { processPorts, type Screen } from "../ports.ts";
@@ -103,6 +106,24 @@ it("MEM-14 forget takes an item out of the whole folder and says where it was", 
   expect(out).toContain("1 piece out of MEMORY.md");
   expect(memory() + readFileSync(join(cwd, "team", "memory-log.jsonl"), "utf8")).not.toContain("refunds");
   expect((await run("forget", "m-unknown")).code).toBe(1);
+});
+
+it("MEM-14 forget --archive deletes the archived sessions that hold the item word for word, and no others", async () => {
+  const store = createArchiveStore(createFsDriver({ root: join(cwd, "kept") }), createRedactor());
+  const said = (text: string) => [{ id: "1", role: "user", parts: [{ type: "text", text }] }] as const;
+  await store.saveTranscript("with", 1, said("We read it: The page says refunds are free. Fine."));
+  await store.saveTranscript("without", 1, said("Refunds are handled by the page that says so."));
+  const held = (): string[] =>
+    readdirSync(join(cwd, "kept"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
+  expect(held().join("")).toContain("refunds are free");
+  const { code, out, err } = await run("forget", ids[1] ?? "", "--archive", "kept");
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toMatch(/archived session with deleted/);
+  expect(out).not.toContain("session without");
+  expect(held().join("")).not.toContain("refunds are free");
+  expect(held().join("")).toContain("handled by the page");
 });
 
 it("check finds what is wrong, each with its place, and exits with 1 for errors", async () => {

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { copyWith } from "../codecs/native.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { ensureChannel } from "../memory/files/ensure.ts";
-import { CHANNEL_FILES } from "../memory/files/names.ts";
+import { CHANNEL_FILES, ensureChannel } from "../memory/files/ensure.ts";
 import { objectOf, textOf } from "../providers/request.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";

@@ -1,6 +1,6 @@
 import type { Role } from "../core/message.ts";
+import type { MemoryCandidate } from "../memory/candidates.ts";
 import { buildColdCandidates } from "../memory/cold.ts";
-import type { MemoryCandidate } from "../memory/memory-candidate.ts";
 import { createRecallIndex } from "../memory/ranking/recall-index.ts";
 import type { Expanded, Recall } from "../recall/index.ts";
 import { readableMessage, within } from "../recall/recall.ts";

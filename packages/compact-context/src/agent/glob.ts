@@ -1,22 +1,16 @@
+import picomatch from "picomatch";
+
 /**
- * A glob over `/`-separated relative paths: `*` and `?` stay inside of a segment, `**` spans any number of them,
- * `{a,b/c}` is either. A pattern that names a folder means everything in it.
+ * A glob over `/`-separated relative paths, as Bash and Git read it. A pattern that names a folder means everything in it, and
+ * `folder/**` what is in it without the folder itself.
  */
 export function globPattern(glob: string): RegExp {
-  const clean = glob.trim().replace(/^\.\//, "").replace(/\/+$/, "");
-  const below = /(?:^|\/)\*\*$/.test(clean) ? "" : "(?:/.*)?";
-  return new RegExp(`^(?:${sourceOf(clean)})${below}$`, "s");
-}
-
-/** `**` as a whole segment, other wildcards, a closed brace without another one in it; the rest is itself. */
-const PIECE = /(?<=^|\/)\*\*(\/|$)|\*+|\?|\{[^{}]*\}|[^*?{]+|\{/g;
-
-function sourceOf(glob: string): string {
-  return glob.replace(PIECE, (piece: string, end: string | undefined) => {
-    if (end !== undefined) return end === "" ? ".*" : "(?:[^/]+/)*";
-    if (piece.startsWith("*")) return "[^/]*";
-    if (piece === "?") return "[^/]";
-    if (/^\{.*\}$/s.test(piece)) return `(?:${piece.slice(1, -1).split(",").map(sourceOf).join("|")})`;
-    return piece.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
-  });
+  const clean = glob
+    .trim()
+    .replace(/^\.\//, "")
+    .replace(/\/+$/, "")
+    .replace(/\/\*\*(?=$|[,})])/g, "/**/*");
+  const below = /(?:^|\/)\*\*(?:\/\*)?$/.test(clean) ? [clean] : [clean, `${clean}/**/*`];
+  const sources = below.map((one) => picomatch.makeRe(one, { dot: true, nonegate: true }).source);
+  return new RegExp(sources.map((source) => `(?:${source})`).join("|"), "s");
 }

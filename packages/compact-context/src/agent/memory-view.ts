@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { requireOptions, requireText } from "../errors.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
-import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/names.ts";
+import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/ensure.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
 import { checkUser } from "../memory/scope.ts";

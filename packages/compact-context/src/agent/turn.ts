@@ -32,6 +32,8 @@ export interface TurnResult {
   readonly end: TurnEnd;
   /** What the model said last. */
   readonly text: string;
+  /** Why it failed, in words. */
+  readonly cause?: string;
 }
 
 /** Asks the model and runs its calls until it has answered or a bound is reached; the list is well formed after it. */
@@ -47,8 +49,9 @@ export async function runTurn(
     return await steps(ports, deadline.signal, () => (deadline.passed() ? "time-limit" : "interrupted"));
   } catch (error) {
     if (deadline.signal.aborted) return { end: deadline.passed() ? "time-limit" : "interrupted", text: "" };
-    emit({ type: "error", diagnostic: diagnosticOf(error) });
-    return { end: "failed", text: "" };
+    const diagnostic = diagnosticOf(error);
+    emit({ type: "error", diagnostic });
+    return { end: "failed", text: "", cause: diagnostic.message };
   } finally {
     deadline.stop();
   }
@@ -161,7 +164,7 @@ async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: T
       type: "error",
       diagnostic: { ...diagnosticOf(answer.error, "model-failed"), code: "model-failed" },
     });
-  return { end, text: answer.text };
+  return { end, text: answer.text, cause: end === "failed" ? reason : undefined };
 }
 
 async function endOf(answer: ModelAnswer, { session, emit }: TurnPorts): Promise<TurnResult> {

@@ -1,12 +1,101 @@
 import { join } from "node:path";
 import { errorMessage, requireOptions, requireText } from "../errors.ts";
-import { slug } from "./changes/document.ts";
+import { fingerprint, type ItemMark, readMark, slug } from "./changes/document.ts";
+import type { MemoryTrust } from "./changes/operation.ts";
+import { CHANNEL_FILES, WORKSPACE_FILES } from "./files/ensure.ts";
 import { refuseOutside } from "./files/inside.ts";
-import { CHANNEL_FILES, WORKSPACE_FILES } from "./files/names.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
-import { type MemoryCandidate, type MemorySource, priorityOf, sectionKindOf } from "./memory-candidate.ts";
+import { blocksOf, type MarkdownLine, partsOf, scanMarkdown } from "./markdown.ts";
 import { findDate, readTimestamp } from "./ranking/dates.ts";
-import { type MarkdownSection, splitSections } from "./sections.ts";
+import type { RecallCandidate } from "./ranking/units.ts";
+
+/** Where a memory comes from; the two logs are cold and searched only when asked for. */
+export type MemorySource =
+  | "channel-session"
+  | "channel-memory"
+  | "workspace-memory"
+  | "channel-history"
+  | "channel-log"
+  | "channel-context";
+
+/** What a section is about, from its heading. */
+export type SectionKind =
+  | "title"
+  | "current-state"
+  | "user-intent"
+  | "active-files"
+  | "decisions"
+  | "constraints"
+  | "errors"
+  | "next-steps"
+  | "open-loops"
+  | "worklog"
+  | "update"
+  | "other";
+
+/** A section of a memory file, ready to be ranked. */
+export interface MemoryCandidate extends RecallCandidate {
+  readonly source: MemorySource;
+  readonly path: string;
+  readonly title: string;
+  /** ISO 8601; when it was noted, as far as the text or, for the session, the file says. */
+  readonly timestamp?: string;
+  readonly sectionKind: SectionKind;
+  /** Higher comes first where two are equally relevant. */
+  readonly priority: number;
+  /** Of a single item its id, where the runtime wrote it. */
+  readonly item?: string;
+  /** How far it may be believed, where that was noted, and the name of the tool or person it is from. */
+  readonly trust?: MemoryTrust;
+  readonly from?: string;
+  /** The line its content begins on, from 1. */
+  readonly line: number;
+}
+
+const KINDS: readonly (readonly [SectionKind, RegExp])[] = [
+  ["current-state", /current state|状态|現状/i],
+  ["next-steps", /next|todo|to do|下一步|次の/i],
+  ["errors", /error|correction|lesson|错误|エラー/i],
+  ["constraints", /constraint|rule|preference|约束|制約/i],
+  ["user-intent", /intent|goal|目标|目的/i],
+  ["decisions", /decision|决定|決定/i],
+  ["open-loops", /open (?:loop|question)|pending|blocker|待办/i],
+  ["active-files", /active file|文件/i],
+  ["worklog", /work ?log|日志/i],
+  ["update", /^update\b/i],
+  ["title", /^(?:session )?title$/i],
+];
+
+export function sectionKindOf(headings: readonly string[]): SectionKind {
+  for (const heading of headings.toReversed()) {
+    const known = KINDS.find(([, pattern]) => pattern.test(heading));
+    if (known !== undefined) return known[0];
+  }
+  return "other";
+}
+
+const SOURCE_PRIORITY: Readonly<Record<MemorySource, number>> = {
+  "channel-session": 100,
+  "channel-memory": 80,
+  "workspace-memory": 60,
+  "channel-history": 40,
+  "channel-log": 20,
+  "channel-context": 20,
+};
+const KIND_PRIORITY: Partial<Readonly<Record<SectionKind, number>>> = {
+  "current-state": 9,
+  "next-steps": 8,
+  errors: 7,
+  constraints: 7,
+  decisions: 6,
+  "user-intent": 5,
+  "open-loops": 4,
+};
+
+/** The source decides, the kind only among sections of one source. */
+export function priorityOf(source: MemorySource, kind: SectionKind): number {
+  return SOURCE_PRIORITY[source] + (KIND_PRIORITY[kind] ?? 0);
+}
 
 export interface BuildMemoryCandidatesOptions {
   readonly workspaceDir: string;
@@ -75,7 +164,7 @@ function candidatesOfFile(
   { file, maxChars }: { readonly file: MemoryFile; readonly maxChars: number },
 ): readonly MemoryCandidate[] {
   const uniqueId = createUniqueIds();
-  return splitSections(file.text, { maxChars }).map((section, order) => {
+  return piecesOf(file.text, maxChars).map((section, order) => {
     const sectionKind = sectionKindOf(section.headings);
     const title = section.headings.join(" › ");
     const { mark } = section;
@@ -100,8 +189,64 @@ function candidatesOfFile(
   });
 }
 
+/** A piece of a file under one heading: the whole section, or a part of a long one, of items of one day and origin. */
+interface Piece {
+  readonly headings: readonly string[];
+  readonly content: string;
+  /** The line its content begins on, from 1. */
+  readonly line: number;
+  readonly mark?: ItemMark;
+}
+
+/** The pieces of a text in order; those without a word of their own, comments aside, are left out. */
+export function piecesOf(text: string, maxChars: number): readonly Piece[] {
+  return partsOf(scanMarkdown(text)).flatMap(({ path, body }) => {
+    const headings = path.map((heading) => heading.text).filter((heading) => heading !== "");
+    return cut(body, maxChars).flatMap((lines) => pieceOf(lines, headings));
+  });
+}
+
+/** Blocks in a row of one day and origin, as many as are no longer than that together. */
+function cut(body: readonly MarkdownLine[], maxChars: number): readonly (readonly MarkdownLine[])[] {
+  const groups: { readonly first: number; last: number; readonly origin: string; chars: number }[] = [];
+  for (const block of blocksOf(body)) {
+    const [first, last] = [block[0]?.number ?? 0, block.at(-1)?.number ?? 0];
+    const chars = block.reduce((sum, { text }) => sum + text.length + 1, 0);
+    const origin = originOf(block);
+    const open = groups.at(-1);
+    if (open?.origin === origin && open.chars + chars <= maxChars) {
+      open.last = last;
+      open.chars += chars;
+    } else groups.push({ first, last, origin, chars });
+  }
+  return groups.map(({ first, last }) => body.filter(({ number }) => number >= first && number <= last));
+}
+
+function pieceOf(lines: readonly MarkdownLine[], headings: readonly string[]): Piece[] {
+  const content = lines
+    .map(({ text }) => text.trimEnd())
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .replace(/^\n+|\s+$/g, "");
+  if (!/[\p{L}\p{N}]/u.test(content)) return [];
+  return [{ headings, content, line: lines[0]?.number ?? 1, mark: markOf(lines) }];
+}
+
+function markOf(lines: readonly MarkdownLine[]): ItemMark | undefined {
+  for (const { kind, raw } of lines) {
+    const mark = kind === "text" ? readMark(raw) : undefined;
+    if (mark !== undefined) return mark;
+  }
+  return undefined;
+}
+
+function originOf(lines: readonly MarkdownLine[]): string {
+  const { time, trust, source } = markOf(lines) ?? {};
+  return `${time?.slice(0, 10) ?? ""} ${trust ?? ""} ${source ?? ""}`;
+}
+
 /** When a section was noted: what its innermost dated heading says, else a date at the start of its text. */
-function timeOf({ headings, content }: MarkdownSection): number | undefined {
+function timeOf({ headings, content }: Piece): number | undefined {
   for (const heading of headings.toReversed()) {
     const time = timeIn(heading);
     if (time !== undefined) return time;
@@ -122,17 +267,8 @@ function createUniqueIds(): (name: string, content: string) => string {
   return (name, content) => {
     let id = name;
     for (let round = 0; used.has(id); round++)
-      id = `${name}#${fingerprint(`${content}${round === 0 ? "" : round}`)}`;
+      id = `${name}#${fingerprint(`${content}${round === 0 ? "" : round}`, 6)}`;
     used.add(id);
     return id;
   };
-}
-
-/** 32 bits of FNV-1a, in base 36. */
-function fingerprint(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  return (hash >>> 0).toString(36);
 }

@@ -6,15 +6,15 @@ import type { ManagerPorts } from "../create-manager.ts";
 import { CompactError, errorMessage, once, requireOptions, requireText } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { findChannel } from "./changes/channel-files.ts";
-import type { ForgottenIn } from "./changes/operation.ts";
+import { itemsOf } from "./changes/document.ts";
+import type { ForgottenIn, MemoryOperation } from "./changes/operation.ts";
 import { createMemoryWriter, type MemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
-import { forgetNow } from "./forget-now.ts";
+import { isMeant } from "./learning/forget-wish.ts";
+import { topicTerms } from "./learning/meaning.ts";
 import { createIntake, type Intake } from "./lifecycle/intake.ts";
 import { createLane, type Lane } from "./lifecycle/lane.ts";
-import { createPending } from "./lifecycle/pending.ts";
 import { createRefresh, type Refresh } from "./lifecycle/refresh.ts";
-import { createTaken } from "./lifecycle/taken.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
 import { rerankBy } from "./rerank.ts";
@@ -183,12 +183,7 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   };
   const context = { ...program, sidecar };
   const lane = createLane(warn);
-  const intake = createIntake({
-    context,
-    lane,
-    taken: createTaken(channelDir),
-    pending: createPending(channelDir, redactor),
-  });
+  const intake = createIntake(channelDir, redactor, { context, lane });
   return {
     writer: program.writer,
     options,
@@ -355,4 +350,18 @@ function keepsSession({ writes, settings }: Parts): boolean {
 
 function sessionOf({ sessionId }: MemoryTurn): string {
   return sessionId ?? "default";
+}
+
+/** Forgets an item by its id, or whatever words name, as a person asks for it; what was taken out of which file. */
+async function forgetNow(writer: MemoryWriter, what: string): Promise<readonly ForgottenIn[]> {
+  const items = itemsOf(await writer.read("MEMORY.md"));
+  const why = "a person asked for it";
+  const byId = items.filter(({ id }) => id === what);
+  const meant = byId.length > 0 ? byId : items.filter(({ text }) => isMeant(what, text));
+  const topic = byId.length > 0 ? undefined : what;
+  const operations: MemoryOperation[] = meant.map(({ id }) => ({ op: "forget", target: id, topic, why }));
+  if (operations.length === 0)
+    operations.push({ op: "forget", topic: what, said: topicTerms(what).size > 1 ? what : undefined, why });
+  return (await writer.apply(operations, { author: "person", reason: "something is to be forgotten" }))
+    .forgotten;
 }

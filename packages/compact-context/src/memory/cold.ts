@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { requireList, requireOptions, requireText } from "../errors.ts";
-import { CHANNEL_FILES } from "./files/names.ts";
+import { type MemoryCandidate, type MemorySource, priorityOf } from "./candidates.ts";
+import { CHANNEL_FILES } from "./files/ensure.ts";
 import { readMemoryFile } from "./files/write-file.ts";
-import { type MemoryCandidate, type MemorySource, priorityOf } from "./memory-candidate.ts";
 import { readTimestamp } from "./ranking/dates.ts";
 import { stripRuntimeContext } from "./runtime-context.ts";
 

@@ -1,8 +1,17 @@
+export type { MemoryCandidate, MemorySource, SectionKind } from "./candidates.ts";
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
+export type { ChangedFile } from "./changes/apply.ts";
 export type { FileChange, LoggedOperation, MemoryChange, ReadLog } from "./changes/change-log.ts";
 export type { ChannelFolder } from "./changes/channel-files.ts";
-export { type CheckOptions, checkMemory, type MemoryProblem } from "./changes/check.ts";
+export {
+  type CheckOptions,
+  checkMemory,
+  type MemoryOverviewFile,
+  type MemoryProblem,
+  readMemory,
+} from "./changes/check.ts";
 export type { MemoryDocument, MemoryItem, MemorySection } from "./changes/document.ts";
+export type { UndoLeft, UndoResult } from "./changes/journal.ts";
 export type {
   AddItem,
   AddSection,
@@ -21,15 +30,14 @@ export type {
   RefusalReason,
   RefusedOperation,
   ReplaceFile,
-  RewriteSection,
   SupersedeItem,
 } from "./changes/operation.ts";
-export { type MemoryOverviewFile, readMemory } from "./changes/overview.ts";
-export type { ChangedFile } from "./changes/plan.ts";
-export { rewriteChannelSession } from "./changes/rewrite-session.ts";
-export type { UndoLeft, UndoResult } from "./changes/undo.ts";
-export type { LockSettings } from "./changes/with-channel.ts";
-export { createMemoryWriter, type MemoryWriter, type MemoryWriterOptions } from "./changes/writer.ts";
+export {
+  createMemoryWriter,
+  type MemoryWriter,
+  type MemoryWriterOptions,
+  rewriteChannelSession,
+} from "./changes/writer.ts";
 export {
   type ChannelMemory,
   type ChannelMemoryOptions,
@@ -45,18 +53,20 @@ export {
   ensureChannelSessionFile,
   ensureChannelSessionFileSync,
   ensureWorkspace,
+  getChannelSessionPath,
   readChannelSession,
 } from "./files/ensure.ts";
-export { getChannelSessionPath } from "./files/names.ts";
 export { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
-export type { MemoryCandidate, MemorySource, SectionKind } from "./memory-candidate.ts";
 export type { MemoryTaskRecord } from "./memory-task.ts";
 export { type Packable, type Packed, type PackedItem, type PackLimits, packMemories } from "./pack.ts";
 export type { Precedence } from "./precedence.ts";
-export type { CandidateSource, RecallCandidate, RecallHit } from "./ranking/candidate.ts";
-export { createRecallIndex, type RecallIndex, type RecallIndexOptions } from "./ranking/recall-index.ts";
-export { memorySource, type SourceSearchOptions, searchSource } from "./ranking/search-source.ts";
-export { RANKING_WEIGHTS, type RankingWeights } from "./ranking/weights.ts";
+export {
+  createRecallIndex,
+  type RankingWeights,
+  type RecallHit,
+  type RecallIndex,
+} from "./ranking/recall-index.ts";
+export type { RecallCandidate } from "./ranking/units.ts";
 export {
   type RecallDecision,
   type RecalledMemory,
@@ -74,13 +84,13 @@ export {
   stripRuntimeContext,
 } from "./runtime-context.ts";
 export { type MemoryScope, type MemoryScopeRequest, openMemoryScope } from "./scope.ts";
+export type { SessionMemoryState } from "./session-memory.ts";
 export {
   emptySessionMemory,
   parseSessionMemory,
   renderSessionMemory,
   type SessionMemoryLimits,
 } from "./session-memory.ts";
-export type { SessionMemoryState } from "./session-sections.ts";
 export { type SessionMemoryUpdateOptions, updateChannelSessionMemory } from "./session-update/update.ts";
 export type { JsonShape } from "./sidecar/answer-json.ts";
 export { createSidecar, runSidecarTask } from "./sidecar/sidecar.ts";

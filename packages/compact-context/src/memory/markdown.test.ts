@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { piecesOf } from "./candidates.ts";
 import { scanMarkdown } from "./markdown.ts";
-import { splitSections } from "./sections.ts";
 
 const headings = (text: string): string[] =>
   scanMarkdown(text)
@@ -25,7 +25,7 @@ it("MEM-2 sections carry their headings, without the file's own title, and long 
     (_, index) => `- item ${index} ${"word ".repeat(10).trim()}\n  more of it`,
   );
   const text = `# File\n\nHello.\n\n## A\n\n${long.join("\n")}\n\n### B\n<!-- only a comment -->\n\n### C\nLast.`;
-  const sections = splitSections(text, { maxChars: 160 });
+  const sections = piecesOf(text, 160);
   expect(sections.map((section) => section.headings.join("/"))).toEqual(["", "A", "A", "A/C"]);
   expect(sections.map(({ line }) => line)).toEqual([3, 7, 11, 20]);
   expect(sections[1]?.content).toBe(long.slice(0, 2).join("\n"));
@@ -33,7 +33,6 @@ it("MEM-2 sections carry their headings, without the file's own title, and long 
 });
 
 it("a piece may be as long as it may be, line ends counted", () => {
-  const pieces = (maxChars: number): number =>
-    splitSections("## A\n- aaaa\n- bbbb\n- cccc\n", { maxChars }).length;
+  const pieces = (maxChars: number): number => piecesOf("## A\n- aaaa\n- bbbb\n- cccc\n", maxChars).length;
   expect([pieces(13), pieces(14)]).toEqual([3, 2]);
 });

@@ -40,8 +40,50 @@ export function scanMarkdown(text: string): readonly MarkdownLine[] {
   return scanned;
 }
 
+/** What stands below one heading, up to the next one. */
+export interface MarkdownPart {
+  /** Undefined for what stands above the first one. */
+  readonly heading: MarkdownLine | undefined;
+  /** The headings above and its own, outermost first, the file's own title left out. */
+  readonly path: readonly MarkdownLine[];
+  readonly body: readonly MarkdownLine[];
+}
+
+/** A text heading by heading, in order. */
+export function partsOf(lines: readonly MarkdownLine[]): readonly MarkdownPart[] {
+  const title = fileTitle(lines);
+  const parts: MarkdownPart[] = [];
+  let [heading, path, body]: [MarkdownLine | undefined, MarkdownLine[], MarkdownLine[]] = [undefined, [], []];
+  for (const line of lines) {
+    if (line.kind !== "heading") {
+      body.push(line);
+      continue;
+    }
+    parts.push({ heading, path, body });
+    path = line === title ? [] : [...path.filter(({ level }) => level < line.level), line];
+    [heading, body] = [line, []];
+  }
+  return [...parts, { heading, path, body }];
+}
+
+/** The mark of a list's item at its outer level. */
+export const BULLET: RegExp = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+/;
+
+/** List items at the outer level and paragraphs, without blank lines around them; code goes with what is before it. */
+export function blocksOf(lines: readonly MarkdownLine[]): readonly (readonly MarkdownLine[])[] {
+  const blocks: MarkdownLine[][] = [];
+  let afterBlank = true;
+  for (const line of lines) {
+    const begins = line.kind === "text" && (BULLET.test(line.text) || (afterBlank && !/^\s/.test(line.text)));
+    if (begins || (blocks.length === 0 && line.kind !== "blank")) blocks.push([]);
+    blocks.at(-1)?.push(line);
+    afterBlank = line.kind === "blank";
+  }
+  return blocks.map((block) => block.slice(0, block.findLastIndex(({ kind }) => kind !== "blank") + 1));
+}
+
 /** A heading of level 1 that comes first and is the only one is what the file is called. */
-export function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
+function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
   const headings = lines.filter(({ kind }) => kind === "heading");
   const [first] = headings;
   const top = headings.filter(({ level }) => level === 1);
@@ -97,4 +139,25 @@ function plainLine(text: string, raw: string, number: number): MarkdownLine {
 
 function withoutComments(line: string): string {
   return line.includes("<!--") ? line.replace(/<!--.*?-->/g, "") : line;
+}
+
+/** A text's lines without their ends; the number of lines is one more than that of the line ends. */
+export function linesOf(text: string): string[] {
+  return text.split(/\r\n|\n|\r/);
+}
+
+/** Replaces the lines from `from` up to `to`, counted from 0, `to` not included; line ends stay those of the text. */
+export function replaceLines(text: string, from: number, to: number, lines: readonly string[]): string {
+  const end = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
+  const pieces = text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? [];
+  const before = pieces.slice(0, from).join("");
+  const gap = before !== "" && !/[\r\n]$/.test(before) && lines.length > 0 ? end : "";
+  return before + gap + lines.map((line) => line + end).join("") + pieces.slice(to).join("");
+}
+
+/** The text with lines at its end, a blank one before them. */
+export function appendLines(text: string, lines: readonly string[]): string {
+  const end = Number.MAX_SAFE_INTEGER;
+  const gap = text.trim() === "" || /\n\s*\n$/.test(text) ? [] : [""];
+  return replaceLines(text, end, end, [...gap, ...lines]);
 }

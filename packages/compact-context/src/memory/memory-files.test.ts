@@ -14,16 +14,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { rewriteChannelSession } from "./changes/rewrite-session.ts";
-import { createMemoryWriter } from "./changes/writer.ts";
+import { createMemoryWriter, rewriteChannelSession } from "./changes/writer.ts";
 import {
   ensureChannel,
   ensureChannelSessionFile,
   ensureChannelSessionFileSync,
   ensureWorkspace,
+  getChannelSessionPath,
   readChannelSession,
 } from "./files/ensure.ts";
-import { getChannelSessionPath } from "./files/names.ts";
 import { readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
 
 let root: string;

@@ -36,91 +36,56 @@ export interface TaskContext {
   onWarning?(message: string): void;
 }
 
-/** Work that a model may do better and a program does well enough. */
+/** Work that a program does well enough, and a model may do better. */
 export interface TwoForms<T> {
   readonly name: string;
   /** Made only when there is a model to ask. */
-  readonly byModel: () => SidecarTask<T>;
+  readonly byModel?: () => SidecarTask<T>;
   readonly byProgram: () => T;
 }
 
-/** Writes down what a task decided; false where nothing had to change. Rejects when it could not. */
-export type Settle<T> = (output: T, by: MemoryTaskRecord["by"]) => Promise<boolean>;
-
 /**
- * Does a task: asks the model where there is one, falls back to the program, writes the outcome down and tells of it.
- * What a model decided and could not be written is decided again by program. Rejects only when that failed too.
+ * Does a task: asks the model where there is one, falls back to the program, and tells of it. `settle` writes down what was
+ * decided; false where nothing had to change. What a model decided and could not be written is decided again by program.
+ * Rejects only when that failed too.
  */
 export async function runTask<T>(
-  forms: TwoForms<T>,
-  settle: Settle<T>,
+  { name, byModel, byProgram }: TwoForms<T>,
+  settle: (output: T, by: MemoryTaskRecord["by"]) => Promise<boolean>,
   context: TaskContext,
   signal?: AbortSignal,
 ): Promise<"written" | "unchanged"> {
-  const attempt: Attempt<T> = { forms, settle, context, started: context.clock(), spent: NOTHING_SPENT };
-  return (await byModel(attempt, signal)) ?? byProgram(attempt);
-}
-
-const NOTHING_SPENT = { requests: 0, inputTokens: 0, outputTokens: 0 };
-
-interface Attempt<T> {
-  readonly forms: TwoForms<T>;
-  readonly settle: Settle<T>;
-  readonly context: TaskContext;
-  readonly started: number;
-  spent: typeof NOTHING_SPENT;
-  detail?: string;
-}
-
-/** Undefined where the program has to do it. */
-async function byModel<T>(
-  attempt: Attempt<T>,
-  signal: AbortSignal | undefined,
-): Promise<"written" | "unchanged" | undefined> {
-  const { forms, settle, context } = attempt;
-  if (context.sidecar === undefined) return undefined;
-  const asked = await context.sidecar.run(forms.byModel(), signal);
-  const { requests, inputTokens, outputTokens, detail } = asked.record;
-  attempt.spent = { requests, inputTokens, outputTokens };
-  if (detail !== undefined) attempt.detail = detail;
-  if (!asked.done) {
-    context.onWarning?.(
-      `${forms.name}: the model's answer was not taken, the program did it: ${detail ?? asked.record.outcome}`,
-    );
-    return undefined;
+  const started = context.clock();
+  let spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
+  let detail: string | undefined;
+  const done = async (output: T, by: MemoryTaskRecord["by"]): Promise<"written" | "unchanged"> => {
+    const written = await settle(output, by);
+    tell(by, written ? "done" : "nothing");
+    return written ? "written" : "unchanged";
+  };
+  const tell = (by: MemoryTaskRecord["by"], outcome: MemoryTaskRecord["outcome"]): void =>
+    context.onTask({ name, by, outcome, milliseconds: context.clock() - started, ...spent, detail });
+  const asked = byModel === undefined ? undefined : await context.sidecar?.run(byModel(), signal);
+  if (asked !== undefined) {
+    const { requests, inputTokens, outputTokens, outcome } = asked.record;
+    spent = { requests, inputTokens, outputTokens };
+    detail = asked.record.detail;
+    if (!asked.done)
+      context.onWarning?.(
+        `${name}: the model's answer was not taken, the program did it: ${detail ?? outcome}`,
+      );
+    else
+      try {
+        return await done(asked.output, "model");
+      } catch (error) {
+        detail = errorMessage(error);
+      }
   }
   try {
-    return ended(attempt, "model", await settle(asked.output, "model"));
+    return await done(byProgram(), "program");
   } catch (error) {
-    attempt.detail = errorMessage(error);
-    return undefined;
-  }
-}
-
-async function byProgram<T>(attempt: Attempt<T>): Promise<"written" | "unchanged"> {
-  try {
-    return ended(attempt, "program", await attempt.settle(attempt.forms.byProgram(), "program"));
-  } catch (error) {
-    attempt.detail = errorMessage(error);
-    tell(attempt, "program", "failed");
+    detail = errorMessage(error);
+    tell("program", "failed");
     throw error;
   }
-}
-
-function ended<T>(
-  attempt: Attempt<T>,
-  by: MemoryTaskRecord["by"],
-  written: boolean,
-): "written" | "unchanged" {
-  tell(attempt, by, written ? "done" : "nothing");
-  return written ? "written" : "unchanged";
-}
-
-function tell<T>(
-  { forms, context, started, spent, detail }: Attempt<T>,
-  by: MemoryTaskRecord["by"],
-  outcome: MemoryTaskRecord["outcome"],
-): void {
-  const milliseconds = context.clock() - started;
-  context.onTask({ name: forms.name, by, outcome, milliseconds, ...spent, detail });
 }

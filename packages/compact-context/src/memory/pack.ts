@@ -1,5 +1,5 @@
 import { readArgument, requireList, requireOptions } from "../errors.ts";
-import type { MemoryCandidate } from "./memory-candidate.ts";
+import type { MemoryCandidate } from "./candidates.ts";
 import { DAY } from "./ranking/dates.ts";
 import { escapeRuntimeTags, RUNTIME_CONTEXT_CHARS, renderRuntimeContext } from "./runtime-context.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
+import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import { inPrecedence, type ScoredMemory } from "./precedence.ts";
 
 const hit = (

@@ -1,5 +1,5 @@
-import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
-import { analyze } from "./ranking/analyze.ts";
+import type { MemoryCandidate, MemorySource } from "./candidates.ts";
+import { analyze } from "./ranking/words.ts";
 
 /** Whose word counts more at equal relevance: the work at hand, or what holds for good. */
 export type Precedence = "current" | "durable";

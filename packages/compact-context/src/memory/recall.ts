@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
-import { readMemoryCandidates } from "./candidates.ts";
+import { type MemoryCandidate, type MemorySource, readMemoryCandidates } from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
 import { buildColdCandidates } from "./cold.ts";
 import { readMemoryFile } from "./files/write-file.ts";
-import type { MemoryCandidate, MemorySource } from "./memory-candidate.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";

@@ -1,5 +1,5 @@
 import { asData } from "../summarizers/llm/prompts.ts";
-import type { MemoryCandidate } from "./memory-candidate.ts";
+import type { MemoryCandidate } from "./candidates.ts";
 import type { Sidecar } from "./sidecar/task.ts";
 
 /** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { emptySessionMemory, parseSessionMemory, renderSessionMemory } from "./session-memory.ts";
-import { SESSION_SECTIONS, type SessionMemoryState } from "./session-sections.ts";
+import {
+  emptySessionMemory,
+  parseSessionMemory,
+  renderSessionMemory,
+  SESSION_SECTIONS,
+  type SessionMemoryState,
+} from "./session-memory.ts";
 
 const state: SessionMemoryState = {
   ...emptySessionMemory(),

@@ -1,7 +1,7 @@
+import type { MemoryCandidate } from "./candidates.ts";
 import type { Superseded } from "./changes/retired.ts";
 import { REMEMBER } from "./learning/language.ts";
 import { relationOf, shareIn, topicTerms } from "./learning/meaning.ts";
-import type { MemoryCandidate } from "./memory-candidate.ts";
 import type { ScoredMemory } from "./precedence.ts";
 
 /** What a recalled line is besides what it says. */

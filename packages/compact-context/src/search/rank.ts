@@ -37,13 +37,18 @@ const SHORTEST_BEGINNING = 3;
 /** A summary of ours repeats what other messages say: those come first. */
 const SUMMARY_WORTH = 0.5;
 
+/** What finding a word says, from how many of all texts have it (BM25's IDF). */
+export function rarityOf(texts: number, holding: number): number {
+  return Math.log(1 + (texts - holding + 0.5) / (holding + 0.5));
+}
+
 /** Weighs the words of a query by how rare they are in all these segments; one that nobody wrote stands for those that begin with it. */
 export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   const messages = total(segments, (segment) => segment.worded);
   const words = total(segments, (segment) => segment.words);
   const rarity = (term: string): number => {
     const found = total(segments, (segment) => segment.frequency(term));
-    return found === 0 ? 0 : Math.log(1 + (messages - found + 0.5) / (found + 0.5));
+    return found === 0 ? 0 : rarityOf(messages, found);
   };
   const terms = query.words.flatMap((word): WeighedTerm[] => {
     const term = wordTerm(word);

@@ -57,7 +57,12 @@ describe("the working folder", () => {
   it("a link within it is followed, and its own records are not written", async () => {
     symlinkSync("a.ts", join(root, "b.ts"));
     expect(await call(readTool(workplace), { path: "b.ts" })).toContain("1\tone");
-    for (const path of [".compact/agent/MEMORY.md", ".git/hooks/pre-commit", ".GIT/config"]) {
+    for (const path of [
+      ".compact/agent/MEMORY.md",
+      ".git/hooks/pre-commit",
+      "sub/.git/hooks/pre-commit",
+      ".GIT/config",
+    ]) {
       await expect(call(writeTool(workplace), { path, content: "x" })).rejects.toThrow("do not write to");
     }
   });

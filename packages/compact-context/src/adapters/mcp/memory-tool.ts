@@ -1,5 +1,5 @@
 import { requireOptions } from "../../errors.ts";
-import type { MemorySource } from "../../memory/memory-candidate.ts";
+import type { MemorySource } from "../../memory/candidates.ts";
 import { recallRelevantMemory } from "../../memory/recall.ts";
 import { MEMORY_TOOL, textIn } from "../../recall/arguments.ts";
 import { RECALL_TOKENS } from "../../recall/recall.ts";

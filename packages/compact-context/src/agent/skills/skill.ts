@@ -42,6 +42,7 @@ const HOOK_EVENTS: readonly HookEvent[] = [
   "before_compact",
   "after_subagent",
 ];
+/** Other programs' spellings of them, `allowed-tools` and `allowedTools`, mean the same. */
 const FIELDS = ["name", "description", "when_to_use", "allowed_tools", "paths", "hooks", "memory_scope"];
 /** Fields that other programs' skills have and that change nothing here. */
 const FOREIGN = ["license", "metadata", "version", "compatibility", "author", "tags"];
@@ -56,8 +57,9 @@ export function loadSkills(folders: readonly string[]): Promise<Loaded<Skill>> {
 
 /** Reads one skill. A hook that is wrong is left out and told; a bound that is wrong makes the skill unusable. */
 function readSkill(text: string, path: string): Read<Skill> {
-  const file = readFrontmatter(text, path);
+  const { file, twice } = inOurSpelling(readFrontmatter(text, path));
   const fields = readFields(file);
+  for (const field of twice) fields.wrong(field, "stands there twice, in two spellings", "Keep one of them.");
   const { name, description } = readIdentity(fields, "Say in a sentence what the skill does.");
   if (file.body === "")
     fields.wrong("name", "the skill has no text", "Write the instructions behind the frontmatter.");
@@ -72,9 +74,53 @@ function readSkill(text: string, path: string): Read<Skill> {
   return { made: isUsable ? made : undefined, problems: fields.problems };
 }
 
+function inOurSpelling(file: FrontmatterFile): { readonly file: FrontmatterFile; readonly twice: string[] } {
+  const spelt = new Map<string, string>();
+  const fields: Record<string, unknown> = {};
+  const twice: string[] = [];
+  for (const [name, value] of Object.entries(file.fields)) {
+    const plain = name
+      .replace(/(?<=[a-z])[A-Z]/g, "_$&")
+      .replaceAll("-", "_")
+      .toLowerCase();
+    const own = FIELDS.includes(plain) ? plain : name;
+    if (spelt.has(own)) twice.push(own);
+    spelt.set(own, name);
+    fields[own] = value;
+  }
+  const placeOf = (field: string): string => file.placeOf(spelt.get(field) ?? field);
+  return { file: { ...file, fields, placeOf }, twice };
+}
+
+const BOUNDS = ["allowed_tools", "paths", "memory_scope"];
+const LOOKS_LIKE_A_BOUND = /tool|path|permission|allow|deny|scope|sandbox/i;
+
+/** Names of tools, as a list or in one text with commas or, as Agent Skills write them, blanks between. */
+function toolNames(fields: FieldReader): readonly string[] | undefined {
+  const names = fields
+    .list("allowed_tools")
+    ?.flatMap((name) => (/[()]/.test(name) ? [name] : name.split(/\s+/)));
+  const narrowed = names?.find((name) => /[()*]/.test(name));
+  if (narrowed !== undefined)
+    fields.wrong(
+      "allowed_tools",
+      `"${narrowed}" narrows a tool's arguments, which is not possible here`,
+      "Name the tools alone, and bound what they touch with paths.",
+    );
+  return names;
+}
+
 /** A bound that was declared holds, or the skill is not used: also where YAML is broken and the line cannot be read. */
 function readBounds(fields: FieldReader): Pick<Skill, "allowedTools" | "paths" | "memoryScope"> {
-  const allowedTools = fields.list("allowed_tools");
+  const allowedTools = toolNames(fields);
+  for (const field of Object.keys(fields.raw)) {
+    if (!FIELDS.includes(field) && LOOKS_LIKE_A_BOUND.test(field))
+      fields.wrong(
+        field,
+        "looks like a bound that is not known here",
+        `The bounds are ${BOUNDS.join(", ")}.`,
+      );
+  }
   const paths = fields.list("paths");
   const memoryScope = fields.choice("memory_scope", SCOPES);
   return { allowedTools, paths, memoryScope };

@@ -11,7 +11,7 @@ import { createAgentSession } from "../agent-session.ts";
 import { diagnosticOf } from "../diagnostic.ts";
 import type { AgentEvent, Spent, TurnEnd } from "../event.ts";
 import type { AgentTool } from "../tool.ts";
-import { runTurn, type TurnPorts } from "../turn.ts";
+import { runTurn, type TurnPorts, type TurnResult } from "../turn.ts";
 import type { SubAgent, SubAgentMemory } from "./sub-agent.ts";
 
 export const SUB_AGENT = "sub_agent";
@@ -82,7 +82,7 @@ async function run(
     const result = await runTurn({ role: "user", content: [{ type: "text", text: content }] }, ports, signal);
     end = result.end;
     await host.ended(subAgent, session.id, result.text, signal);
-    return answerText(name, result.text, end);
+    return answerOf(name, result);
   } finally {
     await host.release(session.id);
     const elapsedMs = host.clock() - started;
@@ -100,12 +100,12 @@ const ENDS: Readonly<Record<TurnEnd, string>> = {
   failed: "failed",
 };
 
-function answerText(name: string, text: string, end: TurnEnd): string {
+/** The answer; throws where there is none, with the cause and what was said last: the parent sees a call that failed. */
+function answerOf(name: string, { end, text, cause }: TurnResult): string {
   if (end === "answered") return text === "" ? `The sub-agent ${name} gave no answer.` : text;
   const said = text === "" ? "It said nothing before." : `What it said last:\n${text}`;
-  if (end === "failed" || end === "interrupted")
-    throw new Error(`the sub-agent ${name} ${ENDS[end]}. ${said}`);
-  return `The sub-agent ${name} ${ENDS[end]} before it was done. ${said}`;
+  const why = cause === undefined ? "" : `: ${cause.replace(/[.\s]+$/, "")}`;
+  throw new Error(`The sub-agent ${name} ${ENDS[end]}${why}. It was not done. ${said}`);
 }
 
 /** Most characters of memory before a task, tags included. */

@@ -2,8 +2,8 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
+import type { ChangedFile } from "./apply.ts";
 import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./operation.ts";
-import type { ChangedFile } from "./plan.ts";
 
 /** The list of a channel's changes, one line each, oldest first. */
 export const LOG_FILE = "memory-log.jsonl";

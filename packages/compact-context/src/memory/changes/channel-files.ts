@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { isInside, leadsTo, outside } from "../files/inside.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
 import { checkUser } from "../scope.ts";
-import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
+import { CHANGED_FILES, type ChangedFile, type Texts } from "./apply.ts";
 
 /** The folder in a channel where the runtime keeps its lock and what can be undone. */
 export const WORK_FOLDER = ".memory";
@@ -61,4 +61,10 @@ export async function readFiles(place: ChannelPlace): Promise<ReadFiles> {
     async (file) => [file, await readMemoryFile(await place.path(file))] as const,
   );
   return Object.fromEntries(await Promise.all(read));
+}
+
+export function textsOf(files: ReadFiles): Texts {
+  return Object.fromEntries(
+    CHANGED_FILES.flatMap((file) => (files[file] === undefined ? [] : [[file, files[file].text]])),
+  );
 }

@@ -1,18 +1,72 @@
 import { join } from "node:path";
 import { CompactError, errorMessage, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
+import { WORKSPACE_FILES } from "../files/ensure.ts";
 import { refuseOutside } from "../files/inside.ts";
-import { CHANNEL_FILES, WORKSPACE_FILES } from "../files/names.ts";
-import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
+import { readMemoryFile } from "../files/write-file.ts";
 import { relationOf } from "../learning/meaning.ts";
+import { linesOf } from "../markdown.ts";
 import { DAY } from "../ranking/dates.ts";
 import { LOG_FILE, readLog } from "./change-log.ts";
 import { type ChannelFolder, type ChannelPlace, findChannel } from "./channel-files.ts";
-import { itemsOf, type MemoryDocument, readDocument, slug } from "./document.ts";
+import { itemsOf, type MemoryDocument, type MemoryItem, readDocument, slug } from "./document.ts";
 import { pendingChange } from "./journal.ts";
 import type { MemoryFileName } from "./operation.ts";
 import { RETIRED_FILE, retiredAs } from "./retired.ts";
-import { linesOf } from "./text-lines.ts";
+
+export interface MemoryOverviewFile {
+  /** `workspace` files are people's and never written. */
+  readonly place: "channel" | "workspace";
+  readonly path: string;
+  readonly document: MemoryDocument;
+  /** Milliseconds since 1970. */
+  readonly modified: number;
+  readonly characters: number;
+}
+
+/** The memory files that a recall reads, with their sections and items; those that are missing are left out. */
+export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
+  return (await readEach(folder)).flatMap((one) => {
+    if (one.failed) throw one.error;
+    return one.file === undefined ? [] : [one.file];
+  });
+}
+
+type ReadOne = { readonly name: string } & (
+  | { readonly failed: false; readonly file: MemoryOverviewFile | undefined }
+  | { readonly failed: true; readonly error: unknown }
+);
+
+async function readEach(folder: ChannelFolder): Promise<readonly ReadOne[]> {
+  requireOptions(folder, "folder", "Pass the channel's folder: { channelDir }.");
+  requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
+  const { channelDir } = await findChannel(folder);
+  const { workspaceDir = channelDir } = folder;
+  const own = (["SESSION.md", "MEMORY.md", "HISTORY.md"] as const).map(
+    (file) => ({ place: "channel", name: file, file, path: join(channelDir, file) }) as const,
+  );
+  const shared = {
+    place: "workspace",
+    name: "workspace MEMORY.md",
+    file: "MEMORY.md",
+    path: join(workspaceDir, WORKSPACE_FILES.memory),
+  } as const;
+  const all = folder.workspaceDir === undefined ? own : [...own, shared];
+  return Promise.all(
+    all.map(async ({ place, name, file, path }): Promise<ReadOne> => {
+      try {
+        await refuseOutside(path, [channelDir, workspaceDir]);
+        const found = await readMemoryFile(path);
+        if (found === undefined) return { name, failed: false, file: undefined };
+        const { text, version, modified } = found;
+        const document = readDocument(file, text, version);
+        return { name, failed: false, file: { place, path, document, modified, characters: text.length } };
+      } catch (error) {
+        return { name, failed: true, error };
+      }
+    }),
+  );
+}
 
 export interface MemoryProblem {
   readonly kind:
@@ -40,12 +94,11 @@ export interface CheckOptions extends ChannelFolder {
   readonly now: number;
 }
 
-interface CheckedFile {
+interface CheckedFile extends MemoryOverviewFile {
   readonly name: string;
-  readonly file: MemoryFileName;
-  readonly read: MemoryFile;
-  readonly document: MemoryDocument;
 }
+
+type PlacedItem = MemoryItem & { readonly place: string };
 
 /** Characters beyond which a file is worth folding or cleaning up, and days after which it may be out of date. */
 const CHECKED: Readonly<Record<MemoryFileName, { readonly chars: number; readonly days: number }>> = {
@@ -57,57 +110,37 @@ const LONG_ITEM = 1_000;
 
 /** What is wrong or doubtful in a channel's memory and its workspace's, by file and line; changes nothing. */
 export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
-  requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
-  requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
+  const read = await readEach(options);
   const place = await findChannel(options);
   const redactor = options.redactor ?? createRedactor();
-  const read = await Promise.all(placesOf(options).map((one) => readChecked(one, options)));
-  const files = read.flatMap((one) => ("kind" in one ? [] : [one]));
+  const files = read.flatMap(({ name, ...one }) =>
+    one.failed || one.file === undefined ? [] : [{ ...one.file, name }],
+  );
   const retired = (await readMemoryFile(join(place.channelDir, RETIRED_FILE)))?.text ?? "";
+  const items = files
+    .filter(({ document }) => document.file === "MEMORY.md")
+    .flatMap(({ name, document }) =>
+      itemsOf(document).map((item) => ({ ...item, place: `${name}:${item.line}` })),
+    );
   return [
-    ...read.flatMap((one) => ("kind" in one ? [one] : [])),
+    ...read.flatMap((one) => (one.failed ? [unreadable(one.name, one.error)] : [])),
     ...files.flatMap((file) => [
       ...malformed(file),
       ...secrets(file, redactor),
       ...large(file),
       ...stale(file, options.now),
-      ...returned(file, retired),
     ]),
-    ...duplicates(files),
-    ...conflicts(files),
+    ...returned(items, retired),
+    ...duplicates(items),
+    ...conflicts(items),
     ...(await logProblems(place.channelDir)),
     ...(await unfinished(place)),
   ];
 }
 
-type CheckedPlace = readonly [name: string, file: MemoryFileName, path: string];
-
-function placesOf({ channelDir, workspaceDir }: CheckOptions): readonly CheckedPlace[] {
-  const own: readonly CheckedPlace[] = [
-    ["SESSION.md", "SESSION.md", join(channelDir, CHANNEL_FILES.session)],
-    ["MEMORY.md", "MEMORY.md", join(channelDir, CHANNEL_FILES.memory)],
-    ["HISTORY.md", "HISTORY.md", join(channelDir, CHANNEL_FILES.history)],
-  ];
-  if (workspaceDir === undefined) return own;
-  return [...own, ["workspace MEMORY.md", "MEMORY.md", join(workspaceDir, WORKSPACE_FILES.memory)]];
-}
-
-async function readChecked(
-  [name, file, path]: CheckedPlace,
-  { channelDir, workspaceDir = channelDir }: CheckOptions,
-): Promise<CheckedFile | MemoryProblem> {
-  try {
-    await refuseOutside(path, [channelDir, workspaceDir]);
-    const read = (await readMemoryFile(path)) ?? {
-      text: "",
-      version: "",
-      modified: Number.POSITIVE_INFINITY,
-    };
-    return { name, file, read, document: readDocument(file, read.text, read.version) };
-  } catch (error) {
-    const hint = "Put a plain file there that this user may read.";
-    return { kind: "unreadable", severity: "error", place: name, message: errorMessage(error), hint };
-  }
+function unreadable(place: string, error: unknown): MemoryProblem {
+  const hint = "Put a plain file there that this user may read.";
+  return { kind: "unreadable", severity: "error", place, message: errorMessage(error), hint };
 }
 
 async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
@@ -123,12 +156,12 @@ async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]
   }
 }
 
-function malformed({ name, read }: CheckedFile): readonly MemoryProblem[] {
+function malformed({ name, document }: CheckedFile): readonly MemoryProblem[] {
   const problems: MemoryProblem[] = [];
   const add = (line: number, message: string, hint: string): void => {
     problems.push({ kind: "malformed", severity: "error", place: `${name}:${line}`, message, hint });
   };
-  const lines = linesOf(read.text);
+  const lines = linesOf(document.text);
   lines.forEach((line, index) => {
     if (/^(?:<{7} |={7}$|>{7} )/.test(line)) {
       add(
@@ -140,9 +173,9 @@ function malformed({ name, read }: CheckedFile): readonly MemoryProblem[] {
     if (/[\0\uFFFD]/.test(line))
       add(index + 1, "the line holds bytes that are no text", "Save the file as UTF-8.");
   });
-  const open = read.text.lastIndexOf("<!--");
-  if (open >= 0 && !read.text.includes("-->", open)) {
-    const line = linesOf(read.text.slice(0, open)).length;
+  const open = document.text.lastIndexOf("<!--");
+  if (open >= 0 && !document.text.includes("-->", open)) {
+    const line = linesOf(document.text.slice(0, open)).length;
     add(line, "a comment is opened and never closed", "Close it with -->, or take the <!-- out.");
   }
   const fence = openFence(lines);
@@ -164,11 +197,11 @@ function openFence(lines: readonly string[]): number {
 }
 
 function secrets(
-  { name, read }: CheckedFile,
+  { name, document }: CheckedFile,
   redactor: Pick<Redactor, "redactText">,
 ): readonly MemoryProblem[] {
-  const redacted = linesOf(redactor.redactText(read.text));
-  const lines = linesOf(read.text);
+  const redacted = linesOf(redactor.redactText(document.text));
+  const lines = linesOf(document.text);
   const found =
     redacted.length === lines.length
       ? lines.flatMap((line, index) => (line === redacted[index] ? [] : [index + 1]))
@@ -182,15 +215,16 @@ function secrets(
   }));
 }
 
-function large({ name, file, read, document }: CheckedFile): readonly MemoryProblem[] {
+function large({ name, characters, document }: CheckedFile): readonly MemoryProblem[] {
   const problems: MemoryProblem[] = [];
   const add = (place: string, message: string, hint: string): void => {
     problems.push({ kind: "oversized", severity: "warning", place, message, hint });
   };
-  const most = CHECKED[file].chars;
-  if (read.text.length > most) {
-    const hint = file === "HISTORY.md" ? "Fold its oldest sections." : "Take out what no longer matters.";
-    add(name, `${read.text.length} characters; more than ${most} are seldom read`, hint);
+  const most = CHECKED[document.file].chars;
+  if (characters > most) {
+    const hint =
+      document.file === "HISTORY.md" ? "Fold its oldest sections." : "Take out what no longer matters.";
+    add(name, `${characters} characters; more than ${most} are seldom read`, hint);
   }
   for (const { text, line } of itemsOf(document)) {
     if (text.length > LONG_ITEM) {
@@ -204,8 +238,8 @@ function large({ name, file, read, document }: CheckedFile): readonly MemoryProb
   return problems;
 }
 
-function stale({ name, file, read, document }: CheckedFile, now: number): readonly MemoryProblem[] {
-  const { days } = CHECKED[file];
+function stale({ name, modified, document }: CheckedFile, now: number): readonly MemoryProblem[] {
+  const { days } = CHECKED[document.file];
   const hint = "Look whether it still holds; a newer text supersedes it.";
   const say = (place: string, time: number): MemoryProblem => ({
     kind: "stale",
@@ -214,61 +248,48 @@ function stale({ name, file, read, document }: CheckedFile, now: number): readon
     message: `last written ${Math.floor((now - time) / DAY)} days ago`,
     hint,
   });
-  if (file === "SESSION.md") return now - read.modified > days * DAY ? [say(name, read.modified)] : [];
+  if (document.file === "SESSION.md") return now - modified > days * DAY ? [say(name, modified)] : [];
   return itemsOf(document).flatMap(({ time, line }) => {
     const at = Date.parse(time ?? "");
     return now - at > days * DAY ? [say(`${name}:${line}`, at)] : [];
   });
 }
 
-function returned({ name, file, document }: CheckedFile, retired: string): readonly MemoryProblem[] {
-  if (file !== "MEMORY.md") return [];
-  return itemsOf(document).flatMap(({ text, line, writtenBy }) => {
-    const entry = writtenBy === "person" ? undefined : retiredAs(retired, text);
+function warning(
+  kind: MemoryProblem["kind"],
+  { place }: PlacedItem,
+  message: string,
+  hint: string,
+): MemoryProblem {
+  return { kind, severity: "warning", place, message, hint };
+}
+
+function returned(items: readonly PlacedItem[], retired: string): readonly MemoryProblem[] {
+  return items.flatMap((item) => {
+    const entry = item.writtenBy === "person" ? undefined : retiredAs(retired, item.text);
     if (entry === undefined) return [];
-    return [
-      {
-        kind: "retired" as const,
-        severity: "warning" as const,
-        place: `${name}:${line}`,
-        message: `it was ${entry.as} before`,
-        hint: `Take it out, or its line out of ${RETIRED_FILE}.`,
-      },
-    ];
+    const hint = `Take it out, or its line out of ${RETIRED_FILE}.`;
+    return [warning("retired", item, `it was ${entry.as} before`, hint)];
   });
 }
 
-function duplicates(files: readonly CheckedFile[]): readonly MemoryProblem[] {
-  const seen = new Map<string, string>();
-  return files
-    .filter(({ file }) => file === "MEMORY.md")
-    .flatMap(({ name, document }) =>
-      itemsOf(document).flatMap(({ text, line }): MemoryProblem[] => {
-        const key = slug(text);
-        const place = `${name}:${line}`;
-        const first = seen.get(key);
-        seen.set(key, first ?? place);
-        if (first === undefined) return [];
-        const message = `the same as ${first}`;
-        return [{ kind: "duplicate", severity: "warning", place, message, hint: "Take one of them out." }];
-      }),
-    );
+function duplicates(items: readonly PlacedItem[]): readonly MemoryProblem[] {
+  return items.flatMap((item, index) => {
+    const first = items.slice(0, index).find((other) => slug(other.text) === slug(item.text));
+    if (first === undefined) return [];
+    return [warning("duplicate", item, `the same as ${first.place}`, "Take one of them out.")];
+  });
 }
 
 /** Two items that tell different values of one thing. */
-function conflicts(files: readonly CheckedFile[]): readonly MemoryProblem[] {
-  const items = files
-    .filter(({ file }) => file === "MEMORY.md")
-    .flatMap(({ name, document }) =>
-      itemsOf(document).map((item) => ({ ...item, place: `${name}:${item.line}` })),
-    );
+function conflicts(items: readonly PlacedItem[]): readonly MemoryProblem[] {
   return items.flatMap((newer, index) =>
     items.slice(0, index).flatMap((older): MemoryProblem[] => {
-      if (relationOf(newer.text, older.text) === "apart" && relationOf(older.text, newer.text) === "apart")
-        return [];
-      const message = `it may not hold together with ${older.place}`;
+      const apart = (one: MemoryItem, other: MemoryItem): boolean =>
+        relationOf(one.text, other.text) === "apart";
+      if (apart(newer, older) && apart(older, newer)) return [];
       const hint = "Take out the one that is out of date; a recall gives the newer first.";
-      return [{ kind: "conflict", severity: "warning", place: newer.place, message, hint }];
+      return [warning("conflict", newer, `it may not hold together with ${older.place}`, hint)];
     }),
   );
 }

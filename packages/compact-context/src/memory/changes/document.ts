@@ -1,7 +1,6 @@
-import { fileTitle, type MarkdownLine, scanMarkdown } from "../markdown.ts";
-import { fingerprint, type ItemMark, itemIdOf, readMark } from "./mark.ts";
+import { createHash } from "node:crypto";
+import { BULLET, blocksOf, linesOf, type MarkdownLine, partsOf, scanMarkdown } from "../markdown.ts";
 import type { MemoryAuthor, MemoryFileName, MemoryTrust } from "./operation.ts";
-import { linesOf } from "./text-lines.ts";
 
 /** One statement of a memory file: an item of a list with what is indented below it, or a paragraph. */
 export interface MemoryItem {
@@ -47,38 +46,26 @@ export interface MemoryDocument {
 /** The sections and items of a memory file's text, each with the lines it stands on. */
 export function readDocument(file: MemoryFileName, text: string, version: string | null): MemoryDocument {
   const raw = linesOf(text);
-  const scanned = scanMarkdown(text);
-  const sections: MemorySection[] = [];
-  const title = fileTitle(scanned);
+  const parts = partsOf(scanMarkdown(text));
   const uniqueItem = createUnique("-");
   const uniqueSection = createUnique("#");
-  let heading: Pick<MarkdownLine, "text" | "level" | "number"> = { text: "", level: 0, number: 0 };
-  let above: { readonly level: number; readonly text: string }[] = [];
-  let body: MarkdownLine[] = [];
-  const finish = (lastLine: number): void => {
-    if (heading.number === 0 && body.every(({ kind }) => kind === "blank")) return;
-    const names = above.map((one) => slug(one.text)).filter((name) => name !== "");
-    sections.push({
-      id: uniqueSection(names.join("/") || "preamble"),
-      heading: heading.text,
-      level: heading.level,
-      version: fingerprint(raw.slice(heading.number, lastLine).join("\n"), 16),
-      items: blocksOf(body).flatMap((block) => itemOf(block, raw, uniqueItem)),
-      line: Math.max(1, heading.number),
-      lastLine,
-    });
-  };
-  for (const line of scanned) {
-    if (line.kind !== "heading") {
-      body.push(line);
-      continue;
-    }
-    finish(line.number - 1);
-    above = line === title ? [] : [...above.filter(({ level }) => level < line.level), line];
-    heading = line;
-    body = [];
-  }
-  finish(raw.length);
+  const sections = parts.flatMap(({ heading, path, body }, index): MemorySection[] => {
+    if (heading === undefined && body.every(({ kind }) => kind === "blank")) return [];
+    const first = heading?.number ?? 0;
+    const lastLine = (parts[index + 1]?.heading?.number ?? raw.length + 1) - 1;
+    const names = path.map((one) => slug(one.text)).filter((name) => name !== "");
+    return [
+      {
+        id: uniqueSection(names.join("/") || "preamble"),
+        heading: heading?.text ?? "",
+        level: heading?.level ?? 0,
+        version: fingerprint(raw.slice(first, lastLine).join("\n"), 16),
+        items: blocksOf(body).flatMap((block) => itemOf(block, raw, uniqueItem)),
+        line: Math.max(1, first),
+        lastLine,
+      },
+    ];
+  });
   return { file, text, version, sections };
 }
 
@@ -95,21 +82,6 @@ export function slug(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
     .replace(/^-|-$/g, "")
     .slice(0, 80);
-}
-
-const BULLET = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+/;
-
-/** List items at the outer level and paragraphs, without blank lines around them; code goes with what is before it. */
-function blocksOf(lines: readonly MarkdownLine[]): readonly (readonly MarkdownLine[])[] {
-  const blocks: MarkdownLine[][] = [];
-  let afterBlank = true;
-  for (const line of lines) {
-    const begins = line.kind === "text" && (BULLET.test(line.text) || (afterBlank && !/^\s/.test(line.text)));
-    if (begins || (blocks.length === 0 && line.kind !== "blank")) blocks.push([]);
-    blocks.at(-1)?.push(line);
-    afterBlank = line.kind === "blank";
-  }
-  return blocks.map((block) => block.slice(0, block.findLastIndex(({ kind }) => kind !== "blank") + 1));
 }
 
 function itemOf(
@@ -159,4 +131,45 @@ function createUnique(separator: string): (id: string) => string {
     counts.set(id, count);
     return count === 1 ? id : `${id}${separator}${count}`;
   };
+}
+
+// ---- marks
+
+/** What stands behind an item that the runtime wrote, as a comment on its line. */
+export interface ItemMark {
+  /** Made of the text as it was written: a text that has another id by now was edited by somebody. */
+  readonly id: string;
+  /** ISO 8601, to the second. */
+  readonly time: string;
+  readonly author: MemoryAuthor;
+  readonly trust: MemoryTrust;
+  /** Of a tool or person its name. */
+  readonly source?: string;
+}
+
+const MARK =
+  /[ \t]*<!-- (m-[a-z0-9]+(?:-\d+)?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) ([a-z-]+) (person|agent|tool)(?::([^\s>]{1,60}))? -->[ \t]*$/;
+
+/** The mark at the end of a line; undefined for lines that people wrote. */
+export function readMark(line: string): ItemMark | undefined {
+  const [, id, time, author, trust, source] = MARK.exec(line) ?? [];
+  if (id === undefined || time === undefined) return undefined;
+  return { id, time, author: author as MemoryAuthor, trust: trust as MemoryTrust, source };
+}
+
+/** The comment that `readMark` reads. */
+export function renderMark({ id, time, author, trust, source }: ItemMark): string {
+  const name = (source ?? "").replace(/[^\p{L}\p{N}_.@/-]+/gu, "_").slice(0, 60);
+  return `<!-- ${id} ${time} ${author} ${trust}${name === "" ? "" : `:${name}`} -->`;
+}
+
+/** The id of an item that says this: 41 bits of its words' hash, the same wherever the item stands. */
+export function itemIdOf(text: string): string {
+  return `m-${fingerprint(text.replace(/\s+/g, " ").trim(), 8)}`;
+}
+
+/** Letters and digits of a text's SHA-256; five bits each. */
+export function fingerprint(text: string, length: number): string {
+  const digest = createHash("sha256").update(text, "utf8").digest();
+  return Array.from(digest.subarray(0, length), (byte) => (byte & 31).toString(32)).join("");
 }

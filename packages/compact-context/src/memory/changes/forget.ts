@@ -1,16 +1,15 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CHANNEL_FILES } from "../files/names.ts";
+import { CHANNEL_FILES } from "../files/ensure.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
 import { shareIn, topicTerms } from "../learning/meaning.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
+import { CHANGED_FILES, findItem, type Texts } from "./apply.ts";
 import { editLog, LOG_FILE } from "./change-log.ts";
-import type { ChannelPlace, ReadFiles } from "./channel-files.ts";
+import type { ChannelPlace } from "./channel-files.ts";
+import { readMark } from "./document.ts";
 import { UNDO_FOLDER } from "./journal.ts";
-import { readMark } from "./mark.ts";
 import type { DoneOperation, ForgottenIn } from "./operation.ts";
-import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
-import { textsOf } from "./plan-change.ts";
 
 /** Tells texts that speak of what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;
@@ -32,11 +31,10 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
 }
 
 /** What operations have forgotten, with the items' own texts; undefined where none forgets. */
-export function forgottenIn(before: ReadFiles, done: readonly DoneOperation[]): IsForgotten | undefined {
+export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsForgotten | undefined {
   const forgets = done.flatMap(({ operation, id }) => (operation.op === "forget" ? [{ operation, id }] : []));
   if (forgets.length === 0) return undefined;
-  const texts = textsOf(before);
-  const items = forgets.flatMap(({ id }) => findItem(texts, id)?.item.text ?? []);
+  const items = forgets.flatMap(({ id }) => findItem(before, id)?.item.text ?? []);
   const said = forgets.flatMap(({ operation }) => operation.said ?? []);
   return forgottenBy(
     [...items, ...said],

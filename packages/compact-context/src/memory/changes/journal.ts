@@ -2,10 +2,11 @@ import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CompactError, hasCode } from "../../errors.ts";
 import { type MemoryFile, readMemoryFile, versionOf, writeMemoryFile } from "../files/write-file.ts";
+import { CHANGED_FILES, type ChangedFile, type Texts } from "./apply.ts";
 import { appendChange, type FileChange, type MemoryChange, readLog } from "./change-log.ts";
 import type { ChannelPlace } from "./channel-files.ts";
 import { mergeTexts } from "./merge.ts";
-import { CHANGED_FILES, type ChangedFile } from "./plan.ts";
+import { RETIRED_FILE, retiredAs, withRetired } from "./retired.ts";
 
 /** A file's text before and after a change; undefined where there is no file. */
 export interface FileEdit {
@@ -54,14 +55,6 @@ export async function recoverChange(place: ChannelPlace): Promise<void> {
 /** The id of a change that is on its way, or was when its process ended. Rejects where it cannot be read. */
 export async function pendingChange(place: ChannelPlace): Promise<string | undefined> {
   return (await readPending(join(place.work, PENDING)))?.change.id;
-}
-
-/** What a change did to each file; undefined when its record is gone. */
-export async function readUndo(
-  place: ChannelPlace,
-  changeId: string,
-): Promise<readonly FileEdit[] | undefined> {
-  return (await readPending(join(place.work, UNDO_FOLDER, `${changeId}.json`)))?.edits;
 }
 
 /** It is put in its place whole: one that cannot be read was damaged later, and what it would have done is not known. */
@@ -132,4 +125,70 @@ async function writeOver(path: string, read: MemoryFile | undefined, edit: FileE
 
 function versionOrNull(text: string | undefined): string | null {
   return text === undefined ? null : versionOf(text);
+}
+
+// ---- undo
+
+/** A part of a change that cannot be taken back, because the lines were changed again. */
+export interface UndoLeft {
+  readonly file: ChangedFile;
+  /** Lines of the file as the change left it, from 1; the last one included. */
+  readonly line: number;
+  readonly lastLine: number;
+  /** Later changes of that file, newest first: taking these back first makes the rest possible. */
+  readonly later: readonly string[];
+}
+
+export interface UndoResult {
+  /** Of the change that took it back; undefined when nothing was done. */
+  readonly changeId: string | undefined;
+  readonly left: readonly UndoLeft[];
+}
+
+/** What the files would be without a change. */
+export async function planUndo(
+  place: ChannelPlace,
+  texts: Texts,
+  { changeId, date }: { readonly changeId: string; readonly date: string },
+): Promise<{ readonly texts: Texts; readonly left: readonly UndoLeft[] }> {
+  const { changes } = await readLog(place.channelDir);
+  const index = changes.findIndex(({ id }) => id === changeId);
+  const change = changes[index];
+  const missing = (message: string, hint: string): CompactError =>
+    new CompactError("NotFound", message, { place: changeId, hint });
+  if (change === undefined)
+    throw missing(`the log has no change ${changeId}`, "Look at the list of changes for its id.");
+  const backup = (await readPending(join(place.work, UNDO_FOLDER, `${changeId}.json`)))?.edits;
+  if (backup === undefined)
+    throw missing(
+      `the files from before ${changeId} are no longer kept`,
+      "Only the newest changes can be taken back; the log says what it did, so it can be done by hand.",
+    );
+  let after = texts;
+  const left: UndoLeft[] = [];
+  for (const edit of backup) {
+    const merged = mergeTexts(edit.after ?? "", texts[edit.file] ?? "", edit.before ?? "");
+    const gone = edit.before === undefined && merged.text === "";
+    after = { ...after, [edit.file]: gone ? undefined : merged.text };
+    const later = changes.slice(index + 1).filter(({ files }) => files[edit.file] !== undefined);
+    left.push(
+      ...merged.left.map(({ from, to }) => ({
+        file: edit.file,
+        line: from + 1,
+        lastLine: Math.max(from + 1, to),
+        later: later.map(({ id }) => id).toReversed(),
+      })),
+    );
+  }
+  return { texts: left.length === 0 ? notLearnedAgain(after, change, date) : after, left };
+}
+
+/** What was added and taken back is not wanted: a later extraction must not add it again. */
+function notLearnedAgain(texts: Texts, change: MemoryChange, date: string): Texts {
+  let retired = texts[RETIRED_FILE] ?? "";
+  for (const { op, text } of change.operations) {
+    if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
+    retired = withRetired(retired, { text, as: "invalidated", date, note: `undone, ${change.id}` });
+  }
+  return retired === (texts[RETIRED_FILE] ?? "") ? texts : { ...texts, [RETIRED_FILE]: retired };
 }

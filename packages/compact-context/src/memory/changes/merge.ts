@@ -1,4 +1,4 @@
-import { linesOf } from "./text-lines.ts";
+import { linesOf } from "../markdown.ts";
 
 /** Lines `from` up to `to` of the base, counted from 0, are replaced by `lines`. */
 export interface Hunk {

@@ -28,10 +28,9 @@ export interface MemoryOrigin {
   readonly source?: string;
 }
 
-/** A new item in a section, which is made where it is missing. `MEMORY.md` when `file` is left out. */
+/** A new item in a section of MEMORY.md, which is made where it is missing. */
 export interface AddItem extends MemoryOrigin {
   readonly op: "add";
-  readonly file?: MemoryFileName;
   /** A section's heading or id. */
   readonly section: string;
   readonly text: string;
@@ -66,39 +65,24 @@ export interface ForgetItem {
   readonly why?: string;
 }
 
-/** Other text below a heading, which stays. Lines that people wrote must be in it. */
-export interface RewriteSection extends MemoryOrigin {
-  readonly op: "rewriteSection";
-  readonly file: MemoryFileName;
-  readonly section: string;
-  readonly text: string;
-  /** The section's `version` when it was read; refused as `changed` when it is another one now. */
-  readonly ifVersion?: string;
-  /** Allows a text that says much less. */
-  readonly mayShrink?: boolean;
-}
-
-/** A new section at the end of a file: an entry of the history. */
-export interface AddSection extends MemoryOrigin {
+/** A new section at the end of HISTORY.md. */
+export interface AddSection {
   readonly op: "addSection";
-  readonly file: MemoryFileName;
   readonly heading: string;
   readonly text: string;
 }
 
-/** One section in place of several, which are moved to the archive of the file. */
-export interface FoldSections extends MemoryOrigin {
+/** One section of HISTORY.md in place of several, which are moved to its archive. */
+export interface FoldSections {
   readonly op: "foldSections";
-  readonly file: MemoryFileName;
   readonly sections: readonly string[];
   readonly heading: string;
   readonly text: string;
 }
 
-/** Another text for a file of the runtime, SESSION.md above all. */
+/** Another text for SESSION.md. */
 export interface ReplaceFile {
   readonly op: "replaceFile";
-  readonly file: MemoryFileName;
   readonly text: string;
   /** The file's `version` when it was read, `null` where there was none; refused as `changed` when it is another one now. */
   readonly ifVersion: string | null;
@@ -111,7 +95,6 @@ export type MemoryOperation =
   | SupersedeItem
   | InvalidateItem
   | ForgetItem
-  | RewriteSection
   | AddSection
   | FoldSections
   | ReplaceFile;

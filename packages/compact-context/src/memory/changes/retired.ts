@@ -1,6 +1,6 @@
 import { topicTerms } from "../learning/meaning.ts";
-import { analyze } from "../ranking/analyze.ts";
-import { fingerprint, itemIdOf } from "./mark.ts";
+import { analyze } from "../ranking/words.ts";
+import { fingerprint, itemIdOf } from "./document.ts";
 
 /** The file in a channel that lists what its memory must not learn again. */
 export const RETIRED_FILE = "RETIRED.md";

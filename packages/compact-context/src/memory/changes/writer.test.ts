@@ -96,22 +96,21 @@ it("a line that a person wrote or edited is changed by a person only", async () 
   await writeFile(join(channelDir, "MEMORY.md"), (await memory()).replace("8080", "9090"));
   const target = done[0]?.id ?? "";
   expect(await reasons([{ op: "supersede", target, text: "The port is 1." }])).toEqual(["kept-by-people"]);
-  const rewrite = { op: "rewriteSection", file: "MEMORY.md", section: "Facts", mayShrink: true } as const;
-  expect(await reasons([{ ...rewrite, text: "- The port is 1." }])).toEqual(["kept-by-people"]);
-  const kept = "- also mine\n- The port is 9090.\n- The host is db1.";
-  expect(await reasons([{ ...rewrite, text: kept }])).toEqual([]);
   const items = (await writer.read("MEMORY.md")).sections[0]?.items.map(({ writtenBy }) => writtenBy);
-  expect(items).toEqual(["person", "person", "consolidation"]);
+  expect(items).toEqual(["person", "person"]);
 });
 
 it("rewrites that lose most of a text, or leave a placeholder for it, are refused unless asked for", async () => {
   const long = Array.from({ length: 60 }, (_, n) => `- entry ${n} of the history of this channel`).join("\n");
-  await writer.apply([{ op: "addSection", file: "HISTORY.md", heading: "2026-11-01", text: long }], note);
-  const rewrite = { op: "rewriteSection", file: "HISTORY.md", section: "2026-11-01" } as const;
-  expect(await reasons([{ ...rewrite, text: "- short" }])).toEqual(["shrinks"]);
-  expect(await reasons([{ ...rewrite, text: `${long}\n[... rest unchanged ...]` }])).toEqual(["placeholder"]);
-  expect(await reasons([{ ...rewrite, text: "" }])).toEqual(["empty"]);
-  expect(await reasons([{ ...rewrite, text: "- short", mayShrink: true }])).toEqual([]);
+  const rewrite = async (text: string, mayShrink = false): Promise<string[]> => {
+    const { version: ifVersion } = await writer.read("SESSION.md");
+    return reasons([{ op: "replaceFile", text, ifVersion, mayShrink }]);
+  };
+  expect(await rewrite(long)).toEqual([]);
+  expect(await rewrite("- short")).toEqual(["shrinks"]);
+  expect(await rewrite(`${long}\n[... rest unchanged ...]`)).toEqual(["placeholder"]);
+  expect(await rewrite("")).toEqual(["empty"]);
+  expect(await rewrite("- short", true)).toEqual([]);
   const facts = Array.from({ length: 20 }, (_, n) => fact(`Fact number ${n} of twenty.`));
   const { done } = await writer.apply(facts, note);
   const all = done.map(({ id }): MemoryOperation => ({ op: "invalidate", target: id }));
@@ -121,14 +120,13 @@ it("rewrites that lose most of a text, or leave a placeholder for it, are refuse
 it("folded sections are one in the file, and whole in the archive of the history", async () => {
   for (const day of [1, 2, 3])
     await writer.apply(
-      [{ op: "addSection", file: "HISTORY.md", heading: `2026-11-0${day}`, text: `- work of day ${day}` }],
+      [{ op: "addSection", heading: `2026-11-0${day}`, text: `- work of day ${day}` }],
       note,
     );
   const { sections } = await writer.read("HISTORY.md");
   const ids = sections.filter(({ heading }) => /0[12]$/.test(heading)).map(({ id }) => id);
   const fold = {
     op: "foldSections",
-    file: "HISTORY.md",
     sections: ids,
     heading: "2026-11, begin",
     text: "- two days",
@@ -149,7 +147,6 @@ it("a section that is named twice is folded once, and what follows it stays", as
   );
   const fold = {
     op: "foldSections",
-    file: "HISTORY.md",
     heading: "both",
     text: "- first and second",
   } as const;
@@ -161,7 +158,7 @@ it("a section that is named twice is folded once, and what follows it stays", as
 it("a file that was changed since it was read is not replaced", async () => {
   const { version } = await writer.read("SESSION.md");
   await writeFile(join(channelDir, "SESSION.md"), "# Current State\n\n- by hand\n");
-  const replace = { op: "replaceFile", file: "SESSION.md", text: "# Current State\n\n- ours\n" } as const;
+  const replace = { op: "replaceFile", text: "# Current State\n\n- ours\n" } as const;
   expect(await reasons([{ ...replace, ifVersion: version }])).toEqual(["changed"]);
   expect(await text("SESSION.md")).toContain("by hand");
   const now = await writer.read("SESSION.md");
@@ -199,7 +196,7 @@ it("RED-1 secrets in headings, reasons and names of sources do not get into memo
     [
       { op: "add", section: `Keys <!-- ${key}`, text: "The user is root." },
       { op: "invalidate", target, why: `it named ${key}` },
-      { op: "addSection", file: "HISTORY.md", heading: `Changed ${key}`, text: "- done" },
+      { op: "addSection", heading: `Changed ${key}`, text: "- done" },
     ],
     { ...note, sources: [`turn with ${key}`] },
   );

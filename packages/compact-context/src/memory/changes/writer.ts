@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
+import { sweepTemps } from "../../storage/fs/files.ts";
+import { takeClaim } from "../files/claim.ts";
+import { getChannelSessionPath } from "../files/ensure.ts";
 import { withoutToldSecrets } from "../learning/told-secrets.ts";
+import { CHANGED_FILES, planChange, type Texts } from "./apply.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import {
   type ChannelFolder,
@@ -10,11 +16,18 @@ import {
   openChannel,
   type ReadFiles,
   readFiles,
+  textsOf,
 } from "./channel-files.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
 import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
-import { INCOMING_LIMITS } from "./incoming.ts";
-import { commitChange, DEFAULT_UNDO, type FileEdit } from "./journal.ts";
+import {
+  commitChange,
+  DEFAULT_UNDO,
+  type FileEdit,
+  planUndo,
+  recoverChange,
+  type UndoResult,
+} from "./journal.ts";
 import type {
   ChangeNote,
   ForgottenIn,
@@ -22,13 +35,11 @@ import type {
   MemoryFileName,
   MemoryOperation,
 } from "./operation.ts";
-import { CHANGED_FILES, type Texts } from "./plan.ts";
-import { planChange, textsOf } from "./plan-change.ts";
 import { isForgottenBy, RETIRED_FILE } from "./retired.ts";
-import { planUndo, type UndoResult } from "./undo.ts";
-import { type LockSettings, withChannel } from "./with-channel.ts";
 
-export interface MemoryWriterOptions extends ChannelFolder, LockSettings {
+export interface MemoryWriterOptions extends ChannelFolder {
+  /** Milliseconds to wait for the lock before a `Conflict`; 30,000. */
+  readonly waitMs?: number;
   /** The built-in one when left out. */
   readonly redactor?: Pick<Redactor, "redactText">;
   /** Milliseconds since 1970. */
@@ -70,7 +81,7 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   const alone = <T>(work: (place: ChannelPlace) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, async () => {
       const place = await openChannel(options);
-      return withChannel(place, options, () => work(place));
+      return withChannel(place, options.waitMs ?? WAIT_MS, () => work(place));
     });
   return {
     async read(file) {
@@ -113,9 +124,10 @@ async function applyAll(
   const time = timeOf(ports);
   const files = await readFiles(place);
   const { redactor } = ports;
-  const context = { author: note.author, time, redactor, limits: INCOMING_LIMITS };
-  const { texts: planned, done, refused } = planChange(files, operations, context);
-  const isForgotten = forgottenIn(files, done);
+  const sessionVersion = files["SESSION.md"]?.version ?? null;
+  const context = { author: note.author, time, redactor, sessionVersion };
+  const { texts: planned, done, refused } = planChange(textsOf(files), operations, context);
+  const isForgotten = forgottenIn(textsOf(files), done);
   const forgotten: ForgottenIn[] = [];
   const texts = isForgotten === undefined ? planned : scrubTexts(planned, isForgotten, forgotten);
   if (isForgotten !== undefined) await scrubFolder(place, isForgotten, forgotten);
@@ -189,4 +201,77 @@ function versionsOf({ files }: MemoryChange): MemoryChangeResult["versions"] {
 
 function timeOf({ now }: Ports): string {
   return `${new Date(now()).toISOString().slice(0, 19)}Z`;
+}
+
+// ---- the lock
+
+const LOCK = "lock";
+/** Milliseconds to wait for the lock. */
+const WAIT_MS = 30_000;
+
+/**
+ * Runs work as the only process that changes the channel, after whatever another one left half-way is finished. An owner
+ * that has ended is taken over at once; what it writes it writes over the very text that it read.
+ */
+async function withChannel<T>(place: ChannelPlace, waitMs: number, work: () => Promise<T>): Promise<T> {
+  const path = join(place.work, LOCK);
+  const start = performance.now();
+  for (let round = 0; ; round++) {
+    const taken = await takeClaim(path, { fromItself: false });
+    if ("claim" in taken) {
+      const stopKeeping = taken.claim.keep();
+      try {
+        for (const folder of [place.work, place.channelDir]) await sweepTemps(folder, Date.now());
+        await recoverChange(place);
+        return await work();
+      } finally {
+        stopKeeping();
+        await taken.claim.release();
+      }
+    }
+    if (performance.now() - start > waitMs) throw stillHeld(path, taken.owner.pid);
+    await sleep(2 + ((process.pid + 7 * round) % 20));
+  }
+}
+
+function stillHeld(path: string, pid: number): CompactError {
+  return new CompactError("Conflict", `another process (${pid}) is changing this memory`, {
+    place: path,
+    hint: "Try again when it is done; a process that has ended loses the lock by itself.",
+  });
+}
+
+// ---- SESSION.md by a host
+
+const MOST_CONFLICTS = 4;
+
+/**
+ * Replaces SESSION.md through the channel's writer: logged, secrets taken out. With `ifVersion`, as `readMemoryFile` gave
+ * it, only over that text, else `Conflict`. `InvalidArgument` for a text that says nothing or has a placeholder where text
+ * would be lost; an empty session is the text of `renderSessionMemory(emptySessionMemory())`.
+ */
+export async function rewriteChannelSession(
+  channelDir: string,
+  content: string,
+  options: { readonly ifVersion?: string } = {},
+): Promise<void> {
+  requireText(channelDir, "channelDir", "Pass the path of the channel's folder.");
+  requireText(content, "content", "Pass the whole text of SESSION.md.");
+  requireOptions(options);
+  const writer = createMemoryWriter({ channelDir });
+  for (let attempt = 1; ; attempt += 1) {
+    const ifVersion = options.ifVersion ?? (await writer.read("SESSION.md")).version;
+    const { refused } = await writer.apply(
+      [{ op: "replaceFile", text: content, ifVersion, mayShrink: true }],
+      { author: "session-update", reason: "SESSION.md was rewritten by the host" },
+    );
+    const [refusal] = refused;
+    if (refusal === undefined) return;
+    const isChanged = refusal.reason === "changed";
+    if (isChanged && options.ifVersion === undefined && attempt < MOST_CONFLICTS) continue;
+    throw new CompactError(isChanged ? "Conflict" : "InvalidArgument", `SESSION.md: ${refusal.message}`, {
+      place: getChannelSessionPath(channelDir),
+      hint: isChanged ? "Read it again and repeat the change on what is there now." : "Give the whole text.",
+    });
+  }
 }

@@ -8,7 +8,7 @@ import { heldBy } from "../learning/same.ts";
 import { isSaidByUser, isTransient } from "../learning/statements.ts";
 import { tellable } from "../lessons.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";
-import { isFirmRule } from "../session-update/statements.ts";
+import { isFirmRule } from "../session-update/wording.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
 import type { Consolidation, Known } from "./by-program.ts";
 import { entryOf } from "./history-entry.ts";

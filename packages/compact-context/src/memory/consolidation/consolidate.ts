@@ -49,7 +49,7 @@ async function write(
   // A process may have died after writing and before it said so: the same entry is not written twice.
   const told = history === undefined ? "" : (await context.writer.read("HISTORY.md")).text;
   if (history !== undefined && !told.includes(history.text)) {
-    all.push({ op: "addSection", file: "HISTORY.md", heading: history.heading, text: history.text });
+    all.push({ op: "addSection", heading: history.heading, text: history.text });
   }
   if (all.length === 0) return false;
   const first = lessons[0]?.id ?? "";

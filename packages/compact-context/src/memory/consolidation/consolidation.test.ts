@@ -8,10 +8,8 @@ import { ensureChannel } from "../files/ensure.ts";
 import { durableStatements } from "../learning/statements.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
-import { cleanUp } from "./clean-up.ts";
 import { consolidate } from "./consolidate.ts";
-import { FOLDING, foldHistory } from "./fold-history.ts";
-import { promote } from "./promote.ts";
+import { cleanUp, FOLDING, foldHistory, promote } from "./upkeep.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 9);
 let channelDir: string;
@@ -195,16 +193,9 @@ describe("upkeep", () => {
     expect(memory.match(/Reviews happen in pairs on Mondays?\./g)).toHaveLength(1);
   });
 
-  it("MEM-8 cleanup by model: ids alone, a third at most, each undone by its change", async () => {
+  it("MEM-8 what a clean-up took out comes back by its change", async () => {
     await writer.apply([...transient], { author: "consolidation", reason: "before" });
-    const ask = (_: string, prompt: string): string =>
-      JSON.stringify({
-        invalidate: [...prompt.matchAll(/(m-\S+) \(/g)].map(([, id]) => ({ id, why: "old" })),
-      });
-    await cleanUp(context(ask));
-    expect(records[0]).toMatchObject({ by: "program", requests: 2 });
-    expect(records[0]?.detail).toContain("1 items at most");
-    expect(await read("MEMORY.md")).toContain("The parser lives");
+    await cleanUp(context());
     const [change] = (await writer.log()).changes.filter(({ author }) => author === "cleanup");
     await writer.undo(change?.id ?? "");
     expect(await read("MEMORY.md")).toContain("The build is currently broken.");
@@ -215,7 +206,6 @@ describe("upkeep", () => {
       const day = new Date(NOW - (entries - index) * 86_400_000).toISOString().slice(0, 16);
       return {
         op: "addSection",
-        file: "HISTORY.md",
         heading: `${day}Z Task ${index}`,
         text: `- Did part ${index}.\n- Decided: part ${index} stays.`,
       } as const;
@@ -238,19 +228,10 @@ describe("upkeep", () => {
     expect(await foldHistory(context())).toBe("unchanged");
   });
 
-  it("MEM-8 a model's fold is taken when every line is an entry's, else the program's", async () => {
-    await history(FOLDING.entries);
-    const invented = (): string => JSON.stringify({ lines: ["1999-01-01 We invented this."] });
-    await foldHistory(context(invented));
-    expect(await read("HISTORY.md")).not.toContain("invented");
-    expect(records[0]).toMatchObject({ name: "history-folding", by: "program", requests: 2 });
-  });
-
   it("MEM-8 promotion by model: only what the notes say, a rule only where a person asked for it", async () => {
     const entry = (day: number) =>
       ({
         op: "addSection",
-        file: "HISTORY.md",
         heading: `2026-11-${day}T09:00Z Work`,
         text: "- Asked for: keep the public API of the parser unchanged.\n- Looked at the import speed of large files.",
       }) as const;

@@ -2,7 +2,7 @@ import type { Message } from "../../core/message.ts";
 import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { openTasks } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
-import { isFirmRule, isTellingDecision } from "../session-update/statements.ts";
+import { isFirmRule, isTellingDecision } from "../session-update/wording.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
 
 /** A dated section of HISTORY.md. */

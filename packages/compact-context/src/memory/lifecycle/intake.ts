@@ -1,12 +1,17 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Message } from "../../core/message.ts";
-import { createKeyedMutex } from "../../errors.ts";
+import { createKeyedMutex, hasCode } from "../../errors.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import { WORK_FOLDER } from "../changes/channel-files.ts";
 import { consolidate } from "../consolidation/consolidate.ts";
-import { lessonsOf } from "../lessons.ts";
+import { upkeep } from "../consolidation/upkeep.ts";
+import { takeClaim } from "../files/claim.ts";
+import { createFile, readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
+import { lessonsOf, tellable } from "../lessons.ts";
 import type { TaskContext } from "../memory-task.ts";
 import type { Lane } from "./lane.ts";
-import type { Pending, PendingRange } from "./pending.ts";
-import type { Taken } from "./taken.ts";
-import { upkeep } from "./upkeep.ts";
 
 /** Takes messages in that leave a conversation, each once. */
 export interface Intake {
@@ -22,14 +27,12 @@ export interface Intake {
   resume(): Promise<void>;
 }
 
-export interface IntakePorts {
-  readonly context: TaskContext;
-  readonly taken: Taken;
-  readonly pending: Pending;
-  readonly lane: Lane;
-}
-
-export function createIntake({ context, taken, pending, lane }: IntakePorts): Intake {
+export function createIntake(
+  channelDir: string,
+  redactor: Pick<Redactor, "redactValue">,
+  { context, lane }: { readonly context: TaskContext; readonly lane: Lane },
+): Intake {
+  const [taken, pending] = [createTaken(channelDir), createPending(channelDir, redactor)];
   // A compaction that did not wait any longer and the hook behind it may come with the same messages.
   const inTurn = createKeyedMutex();
   const takeIn: Intake["now"] = async (sessionId, lessons, signal) => {
@@ -62,4 +65,130 @@ export function createIntake({ context, taken, pending, lane }: IntakePorts): In
       for (const range of await pending.all()) take(range);
     },
   };
+}
+
+// ---- what waits
+
+/** Messages that wait to be taken in. */
+interface PendingRange {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly messages: readonly Message[];
+}
+
+/** Ranges on disk: they outlive the process that was to take them in. */
+interface Pending {
+  /** Durable when it resolves, secrets taken out. */
+  add(sessionId: string, messages: readonly Message[]): Promise<PendingRange>;
+  all(): Promise<readonly PendingRange[]>;
+  /**
+   * Takes a range in with `work`, after which it waits no more; it does after a rejection. Nothing where somebody else is
+   * at it, of this process or another one, or was.
+   */
+  takeIn(range: PendingRange, work: () => Promise<unknown>): Promise<void>;
+}
+
+const CLAIM = ".claim";
+
+export function createPending(channelDir: string, redactor: Pick<Redactor, "redactValue">): Pending {
+  const folder = join(channelDir, WORK_FOLDER, "pending");
+  return {
+    async add(sessionId, messages) {
+      const plain = messages.map(({ native: _native, format: _format, ...message }) => message);
+      const safe = tellable(redactor.redactValue(plain) as readonly Message[], () => false, "wishes");
+      const range = { id: `${randomUUID()}.json`, sessionId, messages: safe };
+      await createFile(join(folder, range.id), JSON.stringify({ sessionId, messages: safe }));
+      return range;
+    },
+    async all() {
+      const names = await readdir(folder).catch((): string[] => []);
+      // Left by a process that ended between its range and its claim.
+      const done = names.filter(
+        (name) => name.endsWith(CLAIM) && !names.includes(name.slice(0, -CLAIM.length)),
+      );
+      await Promise.all(done.map((name) => rm(join(folder, name), { force: true })));
+      const read = names.filter((name) => name.endsWith(".json")).map((name) => readRange(folder, name));
+      return (await Promise.all(read)).flat();
+    },
+    async takeIn({ id }, work) {
+      const path = join(folder, id);
+      const taken = await takeClaim(`${path}${CLAIM}`, { fromItself: false });
+      if ("owner" in taken) return;
+      const stopKeeping = taken.claim.keep();
+      try {
+        if ((await readMemoryFile(path)) === undefined) return;
+        await work();
+        await rm(path, { force: true });
+      } finally {
+        stopKeeping();
+        await taken.claim.release();
+      }
+    },
+  };
+}
+
+/** None for a file that cannot be read: it was never finished, and its messages are in the archive. */
+async function readRange(folder: string, id: string): Promise<PendingRange[]> {
+  try {
+    const text = (await readMemoryFile(join(folder, id)))?.text ?? "";
+    const { sessionId, messages } = JSON.parse(text) as Omit<PendingRange, "id">;
+    return Array.isArray(messages) ? [{ id, sessionId, messages }] : [];
+  } catch {
+    return [];
+  }
+}
+
+// ---- what was taken in
+
+/** Which messages a channel's memory took in, so that none is taken in twice. */
+interface Taken {
+  /** Those of the messages that were not taken in yet. */
+  fresh(sessionId: string, messages: readonly Message[]): Promise<readonly Message[]>;
+  add(sessionId: string, messages: readonly Message[]): Promise<void>;
+}
+
+/** The newest so many are remembered; what is older is told apart by what it says. */
+const MOST = 5_000;
+const MOST_CONFLICTS = 6;
+
+/** Kept in the channel's work folder, across processes. */
+function createTaken(channelDir: string): Taken {
+  const path = join(channelDir, WORK_FOLDER, "taken.json");
+  const read = async (): Promise<{ readonly keys: readonly string[]; readonly version: string | null }> => {
+    const file = await readMemoryFile(path);
+    return { keys: keysIn(file?.text), version: file?.version ?? null };
+  };
+  return {
+    async fresh(sessionId, messages) {
+      const known = new Set((await read()).keys);
+      return messages.filter((message) => !known.has(keyOf(sessionId, message)));
+    },
+    async add(sessionId, messages) {
+      const added = messages.map((message) => keyOf(sessionId, message));
+      for (let attempt = 1; ; attempt += 1) {
+        const { keys, version } = await read();
+        const all = [...new Set([...keys, ...added])].slice(-MOST);
+        try {
+          await writeMemoryFile(path, `${JSON.stringify({ taken: all })}\n`, { ifVersion: version });
+          return;
+        } catch (error) {
+          if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
+        }
+      }
+    },
+  };
+}
+
+/** A file that is broken forgets: what it knew may be taken in again, which adds nothing. */
+function keysIn(text: string | undefined): readonly string[] {
+  try {
+    const { taken } = JSON.parse(text ?? "{}") as { readonly taken?: unknown };
+    return Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function keyOf(sessionId: string, { id }: Message): string {
+  return createHash("sha256").update(`${sessionId}\n${id}`, "utf8").digest("base64url").slice(0, 12);
 }

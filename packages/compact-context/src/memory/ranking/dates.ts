@@ -1,4 +1,7 @@
-import { MONTHS } from "./word-lists.ts";
+/** Months of English. */
+const MONTHS = "january february march april may june july august september october november december".split(
+  " ",
+);
 
 /** A span of time in milliseconds since 1970, both ends included. */
 export interface TimeSpan {

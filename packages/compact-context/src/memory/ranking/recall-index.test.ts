@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { RecallCandidate } from "./candidate.ts";
 import { createRecallIndex } from "./recall-index.ts";
-import { memorySource, searchSource } from "./search-source.ts";
+import type { RecallCandidate } from "./units.ts";
 
 const notes = (...contents: string[]): RecallCandidate[] =>
   contents.map((content, index) => ({ id: `n${index}`, content }));
@@ -133,15 +132,4 @@ it("any candidates and queries: at most `limit` known ids, no id twice, scores a
     ),
     { numRuns: 200 },
   );
-});
-
-it("a source may narrow the candidates by the query; its list is indexed once", async () => {
-  const all = notes("We deploy on Thursdays.", "Redis keeps sessions.");
-  const source = memorySource(all);
-  expect((await searchSource(source, "deploy"))[0]?.id).toBe("n0");
-  expect(await searchSource(source, "deploy", { limit: 0 })).toEqual([]);
-  const narrow = {
-    candidates: async (query: string) => all.filter(({ content }) => content.includes(query)),
-  };
-  expect((await searchSource(narrow, "sessions")).map(({ id }) => id)).toEqual(["n1"]);
 });

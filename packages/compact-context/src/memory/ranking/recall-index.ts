@@ -1,19 +1,54 @@
 import { readArgument, requireList, requireOptions } from "../../errors.ts";
-import { createAdjustment } from "./adjust.ts";
-import type { RecallCandidate, RecallHit } from "./candidate.ts";
-import { coverageOf } from "./coverage.ts";
-import { layOut } from "./layout.ts";
-import { buildPostings } from "./postings.ts";
-import { readQuery } from "./read-query.ts";
-import { createWordScorer } from "./score-units.ts";
-import { spreadOut } from "./spread-out.ts";
-import { takeBest } from "./take-best.ts";
-import { layOutUnits } from "./units.ts";
-import { RANKING_WEIGHTS, type RankingWeights } from "./weights.ts";
+import { rarityOf } from "../../search/rank.ts";
+import { asksWhen, DAY, findDate, type TimeSpan } from "./dates.ts";
+import { buildPostings, type Posting, type Postings } from "./postings.ts";
+import { type RecallCandidate, type Unit, unitsOf } from "./units.ts";
+import { analyze } from "./words.ts";
 
-export interface RecallIndexOptions {
-  /** Weights other than those in `RANKING_WEIGHTS`. */
-  readonly weights?: Partial<RankingWeights>;
+/** What the ranker adds up; `docs/recall.md` says what each was measured to add. Round on purpose: they are meant for conversations and notes alike. */
+export const RANKING_WEIGHTS = {
+  /** BM25: how soon repeating a word stops adding. Units are short, so early. */
+  saturation: 0.5,
+  /** BM25: how far a long unit is held against itself, 0 to 1. */
+  lengthPenalty: 0.6,
+  /** What a word counts in the unit's title, beside 1 in its content. */
+  title: 1,
+  /** What a word counts for the unit after the one it stands in: an answer is understood by what came before. */
+  previous: 0.5,
+  next: 0.3,
+  secondPrevious: 0.3,
+  secondNext: 0.1,
+  /** What a word counts for every unit at most `windowReach` away in the same section. */
+  window: 0.025,
+  windowReach: 8,
+  /** Factor for a unit right beside a better one: a list of answers is worth more than one answer's surroundings. */
+  beside: 0.95,
+  /** Factors for units by somebody whom the query names, and by others then. */
+  namedAuthor: 1.2,
+  otherAuthor: 0.9,
+  /** Factor for units that ask: what is looked for is more often in the answer. */
+  question: 0.9,
+  /** Share of a question's own score that the unit after it gets. */
+  answer: 0.1,
+  /** Longer units say more: the factor is 1 + this × ln(words). */
+  length: 0.1,
+  /** Factor for units that speak of a time, when the query asks when. */
+  temporal: 1.2,
+  /** Share of the best score that the best section's units get; the others in proportion. */
+  section: 0.25,
+  /** Share of the best score that units at a date named by the query get, halving about every `dateDays` × 0.7 days. */
+  date: 1,
+  dateDays: 12,
+  /** Share of that more for units that speak of that date: `last Friday`, seen from when they were written. */
+  spoken: 0.1,
+};
+
+export type RankingWeights = Readonly<typeof RANKING_WEIGHTS>;
+
+export interface RecallHit {
+  readonly id: string;
+  /** Above 0; comparable within one search only. */
+  readonly score: number;
 }
 
 export interface RecallIndex {
@@ -29,42 +64,266 @@ const DEFAULT_LIMIT = 10;
 /** Units beside better ones fall behind others: so many more are looked at. */
 const POOL = 16;
 
-/** Ranks candidates for queries by words alone: BM25 over each unit and its neighbours, with a few reasons of order. */
+/**
+ * Ranks candidates for queries by words alone: BM25 over each unit and its neighbours, with a few reasons of order.
+ * `weights` are other ones than those in use, to measure them.
+ */
 export function createRecallIndex(
   candidates: readonly RecallCandidate[],
-  options: RecallIndexOptions = {},
+  { weights: given }: { readonly weights?: Partial<RankingWeights> } = {},
 ): RecallIndex {
   requireList(candidates, "candidates", "Pass a list of { id, content }.");
-  requireOptions(options);
-  return readArgument("candidates", "Each candidate needs the texts `id` and `content`.", () =>
-    buildIndex(candidates, options),
+  requireOptions(given ?? {}, "options.weights", "Pass some of the weights by name.");
+  const weights: RankingWeights = { ...RANKING_WEIGHTS, ...given };
+  return readArgument("candidates", "Each candidate needs the texts `id` and `content`.", () => {
+    const { units, terms } = unitsOf(candidates);
+    const corpus: Corpus = {
+      units,
+      weights,
+      postings: buildPostings(units, terms, weights),
+      authors: [...new Set(units.flatMap(({ author }) => author ?? []))].map((name) => [name, analyze(name)]),
+      newestYear: newestYear(units),
+      ...layout(units, weights),
+    };
+    return {
+      size: units.length,
+      coverage: corpus.postings.coverage,
+      search: (query, { limit = DEFAULT_LIMIT } = {}) => {
+        const scores = adjusted(wordScores(analyze(query), corpus), query, corpus);
+        return spreadOut(scores, limit, corpus);
+      },
+    };
+  });
+}
+
+interface Corpus {
+  readonly units: readonly Unit[];
+  readonly weights: RankingWeights;
+  readonly postings: Postings;
+  /** Names of authors with their terms. */
+  readonly authors: readonly (readonly [name: string, terms: readonly string[]])[];
+  /** A day that is named without a year is taken to be of the newest unit's. */
+  readonly newestYear: number | undefined;
+  /** By unit the first unit of its section and the one after its last. */
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+  /** By section its terms against the average section's. */
+  readonly sectionLengths: Float64Array;
+  /** By distance from `-windowReach` to `windowReach` what a word counts for the unit so far after it. */
+  readonly kernel: Float64Array;
+}
+
+function layout(
+  units: readonly Unit[],
+  { windowReach: reach, window, previous, next, secondPrevious, secondNext }: RankingWeights,
+): Pick<Corpus, "starts" | "ends" | "sectionLengths" | "kernel"> {
+  const starts = new Uint32Array(units.length);
+  const ends = new Uint32Array(units.length);
+  const lengths = new Float64Array((units.at(-1)?.section ?? -1) + 1);
+  units.forEach(({ section, length }, unit) => {
+    const begins = unit === 0 || units[unit - 1]?.section !== section;
+    starts[unit] = begins ? unit : (starts[unit - 1] ?? 0);
+    lengths[section] = (lengths[section] ?? 0) + length;
+  });
+  for (let unit = units.length - 1; unit >= 0; unit--) {
+    const isLast = starts[unit + 1] !== starts[unit];
+    ends[unit] = isLast ? unit + 1 : (ends[unit + 1] ?? 0);
+  }
+  const average = Math.max(1, lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length));
+  const near = new Map([
+    [-2, secondNext],
+    [-1, next],
+    [1, previous],
+    [2, secondPrevious],
+  ]);
+  const kernel = Float64Array.from({ length: 2 * reach + 1 }, (_, index) =>
+    index === reach ? 1 : window + (near.get(index - reach) ?? 0),
+  );
+  return { starts, ends, sectionLengths: lengths.map((length) => length / average), kernel };
+}
+
+interface Scores {
+  readonly units: Float64Array;
+  readonly sections: Float64Array;
+  /** The units with a score above 0. */
+  readonly found: number[];
+}
+
+/** Entries that are spread over whole windows; the commoner words behind them count for their own units only. */
+const SPREAD_ENTRIES = 1_500;
+/** Where something rarer was found, a word that a third of all units has, and more than this many, is left out. */
+const COMMON_ENTRIES = 6_000;
+
+/** What the words of a query say about units and sections, the rarest word first. */
+function wordScores(words: readonly string[], corpus: Corpus): Scores {
+  const { units, postings, sectionLengths } = corpus;
+  const scores: Scores = {
+    units: new Float64Array(units.length),
+    sections: new Float64Array(sectionLengths.length),
+    found: [],
+  };
+  const counts = new Float64Array(units.length);
+  const concepts = [...new Set(words)]
+    .map((word) => postings.of(word))
+    .map((terms) => ({ terms, entries: terms.reduce((sum, posting) => sum + posting.units.length, 0) }))
+    .filter(({ entries }) => entries > 0)
+    .sort((one, other) => one.entries - other.entries);
+  let before = 0;
+  for (const { terms, entries } of concepts) {
+    if (before > 0 && entries > Math.max(COMMON_ENTRIES, units.length / 3)) continue;
+    const touched = collect(terms, { counts, corpus, spread: before + entries <= SPREAD_ENTRIES });
+    const rarity = rarityOf(units.length, Math.min(entries, units.length));
+    for (const unit of touched) {
+      const count = counts[unit] ?? 0;
+      counts[unit] = 0;
+      if (scores.units[unit] === 0) scores.found.push(unit);
+      scores.units[unit] = (scores.units[unit] ?? 0) + (rarity * count) / (corpus.weights.saturation + count);
+    }
+    addSections(terms, scores.sections, corpus);
+    before += entries;
+  }
+  return scores;
+}
+
+/** Adds what a concept counts for its units, and for those around them; gives the units that have a count. */
+function collect(
+  terms: readonly Posting[],
+  { counts, corpus, spread }: { counts: Float64Array; corpus: Corpus; spread: boolean },
+): readonly number[] {
+  const { starts, ends, kernel } = corpus;
+  const reach = spread ? corpus.weights.windowReach : 0;
+  const middle = corpus.weights.windowReach;
+  const touched: number[] = [];
+  for (const { units, values } of terms) {
+    units.forEach((unit, place) => {
+      const to = Math.min(ends[unit] ?? 0, unit + reach + 1);
+      for (let other = Math.max(starts[unit] ?? 0, unit - reach); other < to; other++) {
+        const known = counts[other] ?? 0;
+        if (known === 0) touched.push(other);
+        counts[other] = known + (values[place] ?? 0) * (kernel[other - unit + middle] ?? 0);
+      }
+    });
+  }
+  return touched.filter((unit) => counts[unit] !== 0);
+}
+
+/** BM25's constants for whole sections, which are long: the usual ones. */
+const SECTION = { saturation: 1.2, lengthPenalty: 0.75 };
+
+function addSections(
+  terms: readonly Posting[],
+  scores: Float64Array,
+  { units, sectionLengths }: Corpus,
+): void {
+  const counts = new Map<number, number>();
+  for (const posting of terms) {
+    for (const unit of posting.units) {
+      const section = units[unit]?.section ?? 0;
+      counts.set(section, (counts.get(section) ?? 0) + 1);
+    }
+  }
+  const rarity = rarityOf(scores.length, counts.size);
+  for (const [section, count] of counts) {
+    const { saturation, lengthPenalty } = SECTION;
+    const length = 1 - lengthPenalty + lengthPenalty * (sectionLengths[section] ?? 0);
+    const part = (count * (saturation + 1)) / (count + saturation * length);
+    scores[section] = (scores[section] ?? 0) + rarity * part;
+  }
+}
+
+/** Turns what words say into the order to show: who spoke, answers after questions, sections, dates. */
+function adjusted(
+  { units: scores, sections, found }: Scores,
+  query: string,
+  corpus: Corpus,
+): Map<number, number> {
+  const { units, weights } = corpus;
+  const factorOf = factors(query, corpus);
+  let top = 0;
+  for (const unit of found) {
+    scores[unit] = (scores[unit] ?? 0) * factorOf(units[unit] as Unit);
+    top = Math.max(top, scores[unit] ?? 0);
+  }
+  const best = sections.reduce((most, score) => Math.max(most, score), 0);
+  const share = sections.length < 2 || best === 0 ? 0 : (weights.section * top) / best;
+  const date = findDate(query, corpus.newestYear);
+  return new Map(
+    found.map((unit) => {
+      const one = units[unit] as Unit;
+      const asked = units[unit - 1];
+      const follows = asked?.section === one.section && asked.asks;
+      const answer = follows ? weights.answer * (scores[unit - 1] ?? 0) : 0;
+      const near = date === undefined ? 0 : weights.date * top * nearness(one, date, weights);
+      return [unit, (scores[unit] ?? 0) + share * (sections[one.section] ?? 0) + answer + near];
+    }),
   );
 }
 
-function buildIndex(candidates: readonly RecallCandidate[], options: RecallIndexOptions): RecallIndex {
-  const weights: RankingWeights = { ...RANKING_WEIGHTS, ...options.weights };
-  const { units, terms } = layOutUnits(candidates);
-  const postings = buildPostings(terms, units.lengths, {
-    titleWeight: weights.title,
-    lengthPenalty: weights.lengthPenalty,
-  });
-  const score = createWordScorer({
-    postings,
-    layout: layOut(units, weights),
-    sections: units.sections,
-    saturation: weights.saturation,
-  });
-  const adjust = createAdjustment(units, weights);
-  const { ids, sections } = units;
-  return {
-    size: ids.length,
-    coverage: (query, text) => coverageOf(query, text, postings, ids.length),
-    search(query, { limit = DEFAULT_LIMIT } = {}) {
-      const read = readQuery(query, units, postings);
-      const { units: scores, found } = adjust(score(read.concepts), read);
-      const pool = takeBest(found, scores, 2 * limit + POOL);
-      const taken = spreadOut(pool, scores, { limit, beside: weights.beside, sections });
-      return taken.map((unit) => ({ id: ids[unit] ?? "", score: scores[unit] ?? 0 }));
-    },
+/** What a unit's score is multiplied by: its length, whether it asks, who is asked about, and whether a time is. */
+function factors(query: string, { authors, weights }: Corpus): (unit: Unit) => number {
+  const words = new Set(analyze(query));
+  const named = new Set(
+    authors.flatMap(([name, terms]) => (terms.some((term) => words.has(term)) ? [name] : [])),
+  );
+  const when = asksWhen(query);
+  return (unit) => {
+    const { length, asks, author = "" } = unit;
+    const own = (1 + weights.length * Math.log(Math.max(1, length))) * (asks ? weights.question : 1);
+    const temporal = when && unit.speaksOfTime ? weights.temporal : 1;
+    if (named.size === 0) return own * temporal;
+    return own * temporal * (named.has(author) ? weights.namedAuthor : weights.otherAuthor);
   };
+}
+
+function newestYear(units: readonly Unit[]): number | undefined {
+  const newest = units.reduce(
+    (most, { time }) => (Number.isNaN(time) ? most : Math.max(most, time)),
+    Number.NEGATIVE_INFINITY,
+  );
+  return Number.isFinite(newest) ? new Date(newest).getUTCFullYear() : undefined;
+}
+
+/** How close what a unit speaks of, or when it was written, is to a date: 1 within it, falling with the days to it. */
+function nearness({ time, spans }: Unit, date: TimeSpan, { dateDays, spoken }: RankingWeights): number {
+  const closeness = (start: number, end: number): number =>
+    Math.exp(-Math.max(0, start - date.end, date.start - end) / DAY / dateDays);
+  const written = Number.isNaN(time) ? 0 : closeness(time, time);
+  const told = Math.max(0, ...spans.map(({ start, end }) => closeness(start, end)));
+  return Math.max(written, told) + spoken * told;
+}
+
+/** The best units one after the other; what stands right beside a taken one counts a little less, since its score came in part from there. */
+function spreadOut(scores: Map<number, number>, limit: number, { units, weights }: Corpus): RecallHit[] {
+  const pool = bestOf(scores, 2 * limit + POOL);
+  const left = new Map(pool);
+  const taken: RecallHit[] = [];
+  while (taken.length < limit) {
+    const [unit, score] = highest(left);
+    if (unit === undefined || score <= 0) break;
+    left.delete(unit);
+    taken.push({ id: units[unit]?.id ?? "", score });
+    for (const beside of [unit - 1, unit + 1]) {
+      const other = left.get(beside);
+      if (other !== undefined && units[beside]?.section === units[unit]?.section)
+        left.set(beside, other * weights.beside);
+    }
+  }
+  return taken;
+}
+
+/** Those with the highest scores, best first, equal ones in the order of their numbers. */
+function bestOf(scores: ReadonlyMap<number, number>, most: number): readonly (readonly [number, number])[] {
+  const all = [...scores];
+  const ordered = Float64Array.from(all, ([, score]) => score).sort();
+  const least = ordered[ordered.length - most] ?? Number.NEGATIVE_INFINITY;
+  return all
+    .filter(([, score]) => score >= least)
+    .sort((one, other) => other[1] - one[1] || one[0] - other[0])
+    .slice(0, most);
+}
+
+function highest(scores: ReadonlyMap<number, number>): readonly [number | undefined, number] {
+  let best: readonly [number | undefined, number] = [undefined, 0];
+  for (const entry of scores) if (entry[1] > best[1]) best = entry;
+  return best;
 }

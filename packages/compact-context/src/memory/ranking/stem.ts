@@ -78,72 +78,37 @@ function finalY(word: string): string {
   return word.replace(/(?<=.[^aeiouy])[yY]$/, "i");
 }
 
-/** Suffix pairs, longest first, for which only the longest match is looked at. */
-type Endings = readonly (readonly [suffix: string, replacement: string, before?: RegExp])[];
+/** A suffix, what takes its place, and the letters one of which must stand before it. */
+type Ending = readonly [suffix: string, replacement: string, before: string];
 
-const DERIVATIONS: Endings = [
-  ["ational", "ate"],
-  ["fulness", "ful"],
-  ["iveness", "ive"],
-  ["ization", "ize"],
-  ["ousness", "ous"],
-  ["biliti", "ble"],
-  ["lessli", "less"],
-  ["tional", "tion"],
-  ["alism", "al"],
-  ["aliti", "al"],
-  ["ation", "ate"],
-  ["entli", "ent"],
-  ["fulli", "ful"],
-  ["iviti", "ive"],
-  ["ousli", "ous"],
-  ["abli", "able"],
-  ["alli", "al"],
-  ["anci", "ance"],
-  ["ator", "ate"],
-  ["enci", "ence"],
-  ["izer", "ize"],
-  ["bli", "ble"],
-  ["ogi", "og", /l$/],
-  ["li", "", /[cdeghkmnrt]$/],
-];
-const ADJECTIVES: Endings = [
-  ["ational", "ate"],
-  ["tional", "tion"],
-  ["alize", "al"],
-  ["icate", "ic"],
-  ["iciti", "ic"],
-  ["ical", "ic"],
-  ["ness", ""],
-  ["ful", ""],
-];
-const RESIDUES: Endings = [
-  ["ement", ""],
-  ["able", ""],
-  ["ance", ""],
-  ["ence", ""],
-  ["ible", ""],
-  ["ment", ""],
-  ["ant", ""],
-  ["ate", ""],
-  ["ent", ""],
-  ["ion", "", /[st]$/],
-  ["ism", ""],
-  ["iti", ""],
-  ["ive", ""],
-  ["ize", ""],
-  ["ous", ""],
-  ["al", ""],
-  ["er", ""],
-  ["ic", ""],
-];
+/** Longest first: only the longest match is looked at. */
+const endings = (text: string): readonly Ending[] =>
+  text
+    .trim()
+    .split(/\s+/)
+    .map((entry): Ending => {
+      const [suffix = "", replacement = "", before = ""] = entry.split(":");
+      return [suffix, replacement, before];
+    });
 
-function replaceEnding(word: string, endings: Endings, region: number): string {
-  const found = endings.find(([suffix]) => word.endsWith(suffix));
+const DERIVATIONS = endings(`
+  ational:ate fulness:ful iveness:ive ization:ize ousness:ous biliti:ble lessli:less tional:tion
+  alism:al aliti:al ation:ate entli:ent fulli:ful iviti:ive ousli:ous abli:able alli:al anci:ance
+  ator:ate enci:ence izer:ize bli:ble ogi:og:l li::cdeghkmnrt
+`);
+const ADJECTIVES = endings(`
+  ational:ate tional:tion alize:al icate:ic iciti:ic ical:ic ness: ful:
+`);
+const RESIDUES = endings(`
+  ement: able: ance: ence: ible: ment: ant: ate: ent: ion::st ism: iti: ive: ize: ous: al: er: ic:
+`);
+
+function replaceEnding(word: string, table: readonly Ending[], region: number): string {
+  const found = table.find(([suffix]) => word.endsWith(suffix));
   if (found === undefined) return word;
   const [suffix, replacement, before] = found;
   const rest = word.slice(0, -suffix.length);
-  const allowed = rest.length >= region && (before === undefined || before.test(rest));
+  const allowed = rest.length >= region && (before === "" || before.includes(rest.at(-1) ?? " "));
   return allowed ? rest + replacement : word;
 }
 

@@ -1,77 +1,51 @@
-import { analyze } from "./analyze.ts";
-import type { RecallCandidate } from "./candidate.ts";
 import { readTimestamp, resolveDates, speaksOfTime, type TimeSpan } from "./dates.ts";
-import type { UnitTerms } from "./postings.ts";
+import { analyze } from "./words.ts";
 
-/** Candidates in the order of their sections, with what a search needs of each. */
-export interface Units {
-  readonly ids: readonly string[];
-  /** By unit: the number of its section; units of one section follow one another. */
-  readonly sections: Uint32Array;
-  readonly sectionCount: number;
-  /** Terms of the content. */
-  readonly lengths: Uint32Array;
-  /** Milliseconds since 1970; NaN where not known. */
-  readonly times: Float64Array;
-  /** By unit the times that its text speaks of, as seen from when it was written; undefined for none. */
-  readonly spans: readonly (readonly TimeSpan[] | undefined)[];
-  readonly isQuestion: Uint8Array;
-  readonly isTemporal: Uint8Array;
-  /** By unit: the number of its author; -1 for none. */
-  readonly authors: Int32Array;
-  /** By author: the terms of the name. */
-  readonly authorNames: readonly (readonly string[])[];
+/** A piece of text that can be recalled: a message, a section of a note, a line of a list. */
+export interface RecallCandidate {
+  readonly id: string;
+  readonly content: string;
+  /** Its heading, with those above it; counts like content. */
+  readonly title?: string;
+  /** Who wrote or said it; a query that names them prefers what is theirs. */
+  readonly author?: string;
+  /** When it was written: ISO text, a date in English words, or milliseconds since 1970. */
+  readonly timestamp?: string | number | Date;
+  /**
+   * What it is part of: a conversation, a file. Neighbours in one section explain each other. Left out everywhere, those
+   * with an order or author are one section, those with only a timestamp one for each time.
+   */
+  readonly section?: string | number;
+  /** Its place in the section; that in the list when left out. */
+  readonly order?: number;
 }
 
-/** The terms are given apart: they are not needed once they are indexed. */
-export function layOutUnits(candidates: readonly RecallCandidate[]): {
-  readonly units: Units;
+/** A candidate as the ranker reads it; units of one section follow one another. */
+export interface Unit {
+  readonly id: string;
+  readonly section: number;
+  /** Terms of the content, counted. */
+  readonly length: number;
+  /** Milliseconds since 1970; NaN where not known. */
+  readonly time: number;
+  /** The times that its text speaks of, as seen from when it was written. */
+  readonly spans: readonly TimeSpan[];
+  readonly asks: boolean;
+  readonly speaksOfTime: boolean;
+  readonly author: string | undefined;
+}
+
+/** The terms of a unit: they are not needed once they are indexed. */
+export interface UnitTerms {
+  readonly content: readonly string[];
+  readonly title: readonly string[];
+}
+
+/** Candidates in the order of their sections. */
+export function unitsOf(candidates: readonly RecallCandidate[]): {
+  readonly units: readonly Unit[];
   readonly terms: readonly UnitTerms[];
 } {
-  const placed = place(candidates);
-  const count = placed.length;
-  const authorNumbers = new Map<string, number>();
-  const numberOf = (author: string | undefined): number => {
-    if (author === undefined || author === "") return -1;
-    const known = authorNumbers.get(author);
-    if (known !== undefined) return known;
-    authorNumbers.set(author, authorNumbers.size);
-    return authorNumbers.size - 1;
-  };
-  const all = placed.map(({ candidate }) => candidate);
-  const terms = all.map(({ content, title }) => ({
-    content: analyze(content),
-    title: title === undefined ? [] : analyze(title),
-  }));
-  const times = Float64Array.from(all, ({ timestamp }) => readTimestamp(timestamp) ?? Number.NaN);
-  const units: Units = {
-    spans: all.map(({ content }, unit) => spansIn(content, times[unit] ?? Number.NaN)),
-    ids: all.map(({ id }) => id),
-    sections: Uint32Array.from(placed, ({ section }) => section),
-    sectionCount: (placed[count - 1]?.section ?? -1) + 1,
-    lengths: Uint32Array.from(terms, ({ content }) => content.length),
-    times,
-    isQuestion: Uint8Array.from(all, ({ content }) => (/[?？]["'”’)]*\s*$/.test(content) ? 1 : 0)),
-    isTemporal: Uint8Array.from(all, ({ content }) => (speaksOfTime(content) ? 1 : 0)),
-    authors: Int32Array.from(all, ({ author }) => numberOf(author)),
-    authorNames: [...authorNumbers.keys()].map((name) => analyze(name)),
-  };
-  return { units, terms };
-}
-
-function spansIn(content: string, written: number): readonly TimeSpan[] | undefined {
-  if (Number.isNaN(written)) return undefined;
-  const spans = resolveDates(content, written);
-  return spans.length === 0 ? undefined : spans;
-}
-
-interface Placed {
-  readonly candidate: RecallCandidate;
-  readonly section: number;
-}
-
-/** Units of one section side by side in their order. */
-function place(candidates: readonly RecallCandidate[]): readonly Placed[] {
   const sections = new Map<string, RecallCandidate[]>();
   candidates.forEach((candidate, index) => {
     const key = sectionKey(candidate, index);
@@ -79,9 +53,31 @@ function place(candidates: readonly RecallCandidate[]): readonly Placed[] {
     if (known === undefined) sections.set(key, [candidate]);
     else known.push(candidate);
   });
-  return [...sections.values()].flatMap((members, section) =>
-    inOrder(members).map((candidate) => ({ candidate, section })),
-  );
+  const units: Unit[] = [];
+  const terms: UnitTerms[] = [];
+  [...sections.values()].forEach((members, section) => {
+    for (const candidate of inOrder(members)) {
+      const { content, title = "" } = candidate;
+      const said = { content: analyze(content), title: title === "" ? [] : analyze(title) };
+      terms.push(said);
+      units.push(unitOf(candidate, section, said.content.length));
+    }
+  });
+  return { units, terms };
+}
+
+function unitOf({ id, content, author, timestamp }: RecallCandidate, section: number, length: number): Unit {
+  const time = readTimestamp(timestamp) ?? Number.NaN;
+  return {
+    id,
+    section,
+    length,
+    time,
+    spans: Number.isNaN(time) ? [] : resolveDates(content, time),
+    asks: /[?？]["'”’)]*\s*$/.test(content),
+    speaksOfTime: speaksOfTime(content),
+    author: author === "" ? undefined : author,
+  };
 }
 
 /** Without a section, what has an order or an author is one conversation, and what was written at one time one note. */

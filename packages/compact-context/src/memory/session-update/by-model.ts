@@ -5,8 +5,12 @@ import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
 import { sayTheSame } from "../learning/same.ts";
 import { isSaidByUser } from "../learning/statements.ts";
-import { renderSessionMemory } from "../session-memory.ts";
-import { SESSION_SECTIONS, type SessionList, type SessionMemoryState } from "../session-sections.ts";
+import {
+  renderSessionMemory,
+  SESSION_SECTIONS,
+  type SessionList,
+  type SessionMemoryState,
+} from "../session-memory.ts";
 import type { SidecarTask } from "../sidecar/task.ts";
 
 /** Characters of the conversation that a model reads, and the share of them from its beginning. */

@@ -6,10 +6,8 @@ import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.t
 import { relationOf } from "../learning/meaning.ts";
 import { heldBy, sayTheSame } from "../learning/same.ts";
 import { ownRules } from "../learning/statements.ts";
-import type { SessionMemoryState } from "../session-sections.ts";
-import { isCorrection } from "./corrections.ts";
-import { statedNextSteps } from "./next-steps.ts";
-import { isFirmRule, isTellingDecision } from "./statements.ts";
+import type { SessionMemoryState } from "../session-memory.ts";
+import { isCorrection, isFirmRule, isTellingDecision, statedNextSteps } from "./wording.ts";
 import { firstSentence, lastRun, type WorklogLine, worklogOf, worklogText } from "./worklog.ts";
 
 /** Newest messages that are read; what was said before them stands in the last state. */

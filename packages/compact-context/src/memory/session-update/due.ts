@@ -1,7 +1,7 @@
 import { type Message, messageText, toolCalls } from "../../core/message.ts";
 import { turnStarts, typedText } from "../../core/units.ts";
 import { readAction } from "../../summarizers/extractive/actions.ts";
-import { isCorrection } from "./corrections.ts";
+import { isCorrection } from "./wording.ts";
 
 /** What happened since the last update of SESSION.md. */
 export interface Progress {

@@ -3,13 +3,17 @@ import type { TextModel } from "../../core/ports.ts";
 import { CompactError, requireOptions, requireText } from "../../errors.ts";
 import { readDocument } from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
-import { linesOf } from "../changes/text-lines.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import { forgetWishes } from "../learning/forget-wish.ts";
 import { lessonsOf, tellable } from "../lessons.ts";
+import { linesOf } from "../markdown.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
-import { parseSessionMemory, renderSessionMemory } from "../session-memory.ts";
-import { SESSION_SECTIONS, type SessionMemoryState } from "../session-sections.ts";
+import {
+  parseSessionMemory,
+  renderSessionMemory,
+  SESSION_SECTIONS,
+  type SessionMemoryState,
+} from "../session-memory.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
 import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./by-model.ts";
 import { sessionStateOf } from "./by-program.ts";
@@ -84,7 +88,6 @@ async function writeState(decided: Decided, { writer }: TaskContext): Promise<bo
       [
         {
           op: "replaceFile",
-          file: "SESSION.md",
           text: rendered,
           ifVersion: version,
           mayShrink: decided.by === "program",

@@ -56,6 +56,19 @@ export function firstSentence(text: string): string {
   return /[:：]$/.test(first) && at >= 0 && following !== undefined ? `${first} ${following}` : first;
 }
 
+/** The first sentence that says something and those behind it, which often say why, while they fit. */
+function firstSentences(text: string): string {
+  const first = firstSentence(text);
+  const said = sentences(text).map((sentence) => oneLine(sentence));
+  const at = said.findIndex((sentence) => first.endsWith(sentence));
+  let all = first;
+  for (const sentence of at < 0 ? [] : said.slice(at + 1)) {
+    if (all.length + sentence.length >= SAID || /[:：?？]$|^[-*#>\d]/.test(sentence)) break;
+    all = `${all} ${sentence}`;
+  }
+  return clipEnd(all, SAID);
+}
+
 function outcomeIn(messages: readonly Message[], calls: readonly Step[]): string {
   const files = [...new Set(calls.flatMap(changes))];
   const ran = lastRun(calls);
@@ -66,7 +79,7 @@ function outcomeIn(messages: readonly Message[], calls: readonly Step[]): string
   const reply = messages.findLast(
     ({ role, parts: said }) => role === "assistant" && said.some(({ type }) => type === "text"),
   );
-  const answer = reply === undefined ? "" : clipEnd(firstSentence(messageText(reply)), SAID);
+  const answer = reply === undefined ? "" : firstSentences(messageText(reply));
   return [...parts, ...(answer === "" ? [] : [answer])].join("; ");
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { statedNextSteps } from "./next-steps.ts";
+import { statedNextSteps } from "./wording.ts";
 
 it("the list below a heading goes on over indented lines and ends with the next text", () => {
   const said = [

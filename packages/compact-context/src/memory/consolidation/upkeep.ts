@@ -1,0 +1,228 @@
+import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
+import { asData } from "../../summarizers/llm/prompts.ts";
+import { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "../changes/document.ts";
+import type { AddItem, ChangeNote, InvalidateItem, MemoryOperation } from "../changes/operation.ts";
+import { heldBy, sayTheSame } from "../learning/same.ts";
+import { isTransient } from "../learning/statements.ts";
+import { runTask, type TaskContext } from "../memory-task.ts";
+import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
+import { RULES_OF_RECORDS } from "../session-update/by-model.ts";
+import type { SidecarTask } from "../sidecar/task.ts";
+
+type Done = Promise<"written" | "unchanged">;
+
+/** What follows a consolidation, beside the run; each step may fail without stopping the next. Rejects with the first failure. */
+export async function upkeep(context: TaskContext, signal?: AbortSignal): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of [promote, cleanUp, foldHistory]) {
+    if (signal?.aborted === true) return;
+    await step(context, signal).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function write(
+  { writer }: TaskContext,
+  operations: readonly MemoryOperation[],
+  note: ChangeNote,
+): Promise<boolean> {
+  return operations.length > 0 && (await writer.apply(operations, note)).changeId !== undefined;
+}
+
+// ---- MEMORY.md holds what lasts, once
+
+/** Takes out of MEMORY.md what was true for a moment only, and what is said twice; people's own lines stay. */
+export async function cleanUp(context: TaskContext): Done {
+  const items = itemsOf(await context.writer.read("MEMORY.md"));
+  if (!items.some(isOurs)) return "unchanged";
+  const note = {
+    author: "cleanup",
+    reason: "MEMORY.md holds what lasts, once",
+    sources: ["MEMORY.md"],
+  } as const;
+  return runTask(
+    { name: "cleanup", byProgram: () => outOfPlace(items) },
+    (operations) => write(context, operations, note),
+    context,
+  );
+}
+
+function isOurs({ writtenBy }: MemoryItem): boolean {
+  return writtenBy !== "person";
+}
+
+/** Items of passing state, and of two that say the same the older; what a person asked to remember is no passing state. */
+function outOfPlace(items: readonly MemoryItem[]): InvalidateItem[] {
+  return items.filter(isOurs).flatMap((item): InvalidateItem[] => {
+    const again = items.find((other) => isSaidAgain(item, other));
+    if (again !== undefined) return [{ op: "invalidate", target: item.id, why: `said again in ${again.id}` }];
+    if (item.trust === "person" || !isTransient(item.text)) return [];
+    return [{ op: "invalidate", target: item.id, why: "it told of a passing state" }];
+  });
+}
+
+function isSaidAgain(item: MemoryItem, other: MemoryItem): boolean {
+  if (other.id === item.id || !sayTheSame(item.text, other.text)) return false;
+  if (!isOurs(other)) return true;
+  const older = (item.time ?? "").localeCompare(other.time ?? "");
+  return older < 0 || (older === 0 && item.line < other.line);
+}
+
+// ---- HISTORY.md stays readable
+
+/** When the history is folded: so many entries, or so many characters of them; the newest stay as they are. */
+export const FOLDING = { entries: 40, characters: 48_000, kept: 20 } as const;
+
+const DATED = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d/;
+const LONGEST = 240;
+
+/** Makes one section of the oldest entries, a line for each; the entries themselves go to the history's archive. */
+export async function foldHistory(context: TaskContext): Done {
+  const old = entriesToFold(await context.writer.read("HISTORY.md"));
+  if (old.length === 0) return "unchanged";
+  const note = { author: "history", reason: `${old.length} older entries became one section` } as const;
+  const fold = {
+    op: "foldSections",
+    sections: old.map(({ id }) => id),
+    heading: `${dayOf(old[0])} to ${dayOf(old.at(-1))}`,
+    text: old.map((section) => `- ${clipEnd(oneLine(lineOf(section)), LONGEST)}`).join("\n"),
+  } as const;
+  return runTask(
+    { name: "history-folding", byProgram: () => [fold] },
+    (operations) => write(context, operations, note),
+    context,
+  );
+}
+
+/** Dated entries but the newest, oldest first; none while the history is short. Sections of people and folds stay. */
+function entriesToFold({ sections }: MemoryDocument): readonly MemorySection[] {
+  const entries = sections.filter(({ heading, level }) => level === 2 && DATED.test(heading));
+  const characters = entries.flatMap(({ items }) => items).reduce((sum, { text }) => sum + text.length, 0);
+  if (entries.length < FOLDING.entries && characters < FOLDING.characters) return [];
+  return entries.slice(0, Math.max(0, entries.length - FOLDING.kept));
+}
+
+function dayOf(section: MemorySection | undefined): string {
+  return DATED.exec(section?.heading ?? "")?.[1] ?? "";
+}
+
+/** Its date, its name, and what was decided or else what was done last. */
+function lineOf(section: MemorySection): string {
+  const title = section.heading.replace(/^\S+\s*/, "");
+  const said = section.items.find(({ text }) => /^Decided: /.test(text)) ?? section.items.at(-1);
+  return `${dayOf(section)} ${title}${said === undefined ? "" : `: ${said.text}`}`;
+}
+
+// ---- what came up again and again
+
+/** What the channel's notes say at one time. */
+interface Notes {
+  readonly session: SessionMemoryState;
+  readonly history: MemoryDocument;
+  readonly memory: MemoryDocument;
+}
+
+/** Entries of the history, beside the session, that must say the same before it is taken to hold for good. */
+const TIMES = 2;
+const MOST_AT_ONCE = 5;
+/** Share of a statement's words that a note must hold to be its source. */
+const FOUNDED = 0.6;
+const MOST_CHARACTERS = 12_000;
+const ASKED = /^Asked for: /;
+const DECIDED = /^Decided: /;
+
+/** Takes into MEMORY.md what came up in session after session. */
+export async function promote(context: TaskContext, signal?: AbortSignal): Done {
+  const { writer } = context;
+  const notes: Notes = {
+    session: parseSessionMemory((await writer.read("SESSION.md")).text),
+    history: await writer.read("HISTORY.md"),
+    memory: await writer.read("MEMORY.md"),
+  };
+  if (notes.history.sections.filter(({ items }) => items.length > 0).length < TIMES) return "unchanged";
+  const note = {
+    author: "promotion",
+    reason: "it came up again and again",
+    sources: ["SESSION.md", "HISTORY.md"],
+  } as const;
+  return runTask<readonly AddItem[]>(
+    { name: "promotion", byModel: () => promotionTask(notes), byProgram: () => recurring(notes) },
+    (items) => write(context, items, note),
+    context,
+    signal,
+  );
+}
+
+/** Rules and decisions of the session that entries of the history, told apart by their dates, say as well. */
+function recurring({ session, history, memory }: Notes): AddItem[] {
+  const known = itemsOf(memory).map(({ text }) => text);
+  const isNew = (text: string): boolean =>
+    !isTransient(text) && !known.some((item) => sayTheSame(item, text));
+  const found = (
+    items: readonly string[],
+    section: string,
+    label: RegExp,
+    trust: "person" | "agent",
+  ): AddItem[] =>
+    items
+      .filter((text) => isNew(text) && timesIn(history, text, label) >= TIMES)
+      .map((text) => ({ op: "add", section, text, trust }));
+  return [
+    ...found(session.constraints, "Constraints", ASKED, "person"),
+    ...found(session.decisions, "Decisions", DECIDED, "agent"),
+  ].slice(0, MOST_AT_ONCE);
+}
+
+function timesIn({ sections }: MemoryDocument, statement: string, label: RegExp): number {
+  return sections.filter(({ items }) =>
+    items.some(({ text }) => label.test(text) && sayTheSame(text.replace(label, ""), statement)),
+  ).length;
+}
+
+const SYSTEM = `You keep the long-term memory of a channel in which a user works with an AI agent. You are given its history, the notes of the session and the memory. Find what came up in at least ${TIMES} different entries of the history, is not in the memory, and will still hold in a month.
+
+${RULES_OF_RECORDS}
+
+The object has one field, "promote": a list of at most ${MOST_AT_ONCE} {"section": "Constraints" | "Decisions" | "Facts", "text"}; an empty list when there is nothing. Copy the text from the notes where you can.`;
+
+function promotionTask(notes: Notes): SidecarTask<readonly AddItem[]> {
+  const memory = itemsOf(notes.memory).map(({ text }) => text);
+  const session = [...notes.session.constraints, ...notes.session.decisions];
+  const block = (name: string, text: string): string => `<${name}>\n${asData(text)}\n</${name}>`;
+  return {
+    name: "promotion",
+    systemPrompt: SYSTEM,
+    prompt: [
+      block("memory", memory.join("\n").slice(0, MOST_CHARACTERS)),
+      block("notes_so_far", session.join("\n").slice(0, MOST_CHARACTERS)),
+      block("records", notes.history.text.slice(-MOST_CHARACTERS)),
+    ].join("\n\n"),
+    shape: "object",
+    parse: (text) => readPromotion(JSON.parse(text) as { readonly promote?: unknown }, notes),
+  };
+}
+
+/** Only what the notes themselves say; a rule only where a person asked for it. */
+function readPromotion({ promote: list }: { readonly promote?: unknown }, notes: Notes): AddItem[] {
+  if (!Array.isArray(list)) throw new Error("promote must be a list");
+  const history = itemsOf(notes.history).map(({ text }) => text);
+  const asked = [
+    ...notes.session.constraints,
+    ...history.filter((text) => ASKED.test(text)).map((text) => text.replace(ASKED, "")),
+  ];
+  const said = [...asked, ...notes.session.decisions, ...history.map((text) => text.replace(DECIDED, ""))];
+  const saysSo = (texts: readonly string[], text: string): boolean =>
+    texts.some((one) => heldBy(text, one) >= FOUNDED);
+  return list.slice(0, MOST_AT_ONCE).flatMap((entry: unknown): AddItem[] => {
+    const { section, text } = (entry ?? {}) as { readonly section?: unknown; readonly text?: unknown };
+    if (typeof text !== "string") throw new Error("every entry of promote needs a text");
+    if (isTransient(text) || !saysSo(said, text)) return [];
+    const trust = saysSo(asked, text) ? "person" : "agent";
+    return [{ op: "add", section: sectionFor(section, trust), text, trust }];
+  });
+}
+
+function sectionFor(section: unknown, trust: "person" | "agent"): string {
+  if (section === "Constraints") return trust === "person" ? section : "Facts";
+  return section === "Decisions" ? section : "Facts";
+}
