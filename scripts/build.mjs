@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { bundlePage } from "./bundle-page.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const library = join(root, "packages", "compact-context");
@@ -53,13 +54,9 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   // The command is compiled against the library that was built.
   run(tsc, "-p", library);
   run(tsc, "-p", command);
-  // The page has a browser's types, and files that are served as they are.
-  const page = join(command, "src", "view", "page");
-  run(tsc, "-p", page);
-  for (const name of readdirSync(page)) {
-    if (/\.(?:html|css|svg)$/.test(name))
-      copyFileSync(join(page, name), join(command, "dist", "view", "page", name));
-  }
+  // The page has a browser's types, and is served as one script.
+  run(tsc, "-p", join(command, "src", "view", "page"));
+  await bundlePage(join(command, "dist", "view", "page"));
   run(tsc, "-p", support);
   await packPages();
   writeFileSync(stamp, "");

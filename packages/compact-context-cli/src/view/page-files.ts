@@ -28,10 +28,5 @@ export async function readPageFiles(
     const body = await readFile(new URL(name, folder));
     files.set(name === "index.html" ? "/" : `/page/${name}`, { type, body });
   }
-  // The page's own types are erased; the version of what it is told is not.
-  files.set("/session-view.js", {
-    type: TYPES.js ?? "",
-    body: await readFile(new URL("../session-view.js", folder)),
-  });
   return files;
 }
