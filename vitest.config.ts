@@ -14,6 +14,9 @@ const measuring = [
   "test/tracing/hostile.test.ts",
 ];
 
+/** Tests of which several load a package of one name in different versions: a process resolves a name once. */
+const versioned = ["test/compat/**/*.test.ts"];
+
 /** Tests that replace modules by others. */
 function mocking(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -25,7 +28,7 @@ function mocking(folder: string): string[] {
 
 // These have a process each. All others share some, into which a source file is loaded once: to load the sources for
 // each file anew took longer than most tests. Where the whole is tried, each file has its own.
-const apart = [...measuring, ...mocking("packages"), ...mocking("test")];
+const apart = [...measuring, ...versioned, ...mocking("packages"), ...mocking("test")];
 
 export default defineConfig({
   resolve: { alias: sourceAliases(import.meta.dirname) },
@@ -39,7 +42,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./test/plain-reporter.ts"],
     projects: [
-      { extends: true, test: { name: "apart", include: apart } },
+      { extends: true, test: { name: "apart", include: apart, exclude: ignored } },
       {
         extends: true,
         test: {

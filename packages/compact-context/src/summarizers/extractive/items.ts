@@ -346,11 +346,15 @@ function emptiedPieces(step: Step, shorten: Shorten): Piece[] {
   }));
 }
 
+/** Lines in which a test runner tells that it gets on, and the marks of a diff: they say nothing about the work. */
+const PROGRESS =
+  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
+
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
 function foundPieces({ result }: Step, shorten: Shorten): Piece[] {
   const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
   return lines
-    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
+    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !PROGRESS.test(line))
     .map((line) => ({ kind: "found", text: shorten(clipEnd(line, MAX_CODE)), weight: WEIGHTS.found }));
 }
 

@@ -104,6 +104,32 @@ describe("next steps", () => {
   });
 });
 
+describe("last words", () => {
+  const look = ran("Read", { file_path: "/x" }, "export const a = 1;");
+  const thinks = (text: string): Message => ({ ...says(""), parts: [{ type: "reasoning", text }] });
+  const words = (...messages: Message[]) => readConversation(messages).lastWords;
+
+  it("are the last two thoughts and texts of work that goes on", () => {
+    const found = thinks("Line 12 joins the wrong folder: the same mistake.");
+    const given = [
+      user("go"),
+      says("Let me look at the parser."),
+      found,
+      says("Let me see who calls it:"),
+      ...look,
+    ];
+    expect(words(...given)).toEqual([
+      "Line 12 joins the wrong folder: the same mistake.",
+      "Let me see who calls it:",
+    ]);
+  });
+
+  it("are none where the request was answered or is new", () => {
+    expect(words(user("go"), ...look, says("All of it is done."))).toEqual([]);
+    expect(words(user("go"), says("Let me look at the parser."), ...look, user("stop"))).toEqual([]);
+  });
+});
+
 it("takes the task list as a tool shows it last", () => {
   const made = ran("TaskCreate", { subject: "Weigh" }, "Task #1 created successfully: Weigh");
   const shown = ran("TaskList", {}, "#1 [completed] Weigh\n#2 [pending] Send");

@@ -90,6 +90,8 @@ export interface Reading {
   readonly repository: readonly string[];
   /** Next steps as the assistant announced them last. */
   readonly nextSteps: readonly string[];
+  /** What the assistant thought and said last while it worked, in order; empty where it has answered. */
+  readonly lastWords: readonly string[];
   /** Questions that wait for the user. */
   readonly questions: readonly string[];
   /** The last word was the assistant's, with no call beside it. */
@@ -121,6 +123,7 @@ export function readConversation(messages: readonly Message[], context?: Summary
     running: findRunning(steps, scene.messages.flatMap(noticesIn)),
     repository: readRepository(steps),
     nextSteps: last.nextSteps,
+    lastWords: last.closing === "" ? wordsAtWork(scene) : [],
     questions: texts(questionsIn(last.closing)),
     answered: last.closing !== "",
     repeats: scene.repeats,
@@ -385,6 +388,26 @@ function lastWords(entries: readonly Entry[]): LastWords {
     ...after.slice(-2).flatMap((text) => inOrder([...nextStepsIn(text), ...underWayIn(text)])),
   ];
   return { closing, nextSteps: [...new Set(texts(steps))] };
+}
+
+/** So many of the last thoughts and texts are told word for word. */
+const AT_WORK = 2;
+
+/** Visible reasoning counts: what was found a moment ago is often said nowhere else. */
+function wordsAtWork({ messages, staysOf }: Scene): string[] {
+  const asked = messages.findLastIndex(
+    (message) => message.role === "user" && readSaid(message).typed !== "",
+  );
+  return messages
+    .slice(asked + 1)
+    .filter((message) => message.role === "assistant" && staysOf(message) === "no")
+    .flatMap(({ parts }) =>
+      parts.flatMap((part) =>
+        part.type === "text" || part.type === "reasoning" ? [oneLine(part.text)] : [],
+      ),
+    )
+    .filter((text) => text.length >= 12)
+    .slice(-AT_WORK);
 }
 
 function speechesIn(entries: readonly Entry[]): string[] {

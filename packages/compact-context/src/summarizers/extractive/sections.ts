@@ -40,7 +40,7 @@ const FRONT: View = [
   ["errors", 0.05],
   ["running", 0.05],
   ["repository", 0.05],
-  ["nextSteps", 0.05],
+  ["nextSteps", 0.08],
   ["questions", 0.04],
 ];
 
@@ -316,15 +316,26 @@ function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
 }
 
 const LAST_STEPS = 3;
+/** Characters of the assistant's last words that are told. */
+const LAST_WORDS = 500;
 
-/** What was announced and done last; work that was answered has stopped nowhere. */
+/** What was said, announced and done last; work that was answered has stopped nowhere. */
 function stopRows({ reading, shorten, asking }: Scene): string[] {
-  const announced = reading.nextSteps.map((text) => `announced: ${oneLine(text)}`);
+  const words = reading.lastWords.map((text) => clipEnd(shorten(text), LAST_WORDS));
+  const announced = reading.nextSteps
+    .map((text) => shorten(oneLine(text)))
+    .filter((text) => !words.some((said) => said.includes(text)) && !text.endsWith(":"))
+    .map((text) => `announced: ${text}`);
   if (reading.answered) return announced;
+  const said = words.map((text) => `said: ${text}`).reverse();
   const last = reading.steps
     .filter(({ stays, action, message }) => !stays && action.kind !== "plan" && message > asking)
     .slice(-LAST_STEPS);
-  return [...announced, ...last.map(({ action }) => `last: ${clipEnd(oneLine(shorten(action.words)), 200)}`)];
+  return [
+    ...said,
+    ...last.map(({ action }) => `last: ${clipEnd(oneLine(shorten(action.words)), 200)}`),
+    ...announced,
+  ];
 }
 
 function namesOf(steps: readonly Step[]): string[] {
