@@ -6,7 +6,7 @@ import { createWire, type Wire, type WireCall } from "compact-context/wire";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
-import { type LocalServer, startLocalServer } from "../local-server.ts";
+import { type LocalServer, startLocalServer } from "../view/local-server.ts";
 import { programsOnly } from "./guard.ts";
 import type { Sessions } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
