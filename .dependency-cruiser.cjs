@@ -74,7 +74,7 @@ const rules = [
     severity: "error",
     comment: "The page runs in a browser: it knows what the server tells it and nothing else of the source.",
     from: { path: `^${command}/view/page/` },
-    to: { pathNot: `^${command}/view/(?:page/|session-view\\.ts$)` },
+    to: { pathNot: `^${command}/view/(?:page/|session-view\\.ts$)|node_modules/(?:preact|@preact|uplot)` },
   },
   {
     name: "ports-not-media",

@@ -7,6 +7,7 @@ import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeF
 import { endianness } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { bundlePage } from "./bundle-page.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const library = join(root, "packages", "compact-context");
@@ -70,13 +71,9 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   run(tsc, "-p", library);
   await storeVocabularies();
   run(tsc, "-p", command);
-  // The page has a browser's types, and files that are served as they are.
-  const page = join(command, "src", "view", "page");
-  run(tsc, "-p", page);
-  for (const name of readdirSync(page)) {
-    if (/\.(?:html|css|svg)$/.test(name))
-      copyFileSync(join(page, name), join(command, "dist", "view", "page", name));
-  }
+  // The page has a browser's types, and is served as one script.
+  run(tsc, "-p", join(command, "src", "view", "page"));
+  await bundlePage(join(command, "dist", "view", "page"));
   run(tsc, "-p", support);
   await packPages();
   writeFileSync(stamp, "");

@@ -74,7 +74,16 @@ const onlyInNode = `${library}/tokens/encodings/on-disk.ts`;
 const packages = {
   agent: ["yaml"],
   config: ["yaml"],
-  cli: ["commander", "string-width", "picocolors", "hono", "@hono/node-server"],
+  cli: [
+    "commander",
+    "string-width",
+    "preact",
+    "@preact/signals",
+    "uplot",
+    "picocolors",
+    "hono",
+    "@hono/node-server",
+  ],
 };
 
 /** Folders that may load an optional peer when it is first used. */

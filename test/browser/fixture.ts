@@ -65,6 +65,7 @@ function messagesOf({ messages, text }: FixtureOptions): { views: MessageView[];
     role: role(index),
     kind: kind(index),
     tool: index % 40 === 0 ? undefined : "read_file",
+    path: index % 40 === 0 ? undefined : `src/file-${index % 7}.ts`,
     tokens: tokensOf(index),
     at: at(index * 20),
     archiveId: `arc-${index}`,

@@ -75,7 +75,10 @@ describe.skipIf(!canDrive)("the page", () => {
   it("draws the window over the session with each compaction, and asks for nothing elsewhere", async () => {
     const { tab, problems } = await open([medium]);
     await ready(tab);
-    expect(await tab.locator(".area").count()).toBe(medium.view.layers.length);
+    const coloured = await tab.evaluate<number>(
+      "{ const { width, height } = document.querySelector('.plot canvas'); new Set(new Uint32Array(document.querySelector('.plot canvas').getContext('2d').getImageData(0, 0, width, height).data.buffer)).size }",
+    );
+    expect(coloured).toBeGreaterThan(medium.view.layers.length);
     expect(await tab.locator(".flag").count()).toBe(medium.compactions.length);
     expect(await tab.textContent(".readout .total strong")).toBe(
       medium.view.steps.at(-1)?.total.toLocaleString("en"),
@@ -128,7 +131,7 @@ describe.skipIf(!canDrive)("the page", () => {
     await ready(tab);
     const seen: string[] = [];
     const unseen: string[] = [];
-    for (let press = 0; press < 14; press += 1) {
+    for (let press = 0; press < 18; press += 1) {
       await tab.keyboard.press("Tab");
       seen.push(await active(tab));
       const outline = await tab.evaluate<string>("getComputedStyle(document.activeElement).outlineStyle");
@@ -138,7 +141,7 @@ describe.skipIf(!canDrive)("the page", () => {
     expect(unseen).toEqual([]);
     for (const part of [
       "Skip to the details",
-      "Keys",
+      "Keys and words",
       "As a table",
       "Play the session",
       "Model call",
@@ -190,7 +193,7 @@ describe.skipIf(!canDrive)("the page", () => {
     expect(nameless).toEqual([]);
     await tab.click(".flag:nth-child(3)");
     await until(tab, "document.querySelector('#announcer').textContent.startsWith('Compaction 3')");
-    await tab.click("#heading button");
+    await tab.click(".scrubber button:last-child");
     const cells = await tab.evaluate<string[]>(
       "[...document.querySelectorAll('#table tbody tr:first-child > *')].map((each) => each.textContent)",
     );
@@ -255,6 +258,69 @@ describe.skipIf(!canDrive)("the page", () => {
     await until(tab, "document.querySelectorAll('#sessions button').length === 2");
   });
 
+  it("says what fills the window by tool, file and role, and shows the messages of one of them alone", async () => {
+    const { tab } = await open([medium], { hash: "#tab=window&call=5" });
+    await ready(tab);
+    const shares = (): Promise<string[]> =>
+      tab.evaluate("[...document.querySelectorAll('.share-name')].map((each) => each.textContent)");
+    expect(await shares()).toContain("read_file");
+    const sum = medium.messages
+      .slice(0, medium.view.steps[4]?.messages)
+      .filter((each) => each.tool === "read_file")
+      .reduce((total, { tokens }) => total + tokens, 0);
+    expect(
+      await tab.evaluate(
+        "[...document.querySelectorAll('button.share')].find((each) => each.textContent.includes('read_file')).querySelector('.tokens').textContent",
+      ),
+    ).toBe(sum.toLocaleString("en"));
+    await tab.click(".switch button:nth-child(2)");
+    expect(await shares()).toContain("src/file-3.ts");
+    await tab.click(".switch button:nth-child(3)");
+    await tab.click("button.share:has-text('user')");
+    await until(tab, "document.querySelectorAll('.row').length === 1");
+    expect((await rows(tab))[0]).toContain("Message 1");
+    await tab.click(".filter");
+    await tab.click(".panel .check input");
+    const sizes = (
+      await tab.evaluate<string[]>(
+        "[...document.querySelectorAll('.row .tokens')].map((each) => each.textContent)",
+      )
+    ).map((each) => Number(each.replaceAll(",", "")));
+    expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
+  });
+
+  it("shows a part of the session larger, and all of it again", async () => {
+    const { tab } = await open([medium], { hash: "#tab=window&call=60" });
+    await ready(tab);
+    const flags = await tab.locator(".flag").count();
+    await tab.keyboard.press("+");
+    await tab.keyboard.press("+");
+    await until(tab, `document.querySelectorAll('.flag').length < ${flags}`);
+    await tab.keyboard.press("0");
+    await until(tab, `document.querySelectorAll('.flag').length === ${flags}`);
+  });
+
+  it("100,000 calls and 20,000 messages stay usable", async () => {
+    const huge = crowded(fixture({ id: "huge", title: "Very long", messages: 20_000 }), 100_000);
+    const { tab, problems } = await open([huge], { hash: "#tab=window&call=100000" });
+    await ready(tab);
+    await until(tab, "document.querySelector('.readout .call').textContent === 'Call 100,000 of 100,000'");
+    const figures = {
+      scrub: await measure(
+        tab,
+        `{ const slider = document.querySelector('.scrubber input'); slider.value = 99000 + frame * 10; slider.dispatchEvent(new Event('input')); }`,
+      ),
+      scroll: await measure(
+        tab,
+        "document.querySelector('.panel:not([hidden]) .list').scrollTop = frame * 240",
+      ),
+    };
+    console.log(`page, 100,000 calls: ${JSON.stringify(figures)}`);
+    expect(await tab.evaluate<number>("document.querySelectorAll('*').length")).toBeLessThan(4000);
+    for (const [name, { median }] of Object.entries(figures)) expect(median, name).toBeLessThan(50);
+    expect(problems).toEqual([]);
+  });
+
   it("says so where there is nothing, no compaction, one message, or no server", async () => {
     const none = await open([]);
     await none.tab.waitForSelector("#nothing:not([hidden])");
@@ -298,6 +364,20 @@ describe.skipIf(!canDrive)("the page", () => {
     for (const [name, { median }] of Object.entries(figures)) expect(median, name).toBeLessThan(50);
   });
 });
+
+/** The session with its last call repeated up to so many calls. */
+function crowded(made: Fixture, calls: number): Fixture {
+  const last = made.view.steps.at(-1);
+  const more = Array.from({ length: calls - made.view.steps.length }, (_, place) => ({
+    index: made.view.steps.length + place,
+    messages: last?.messages ?? 0,
+    tokens: (last?.tokens ?? []).map((each) => each + (place % 900)),
+    total: (last?.total ?? 0) + (place % 900) * (last?.tokens.length ?? 0),
+  }));
+  const steps = [...made.view.steps, ...more];
+  const counts = { ...made.head.counts, steps: steps.length };
+  return { ...made, head: { ...made.head, counts }, view: { ...made.view, counts, steps } };
+}
 
 interface Figures {
   /** Milliseconds from frame to frame. */

@@ -1,13 +1,14 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import ts from "typescript";
 import { type LiveNotice, VIEW_VERSION } from "../../packages/compact-context-cli/src/view/session-view.ts";
+import { bundlePage } from "../../scripts/bundle-page.mjs";
 import type { Fixture } from "./fixture.ts";
 
-const PAGE = fileURLToPath(new URL("../../packages/compact-context-cli/src/view/page", import.meta.url));
+const built = mkdtempSync(join(tmpdir(), "compact-page-"));
+let bundling: Promise<void> | undefined;
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",
@@ -28,6 +29,8 @@ export interface Stage {
 
 /** Serves the page from its source, with made-up sessions behind it. */
 export async function openStage(sessions: readonly Fixture[]): Promise<Stage> {
+  bundling ??= bundlePage(built);
+  await bundling;
   const hearers = new Set<ServerResponse>();
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
@@ -59,9 +62,9 @@ export async function openStage(sessions: readonly Fixture[]): Promise<Stage> {
 }
 
 function serve(path: string, response: ServerResponse): void {
-  const name = path === "/" ? "index.html" : path.replace(/^\/page\//, "").replace(/^\//, "../");
+  const name = path === "/" ? "index.html" : path.replace(/^\/page\//, "");
   try {
-    const body = name.endsWith(".js") ? compiled(name) : readFileSync(join(PAGE, name));
+    const body = readFileSync(join(built, name));
     response.writeHead(200, {
       "content-type": TYPES[extname(name)] ?? "text/plain",
       "content-security-policy": POLICY,
@@ -70,23 +73,6 @@ function serve(path: string, response: ServerResponse): void {
   } catch {
     response.writeHead(404).end();
   }
-}
-
-const done = new Map<string, string>();
-
-function compiled(name: string): string {
-  const known = done.get(name);
-  if (known !== undefined) return known;
-  const source = readFileSync(join(PAGE, name.replace(/\.js$/, ".ts")), "utf8");
-  const compilerOptions = {
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.ES2022,
-    rewriteRelativeImportExtensions: true,
-    verbatimModuleSyntax: true,
-  };
-  const { outputText } = ts.transpileModule(source, { compilerOptions });
-  done.set(name, outputText);
-  return outputText;
 }
 
 function answer(sessions: readonly Fixture[], { pathname, searchParams }: URL): unknown {

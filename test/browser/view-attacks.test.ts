@@ -17,7 +17,7 @@ import { createViewStore, type ViewStore } from "../../packages/compact-context-
 import { canDrive, openProfile, type Page, type Profile, START_MS } from "./profile.ts";
 
 const page = resolve("packages/compact-context-cli/dist/view/page");
-const built = existsSync(`${page}/main.js`);
+const built = existsSync(`${page}/page.js`);
 
 const SEPARATOR = "\u2028";
 const HOSTILE = [
@@ -371,7 +371,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
     expect(html.body).not.toContain("hostile");
     const answer = await opened.goto(`http://127.0.0.1:${server.port}/api/sessions`);
     expect(answer?.status()).toBe(200);
-    expect(answer?.headers()["content-type"]).toBe("application/json; charset=utf-8");
+    expect(answer?.headers()["content-type"]).toBe("application/json");
     expect(await opened.evaluate("document.querySelectorAll('img, script, svg').length")).toBe(0);
     expect(await opened.evaluate("window.broken")).toBeUndefined();
     await opened.close();
@@ -404,7 +404,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
       "/page/../../../package.json",
       "/page/..%2f..%2f..%2fpackage.json",
       "/page/%252e%252e%252f%252e%252e%252fpackage.json",
-      "/page/main.js%00.css",
+      "/page/page.js%00.css",
       "/page/.%00./server.js",
       "/page//etc/passwd",
       "/page/C:%5Cwindows",
@@ -433,7 +433,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
     }, `http://127.0.0.1:${server.port}`);
     await evil.waitForTimeout(500);
     expect(evil.frames().map((frame) => frame.url())).toContain("chrome-error://chromewebdata/");
-    for (const path of ["/", "/page/main.js", "/api/sessions", "/nothing", "/open?token=x"]) {
+    for (const path of ["/", "/page/page.js", "/api/sessions", "/nothing", "/open?token=x"]) {
       const { headers } = await ask(server.port, path);
       expect(headers).toMatchObject({
         "x-content-type-options": "nosniff",

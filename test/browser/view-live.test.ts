@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
@@ -11,7 +13,20 @@ import { canDrive, openProfile, START_MS } from "./profile.ts";
 
 const page = resolve("packages/compact-context-cli/dist/view/page");
 
-describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an agent runs", () => {
+const command = resolve("packages/compact-context-cli/bin/compact.js");
+
+/** The link that `compact view` prints. */
+async function linkOf(printed: AsyncIterable<Buffer>): Promise<string> {
+  let text = "";
+  for await (const piece of printed) {
+    text += piece.toString();
+    const [link] = /http:\S+token=\S+/.exec(text) ?? [];
+    if (link !== undefined) return link;
+  }
+  throw new Error(`no link: ${text}`);
+}
+
+describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an agent runs", () => {
   it(
     "shows what the exporter sends without being asked again, with spans and their durations",
     async () => {
@@ -45,9 +60,57 @@ describe.skipIf(!canDrive || !existsSync(`${page}/main.js`))("the page while an 
         expect(await opened.evaluate<string>("document.querySelector('#main').innerText")).toMatch(
           /\d+ ms|\d s/,
         );
+        // What the compaction left is told by layer, and what became of the messages.
+        await opened.locator('[role=tab]:has-text("Compactions")').first().click();
+        await opened.getByText("messages 1 to").first().waitFor();
+        const layers = await opened.evaluate<string>("document.querySelector('#readout').innerText");
+        expect(layers).toMatch(/recent\s+[\d,]+/);
+        expect(layers).toMatch(/summary\s+[\d,]+/);
       } finally {
         await browser.close();
         await server.close();
+      }
+    },
+    START_MS,
+  );
+
+  it(
+    "shows the last call of an agent within a second, from its archive beside it",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "compact-live-"));
+      const manager = new CompactManager({
+        maxContextTokens: 8000,
+        model: "gpt-4o",
+        storage: { kind: "fs" as const, root: folder },
+      });
+      const messages = Array.from({ length: 40 }, (_, index) => ({
+        role: index % 2 === 0 ? "user" : "assistant",
+        content: `${index}: ${"words ".repeat(30)}`,
+      }));
+      const call = async (count: number): Promise<void> => {
+        await manager.preflight("beside", messages.slice(0, count));
+        await manager.flush();
+      };
+      await call(9);
+      const view = spawn(process.execPath, [command, "view", folder], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const link = await linkOf(view.stdout);
+      const browser = await openProfile();
+      try {
+        const opened = await browser.newPage();
+        await opened.goto(link);
+        await opened.getByText("Call 1 of 1").first().waitFor();
+        await call(11);
+        const written = performance.now();
+        await opened.getByText("Call 2 of 2").first().waitFor();
+        const took = performance.now() - written;
+        console.log(`page, live: the last call was shown after ${Math.round(took)} ms`);
+        expect(took).toBeLessThan(1000);
+      } finally {
+        await browser.close();
+        view.kill();
+        rmSync(folder, { recursive: true, force: true });
       }
     },
     START_MS,

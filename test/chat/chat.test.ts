@@ -70,8 +70,12 @@ describe.skipIf(!built || !hasTmux)("compact chat in a terminal (needs tmux)", (
 
     chat.line("slow");
     await chat.shows(/^› slow\n\n {2}Sentence \d/);
-    chat.keys("C-c");
+    chat.line("/help");
+    await chat.shows(/next {5}\/help/);
+    chat.keys("Escape");
     await chat.shows("interrupted; what was said stays");
+    // What was typed ahead comes next.
+    await chat.shows("Esc or Ctrl-C interrupts");
     chat.line("run sleep 60");
     await chat.shows(/allow\? {3}run {2}sleep 60/);
     process.kill(chat.pid(), "SIGKILL");
@@ -81,6 +85,8 @@ describe.skipIf(!built || !hasTmux)("compact chat in a terminal (needs tmux)", (
 
     const again = await open();
     await again.shows(/session {2}goes on with \d+ messages/);
+    await again.shows(/earlier messages are not shown/);
+    await again.shows(/^› slow$/);
     again.line("search parcel gate");
     await again.shows("compact_search gave");
     again.line("/new");

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { sessionKey } from "compact-context/internal/core/archive";
 import { loadState } from "compact-context/internal/core/store";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
-
+import type { Archive } from "compact-context/internal/search/archive";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { type ArchivePlace, driverOf, openArchive } from "./archive.ts";
 import type { Invocation } from "./command.ts";
@@ -13,10 +13,13 @@ import { oneLine } from "./render/safe.ts";
 import { type ArchiveSource, createArchivedRecord } from "./view/archived-session.ts";
 import { createViewStore } from "./view/view-store.ts";
 import type { Viewed } from "./view-page.ts";
+import { sessionTold } from "./viewed-events.ts";
 
 /** Sessions that are read before anybody opens them: the list then says how large they are. */
 const READ_AHEAD = 20;
-const LOOK_EVERY_MS = 2000;
+/** What an agent adds is on the page within a second; where a look takes long, the next one waits longer. */
+const LOOK_EVERY_MS = 250;
+const REST = 4;
 
 /** The archive in a folder, or the one of the settings; what a running agent adds to it is shown as it comes. */
 export async function viewedArchive(
@@ -29,8 +32,9 @@ export async function viewedArchive(
   const source = sourceOf(place, flags.model);
   const store = createViewStore();
   const signs = new Map<string, string>();
+  const told = new Map<string, string | undefined>();
   const look = async (): Promise<void> => {
-    for (const id of await source.archive.sessions()) {
+    for (const id of await sessionsOf(source.archive, told)) {
       const sign = await signOf(source.archive.location, id);
       if (signs.get(id) === sign) continue;
       const { record } = store.open((changed) => createArchivedRecord(id, source, changed));
@@ -46,12 +50,28 @@ export async function viewedArchive(
   return {
     store,
     async fill(stopped) {
-      while (!stopped.aborted) {
-        await setTimeout(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
+      for (let took = 0; !stopped.aborted; ) {
+        const pause = Math.max(LOOK_EVERY_MS, took * REST);
+        await setTimeout(pause, undefined, { signal: stopped }).catch(() => undefined);
+        const began = ports.clock();
         if (!stopped.aborted) await look().catch((error: unknown) => warn(errorMessage(error)));
+        took = ports.clock() - began;
       }
     },
   };
+}
+
+/** The archived sessions, and those that were never compacted but wrote events; `told` remembers whose folder is whose. */
+async function sessionsOf(archive: Archive, told: Map<string, string | undefined>): Promise<string[]> {
+  const archived = await archive.sessions();
+  const keys = new Set(archived.map((id) => sessionKey(id)));
+  const folders = await readdir(archive.location, { withFileTypes: true }).catch(() => []);
+  for (const { name } of folders.filter((one) => one.isDirectory() && !keys.has(one.name))) {
+    const id = told.get(name) ?? (await sessionTold(join(archive.location, name, "events.jsonl")));
+    told.set(name, id);
+    if (id !== undefined && sessionKey(id) === name) archived.push(id);
+  }
+  return archived;
 }
 
 function sourceOf(place: ArchivePlace, model: string | undefined): ArchiveSource {

@@ -14,13 +14,22 @@ const LOOK_EVERY_MS = 500;
 
 /** True for a file whose first line is an event of ours. */
 export async function holdsEvents(name: string, cwd: string): Promise<boolean> {
-  const file = await open(resolve(cwd, name));
+  const line = await firstLineOf(resolve(cwd, name));
+  return (
+    readEventLine(line)?.name.startsWith("compact.") ?? /^\{"(?:version":\d+,")?name":"compact\./.test(line)
+  );
+}
+
+/** The session that a file of events is about; undefined where there is no such file. */
+export async function sessionTold(path: string): Promise<string | undefined> {
+  return readEventLine(await firstLineOf(path).catch(() => ""))?.sessionId;
+}
+
+async function firstLineOf(path: string): Promise<string> {
+  const file = await open(path);
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const [line = ""] = buffer.subarray(0, bytesRead).toString("utf8").split("\n");
-    return (
-      readEventLine(line)?.name.startsWith("compact.") ?? /^\{"(?:version":\d+,")?name":"compact\./.test(line)
-    );
+    return buffer.subarray(0, bytesRead).toString("utf8").split("\n")[0] ?? "";
   } finally {
     await file.close();
   }

@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers/promises";
+import type { Message } from "compact-context";
+import { spentOn } from "compact-context/internal/agent/spent";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
@@ -10,7 +12,7 @@ import { type Economy, type Replay, replaySession, wholeHistory } from "./replay
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
 import { unhurried } from "./unhurried-driver.ts";
-import { createPlayedRecord } from "./view/played-session.ts";
+import { createPlayedRecord, type PlayedSession } from "./view/played-session.ts";
 import type { Originals } from "./view/session-record.ts";
 import type { CostView } from "./view/session-view.ts";
 import { typedAsk } from "./view/typed-ask.ts";
@@ -41,6 +43,7 @@ export async function replayWatched(
         budget: settings.budget,
         policy: config.policy,
         counter: settings.counter,
+        reported: reportedOf(transcript, history, settings),
         redactText: (text) => redactor.redactText(text),
         search: searchOf(createArchive(unhurried(storage), { redact: redactor }), history, id),
       },
@@ -60,6 +63,26 @@ export async function replayWatched(
   const replay = await replaySession(transcript, settings, { ...ports, watcher });
   played.end(costOf(replay.economy, settings));
   return replay;
+}
+
+/** What the file says that the provider counted, by how many messages stood before the call. */
+function reportedOf(
+  { usage, segments }: Transcript,
+  history: readonly Message[],
+  { model, config }: Settings,
+): PlayedSession["reported"] {
+  const places = new Map(history.map((message, place) => [message, place]));
+  const records = new Map(
+    usage.flatMap(({ segment, index, usage: record }) => {
+      const answer = segments[segment]?.messages[index];
+      const place = answer === undefined ? undefined : places.get(answer);
+      const { inputTokens, cachedTokens, dollars } = spentOn(record, model ?? "", config.models);
+      return place === undefined || inputTokens === 0
+        ? []
+        : [[place, { reported: inputTokens, cached: cachedTokens, dollars }] as const];
+    }),
+  );
+  return (messages) => records.get(messages);
 }
 
 /** The session's own title, or the first words that its user typed. */

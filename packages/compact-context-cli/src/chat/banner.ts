@@ -28,7 +28,7 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
     ...modelLines(agent, ports.env, line),
     line("folder", ports.cwd),
     line("session", `${sessionWords(agent)}, kept in ${place === "" ? "." : place}`),
-    line("help", "/help lists commands · Ctrl-C interrupts · Ctrl-D leaves"),
+    line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
   ];
 }
 

@@ -67,7 +67,7 @@ async function working(chat: Chat, work: (signal: AbortSignal) => Promise<void>)
   const timer = setInterval(() => {
     const seconds = Math.round((clock() - started) / 1000);
     if (!input.isAsking())
-      screen.working(signal.aborted ? "stopping" : `working, ${seconds} s · Ctrl-C interrupts`);
+      screen.working(signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`);
   }, TICK_MS);
   try {
     await work(signal);

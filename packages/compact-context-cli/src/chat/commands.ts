@@ -111,7 +111,11 @@ function helpLines(): string[] {
   const lines = Object.entries(COMMANDS).map(
     ([name, { usage, summary }]) => `  ${padEnd(`/${name} ${usage}`, 26)}${summary}`,
   );
-  return [...lines, "", "  Ctrl-C interrupts, twice leaves. Tab completes. A line that ends in \\ goes on."];
+  return [
+    ...lines,
+    "",
+    "  Esc or Ctrl-C interrupts; Ctrl-C twice leaves. Tab completes. A line that ends in \\ goes on.",
+  ];
 }
 
 async function compactNow(instruction: string, { agent, screen }: Chat, signal: AbortSignal): Promise<void> {

@@ -48,6 +48,25 @@ describe("a terminal", () => {
     expect(await second).toBe("three\nfour");
   });
 
+  it("a paste that the terminal brackets is one message, and waits for Enter", async () => {
+    const first = input.next("› ");
+    expect(shown).toContain("\u001b[?2004h");
+    stdin.write("\u001b[200~one\rtwo\r\u001b[201~");
+    await settle();
+    stdin.write("three\r");
+    expect(await first).toBe("one\ntwo\nthree");
+  });
+
+  it("Esc interrupts while nobody reads, and not at the prompt", async () => {
+    const first = input.next("› ");
+    stdin.write("\u001b");
+    await expect.poll(() => interrupted).toEqual([]);
+    stdin.write("go\r");
+    await first;
+    stdin.write("\u001b");
+    await expect.poll(() => interrupted).toEqual([""]);
+  });
+
   it("what was typed before a question does not answer it", async () => {
     const message = input.next("› ");
     stdin.write("run it\r");

@@ -27,11 +27,17 @@ export interface ChatInputOptions {
   readonly words: readonly string[];
   /** Told of every message that was typed. */
   onTyped(text: string): void;
-  /** Ctrl-C; `typed` is what stood in the line, which is taken away. */
+  /** Told of a message that was typed while nobody reads: it is the next one. */
+  onTypedAhead?(text: string): void;
+  /** Ctrl-C, or Esc while nobody reads; `typed` is what stood in the line, which is taken away. */
   onInterrupt(typed: string): void;
 }
 
-/** Lines that follow within this many milliseconds belong to one paste. */
+/** A terminal that knows them says where a paste begins and ends. */
+const PASTES = { on: "\u001b[?2004h", off: "\u001b[?2004l" } as const;
+/** Milliseconds after which an escape character is a key of its own. */
+const ESCAPE_MS = 50;
+/** Elsewhere lines that follow within this many milliseconds belong to one paste. */
 const PASTE_MS = 15;
 const HISTORY = 500;
 
@@ -47,9 +53,17 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     history: [...options.history],
     removeHistoryDuplicates: true,
     prompt: "",
+    escapeCodeTimeout: ESCAPE_MS,
     completer: (line: string) => [options.words.filter((word) => word.startsWith(line)), line],
   });
   const state = createState(lines, echo, options);
+  if (isTerminal) {
+    options.stdout.write(PASTES.on);
+    options.stdin.on("keypress", (_: unknown, key: { readonly name?: string } | undefined) => {
+      if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
+      else if (key?.name === "escape") state.escape();
+    });
+  }
   lines.on("line", (line) => state.take(line));
   lines.on("history", (history: string[]) => state.forgetAnswers(history));
   lines.on("SIGINT", () => state.interrupt());
@@ -59,7 +73,10 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     next: (prompt) => state.next(prompt),
     ask: (question) => (isTerminal ? state.ask(question) : Promise.resolve(undefined)),
     isAsking: () => state.isAsking(),
-    close: () => lines.close(),
+    close: () => {
+      if (isTerminal) options.stdout.write(PASTES.off);
+      lines.close();
+    },
   };
 }
 
@@ -84,6 +101,9 @@ function createEcho({ stdout }: ChatInputOptions): Echo {
 
 interface State {
   take(line: string): void;
+  /** A paste begins, or is over: its last line can still be changed. */
+  paste(begins: boolean): void;
+  escape(): void;
   forgetAnswers(history: string[]): void;
   interrupt(): void;
   end(): void;
@@ -100,6 +120,7 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
   let timer: NodeJS.Timeout | undefined;
   let waiting: Waiting | undefined;
   let ended = false;
+  let isPasting = false;
 
   const answer = (text: string | undefined): void => {
     const { resolve } = waiting ?? {};
@@ -119,23 +140,32 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
     pasted = [];
     if (text.trim() !== "") options.onTyped(text);
     if (waiting?.kind === "message") answer(text);
-    else queue.push(text);
+    else {
+      queue.push(text);
+      options.onTypedAhead?.(text);
+    }
   };
   return {
     isAsking: () => waiting?.kind === "answer",
+    paste(begins) {
+      isPasting = begins;
+      clearTimeout(timer);
+    },
+    escape() {
+      if (waiting === undefined) options.onInterrupt("");
+    },
     take(line) {
-      if (waiting?.kind === "answer") {
-        answer(line);
-      } else if (line.endsWith("\\")) {
-        pasted.push(line.slice(0, -1));
+      const goesOn = !isPasting && line.endsWith("\\");
+      if (waiting?.kind === "answer") return answer(line);
+      pasted.push(goesOn ? line.slice(0, -1) : line);
+      if (goesOn || isPasting) {
         lines.setPrompt("… ");
         if (waiting !== undefined) lines.prompt();
-      } else {
-        pasted.push(line);
-        clearTimeout(timer);
-        if (options.isTerminal) timer = setTimeout(flush, PASTE_MS);
-        else flush();
+        return;
       }
+      clearTimeout(timer);
+      if (options.isTerminal) timer = setTimeout(flush, PASTE_MS);
+      else flush();
     },
     forgetAnswers(history) {
       if (waiting?.kind === "answer") history.shift();

@@ -54,6 +54,42 @@ describe("text in pieces", () => {
     expect(flowed([text]).replace(/\s/g, "")).toBe(text.replace(/\s/g, ""));
   });
 
+  it("shows Markdown as it is meant, however it was cut, and leaves code and globs alone", () => {
+    const paint = (style: string, words: string): string => `<${style}>${words}</>`;
+    const shown = (pieces: readonly string[]): string => {
+      const flow = createTextFlow(() => 30, "  ", paint);
+      return pieces.map((piece) => flow.push(piece)).join("") + flow.end();
+    };
+    const text = [
+      "## A heading",
+      "Some **bold** and `code` words.",
+      "- an item that is longer than a line",
+      "1. one",
+      "look at **/*.ts or 2 ** 3",
+      "```ts",
+      "- const a = **b**;",
+      "```",
+    ].join("\n");
+    expect(shown([text]).split("\n")).toEqual([
+      "  <strong>A</> <strong>heading</>",
+      "  Some <strong>bold</> and <toolPairs>code</> words.",
+      "  <faint>•</> an item that is longer",
+      "    than a line",
+      "  <faint>1.</> one",
+      "  look at **/*.ts or 2 ** 3",
+      "  <faint>```ts</>",
+      "  - const a = **b**;",
+      "  <faint>```</>",
+      "",
+    ]);
+    expect(shown([...text])).toBe(shown([text]));
+  });
+
+  it("keeps emoji of several parts together, also where a piece ends inside", () => {
+    const family = "👩‍👩‍👧‍👦 done 🇩🇪 👍🏽";
+    expect(flowed([...family])).toBe(`  ${family}\n`);
+  });
+
   it("keeps the indent of code and escapes what a terminal acts on", () => {
     expect(flowed(["a:\n", "    deep\u001b[2Jx\r"])).toBe("  a:\n      deep\\x1b[2Jx\\x0d\n");
     expect(flowed(["\ud83d", "\ude00"])).toBe("  😀\n");

@@ -21,6 +21,7 @@ export type Label =
   | "skill"
   | "new"
   | "model"
+  | "next"
   | "";
 
 const STYLES: Readonly<Partial<Record<Label, Style>>> = {
@@ -35,6 +36,7 @@ const STYLES: Readonly<Partial<Record<Label, Style>>> = {
   agent: "toolPairs",
   skill: "toolPairs",
   tool: "faint",
+  next: "faint",
 };
 
 const LABEL = 9;
@@ -92,7 +94,7 @@ export function createChatScreen({ isTerminal, terminal, write }: ScreenPorts): 
     say(piece) {
       clear();
       if (flow === undefined) begin("said");
-      flow ??= createTextFlow(() => terminal().width, INDENT);
+      flow ??= createTextFlow(() => terminal().width, INDENT, isTerminal ? terminal().paint : undefined);
       write(flow.push(piece));
     },
     tell(label, text, most = 12) {

@@ -1,13 +1,15 @@
 import { join } from "node:path";
+import type { Agent } from "compact-context/internal/agent/agent";
 import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../command.ts";
+import { safeLines } from "../render/safe.ts";
 import { createTerminal } from "../terminal.ts";
 import { bannerLines } from "./banner.ts";
 import { runChat } from "./chat.ts";
 import { COMMAND_WORDS } from "./commands.ts";
 import { createModels } from "./find-model.ts";
 import { openHistory } from "./history.ts";
-import { type ChatInput, createChatInput } from "./input.ts";
+import { type ChatInput, type ChatInputOptions, createChatInput } from "./input.ts";
 import { createInterrupts } from "./interrupts.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
@@ -25,7 +27,11 @@ export async function startChat(invocation: Invocation): Promise<number> {
   const screen = screenOf(invocation);
   const history = await openHistory(join(folders.workspaceDir, "history"), createRedactor().redactText);
   const interrupts = createInterrupts(() => input.close());
-  const input = inputOf(history.entries, { onTyped: history.add, onInterrupt: interrupts.hit });
+  const input = inputOf(history.entries, {
+    onTyped: history.add,
+    onTypedAhead: (text) => screen.tell("next", text, 3),
+    onInterrupt: interrupts.hit,
+  });
   const permissions = createPermissions({ input, screen, workplace });
   let close: (() => Promise<void>) | undefined;
   try {
@@ -41,6 +47,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
     close = agent.close;
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();
     screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
+    showEarlier(agent.messages, screen);
     const modelNamed = models.named;
     await runChat({
       agent,
@@ -68,6 +75,29 @@ export async function startChat(invocation: Invocation): Promise<number> {
   }
 }
 
+/** Messages of an earlier chat that are shown again. */
+const MOST_EARLIER = 6;
+
+/** The end of the conversation that goes on: what was asked, and what was answered. */
+function showEarlier(messages: Agent["messages"], screen: ChatScreen): void {
+  const said = messages.flatMap(({ role, content }) => {
+    if (role !== "user" && role !== "assistant") return [];
+    const text =
+      typeof content === "string"
+        ? content
+        : content.map((part) => (part.type === "text" ? part.text : "")).join("");
+    return text.trim() === "" ? [] : [{ isAsk: role === "user", text }];
+  });
+  const shown = said.slice(-MOST_EARLIER);
+  if (shown.length < said.length)
+    screen.tell("note", `${said.length - shown.length} earlier messages are not shown`);
+  for (const { isAsk, text } of shown) {
+    if (isAsk) screen.print(["", ...safeLines(`› ${text.slice(0, 2000)}`), ""]);
+    else screen.say(text.slice(0, 4000));
+    screen.rest();
+  }
+}
+
 function screenOf({ ports }: Invocation): ChatScreen {
   return createChatScreen({
     isTerminal: ports.stdout.isTerminal,
@@ -78,7 +108,7 @@ function screenOf({ ports }: Invocation): ChatScreen {
 
 function inputOf(
   history: readonly string[],
-  on: { onTyped(text: string): void; onInterrupt(typed: string): void },
+  on: Pick<ChatInputOptions, "onTyped" | "onTypedAhead" | "onInterrupt">,
 ): ChatInput {
   const { stdin, stdout } = process;
   const isTerminal = stdin.isTTY === true && stdout.isTTY === true;

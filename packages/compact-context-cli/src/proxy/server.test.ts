@@ -10,7 +10,8 @@ import { defaultConfig } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Stub, startStub } from "../../../../test/stubs/server.ts";
-import { type ProxyServer, startProxy } from "./server.ts";
+import type { LocalServer } from "../view/local-server.ts";
+import { startProxy } from "./server.ts";
 import { createSessions } from "./sessions.ts";
 import { createTally } from "./tally.ts";
 import { upstreamsOf } from "./upstream.ts";
@@ -20,7 +21,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-interface Started extends ProxyServer {
+interface Started extends LocalServer {
   readonly problems: string[];
 }
 
@@ -98,13 +99,13 @@ const HEADERS = {
   "anthropic-version": "2023-06-01",
 };
 
-function post(server: ProxyServer, body: object): Promise<Response> {
+function post(server: LocalServer, body: object): Promise<Response> {
   return fetch(`${server.url}/v1/messages`, { method: "POST", headers: HEADERS, body: JSON.stringify(body) });
 }
 
 /** A request with headers that `fetch` does not let one write. */
 function raw(
-  server: ProxyServer,
+  server: LocalServer,
   headers: Record<string, string>,
 ): Promise<{ status: number; headers: IncomingHttpHeaders }> {
   return new Promise((resolve, reject) => {
@@ -146,7 +147,7 @@ async function recorder(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 
-async function metric(server: ProxyServer, name: string): Promise<number> {
+async function metric(server: LocalServer, name: string): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
   return Number(new RegExp(`^compact_proxy_${name} (.*)$`, "m").exec(text)?.[1]);
 }

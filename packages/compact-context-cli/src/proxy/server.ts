@@ -1,8 +1,5 @@
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
 import type { CompactionReport } from "compact-context/internal/core/apply";
-import { CompactError, errorMessage, isObject } from "compact-context/internal/errors";
+import { errorMessage, isObject } from "compact-context/internal/errors";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";
 import { createWire, type Wire, type WireCall } from "compact-context/wire";
@@ -10,6 +7,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
 import type { Health } from "../probe.ts";
+import { type LocalServer, startLocalServer } from "../view/local-server.ts";
 import { programsOnly } from "./guard.ts";
 import type { Sessions } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
@@ -35,36 +33,23 @@ export interface ProxyOptions {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A server on this computer that model calls pass through. */
-export interface ProxyServer {
-  readonly port: number;
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Twice what the providers take. */
 const MOST_BODY_BYTES = 64 * 1024 * 1024;
 /** Milliseconds that a compaction may hold up a call; then the call goes on as it came. */
 const COMPACTION_MS = 60_000;
 
-/** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
-export async function startProxy(options: ProxyOptions): Promise<ProxyServer> {
+/** Starts the server that model calls pass through; rejects with `InvalidUsage` for a port that is taken. */
+export async function startProxy(options: ProxyOptions): Promise<LocalServer> {
   let port = 0;
   const app = createApp(options, () => port);
-  const server = createAdaptorServer({
+  const server = await startLocalServer({
+    port: options.port,
     fetch: app.fetch,
-    serverOptions: { requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 65_536 },
-  }) as Server;
-  port = await listen(server, options.port);
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+    requestTimeout: 60_000,
+    maxHeaderSize: 65_536,
+  });
+  port = server.port;
+  return server;
 }
 
 function createApp(options: ProxyOptions, port: () => number): Hono {
@@ -263,20 +248,4 @@ function errorBody(message: string, type: string) {
 function reasonOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   return cause === undefined ? errorMessage(error) : `${errorMessage(error)}: ${errorMessage(cause)}`;
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(
-        new CompactError("InvalidUsage", `port ${port} cannot be used: ${error.code ?? error.message}`, {
-          place: "--port",
-          hint: "Name another port; --port 0 takes one that is free.",
-          cause: error,
-        }),
-      );
-    });
-    server.listen({ host: "127.0.0.1", port }, resolve);
-  });
-  return (server.address() as AddressInfo).port;
 }

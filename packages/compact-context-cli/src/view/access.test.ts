@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { expect, it } from "vitest";
 import { createAccess } from "./access.ts";
 
@@ -45,7 +44,6 @@ it("a link that was never made here asks for nothing, and neither lets in after 
   expect(asked()).toBe(5);
 });
 
-const request = (headers: IncomingHttpHeaders): IncomingMessage => ({ headers }) as IncomingMessage;
 const HOST = "127.0.0.1:4000";
 
 it.each([
@@ -57,14 +55,14 @@ it.each([
   ["localhost.evil.example:4000", false],
   [undefined, false],
 ])("a request for %s: meant for this server %s", (host, allowed) => {
-  expect(opened().access.addressed(request(host === undefined ? {} : { host })).allowed).toBe(allowed);
+  expect(opened().access.addressed(new Headers(host === undefined ? {} : { host })).allowed).toBe(allowed);
 });
 
 it("reading needs the cookie, and is not for other sites that a browser sends it for", () => {
   const { access } = opened();
   const exchanged = access.exchange(access.newToken());
   const cookie = "cookie" in exchanged ? (exchanged.cookie.split(";")[0] ?? "") : "";
-  const read = (more: IncomingHttpHeaders) => access.mayRead(request({ host: HOST, ...more }));
+  const read = (more: Record<string, string>) => access.mayRead(new Headers({ host: HOST, ...more }));
   expect(read({ cookie })).toEqual({ allowed: true });
   expect(read({ cookie: `other=1; ${cookie}`, "sec-fetch-site": "same-origin" })).toEqual({ allowed: true });
   expect(read({ cookie, origin: `http://${HOST}` })).toEqual({ allowed: true });
@@ -78,7 +76,7 @@ it("reading needs the cookie, and is not for other sites that a browser sends it
 
 it("sending is for programs: JSON, and no browser behind it", () => {
   const { access } = opened();
-  const send = (more: IncomingHttpHeaders) => access.maySend(request({ host: HOST, ...more }));
+  const send = (more: Record<string, string>) => access.maySend(new Headers({ host: HOST, ...more }));
   const json = { "content-type": "application/json; charset=utf-8" };
   expect(send(json)).toEqual({ allowed: true });
   expect(send({ "content-type": "text/plain" })).toMatchObject({ status: 415 });

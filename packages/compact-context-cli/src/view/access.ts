@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 
 /** What a request may do; a refusal carries the status and the words that are sent. */
 export type Verdict = { readonly allowed: true } | Denial;
@@ -17,11 +16,11 @@ export interface Access {
   /** The cookie for a token that was not used before. */
   exchange(token: string): { readonly cookie: string } | Denial;
   /** Any request: it must be meant for this server by its own address, which a rebound name is not. */
-  addressed(request: IncomingMessage): Verdict;
+  addressed(headers: Headers): Verdict;
   /** Reading: from the page itself, with its cookie. */
-  mayRead(request: IncomingMessage): Verdict;
+  mayRead(headers: Headers): Verdict;
   /** Sending: from a program, never from a web page. */
-  maySend(request: IncomingMessage): Verdict;
+  maySend(headers: Headers): Verdict;
 }
 
 export interface AccessOptions {
@@ -69,28 +68,26 @@ export function createAccess({ port, newSecret, now, spent }: AccessOptions): Ac
       cookies.push(digest(secret));
       return { cookie: `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
     },
-    addressed({ headers }) {
-      return hosts.has(headers.host ?? "")
+    addressed(headers) {
+      return hosts.has(headers.get("host") ?? "")
         ? ALLOWED
         : denial(421, "This server answers to its own address only.");
     },
-    mayRead({ headers }) {
-      const site = headers["sec-fetch-site"];
-      if (site !== undefined && site !== "same-origin" && site !== "none")
+    mayRead(headers) {
+      const site = headers.get("sec-fetch-site") ?? "none";
+      const own = `http://${headers.get("host")}`;
+      if ((site !== "same-origin" && site !== "none") || (headers.get("origin") ?? own) !== own)
         return denial(403, "Asked by another site.");
-      if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) {
-        return denial(403, "Asked by another site.");
-      }
-      const secret = cookieOf(headers.cookie, cookieName);
+      const secret = cookieOf(headers.get("cookie") ?? "", cookieName);
       if (secret !== undefined && placeOf(cookies, secret) >= 0) return ALLOWED;
       return denial(401, "Open the link that compact view printed: it lets this browser in.");
     },
-    maySend({ headers }) {
+    maySend(headers) {
       // Browsers name the origin of everything they post, and where it comes from; programs do neither.
-      if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
+      if (headers.has("origin") || headers.has("sec-fetch-site")) {
         return denial(403, "Events come from programs, not from web pages.");
       }
-      const [type = ""] = (headers["content-type"] ?? "").split(";");
+      const [type = ""] = (headers.get("content-type") ?? "").split(";");
       return type.trim().toLowerCase() === "application/json"
         ? ALLOWED
         : denial(415, "Events are sent as application/json.");
@@ -116,8 +113,8 @@ function placeOf(digests: readonly Buffer[], secret: string): number {
   return found;
 }
 
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const pair of (header ?? "").split(";")) {
+function cookieOf(header: string, name: string): string | undefined {
+  for (const pair of header.split(";")) {
     const equals = pair.indexOf("=");
     if (pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
   }

@@ -9,7 +9,14 @@ import { createMemoryDriver } from "compact-context/storage/memory";
 import { describe, expect, it } from "vitest";
 import { type ArchiveSource, createArchivedRecord } from "./archived-session.ts";
 import { readRoute } from "./routes.ts";
-import type { CompactionView, ExpandedView, MessagePage, SearchView, SessionView } from "./session-view.ts";
+import type {
+  CompactionView,
+  ExpandedView,
+  LayerKey,
+  MessagePage,
+  SearchView,
+  SessionView,
+} from "./session-view.ts";
 import { createViewStore } from "./view-store.ts";
 
 const chat = (count: number): object[] =>
@@ -97,12 +104,16 @@ describe("a session of an archive", () => {
 
   it("tells a step for each estimate, with the summary's share", async () => {
     const { view } = await opened((await kept).source);
-    expect(view.layers).toEqual(["tools", "system", "developer", "summary", "messages"]);
+    const layer = (name: LayerKey): number => view.layers.indexOf(name);
     expect(view.steps.map(({ index }) => index)).toEqual([...view.steps.keys()]);
     const cliff = view.steps.find(({ compaction }) => compaction === 0);
     expect(cliff?.before?.reduce((sum, tokens) => sum + tokens, 0)).toBe(view.compactions[0]?.tokensBefore);
     expect(cliff?.total).toBe(view.compactions[0]?.tokensAfter);
-    expect(cliff?.tokens[3]).toBe(view.compactions[0]?.summaryTokens);
+    expect(cliff?.tokens[layer("summary")]).toBe(view.compactions[0]?.summaryTokens);
+    // What the compaction left is told by layer; what came before it and since is not.
+    expect(cliff?.tokens[layer("recent")]).toBeGreaterThan(0);
+    expect(cliff?.tokens[layer("messages")]).toBe(0);
+    expect(view.steps[0]?.tokens[layer("messages")]).toBeGreaterThan(0);
   });
 
   it("ARC-4 finds and expands, secrets taken out, and nothing of another session", async () => {

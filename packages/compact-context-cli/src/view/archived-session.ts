@@ -1,3 +1,4 @@
+import type { Message } from "compact-context/internal/core/message";
 import type { KeepCounts } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import type { SessionState } from "compact-context/internal/core/view";
@@ -12,7 +13,7 @@ import {
 import { readEventLine } from "./event-line.ts";
 import { createEventReader } from "./event-reader.ts";
 import { EVENT_LAYERS } from "./layer-tokens.ts";
-import { kindOf, shortPreview, toolOf } from "./message-view.ts";
+import { createToolFacts, kindOf, shortPreview, type ToolFacts } from "./message-view.ts";
 import { rememberOpened } from "./opened-compactions.ts";
 import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
 import type { CompactionHead, CompactionView, FateView, MessageView } from "./session-view.ts";
@@ -38,6 +39,7 @@ export interface ArchiveSource {
 interface Loaded extends ArchivedConversation {
   readonly counter: TokenCounter;
   storedOf(step: number): StoredRecord;
+  toolOf(message: Message): ToolFacts;
 }
 
 /** A session of an archive; it is read when a reader first looks at it. */
@@ -51,6 +53,7 @@ export function createArchivedRecord(
     messages: [],
     steps: [],
     storedOf: () => storedRecord(undefined, 0),
+    toolOf: () => ({}),
   };
   let loading: Promise<void> | undefined;
   let indexing: Promise<SourceIndex> | undefined;
@@ -129,7 +132,8 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
   }
   const ask = joined.messages.map(({ message }) => typedAsk(message)).find((text) => text !== undefined);
   if (ask !== undefined) record.amend({ title: shortPreview(ask).slice(0, 200) });
-  return { ...joined, counter, storedOf };
+  const history = joined.messages.map(({ message }) => message);
+  return { ...joined, counter, storedOf, toolOf: createToolFacts(() => history) };
 }
 
 /** The model that the session's first estimate was made for. */
@@ -160,26 +164,25 @@ async function readEvents(
   }
 }
 
-function messageView({ messages, counter }: Loaded, index: number): MessageView | undefined {
+function messageView({ messages, counter, toolOf }: Loaded, index: number): MessageView | undefined {
   const archived = messages[index];
   if (archived === undefined) return undefined;
   const { message, archiveId } = archived;
-  const [tool, at] = [toolOf(message), message.meta?.timestamp];
   return {
     index,
     role: message.role,
     kind: kindOf(message),
     archiveId,
-    tool,
+    ...toolOf(message),
     tokens: counter.countMessage(message),
-    at,
+    at: message.meta?.timestamp,
     preview: shortPreview(readableMessage(message)),
   };
 }
 
 function opened(
   step: ArchivedStep,
-  { steps, storedOf }: Loaded,
+  { steps, storedOf, toolOf }: Loaded,
   index: SourceIndex,
 ): Pick<CompactionView, "messages" | "summary"> {
   const replaced = new Set<number>();
@@ -188,7 +191,10 @@ function opened(
     for (const { place, fate } of entries) if (place !== undefined && fate !== "kept") replaced.add(place);
   }
   return {
-    messages: step.entries.map((entry) => fateView(entry, steps.indexOf(step))),
+    messages: step.entries.map((entry) => ({
+      ...fateView(entry, steps.indexOf(step)),
+      ...toolOf(entry.message),
+    })),
     summary: summaryPieces(storedOf(step.step).text ?? "", { index, has: (place) => replaced.has(place) }),
   };
 }

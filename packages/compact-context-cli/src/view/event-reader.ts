@@ -1,8 +1,9 @@
 import { spanView } from "./event-span.ts";
-import { eventLayers } from "./layer-tokens.ts";
+import { fateOf } from "./fates.ts";
+import { eventLayers, type ToldLayers } from "./layer-tokens.ts";
 import type { SessionRecord } from "./session-record.ts";
-import type { CompactionHead, Fate } from "./session-view.ts";
-import { numberIn, recordIn, textIn } from "./untrusted.ts";
+import type { CompactionHead, Fate, FateView, LayerKey } from "./session-view.ts";
+import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** An event of ours, whichever way it came. */
 export interface ToldEvent {
@@ -22,6 +23,8 @@ export interface EventReader {
   learn(event: ToldEvent): void;
   /** The text of a compaction's summary, by the compaction's place. */
   summaryOf(compaction: number): string | undefined;
+  /** What became of the messages of a compaction's list, those that fared alike as one; empty where it was not told. */
+  fatesOf(compaction: number): readonly FateView[];
 }
 
 export interface EventReaderOptions {
@@ -47,10 +50,11 @@ interface Round {
 export function createEventReader(options: EventReaderOptions): EventReader {
   const { record, spansOnly } = options;
   const summaries = new Map<number, string>();
+  const fates = new Map<number, readonly FateView[]>();
   const spans = createSpanTree(record);
   let round: Round | undefined;
-  /** Of the summary that is in the list. */
-  let summaryTokens = 0;
+  /** What the last compaction left, by layer. */
+  let left: ToldLayers = {};
 
   const opened = (event: ToldEvent): Round => {
     round ??= { startedAt: event.startedAt, failed: false, policy: [], failures: [] };
@@ -59,7 +63,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   const readers: Readonly<Record<string, (event: ToldEvent) => void>> = {
     "compact.token_estimate": (event) => {
       round = undefined;
-      estimated(record, event, summaryTokens);
+      estimated(record, event, left);
     },
     "compact.archival": (event) => {
       opened(event).archival = event.properties;
@@ -82,8 +86,19 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       round?.failures.push(words);
     },
     "compact.pruned_messages": (event) => {
-      summaryTokens = numberIn(round?.summary?.properties, "summary_tokens") ?? summaryTokens;
-      const made = compacted(options, opened(event), { event, summaryTokens });
+      const known = opened(event);
+      const sizes = recordIn(event.properties, "layer_tokens");
+      const summary = numberIn(known.summary?.properties, "summary_tokens") ?? left.summary ?? 0;
+      // Instructions in the list are pinned, and have layers of their own.
+      const fixed = (record.steps.at(-1)?.tokens ?? []).slice(0, 3).reduce((sum, each) => sum + each, 0);
+      const before = toldLayers(recordIn(sizes, "before"), fixed) ?? {};
+      left = toldLayers(recordIn(sizes, "after"), fixed) ?? { summary };
+      const made = compacted(options, known, {
+        event,
+        before,
+        after: left,
+      });
+      fates.set(made.index, toldFates(event));
       if (round?.summary !== undefined) summaries.set(made.index, round.summary.text);
       round = undefined;
     },
@@ -99,6 +114,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       if (!spansOnly) learn(event);
     },
     summaryOf: (compaction) => summaries.get(compaction),
+    fatesOf: (compaction) => fates.get(compaction) ?? [],
   };
 }
 
@@ -142,10 +158,10 @@ function later(one: string, other: string): string {
   return one > other ? one : other;
 }
 
-function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent, summary: number): void {
+function estimated(record: SessionRecord, { properties, startedAt }: ToldEvent, left: ToldLayers): void {
   const parts = recordIn(properties, "breakdown");
   const fixed = ["tools_schema", "system", "developer"].map((name) => numberIn(parts, name) ?? 0);
-  const tokens = eventLayers(fixed, summary, numberIn(properties, "t_est") ?? 0);
+  const tokens = eventLayers(fixed, left, numberIn(properties, "t_est") ?? 0);
   const model = textIn(properties, "model");
   record.amend({
     window: numberIn(properties, "max_tokens") ?? 0,
@@ -182,7 +198,11 @@ function policyOf({ properties }: ToldEvent): CompactionHead["policy"] {
 function compacted(
   { record, messagesOf }: EventReaderOptions,
   round: Round,
-  { event, summaryTokens }: { readonly event: ToldEvent; readonly summaryTokens: number },
+  {
+    event,
+    before: told,
+    after: left,
+  }: { readonly event: ToldEvent; readonly before: ToldLayers; readonly after: ToldLayers },
 ): CompactionHead {
   const { properties } = event;
   const before = numberIn(properties, "tokens_before") ?? record.steps.at(-1)?.total ?? 0;
@@ -194,7 +214,7 @@ function compacted(
     record.addStep({
       at: round.startedAt,
       messages: last?.messages ?? 0,
-      tokens: eventLayers([], 0, before),
+      tokens: eventLayers([], told, before),
     });
   }
   const step = record.steps.at(-1);
@@ -216,11 +236,54 @@ function compacted(
   });
   record.amendStep({
     compaction: made.index,
-    before: step?.tokens ?? [],
-    tokens: eventLayers(step?.tokens ?? [], summaryTokens, after),
+    before: eventLayers(step?.tokens ?? [], told, before),
+    tokens: eventLayers(step?.tokens ?? [], left, after),
     messages: messagesOf === undefined || archiveStep === undefined ? undefined : messagesOf(archiveStep),
   });
   return made;
+}
+
+/** The names of the layers in an event; the fixed parts are told by the estimate. */
+const TOLD_LAYERS: Readonly<Record<string, LayerKey>> = {
+  pinned: "pinned",
+  summary: "summary",
+  remainder: "remainder",
+  tool_pairs: "toolPairs",
+  recent: "recent",
+};
+
+/** `fixed`: tokens of tools and instructions, wherever they stand. */
+function toldLayers(
+  sizes: Readonly<Record<string, unknown>> | undefined,
+  fixed: number,
+): ToldLayers | undefined {
+  if (sizes === undefined) return undefined;
+  const told = Object.entries(TOLD_LAYERS).map(([name, layer]) => [layer, numberIn(sizes, name) ?? 0]);
+  const layers: ToldLayers = Object.fromEntries(told);
+  const inList = Math.max(0, fixed - (numberIn(sizes, "fixed") ?? 0));
+  return { ...layers, pinned: Math.max(0, (layers.pinned ?? 0) - inList) };
+}
+
+/** Most runs of messages that are kept of one compaction. */
+const MOST_RUNS = 500;
+
+/** What became of the messages, run by run: an event names no texts. */
+function toldFates({ properties }: ToldEvent): FateView[] {
+  return (listIn(properties, "actions") ?? []).slice(0, MOST_RUNS).map((run) => {
+    const [from, to] = [numberIn(run, "from") ?? 0, numberIn(run, "to") ?? 0];
+    const name = textIn(run, "layer") ?? "";
+    const layer = Object.hasOwn(TOLD_LAYERS, name) ? TOLD_LAYERS[name] : undefined;
+    return {
+      role: "",
+      kind: layer === "summary" ? "summary" : "text",
+      layer: layer ?? "messages",
+      fate: fateOf({ action: textIn(run, "action") }),
+      tokens: numberIn(run, "tokens_before") ?? 0,
+      tokensAfter: numberIn(run, "tokens_after") ?? 0,
+      preview:
+        from === to ? `message ${from + 1} of the list` : `messages ${from + 1} to ${to + 1} of the list`,
+    };
+  });
 }
 
 function summaryFacts({ summary }: Round): Partial<CompactionHead> {

@@ -42,7 +42,7 @@ export function createEventSession(id: string, changed: () => void): EventSessio
       count: () => 0,
       message: () => undefined,
       open: async ({ index }) => ({
-        messages: [],
+        messages: reader?.fatesOf(index) ?? [],
         summary: summaryPieces(reader?.summaryOf(index) ?? "", { index: NO_SOURCES, has: () => false }),
       }),
       expand: async () => undefined,

@@ -15,7 +15,17 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 ];
 
 /** The layers of a session that is told by events alone. */
-export const EVENT_LAYERS: readonly LayerKey[] = ["tools", "system", "developer", "summary", "messages"];
+export const EVENT_LAYERS: readonly LayerKey[] = [
+  "tools",
+  "system",
+  "developer",
+  "pinned",
+  "summary",
+  "remainder",
+  "toolPairs",
+  "recent",
+  "messages",
+];
 
 /** Tokens that stand beside the messages. */
 export interface FixedTokens {
@@ -44,10 +54,21 @@ export function stacked(shares: Iterable<LayerShare>, fixed: FixedTokens): numbe
   return MESSAGE_LAYERS.map((layer) => sums.get(layer) ?? 0);
 }
 
-/** Tokens in the order of `EVENT_LAYERS`: what no part accounts for, such as the pending input, is of the conversation. */
-export function eventLayers(fixed: readonly number[], summary: number, total: number): number[] {
+/** Tokens of messages by layer, as far as a compaction told them. */
+export type ToldLayers = Readonly<Partial<Record<LayerKey, number>>>;
+
+/**
+ * Tokens in the order of `EVENT_LAYERS`: the fixed parts, then what is told of the messages. What no part accounts for,
+ * such as what came since a compaction and the pending input, is of the conversation.
+ */
+export function eventLayers(fixed: readonly number[], told: ToldLayers, total: number): number[] {
   const [tools = 0, system = 0, developer = 0] = fixed;
-  const rest = Math.max(0, total - tools - system - developer);
-  const inSummary = Math.min(summary, rest);
-  return [tools, system, developer, inSummary, rest - inSummary];
+  const known: Partial<Record<LayerKey, number>> = { ...told, tools, system, developer };
+  let rest = total;
+  const tokens = EVENT_LAYERS.map((layer) => {
+    const part = layer === "messages" ? rest : Math.min(rest, known[layer] ?? 0);
+    rest -= part;
+    return part;
+  });
+  return tokens;
 }

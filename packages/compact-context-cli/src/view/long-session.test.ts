@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { grown, moreWaits, placesOf } from "./page/session-data.ts";
+import { grown, moreWaits, placesOf } from "./page/data.ts";
 import { createRecord } from "./session-record.ts";
 import type { SessionView } from "./session-view.ts";
 

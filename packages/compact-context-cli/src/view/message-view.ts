@@ -1,6 +1,12 @@
-import type { Message, ToolCallPart, ToolResultPart } from "compact-context/internal/core/message";
+import {
+  argumentsValue,
+  type Message,
+  type ToolCallPart,
+  type ToolResultPart,
+} from "compact-context/internal/core/message";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import type { MessageKind } from "./session-view.ts";
+import { textIn } from "./untrusted.ts";
 
 /** Most characters of a preview. */
 const PREVIEW = 240;
@@ -15,12 +21,34 @@ export function kindOf(message: Message): MessageKind {
   return types.has("text") || !types.has("reasoning") ? "text" : "reasoning";
 }
 
-/** The name of the first tool that is called or answers. */
-export function toolOf(message: Message): string | undefined {
-  const part = message.parts.find(
-    (one): one is ToolCallPart | ToolResultPart => one.type === "toolCall" || one.type === "toolResult",
-  );
-  return part?.name;
+/** The tool that a message is about, and the file or folder that was named to it. */
+export interface ToolFacts {
+  readonly tool?: string;
+  readonly path?: string;
+}
+
+const PATHS = ["file_path", "path", "filePath", "notebook_path", "file", "filename", "dir", "directory"];
+
+/** Finds tool and path of each message of a session: a result has those of its call. */
+export function createToolFacts(history: () => readonly Message[]): (message: Message) => ToolFacts {
+  const calls = new Map<string, ToolFacts>();
+  let read = 0;
+  const factsOf = (call: ToolCallPart): ToolFacts => {
+    const value = argumentsValue(call);
+    const path = PATHS.map((field) => textIn(value, field)).find((text) => text !== undefined);
+    return { tool: call.name, path: path?.slice(0, 240) };
+  };
+  return (message) => {
+    const all = history();
+    for (; read < all.length; read += 1)
+      for (const part of all[read]?.parts ?? [])
+        if (part.type === "toolCall") calls.set(part.id, factsOf(part));
+    const part = message.parts.find(
+      (one): one is ToolCallPart | ToolResultPart => one.type === "toolCall" || one.type === "toolResult",
+    );
+    if (part === undefined) return {};
+    return part.type === "toolCall" ? factsOf(part) : (calls.get(part.id) ?? { tool: part.name });
+  };
 }
 
 /** The beginning of a message on one line, secrets taken out. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** A file of the page as it is sent. */
 export interface PageFile {
   readonly type: string;
-  readonly body: Buffer;
+  readonly body: Uint8Array<ArrayBuffer>;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -25,13 +25,8 @@ export async function readPageFiles(
   for (const name of await readdir(fileURLToPath(folder))) {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     if (type === undefined) continue;
-    const body = await readFile(new URL(name, folder));
+    const body = Uint8Array.from(await readFile(new URL(name, folder)));
     files.set(name === "index.html" ? "/" : `/page/${name}`, { type, body });
   }
-  // The page's own types are erased; the version of what it is told is not.
-  files.set("/session-view.js", {
-    type: TYPES.js ?? "",
-    body: await readFile(new URL("../session-view.js", folder)),
-  });
   return files;
 }

@@ -1,13 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createScale, layerPaths, linePath, mostTokens, stepTicks, ticks } from "./page/chart-geometry.ts";
-import { count, duration, percent, plural, short } from "./page/numbers.ts";
-import { readPlace, writePlace } from "./page/place.ts";
-import { grown, windowContent } from "./page/session-data.ts";
-import { spanRows } from "./page/span-tree.ts";
-import { createStore, type State } from "./page/store.ts";
-import { firstLine, visibleText } from "./page/visible-text.ts";
-import { marked } from "./page/word-marks.ts";
+import { columnsOf, mostTokens, zoomed } from "./page/columns.ts";
+import { grown, sharesOf, windowContent } from "./page/data.ts";
+import { spanRows } from "./page/spans.ts";
+import { count, duration, firstLine, marked, percent, plural, short, visibleText } from "./page/text.ts";
 import type {
   CompactionView,
   FateView,
@@ -24,7 +20,6 @@ const step = (index: number, tokens: number[], more: Partial<StepView> = {}): St
   total: tokens.reduce((sum, each) => sum + each, 0),
   ...more,
 });
-const plot = { left: 0, top: 0, width: 100, height: 100 };
 
 function session(steps: readonly StepView[], more: Partial<SessionView> = {}): SessionView {
   return {
@@ -49,43 +44,49 @@ function session(steps: readonly StepView[], more: Partial<SessionView> = {}): S
 }
 
 describe("the chart", () => {
-  it("stacks the layers, and a compaction is a step straight down", () => {
-    const scale = createScale(plot, 2, 100);
+  it("stacks the layers, and a compaction is two columns at one place", () => {
     const steps = [step(0, [10, 20]), step(1, [10, 10], { before: [10, 70] })];
-    expect(layerPaths(steps, 2, scale)).toEqual([
-      "M0 90L100 90L100 90L100 100L100 100L0 100Z",
-      "M0 70L100 20L100 80L100 90L100 90L0 90Z",
-    ]);
+    expect(columnsOf(session(steps))).toMatchObject({
+      x: [0, 1, 1],
+      stack: [
+        [30, 80, 20],
+        [10, 10, 10],
+      ],
+    });
   });
 
   it("draws one call over the whole width, and nothing for none", () => {
-    const scale = createScale(plot, 1, 100);
-    expect(layerPaths([step(0, [50])], 1, scale)).toEqual(["M0 50L100 50L100 100L0 100Z"]);
-    expect(layerPaths([], 2, scale)).toEqual(["", ""]);
-    expect(linePath([], scale, () => 1)).toBe("");
+    expect(columnsOf(session([step(0, [50, 0])]))).toMatchObject({
+      x: [0, 1],
+      stack: [
+        [50, 50],
+        [50, 50],
+      ],
+    });
+    expect(columnsOf(session([])).x).toEqual([]);
   });
 
-  it("finds the step under a place, also outside of the plot", () => {
-    const scale = createScale({ ...plot, left: 50 }, 11, 100);
-    expect([0, 50, 96, 150, 999].map(scale.stepAt)).toEqual([0, 0, 5, 10, 10]);
+  it("draws what the provider reported, and the whole history from the first compaction on", () => {
+    const steps = [0, 1, 2, 3].map((index) => step(index, [1], { without: index, reported: 5 }));
+    const compactions = [{ step: 2 }] as unknown as SessionView["compactions"];
+    const columns = columnsOf(session(steps, { compactions }));
+    expect(columns.without).toEqual([null, 1, 2, 3]);
+    expect(columns.reported).toEqual([5, 5, 5, 5]);
   });
 
   it("has room for the window's name and for requests over the window", () => {
-    expect(mostTokens(100, [], 120)).toBe(120);
-    expect(mostTokens(100, [step(0, [10], { before: [400] })], 120)).toBeGreaterThan(400);
-    expect(mostTokens(0, [], 120)).toBe(1);
+    expect(mostTokens(session([]), 120)).toBe(120);
+    expect(mostTokens(session([step(0, [10], { before: [400] })]), 120)).toBeGreaterThan(400);
+    expect(mostTokens(session([], { window: 0 }), 120)).toBe(1);
   });
 
-  it("labels with round numbers", () => {
-    expect(ticks(60_000, 4)).toEqual([0, 20_000, 40_000, 60_000]);
-    expect(stepTicks(58, 900, 84)).toEqual([0, 9, 19, 29, 39, 49]);
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 2000 }), (steps, width) => {
-        const found = stepTicks(steps, width, 84);
-        expect(found.every((each) => each >= 0 && each < steps)).toBe(true);
-        expect(found.length).toBeLessThanOrEqual(width / 84 + 2);
-      }),
-    );
+  it("zooms around a call, inside the session", () => {
+    expect(zoomed({ min: 0, max: 100 }, 0.5, { around: 10, last: 100 })).toEqual({ min: 0, max: 50 });
+    expect(zoomed({ min: 0, max: 100 }, 0.5, { around: 60, last: 100 })).toEqual({ min: 35, max: 85 });
+    expect(zoomed({ min: 35, max: 85 }, Number.POSITIVE_INFINITY, { around: 60, last: 100 })).toEqual({
+      min: 0,
+      max: 100,
+    });
   });
 });
 
@@ -184,6 +185,26 @@ describe("a session", () => {
   });
 });
 
+describe("what fills the window", () => {
+  it("is gathered by tool, file and role, the largest first", () => {
+    const row = { role: "tool", kind: "toolResult", preview: "" } as const;
+    const rows = [
+      { ...row, tool: "read", path: "a.ts", tokens: 5 },
+      { ...row, tool: "run", tokens: 30 },
+      { ...row, tool: "read", path: "b.ts", tokens: 7 },
+      { role: "summary", kind: "summary", preview: "", tokens: 3 } as const,
+      undefined,
+    ];
+    expect(sharesOf(rows, "tool").map(({ name, messages, tokens }) => [name, messages, tokens])).toEqual([
+      ["run", 1, 30],
+      ["read", 2, 12],
+      ["summary", 1, 3],
+    ]);
+    expect(sharesOf(rows, "file").map(({ name }) => name)).toEqual(["(no file)", "b.ts", "a.ts", "summary"]);
+    expect(sharesOf(rows, "role")[0]).toEqual({ name: "tool", messages: 3, tokens: 42 });
+  });
+});
+
 describe("spans", () => {
   const span = (id: string, start: number, more: Partial<SpanView> = {}): SpanView => ({
     id,
@@ -220,35 +241,5 @@ describe("spans", () => {
   it("that only looked and found nothing to do are told apart", () => {
     const rows = spanRows([span("x", 1, { name: "compact.token_estimate" }), span("y", 2)]);
     expect(rows.map(({ busy }) => busy)).toEqual([false, true]);
-  });
-});
-
-describe("the place in the address", () => {
-  it("is read as it was written, and nonsense is left out", () => {
-    const shown = session([step(0, [1]), step(1, [1]), step(2, [1])], { id: "a/ü&=" });
-    const state = { session: shown, tab: "compaction", step: 1, compaction: 2 } as unknown as State;
-    expect(readPlace(writePlace(state))).toEqual({
-      session: "a/ü&=",
-      tab: "compaction",
-      step: 1,
-      compaction: 2,
-    });
-    expect(readPlace("#tab=__proto__&call=-1&compaction=x")).toEqual({});
-  });
-});
-
-describe("the store", () => {
-  it("tells each watcher once of changes to its parts", () => {
-    const queue: (() => void)[] = [];
-    const store = createStore({ step: 0, tab: "window" } as State, (run) => queue.push(run));
-    const heard: number[] = [];
-    store.watch(["step"], ({ step: now }) => heard.push(now));
-    store.set({ step: 1 });
-    store.set({ step: 2 });
-    for (const run of queue.splice(0)) run();
-    store.set({ tab: "archive" });
-    store.set({ step: 2 });
-    for (const run of queue.splice(0)) run();
-    expect(heard).toEqual([0, 2]);
   });
 });

@@ -6,7 +6,7 @@ import type { TokenCounter } from "compact-context/internal/core/ports";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import { fateOf } from "./fates.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
-import { kindOf, previewOf, shortPreview, toolOf } from "./message-view.ts";
+import { createToolFacts, kindOf, previewOf, shortPreview, type ToolFacts } from "./message-view.ts";
 import { rememberOpened } from "./opened-compactions.ts";
 import type { Originals } from "./session-record.ts";
 import type { CompactionHead, FateView, MessageView } from "./session-view.ts";
@@ -68,6 +68,7 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
   const byArchiveId = new Map<string, number>();
   let hashed = 0;
   let indexing: Promise<SourceIndex> | undefined;
+  const toolOf = createToolFacts(() => history);
   const placeOf = (id: string): number | undefined => {
     for (; hashed < history.length && !byArchiveId.has(id); hashed += 1) {
       const message = history[hashed];
@@ -78,11 +79,11 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
   };
   return {
     count: () => history.length,
-    message: (index) => messageView(history[index], index, session),
+    message: (index) => messageView(history[index], index, { ...session, toolOf }),
     open: rememberOpened(async (head) => {
       const compaction = known[head.index];
       if (compaction === undefined) return { messages: [], summary: [] };
-      const shown = { history, known, redactText };
+      const shown = { history, known, redactText, toolOf };
       indexing ??= indexSources(sourceTexts(history));
       const index = await indexing;
       const replaced = replacedBy(known.slice(0, head.index + 1));
@@ -124,16 +125,15 @@ export function createPlayedOriginals(session: PlayedTexts, known: readonly Know
 function messageView(
   message: Message | undefined,
   index: number,
-  { counter, redactText }: PlayedTexts,
+  { counter, redactText, toolOf }: PlayedTexts & Pick<Shown, "toolOf">,
 ): MessageView | undefined {
   if (message === undefined) return undefined;
-  const tool = toolOf(message);
   const at = message.meta?.timestamp;
   return {
     index,
     role: message.role,
     kind: kindOf(message),
-    tool,
+    ...safeFacts(toolOf(message), redactText),
     tokens: counter.countMessage(message),
     at,
     archiveId: archiveId(message),
@@ -141,10 +141,16 @@ function messageView(
   };
 }
 
+/** A path may hold a secret as any text may. */
+function safeFacts({ tool, path }: ToolFacts, redactText: (text: string) => string): ToolFacts {
+  return { tool, path: path === undefined ? undefined : redactText(path) };
+}
+
 interface Shown {
   readonly history: readonly Message[];
   readonly known: readonly KnownCompaction[];
   redactText(text: string): string;
+  toolOf(message: Message): ToolFacts;
 }
 
 function fateView(
@@ -170,6 +176,7 @@ function fateView(
     ...common,
     message: place,
     kind: kindOf(message),
+    ...safeFacts(shown.toolOf(message), shown.redactText),
     layer: layerKeyOf(entry.layer, role),
     archiveId: archiveId(message),
     preview: previewOf(message, shown.redactText),

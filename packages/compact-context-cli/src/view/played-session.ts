@@ -16,7 +16,7 @@ import {
 } from "./played-originals.ts";
 import { policyLines } from "./policy-lines.ts";
 import { createRecord, type SessionRecord } from "./session-record.ts";
-import type { CompactionHead, CostView, Fate } from "./session-view.ts";
+import type { CompactionHead, CostView, Fate, StepView } from "./session-view.ts";
 
 /** A session whose messages are at hand while a manager plays it. */
 export interface PlayedSession extends PlayedTexts {
@@ -29,6 +29,8 @@ export interface PlayedSession extends PlayedTexts {
   readonly policy: Policy;
   readonly system: string | undefined;
   readonly tools: readonly unknown[] | undefined;
+  /** What the provider reported of the call that so many messages stood before. */
+  reported?(messages: number): Pick<StepView, "reported" | "cached" | "dollars"> | undefined;
 }
 
 /** Hears what a manager makes of the session, and keeps the record of it. */
@@ -87,6 +89,7 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
         messages: raw.length,
         tokens: stacked(sharesOf(messages, session), fixed),
         without: running(raw),
+        ...session.reported?.(raw.length),
         compaction: compaction?.index,
         before: compaction === undefined ? undefined : stacked(entries.map(shareOf), fixed),
       });

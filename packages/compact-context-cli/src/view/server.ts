@@ -1,13 +1,14 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { CompactError } from "compact-context/internal/errors";
-import { type Access, createAccess } from "./access.ts";
-import { HEADERS, refuse, sendJson, sendText } from "./answers.ts";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { streamSSE } from "hono/streaming";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { type Access, createAccess, type Verdict } from "./access.ts";
 import { ingest } from "./ingest.ts";
-import { createLiveStream, type LiveStream } from "./live-stream.ts";
+import { type LocalServer, startLocalServer } from "./local-server.ts";
 import type { PageFile } from "./page-files.ts";
-import { readJsonBody } from "./read-body.ts";
 import { readRoute } from "./routes.ts";
+import { type LiveNotice, VIEW_VERSION } from "./session-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
 export interface ViewServerOptions {
@@ -24,144 +25,166 @@ export interface ViewServerOptions {
 }
 
 /** The page of `compact view`, served on this computer alone. */
-export interface ViewServer {
-  readonly port: number;
+export interface ViewServer extends LocalServer {
   /** Where programs send Ariadne's protocol to. */
   readonly ingestUrl: string;
   /** A link that lets one browser in, once. */
   newLink(): string;
   /** Resolves when a page listens for the first time. */
   readonly watched: Promise<void>;
-  close(): Promise<void>;
 }
 
 /** As Ariadne has it. */
 const MOST_BODY_BYTES = 262_144;
 /** Idle ones cost little, and a page must not be shut out by what some other program holds open. */
 const MOST_CONNECTIONS = 2048;
+/** Pages that listen at one time; one that reads too slowly is let go and comes back. */
+const MOST_LISTENERS = 32;
+const MOST_WAITING = 1_000_000;
+const HEARTBEAT_MS = 15_000;
+
+/** With every answer: nothing is loaded from elsewhere, framed, guessed, passed on or kept. */
+const HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
 
 /** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
 export async function startViewServer(options: ViewServerOptions): Promise<ViewServer> {
-  const { store, newSecret, now } = options;
-  const live = createLiveStream(store);
-  const server = createServer({ requestTimeout: 20_000, headersTimeout: 10_000, maxHeaderSize: 16_384 });
-  server.maxConnections = MOST_CONNECTIONS;
-  const port = await listen(server, options.port);
-  const origin = `http://127.0.0.1:${port}`;
-  const newLink = (): string => `${origin}/open?token=${access.newToken()}`;
-  const access = createAccess({ port, newSecret, now, spent: () => options.renewed?.(newLink()) });
+  const { newSecret, now, renewed } = options;
   let seen = (): void => undefined;
   const watched = new Promise<void>((resolve) => {
     seen = resolve;
   });
-  const context: Context = { ...options, access, live, seen };
-  server.on("request", (request, response) => {
-    answer(request, response, context).catch(() => fail(response));
+  const app = new Hono();
+  const server = await startLocalServer({
+    port: options.port,
+    fetch: app.fetch,
+    requestTimeout: 20_000,
+    maxHeaderSize: 16_384,
+    mostConnections: MOST_CONNECTIONS,
   });
-  return {
-    port,
-    ingestUrl: `${origin}/ingest`,
-    newLink,
-    watched,
-    async close() {
-      live.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const newLink = (): string => `${server.url}/open?token=${access.newToken()}`;
+  const access = createAccess({ port: server.port, newSecret, now, spent: () => renewed?.(newLink()) });
+  addRoutes(app, { ...options, access, seen });
+  return { ...server, ingestUrl: `${server.url}/ingest`, newLink, watched };
 }
 
-interface Context extends ViewServerOptions {
+interface Parts extends ViewServerOptions {
   readonly access: Access;
-  readonly live: LiveStream;
   seen(): void;
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
-  const { access, files } = context;
-  const addressed = access.addressed(request);
-  if (!addressed.allowed) return refuse(response, addressed.status, addressed.error);
-  const target = request.url ?? "/";
-  if (!URL.canParse(target, "http://viewer")) return refuse(response, 400, "This address cannot be read.");
-  const url = new URL(target, "http://viewer");
-  if (url.pathname === "/ingest") return takeIn(request, response, context);
-  if (request.method !== "GET") return refuse(response, 405, "Only reading is possible here.");
-  if (url.pathname === "/open") return letIn(url, response, access);
-  if (url.pathname.startsWith("/api/")) return read(url, { request, response }, context);
-  const file = files.get(url.pathname);
-  if (file === undefined) return refuse(response, 404, "There is nothing here.");
-  sendText(response, 200, file);
-}
-
-/** The link's token becomes a cookie and leaves the address. */
-function letIn(url: URL, response: ServerResponse, access: Access): void {
-  const exchanged = access.exchange(url.searchParams.get("token") ?? "");
-  if ("cookie" in exchanged) {
-    response.writeHead(303, { ...HEADERS, location: "/", "set-cookie": exchanged.cookie });
-    response.end();
-    return;
-  }
-  refuse(response, exchanged.status, exchanged.error);
-}
-
-async function read(
-  url: URL,
-  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  { access, live, store, seen }: Context,
-): Promise<void> {
-  const verdict = access.mayRead(request);
-  if (!verdict.allowed) return refuse(response, verdict.status, verdict.error);
-  if (url.pathname === "/api/events") {
-    if (!live.add(response)) return refuse(response, 503, "Too many pages are open.");
-    return seen();
-  }
-  try {
-    const found = await readRoute(url, store);
-    if (found === undefined) refuse(response, 404, "There is nothing here.");
-    else sendJson(response, 200, found);
-  } catch (error) {
-    if (!CompactError.isInstance(error)) throw error;
-    refuse(response, error.code === "NotFound" ? 404 : 422, error.message);
-  }
-}
-
-async function takeIn(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { access, store }: Context,
-): Promise<void> {
-  if (request.method !== "POST") return refuse(response, 405, "Events are posted here.");
-  const verdict = access.maySend(request);
-  if (!verdict.allowed) return refuse(response, verdict.status, verdict.error);
-  const body = await readJsonBody(request, MOST_BODY_BYTES);
-  if (!("value" in body)) {
-    response.setHeader("connection", "close");
-    return refuse(response, body.status, body.error);
-  }
-  const taken = ingest(body.value, store);
-  if ("count" in taken) sendJson(response, 200, { success: true, ...taken });
-  else sendJson(response, 400, taken);
-}
-
-/** What went wrong inside is nobody's business outside. */
-function fail(response: ServerResponse): void {
-  if (response.headersSent) response.destroy();
-  else refuse(response, 500, "The server made a mistake.");
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(
-        new CompactError("InvalidUsage", `port ${port} cannot be used: ${error.code ?? error.message}`, {
-          place: "--port",
-          hint: "Name another port, or leave --port out for one that is free.",
-          cause: error,
-        }),
-      );
-    });
-    server.listen({ host: "127.0.0.1", port }, resolve);
+function addRoutes(app: Hono, { access, files, store, seen }: Parts): void {
+  app.use(async (context, next) => {
+    for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+    return next();
   });
-  return (server.address() as AddressInfo).port;
+  app.use(only((headers) => access.addressed(headers)));
+  app.post(
+    "/ingest",
+    only((headers) => access.maySend(headers)),
+    bodyLimit({
+      maxSize: MOST_BODY_BYTES,
+      onError: (context) => refuse(context, 413, `The body has more than ${MOST_BODY_BYTES} bytes.`),
+    }),
+    async (context) => {
+      const body: unknown = await context.req.json().catch(() => NO_JSON);
+      if (body === NO_JSON) return refuse(context, 400, "The body is no JSON.");
+      const taken = ingest(body, store);
+      return "count" in taken ? context.json({ success: true, ...taken }) : context.json(taken, 400);
+    },
+  );
+  app.use(async (context, next) => {
+    if (context.req.path === "/ingest") return refuse(context, 405, "Events are posted here.");
+    if (context.req.raw.method !== "GET") return refuse(context, 405, "Only reading is possible here.");
+    return next();
+  });
+  // The link's token becomes a cookie and leaves the address.
+  app.get("/open", (context) => {
+    const exchanged = access.exchange(context.req.query("token") ?? "");
+    if (!("cookie" in exchanged)) return refuse(context, exchanged.status, exchanged.error);
+    context.header("set-cookie", exchanged.cookie);
+    return context.redirect("/", 303);
+  });
+  app.use(
+    "/api/*",
+    only((headers) => access.mayRead(headers)),
+  );
+  app.get("/api/events", listenTo(store, seen));
+  app.get("/api/*", async (context) => {
+    const found = await readRoute(new URL(context.req.url), store);
+    return found === undefined ? refuse(context, 404, NOTHING_HERE) : context.json(found);
+  });
+  app.get("*", (context) => {
+    const file = files.get(context.req.path);
+    if (file === undefined) return refuse(context, 404, NOTHING_HERE);
+    return context.body(file.body, 200, { "content-type": file.type });
+  });
+  app.onError((error, context) => {
+    // What went wrong inside is nobody's business outside.
+    if (!CompactError.isInstance(error)) return refuse(context, 500, "The server made a mistake.");
+    return refuse(context, error.code === "NotFound" ? 404 : 422, error.message);
+  });
+}
+
+const NOTHING_HERE = "There is nothing here.";
+const NO_JSON = Symbol("no JSON");
+
+/** Says no in JSON, as the page reads it. */
+function refuse(context: Context, status: number, error: string): Response {
+  return context.json({ error }, status as ContentfulStatusCode);
+}
+
+function only(judge: (headers: Headers) => Verdict): MiddlewareHandler {
+  return async (context, next) => {
+    const verdict = judge(context.req.raw.headers);
+    return verdict.allowed ? next() : refuse(context, verdict.status, verdict.error);
+  };
+}
+
+/** Server-sent events of a store. */
+function listenTo(store: ViewStore, seen: () => void): (context: Context) => Response | Promise<Response> {
+  let listeners = 0;
+  return (context) => {
+    if (listeners >= MOST_LISTENERS) return refuse(context, 503, "Too many pages are open.");
+    listeners += 1;
+    return streamSSE(context, async (stream) => {
+      let waiting = 0;
+      const send = (notice: LiveNotice): void => {
+        const data = JSON.stringify(notice);
+        waiting += data.length;
+        if (waiting > MOST_WAITING) stream.abort();
+        else
+          void stream.writeSSE({ data, retry: 1000 }).then(() => {
+            waiting -= data.length;
+          });
+      };
+      send({ type: "hello", version: VIEW_VERSION });
+      const stop = store.listen(send);
+      const heartbeat = setInterval(() => void stream.write(": still here\n\n"), HEARTBEAT_MS);
+      heartbeat.unref();
+      seen();
+      await new Promise<void>((resolve) => stream.onAbort(resolve));
+      clearInterval(heartbeat);
+      stop();
+      listeners -= 1;
+    });
+  };
 }

@@ -86,10 +86,10 @@ export interface RecordOptions {
 }
 
 /** Most steps, compactions and spans of one session: what comes later is counted, not kept. */
-const MOST_STEPS = 20_000;
+const MOST_STEPS = 200_000;
 const MOST_SPANS = 20_000;
 /** Most steps and compactions of one answer, and most characters of its spans. */
-const MOST_AT_ONCE = 2000;
+const MOST_AT_ONCE = 10_000;
 const MOST_CHARACTERS = 1_000_000;
 
 /** A session without steps yet. */

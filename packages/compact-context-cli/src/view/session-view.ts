@@ -17,7 +17,7 @@
 export const VIEW_VERSION = 1;
 
 /** Most messages of one `MessagePage`; more are asked for in pieces. */
-export const MOST_MESSAGES = 500;
+export const MOST_MESSAGES = 1000;
 
 /**
  * What tokens of a request belong to, in the order in which they are stacked, from below.
@@ -103,6 +103,11 @@ export interface StepView {
   readonly compaction?: number;
   /** Tokens that the whole history would have taken; absent where unknown. */
   readonly without?: number;
+  /** Tokens of the call's prompt as the provider reported them, and how many came from its cache; absent where unknown. */
+  readonly reported?: number;
+  readonly cached?: number;
+  /** What the call cost by the provider's figures, in US dollars; absent where unknown. */
+  readonly dollars?: number;
 }
 
 export type Fate = "kept" | "cleared" | "cut" | "summarized" | "unknown";
@@ -151,6 +156,9 @@ export interface FateView {
   readonly summaryOf?: number;
   readonly role: string;
   readonly kind: MessageKind;
+  /** As in `MessageView`. */
+  readonly tool?: string;
+  readonly path?: string;
   readonly layer: LayerKey;
   readonly fate: Fate;
   readonly tokens: number;
@@ -186,8 +194,10 @@ export interface MessageView {
   readonly index: number;
   readonly role: string;
   readonly kind: MessageKind;
-  /** The tool's name, for calls and results. */
+  /** The tool's name, for calls and results; of a result, that of its call. */
   readonly tool?: string;
+  /** The file or folder that the call names. */
+  readonly path?: string;
   readonly tokens: number;
   /** ISO 8601. */
   readonly at?: string;

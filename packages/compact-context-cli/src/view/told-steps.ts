@@ -65,8 +65,8 @@ function sizesByTotal({ entries, stored, summaryTokens }: Told): Sizes {
   const fixed = [share("tools"), share("system"), share("developer")];
   const hasLess = stored.tokensAfter !== undefined;
   return {
-    before: eventLayers(fixed, share("summary"), tokensBefore),
-    after: eventLayers(fixed, hasLess ? summaryTokens : share("summary"), tokensAfter),
+    before: eventLayers(fixed, { summary: share("summary") }, tokensBefore),
+    after: eventLayers(fixed, { summary: hasLess ? summaryTokens : share("summary") }, tokensAfter),
     tokensBefore,
     tokensAfter,
   };

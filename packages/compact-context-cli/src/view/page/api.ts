@@ -1,7 +1,6 @@
 import type {
   CompactionView,
   ExpandedView,
-  LiveNotice,
   MessagePage,
   Refusal,
   SearchView,
@@ -49,10 +48,3 @@ export const api = {
     return get(`/api/expand?${new URLSearchParams({ session, ...which, offset: `${offset}` })}`);
   },
 };
-
-/** Hears what happens on the server; `lost` when the connection is gone (the browser tries again by itself). */
-export function listen(hear: (notice: LiveNotice) => void, lost: () => void): void {
-  const source = new EventSource("/api/events");
-  source.onmessage = ({ data }: MessageEvent<string>) => hear(JSON.parse(data) as LiveNotice);
-  source.onerror = lost;
-}

@@ -47,6 +47,8 @@ export interface ContentRow {
   readonly role: string;
   readonly kind: FateView["kind"];
   readonly tool?: string;
+  /** The file that a tool was called for. */
+  readonly path?: string;
   readonly tokens: number;
   readonly fate?: FateView["fate"];
   readonly archiveId?: string;
@@ -134,4 +136,36 @@ function summaryRow({ index, summary, summaryTokens }: CompactionView): ContentR
     .join("")
     .slice(0, 240);
   return { summaryOf: index, role: "summary", kind: "summary", tokens: summaryTokens ?? 0, preview };
+}
+
+/** By what the content of a window is gathered. */
+export type Grouping = "tool" | "file" | "role";
+
+/** What one tool, file or role has of a window. */
+export interface Share {
+  readonly name: string;
+  readonly messages: number;
+  readonly tokens: number;
+}
+
+/** The group that a row belongs to. */
+export function groupOf({ kind, role, tool, path }: ContentRow, by: Grouping): string {
+  if (kind === "summary") return "summary";
+  if (by === "role") return role;
+  if (by === "file") return path ?? "(no file)";
+  return tool ?? (kind === "reasoning" ? "reasoning" : role);
+}
+
+/** What fills a window, the largest share first; rows that are on their way are left out. */
+export function sharesOf(rows: Iterable<ContentRow | undefined>, by: Grouping): Share[] {
+  const sums = new Map<string, { messages: number; tokens: number }>();
+  for (const row of rows) {
+    if (row === undefined) continue;
+    const name = groupOf(row, by);
+    const sum = sums.get(name) ?? { messages: 0, tokens: 0 };
+    sums.set(name, { messages: sum.messages + 1, tokens: sum.tokens + row.tokens });
+  }
+  return [...sums]
+    .map(([name, sum]) => ({ name, ...sum }))
+    .sort((one, other) => other.tokens - one.tokens || one.name.localeCompare(other.name));
 }

@@ -1,0 +1,441 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type {
+  CompactionHead,
+  CompactionView,
+  Fate,
+  FateView,
+  SessionView,
+  SourceView,
+  SummaryPiece,
+} from "../session-view.ts";
+import type { Wanted } from "./api.ts";
+import { List, rove } from "./list.tsx";
+import { arrivals, originals } from "./originals.ts";
+import { Detail, messageRow, Term, titleOf } from "./rows.tsx";
+import { compaction, openCompaction, session, shown, spoken } from "./state.ts";
+import { clockTime, count, duration, firstLine, percent, plural, visibleText } from "./text.ts";
+import { FATES, LAYERS, reasonWords } from "./words.ts";
+
+/** One compaction, opened: what became of each message, and the summary beside what it replaced. */
+export function CompactionPanel(): JSX.Element | null {
+  const about = session.value;
+  void arrivals.value;
+  const head = about?.compactions[compaction.value];
+  if (about === undefined) return null;
+  if (head === undefined) {
+    const words =
+      about.steps.length === 0
+        ? "No compaction yet."
+        : "No compaction was needed: every call fitted below the trigger.";
+    return (
+      <div class="stack">
+        <div class="compaction-head">
+          <p class="empty">{words}</p>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <div class="stack">
+      <Head about={about} head={head} />
+      <Opened key={`${about.id} ${head.index}`} about={about} view={originals.compaction(head.index)} />
+    </div>
+  );
+}
+
+function Head({ about, head }: { readonly about: SessionView; readonly head: CompactionHead }): JSX.Element {
+  const { index, tokensBefore, tokensAfter, failures } = head;
+  const at = about.steps[head.step];
+  const turn = (by: number, sign: string, label: string): JSX.Element => (
+    <button
+      type="button"
+      class="quiet turn"
+      aria-label={label}
+      disabled={about.compactions[index + by] === undefined}
+      onClick={() => openCompaction(index + by)}
+    >
+      {sign}
+    </button>
+  );
+  return (
+    <div class="compaction-head">
+      <div class="fall-line">
+        {turn(-1, "‹", "Compaction before")}
+        <h3>{`Compaction ${count(index + 1)} of ${count(about.compactions.length)}`}</h3>
+        {turn(1, "›", "Compaction after")}
+        <strong>{`${count(tokensBefore)} → ${count(tokensAfter)} tokens`}</strong>
+        <span class="less">{`${percent(tokensBefore - tokensAfter, tokensBefore)} less`}</span>
+      </div>
+      <p class="facts">
+        {factsOf(head).map((fact, place) => (
+          <span key={fact}>
+            {place === 0 ? "" : " · "}
+            {fact}
+          </span>
+        ))}
+        {head.policy.map(({ name, value }) => (
+          <span key={name}>
+            {" · "}
+            <Term name={name}>{firstLine(name.replaceAll("_", " "), 40)}</Term>
+            {` ${firstLine(value, 60)}`}
+          </span>
+        ))}
+      </p>
+      {failures.map((failure) => (
+        <p key={failure} class="failure">{`! ${firstLine(failure)}`}</p>
+      ))}
+      {at?.before !== undefined && (
+        <div class="layer-bars">
+          <Bar name="before" about={about} tokens={at.before} whole={wholeOf(about, at.before, at.total)} />
+          <Bar name="after" about={about} tokens={at.tokens} whole={wholeOf(about, at.before, at.total)} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function factsOf(head: CompactionHead): string[] {
+  const { step, at, reason, messagesBefore, messagesAfter, durationMs, summarizer, archive } = head;
+  const summary = [
+    summarizer ?? "",
+    head.summaryTokens === undefined ? "" : `${count(head.summaryTokens)} tokens`,
+  ];
+  const said = summary.filter((part) => part !== "");
+  return [
+    `before call ${count(step + 1)}${clockTime(at) === "" ? "" : ` at ${clockTime(at)}`}`,
+    reason === undefined ? "" : reasonWords(reason),
+    messagesBefore === undefined
+      ? ""
+      : messagesAfter === undefined
+        ? plural(messagesBefore, "message")
+        : `${count(messagesBefore)} → ${plural(messagesAfter, "message")}`,
+    durationMs === undefined ? "" : `took ${duration(durationMs)}`,
+    said.length === 0 ? "" : `summary: ${firstLine(said.join(", "), 80)}`,
+    archive === undefined ? "" : `originals: archive step ${count(archive.step)}`,
+  ].filter((fact) => fact !== "");
+}
+
+function wholeOf({ window }: SessionView, before: readonly number[], total: number): number {
+  return Math.max(
+    window,
+    1,
+    total,
+    before.reduce((sum, each) => sum + each, 0),
+  );
+}
+
+/** The window layer by layer. */
+function Bar({
+  name,
+  about,
+  tokens,
+  whole,
+}: {
+  readonly name: string;
+  readonly about: SessionView;
+  readonly tokens: readonly number[];
+  readonly whole: number;
+}): JSX.Element {
+  const said = tokens.map((each, place) => ({ each, layer: about.layers[place] ?? "messages" }));
+  const label = said
+    .filter(({ each }) => each > 0)
+    .map(({ each, layer }) => `${LAYERS[layer].name} ${count(each)}`);
+  return (
+    <div class="layer-bar">
+      <span class="name">{name}</span>
+      <span class="track" role="img" aria-label={`${name}: ${label.join(", ")}`}>
+        {said.map(({ each, layer }) => (
+          <span
+            key={layer}
+            class={`piece layer-${layer}`}
+            title={`${LAYERS[layer].name}: ${count(each)}`}
+            style={{ width: `${(each / whole) * 100}%` }}
+          />
+        ))}
+      </span>
+    </div>
+  );
+}
+
+const NONE: ReadonlySet<never> = new Set();
+
+function Opened({
+  about,
+  view,
+}: {
+  readonly about: SessionView;
+  readonly view: CompactionView | undefined;
+}): JSX.Element {
+  const hidden = useSignal<ReadonlySet<Fate>>(NONE);
+  const marked = useSignal(-1);
+  const line = useSignal<number | undefined>(undefined);
+  const sources = useSignal<ReadonlySet<number>>(NONE);
+  const reveal = useSignal<{ readonly index: number } | undefined>(undefined);
+  const offered = useSignal<Wanted | undefined>(undefined);
+  const messages = view?.messages ?? [];
+  const rows = messages.filter(({ fate }) => !hidden.value.has(fate));
+  const row = rows[marked.value];
+  const show = (wanted: Wanted | undefined, title: string): void => {
+    if (wanted !== undefined) shown.value = { session: about.id, wanted, title };
+  };
+  const open = (index: number): void => {
+    const found = rows[index];
+    if (found === undefined) return;
+    const wanted = wantedOf(found);
+    if (wanted !== undefined) show(wanted, titleOf(found));
+    else if (found.summaryOf !== undefined) openCompaction(found.summaryOf);
+  };
+  const follow = (all: readonly SourceView[], nearest: SourceView): void => {
+    const isNearest = ({ message }: FateView): boolean =>
+      message !== undefined && message === nearest.message;
+    sources.value = new Set(all.flatMap(({ message }) => (message === undefined ? [] : [message])));
+    if (!rows.some(isNearest)) hidden.value = NONE;
+    const place = (rows.some(isNearest) ? rows : messages).findIndex(isNearest);
+    offered.value = place < 0 ? wantedOf(nearest) : undefined;
+    if (place < 0) spoken.value = "That message left the window at an earlier compaction.";
+    else {
+      marked.value = place;
+      reveal.value = { index: place };
+    }
+  };
+  const clear = (): void => {
+    if (sources.value.size > 0) spoken.value = "Marks taken away.";
+    sources.value = NONE;
+    line.value = undefined;
+    marked.value = -1;
+  };
+  const from = row?.message === undefined || line.value !== undefined ? undefined : row.message;
+  const pieces = view?.summary ?? [];
+  return (
+    <div
+      class="beside"
+      onKeyDown={({ key }) => {
+        if (key === "Escape") clear();
+      }}
+    >
+      <div class="column">
+        <Filters messages={messages} hidden={hidden.value} change={(now) => (hidden.value = now)} />
+        <List
+          label="Messages and what became of them"
+          empty="What became of each message is not known here."
+          length={rows.length}
+          isWaiting={view === undefined}
+          about={view === undefined}
+          marked={marked.value}
+          mark={(index) => {
+            marked.value = index;
+            line.value = undefined;
+          }}
+          open={open}
+          reveal={reveal.value}
+          row={(index) => {
+            const found = rows[index];
+            const isSource = found?.message !== undefined && sources.value.has(found.message);
+            return messageRow(found, isSource ? "with-fate source" : "with-fate");
+          }}
+        />
+        <FateDetail
+          row={row}
+          lines={row?.message === undefined ? 0 : pieces.filter((one) => speaksOf(one, row.message)).length}
+          offered={offered.value}
+          open={() => open(marked.value)}
+          show={show}
+        />
+      </div>
+      <div class="column summary-column">
+        <h3>
+          <Term name="summary">Summary</Term>
+        </h3>
+        <Summary
+          view={view}
+          chosen={line.value}
+          from={from}
+          choose={(place, all) => {
+            line.value = place;
+            marked.value = -1;
+            const [nearest] = all;
+            if (nearest === undefined) return;
+            spoken.value = `${plural(all.length, "source")} marked in the list.`;
+            follow(all, nearest);
+          }}
+          follow={follow}
+        />
+      </div>
+    </div>
+  );
+}
+
+function FateDetail({
+  row,
+  lines,
+  offered,
+  open,
+  show,
+}: {
+  readonly row: FateView | undefined;
+  /** Of the summary, that speak of the row. */
+  readonly lines: number;
+  /** A source that is in no row. */
+  readonly offered: Wanted | undefined;
+  open(): void;
+  show(wanted: Wanted, title: string): void;
+}): JSX.Element {
+  if (row === undefined && offered !== undefined)
+    return (
+      <Detail
+        row={row}
+        hint="Its source left the window at an earlier compaction."
+        open={() => show(offered, "Source of this line")}
+      />
+    );
+  return (
+    <Detail
+      row={row}
+      facts={[row?.reason ?? "", lines === 0 ? "" : `in ${plural(lines, "line")} of the summary`]}
+      hint="Choose a line of the summary to see where it comes from."
+      open={row === undefined ? undefined : open}
+    />
+  );
+}
+
+function wantedOf({ message, archiveId }: FateView | SourceView): Wanted | undefined {
+  if (message !== undefined) return { message };
+  return archiveId === undefined ? undefined : { archiveId };
+}
+
+function speaksOf({ sources }: SummaryPiece, message: number | undefined): boolean {
+  return sources.some((source) => source.message === message);
+}
+
+/** Buttons that choose among messages by what became of them, with how many there are and what they cost. */
+function Filters({
+  messages,
+  hidden,
+  change,
+}: {
+  readonly messages: readonly FateView[];
+  readonly hidden: ReadonlySet<Fate>;
+  change(hidden: ReadonlySet<Fate>): void;
+}): JSX.Element {
+  const fates = (Object.keys(FATES) as Fate[]).filter((fate) => messages.some((each) => each.fate === fate));
+  return (
+    <div class="filters" role="group" aria-label="Show messages that were">
+      {fates.map((fate) => {
+        const those = messages.filter((each) => each.fate === fate);
+        const tokens = those.reduce((total, each) => total + each.tokens, 0);
+        const { word, sign, means } = FATES[fate];
+        const isOn = !hidden.has(fate);
+        return (
+          <button
+            key={fate}
+            type="button"
+            class={`filter fate-${fate}`}
+            aria-pressed={isOn}
+            aria-label={`${word}: ${plural(those.length, "message")}, ${count(tokens)} tokens`}
+            title={`The message ${means}.`}
+            onClick={() => {
+              const others = new Set([...hidden].filter((each) => each !== fate));
+              change(isOn ? others.add(fate) : others);
+            }}
+          >
+            <span class="sign" aria-hidden="true">
+              {sign}
+            </span>
+            {`${count(those.length)} ${word}`}
+            <span class="amount">{count(tokens)}</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+interface SummaryProps {
+  readonly view: CompactionView | undefined;
+  /** The line that was chosen. */
+  readonly chosen: number | undefined;
+  /** The message whose lines are marked. */
+  readonly from: number | undefined;
+  choose(line: number, sources: readonly SourceView[]): void;
+  follow(sources: readonly SourceView[], nearest: SourceView): void;
+}
+
+/** The summary line by line; each line leads to the messages that it comes from. One tab stop, arrow keys inside. */
+function Summary({ view, chosen, from, choose, follow }: SummaryProps): JSX.Element {
+  const node = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (from !== undefined) node.current?.querySelector(".line.from")?.scrollIntoView({ block: "nearest" });
+  }, [from]);
+  const pieces = view?.summary ?? [];
+  const stop = chosen ?? pieces.findIndex(isLine);
+  const words = view === undefined ? "…" : "No summary was written: nothing but old tool output left.";
+  return (
+    <div ref={node} class="summary" role="group" aria-label="The summary, line by line" onKeyDown={rove}>
+      {pieces.length === 0 && <p class="empty">{words}</p>}
+      {pieces.map((piece, place) => {
+        if (piece.kind === "blank" || piece.text.trim() === "") return <div key={place} class="blank" />;
+        if (!isLine(piece))
+          return (
+            <h4 key={place} dir="auto">
+              {visibleText(piece.text.trim()).replace(/^#+\s*/, "")}
+            </h4>
+          );
+        const mark = from !== undefined && speaksOf(piece, from) ? " from" : "";
+        return (
+          <>
+            <button
+              key={place}
+              type="button"
+              class={`line${piece.sources.length === 0 ? " loose" : ""}${mark}`}
+              data-rove
+              tabIndex={place === stop ? 0 : -1}
+              aria-pressed={place === chosen}
+              dir="auto"
+              onClick={() => choose(place, piece.sources)}
+            >
+              {visibleText(piece.text.trimEnd())}
+            </button>
+            {place === chosen && <Chips sources={piece.sources} follow={follow} />}
+          </>
+        );
+      })}
+    </div>
+  );
+}
+
+function isLine({ kind, text }: SummaryPiece): boolean {
+  return kind === "line" && text.trim() !== "";
+}
+
+/** Most sources that are offered one by one; a line that gathers more says how many. */
+const MOST_CHIPS = 12;
+
+function Chips({
+  sources,
+  follow,
+}: { readonly sources: readonly SourceView[] } & Pick<SummaryProps, "follow">): JSX.Element {
+  const more = sources.length - MOST_CHIPS;
+  return (
+    <div class="chips" role="group" aria-label="Sources of this line">
+      <span>{sources.length === 0 ? "No source was found for this line." : "from"}</span>
+      {sources.slice(0, MOST_CHIPS).map((source) => {
+        const name = source.message === undefined ? "archive" : `#${count(source.message + 1)}`;
+        const isExact = source.match === "exact";
+        return (
+          <button
+            key={`${name} ${source.archiveId}`}
+            type="button"
+            class="chip"
+            title={isExact ? "Its words stand there as they are." : "Most of its words stand there."}
+            onClick={() => follow(sources, source)}
+          >
+            {isExact ? name : `${name} likely`}
+          </button>
+        );
+      })}
+      {more > 0 && <span>{`and ${count(more)} more, marked in the list`}</span>}
+    </div>
+  );
+}

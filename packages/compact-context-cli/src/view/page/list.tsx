@@ -1,0 +1,186 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+/** What a list box needs to know about its rows; all of them are equally high (`--row` in the style sheet). */
+export interface ListProps {
+  /** What a screen reader calls the list. */
+  readonly label: string;
+  readonly length: number;
+  /** The marked row, -1 for none. */
+  readonly marked: number;
+  /** Another row was marked: by arrow keys or by a click. */
+  mark(index: number): void;
+  /** A row was double-clicked, or Enter was pressed on it. */
+  open(index: number): void;
+  /** What stands in a row, and its class. */
+  row(index: number): { readonly kind: string; readonly content: ComponentChildren };
+  /** Said in place of rows where there are none. */
+  readonly empty: string;
+  /** There are no rows because they are on their way. */
+  readonly isWaiting?: boolean;
+  /** The list begins at its top again when this becomes another. */
+  readonly about: unknown;
+  /** A row to bring into the middle of the sight whenever the object becomes another. */
+  readonly reveal?: { readonly index: number };
+  /** Named so that others can give it the focus. */
+  readonly id?: string;
+}
+
+/** Rows drawn above and below what is in sight, so that a flick of the wheel shows no gap. */
+const SPARE = 8;
+let lists = 0;
+
+/** A list box of any length of which only the rows in sight are in the document. */
+export function List(props: ListProps): JSX.Element {
+  const { label, length, marked, empty, isWaiting = false, about, reveal, id } = props;
+  const node = useRef<HTMLDivElement>(null);
+  const [prefix] = useState(() => {
+    lists += 1;
+    return `list-${lists}-row-`;
+  });
+  const [sight, setSight] = useState({ top: 0, height: 0, row: 30 });
+  const measure = (): void => {
+    const { current } = node;
+    if (current === null) return;
+    const row = Number.parseFloat(getComputedStyle(current).getPropertyValue("--row")) || 30;
+    const { scrollTop: top, clientHeight: height } = current;
+    setSight((known) =>
+      known.top === top && known.height === height && known.row === row ? known : { top, height, row },
+    );
+  };
+  const wasAtEnd = useRef(false);
+  useEffect(() => {
+    const observer = new ResizeObserver(measure);
+    if (node.current !== null) observer.observe(node.current);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (node.current !== null) node.current.scrollTop = 0;
+    measure();
+  }, [about]);
+  // Who looks at the end stays there.
+  useLayoutEffect(() => {
+    if (wasAtEnd.current && node.current !== null) node.current.scrollTop = length * sight.row;
+  }, [length]);
+  useLayoutEffect(() => {
+    if (reveal === undefined || node.current === null) return;
+    node.current.scrollTop = Math.max(0, (reveal.index + 0.5) * sight.row - node.current.clientHeight / 2);
+    measure();
+  }, [reveal]);
+
+  const scrolled = (): void => {
+    const { current } = node;
+    if (current !== null) {
+      const { scrollTop, clientHeight } = current;
+      wasAtEnd.current = scrollTop > 0 && scrollTop + clientHeight >= length * sight.row - 2;
+    }
+    measure();
+  };
+  const move = (to: number): void => {
+    const { current } = node;
+    if (length === 0 || current === null) return;
+    const index = Math.max(0, Math.min(length - 1, to));
+    const top = index * sight.row;
+    current.scrollTop = Math.min(top, Math.max(top + sight.row - current.clientHeight, current.scrollTop));
+    measure();
+    props.mark(index);
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const page = Math.max(1, Math.floor(sight.height / sight.row) - 1);
+    const to = {
+      ArrowDown: marked + 1,
+      ArrowUp: marked - 1,
+      PageDown: marked + page,
+      PageUp: marked - page,
+      Home: 0,
+      End: length - 1,
+    }[event.key];
+    if (to !== undefined) move(to);
+    else if (event.key === "Enter" && marked >= 0) props.open(marked);
+    else return;
+    event.preventDefault();
+  };
+
+  const first = Math.max(0, Math.floor(sight.top / sight.row) - SPARE);
+  const last = Math.min(length, Math.ceil((sight.top + sight.height) / sight.row) + SPARE);
+  return (
+    <div
+      ref={node}
+      id={id}
+      class="list"
+      role="listbox"
+      tabIndex={0}
+      aria-label={label}
+      aria-busy={isWaiting}
+      aria-activedescendant={marked >= first && marked < last ? `${prefix}${marked}` : undefined}
+      onScroll={scrolled}
+      onKeyDown={pressed}
+    >
+      <div class="rows" role="presentation" style={{ height: `${length * sight.row}px` }}>
+        <Rows {...props} prefix={prefix} first={first} last={last} height={sight.row} move={move} />
+      </div>
+      {length === 0 && <p class="empty">{isWaiting ? "…" : empty}</p>}
+    </div>
+  );
+}
+
+interface Drawn {
+  readonly prefix: string;
+  readonly first: number;
+  readonly last: number;
+  /** Of one row, in pixels. */
+  readonly height: number;
+  move(to: number): void;
+}
+
+/** The rows in sight. */
+function Rows({
+  prefix,
+  first,
+  last,
+  height,
+  move,
+  length,
+  marked,
+  row,
+  open,
+}: ListProps & Drawn): JSX.Element {
+  const places = Array.from({ length: Math.max(0, last - first) }, (_, place) => first + place);
+  return (
+    <>
+      {places.map((index) => {
+        const { kind, content } = row(index);
+        return (
+          <div
+            key={index}
+            id={`${prefix}${index}`}
+            class={`row ${kind}`}
+            role="option"
+            data-index={index}
+            aria-setsize={length}
+            aria-posinset={index + 1}
+            aria-selected={index === marked}
+            style={{ transform: `translateY(${index * height}px)` }}
+            onClick={() => move(index)}
+            onDblClick={() => open(index)}
+          >
+            {content}
+          </div>
+        );
+      })}
+    </>
+  );
+}
+
+/** Moves the focus among the buttons of a group by arrow keys: one tab stop for all of them. */
+export function rove(event: KeyboardEvent): void {
+  const group = event.currentTarget as HTMLElement;
+  const buttons = [...group.querySelectorAll<HTMLButtonElement>("button[data-rove]")];
+  const from = buttons.indexOf(document.activeElement as HTMLButtonElement);
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const to = step === undefined ? { Home: 0, End: buttons.length - 1 }[event.key] : from + step;
+  if (from < 0 || to === undefined) return;
+  event.preventDefault();
+  buttons[Math.max(0, Math.min(buttons.length - 1, to))]?.focus();
+}

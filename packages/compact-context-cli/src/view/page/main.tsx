@@ -1,0 +1,218 @@
+import { effect } from "@preact/signals";
+import { type JSX, render } from "preact";
+import type { SessionHead } from "../session-view.ts";
+import { ArchivePanel } from "./archive.tsx";
+import { zoom } from "./chart.tsx";
+import { CompactionPanel } from "./compaction.tsx";
+import { Keys, MessageDialog } from "./dialogs.tsx";
+import { Heading, Life } from "./life.tsx";
+import { rove } from "./list.tsx";
+import { missed } from "./originals.ts";
+import {
+  choose,
+  connection,
+  dropped,
+  placeText,
+  problem,
+  ready,
+  session,
+  sessions,
+  spoken,
+  start,
+  TABS,
+  type Tab,
+  tab,
+} from "./state.ts";
+import { count, firstLine, plural, short } from "./text.ts";
+import { TimelinePanel } from "./timeline.tsx";
+import { WindowPanel } from "./window.tsx";
+
+function App(): JSX.Element {
+  const about = session.value;
+  const wrong = problem.value ?? missed.value;
+  return (
+    <>
+      <a class="skip" href="#panels">
+        Skip to the details
+      </a>
+      <div id="announcer" class="unseen" role="status" aria-live="polite">
+        {spoken}
+      </div>
+      <aside id="sidebar" aria-label="Sessions">
+        <div class="brand">
+          <img class="mark" src="/page/icon.svg" alt="" width="20" height="20" />
+          <h1>
+            compact <span>view</span>
+          </h1>
+        </div>
+        <h2 id="sessions-title" class="small-title">
+          Sessions
+        </h2>
+        <Sessions />
+        <p id="connection" class="connection" role="status">
+          {connection.value === "lost" ? "The server does not answer. Trying again …" : ""}
+        </p>
+        <Keys zoom={zoom} />
+      </aside>
+      <main id="main">
+        {wrong !== undefined && (
+          <p id="problem" class="problem" role="alert">
+            {wrong}
+          </p>
+        )}
+        {about === undefined && ready.value && sessions.value.length === 0 && <Nothing />}
+        {about !== undefined && (
+          <div id="session" class="session" data-tab={tab.value}>
+            <Heading />
+            <Life />
+            <Tabs />
+            <div id="panels" class="panels" tabIndex={-1}>
+              <section
+                key={tab.value}
+                role="tabpanel"
+                id={`panel-${tab.value}`}
+                class="panel"
+                aria-labelledby={`tab-${tab.value}`}
+              >
+                {PANELS[tab.value]()}
+              </section>
+            </div>
+          </div>
+        )}
+      </main>
+      <MessageDialog />
+    </>
+  );
+}
+
+const PANELS: Readonly<Record<Tab, () => JSX.Element>> = {
+  window: () => <WindowPanel />,
+  compaction: () => <CompactionPanel />,
+  timeline: () => <TimelinePanel />,
+  archive: () => <ArchivePanel />,
+};
+
+const NAMES: Readonly<Record<Tab, string>> = {
+  window: "Window",
+  compaction: "Compactions",
+  timeline: "Timeline",
+  archive: "Archive",
+};
+
+function Tabs(): JSX.Element {
+  const { compactions = [], spans = [] } = session.value ?? {};
+  const amounts: Partial<Record<Tab, number>> = { compaction: compactions.length, timeline: spans.length };
+  return (
+    <div id="tabs" class="tabs" role="tablist" aria-label="Details" onKeyDown={rove}>
+      {TABS.map((each) => (
+        <button
+          key={each}
+          type="button"
+          role="tab"
+          id={`tab-${each}`}
+          data-rove
+          aria-controls={`panel-${each}`}
+          aria-selected={each === tab.value}
+          tabIndex={each === tab.value ? 0 : -1}
+          onClick={() => (tab.value = each)}
+          onFocus={() => (tab.value = each)}
+        >
+          {NAMES[each]}
+          {amounts[each] !== undefined && <span class="amount">{count(amounts[each])}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const SOURCES: Readonly<Record<SessionHead["source"], string>> = {
+  transcript: "replayed",
+  archive: "archive",
+  events: "events",
+};
+
+/** The sessions to choose from, the newest first. */
+function Sessions(): JSX.Element {
+  return (
+    <nav id="sessions" aria-labelledby="sessions-title" onKeyDown={rove}>
+      <ul>
+        {sessions.value.map((head) => (
+          <li key={head.id}>
+            <Entry head={head} />
+          </li>
+        ))}
+      </ul>
+      {dropped.value > 0 && (
+        <p class="caption">{`${plural(dropped.value, "older session")} let go to make room.`}</p>
+      )}
+    </nav>
+  );
+}
+
+function Entry({ head: { id, title, live, source, counts } }: { readonly head: SessionHead }): JSX.Element {
+  const size = counts.messages > 0 ? plural(counts.messages, "message") : plural(counts.steps, "call");
+  return (
+    <button
+      type="button"
+      data-rove
+      data-session={id}
+      aria-current={id === session.value?.id ? "true" : undefined}
+      title={firstLine(title)}
+      onClick={() => void choose(id)}
+    >
+      <span class="title" dir="auto">
+        {firstLine(title, 120) || "(no title)"}
+      </span>
+      <span class="facts">
+        {live && <span class="live">live</span>}
+        {live ? size : `${size} · ${SOURCES[source]}`}
+      </span>
+      {counts.compactions > 0 && (
+        <span class="amount" title={plural(counts.compactions, "compaction")}>
+          {`↓${short(counts.compactions)}`}
+        </span>
+      )}
+    </button>
+  );
+}
+
+const WAYS: readonly (readonly [string, string])[] = [
+  ["compact view session.jsonl", "a session that exists already, replayed"],
+  ["compact replay session.jsonl --view", "the same, while it is played"],
+  [`COMPACT_TRACING_ARIADNE=${location.origin}/ingest`, "an agent that runs with Compact"],
+];
+
+function Nothing(): JSX.Element {
+  return (
+    <section id="nothing" class="nothing">
+      <h2>No session yet</h2>
+      <p>This page fills by itself as soon as a session comes in. Three ways to send one:</p>
+      <dl>
+        {WAYS.map(([command, does]) => (
+          <>
+            <dt>
+              <code>{command}</code>
+            </dt>
+            <dd>{does}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** The address follows, at most twice a second: browsers refuse more. */
+let timer = 0;
+effect(() => {
+  placeText();
+  if (timer !== 0) return;
+  timer = window.setTimeout(() => {
+    timer = 0;
+    const hash = placeText();
+    if (hash !== "" && hash !== location.hash) history.replaceState(null, "", hash);
+  }, 500);
+});
+
+const host = document.getElementById("page");
+if (host !== null) render(<App />, host);
+await start(location.hash);

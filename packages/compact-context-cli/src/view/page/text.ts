@@ -1,0 +1,111 @@
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** `12,345`. */
+export function count(value: number): string {
+  return WHOLE.format(value);
+}
+
+/** `840`, `12.3k`, `1.2M`: for tight places. */
+export function short(value: number): string {
+  if (value < 1000) return count(value);
+  const [size, unit] = value < 999_500 ? [value / 1000, "k"] : [value / 1_000_000, "M"];
+  return `${size < 100 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)}${unit}`;
+}
+
+/** `63%` of the whole; `0%` of nothing. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0 || part === 0) return "0%";
+  const share = (part / whole) * 100;
+  if (Math.abs(share) < 1) return "<1%";
+  return `${Math.round(share)}%`;
+}
+
+/** `1 message`, `12,345 messages`. */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** `0.4 ms`, `840 ms`, `12.3 s`, `4 min 5 s`, `2 h 5 min`. */
+export function duration(milliseconds: number): string {
+  if (milliseconds === 0) return "0 ms";
+  if (milliseconds < 10) return `${milliseconds.toFixed(1)} ms`;
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  // Rounded before it is split: no minute has sixty seconds.
+  const whole = Math.round(seconds);
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/** `14:03:09`, in the reader's own time; nothing for what is no time. */
+export function clockTime(iso: string | undefined): string {
+  const time = Date.parse(iso ?? "");
+  return Number.isNaN(time) ? "" : CLOCK.format(time);
+}
+
+/** `3 Nov 2026, 14:03:09`. */
+export function dateTime(iso: string | undefined): string {
+  const time = Date.parse(iso ?? "");
+  return Number.isNaN(time) ? "" : `${DAY.format(time)}, ${CLOCK.format(time)}`;
+}
+// Controls but tab and newline, then what turns or hides text. Joiners stay: scripts and emoji need them.
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
+/** The text with every character that hides, or turns what follows, written out (`\u202e`); newline and tab stay. */
+export function visibleText(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(UNSEEN, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
+    return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
+  });
+}
+
+/** The beginning of a text on one line; only that much of it is looked at. */
+export function firstLine(text: string, characters = 240): string {
+  const start = text.slice(0, characters).replace(/[\ud800-\udbff]$/, "");
+  return visibleText(start.replace(/\s+/g, " ").trim());
+}
+
+/** A piece of a text, and whether it is one of the words that were looked for. */
+export interface MarkedPiece {
+  readonly text: string;
+  readonly found: boolean;
+}
+
+/** The text in pieces that together are the text. `words`: in lower case. */
+export function marked(text: string, words: readonly string[]): MarkedPiece[] {
+  const lower = text.toLowerCase();
+  // Where lower case has another length, places would not agree.
+  if (lower.length !== text.length) return [{ text, found: false }];
+  const pieces: MarkedPiece[] = [];
+  for (let from = 0; from < text.length; ) {
+    const [at, length] = nextWord(lower, words, from);
+    if (at > from) pieces.push({ text: text.slice(from, at), found: false });
+    if (length > 0) pieces.push({ text: text.slice(at, at + length), found: true });
+    from = at + length;
+  }
+  return pieces;
+}
+
+/** Where the first of the words stands and how long it is; the end of the text where none does. */
+function nextWord(text: string, words: readonly string[], from: number): [number, number] {
+  let best: [number, number] = [text.length, 0];
+  for (const word of words) {
+    const at = word === "" ? -1 : text.indexOf(word, from);
+    if (at >= 0 && at < best[0]) best = [at, word.length];
+  }
+  return best;
+}
+
+/** What an error says, for a person. */
+export function reasonOf(error: unknown): string {
+  const { message = String(error) } = Object(error) as Partial<Error>;
+  return visibleText(message).slice(0, 400);
+}

@@ -1,0 +1,2 @@
+/** Writes the page's files into a folder. */
+export function bundlePage(folder: string): Promise<void>;
