@@ -112,7 +112,7 @@ const rules = [
     name: "packages-only-where-named",
     severity: "error",
     comment:
-      "Only config and agents read YAML; an optional peer is loaded when first used, and its types may be named.",
+      "Only config and agents have packages of their own; an optional peer is loaded when first used, and its types may be named.",
     from: { path: sources, pathNot: placed(Object.keys(packages)) },
     to: { dependencyTypes: npm, dependencyTypesNot: ["type-import"], dynamic: false },
   },

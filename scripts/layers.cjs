@@ -72,7 +72,7 @@ const onlyInNode = `${library}/tokens/encodings/on-disk.ts`;
 
 /** Packages that code may import, by folder. */
 const packages = {
-  agent: ["yaml"],
+  agent: ["picomatch", "yaml"],
   config: ["yaml"],
   cli: [
     "commander",

@@ -4,14 +4,14 @@ import { CompactManager, type StorageDriver } from "../../packages/compact-conte
 // What every medium is put through: a list that fits goes out while nothing answers, and state is caught up afterwards.
 
 /** One turn of some 660 tokens, of which each can be told from all others. */
-export function turn(n: number): object[] {
+function turn(n: number): object[] {
   return [
     { role: "user", content: `question ${n} ${"words of the question ".repeat(10)}` },
     { role: "assistant", content: `answer UNIQ-${n}-x ${`text ${n} of the answer\n`.repeat(90)}` },
   ];
 }
 
-export function turns(from: number, to: number): object[] {
+function turns(from: number, to: number): object[] {
   return Array.from({ length: to - from }, (_, index) => turn(from + index)).flat();
 }
 

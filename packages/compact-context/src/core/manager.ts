@@ -29,14 +29,16 @@ import {
   type SummaryAttempt,
 } from "./ports.ts";
 import {
+  adviceFor,
   BackgroundCompactions,
   type BeforeCommit,
   compactSession,
   listBefore,
+  liveConversation,
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
-import { adviceFor, liveConversation, Session, type SessionSettings } from "./session.ts";
+import { Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
 import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";

@@ -16,11 +16,11 @@ import {
 } from "./events.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
-import { isPinned } from "./policy.ts";
-import { FALLBACK, type Summarizer, type SummaryAttempt } from "./ports.ts";
+import { isPinned, type Policy } from "./policy.ts";
+import { FALLBACK, type LiveConversation, type Summarizer, type SummaryAttempt } from "./ports.ts";
 import type { Session } from "./session.ts";
-import { findMalformations } from "./units.ts";
-import type { CompactionRequest } from "./usage.ts";
+import { findMalformations, groupUnits } from "./units.ts";
+import type { CompactionRequest, PreflightRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
@@ -434,4 +434,33 @@ function carryOver(
 function isSame(before: Message, now: Message | undefined): boolean {
   if (before === now) return true;
   return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
+}
+
+/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
+export function liveConversation(
+  session: Session,
+  { system, tools, compact }: PreflightRequest,
+): LiveConversation | undefined {
+  const { codec } = session.current;
+  if (codec.neutral || codec.format === undefined) return undefined;
+  if (groupUnits(session.view).some((unit) => unit.open > 0)) return undefined;
+  return {
+    prefix: { format: codec.format, messages: codec.encode(session.view), system, tools },
+    messages: session.view,
+    tokens: session.usage.tokens,
+    compact,
+  };
+}
+
+/** The setting of the layer that takes most of the list after a compaction. */
+export function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
+  const { pinned, recent, toolPairs } = report.layers.after;
+  const fixed = fixedTokens + pinned.tokens;
+  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
+    return "shorten the system prompt, the tools or the protected messages";
+  }
+  if (recent.tokens >= toolPairs.tokens) {
+    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
+  }
+  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }

@@ -1,5 +1,5 @@
 import type { CompactError } from "../errors.ts";
-import type { CompactionReport, Outcome } from "./apply.ts";
+import type { Outcome } from "./apply.ts";
 import { archiveId } from "./archive.ts";
 import { applyEdit, type Edit } from "./edit.ts";
 import {
@@ -23,8 +23,7 @@ import {
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
-import type { Codecs, ListCodec, LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
-import { groupUnits } from "./units.ts";
+import type { Codecs, ListCodec, RequestCount, TokenCounter } from "./ports.ts";
 import {
   afterCompaction,
   calibrated,
@@ -704,33 +703,4 @@ function keptMessage({ at, edit, message }: ViewEntry, log: readonly LoggedMessa
   if (edit === undefined) return [{ at }];
   const hash = contentHash(message);
   return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
-}
-
-/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
-export function liveConversation(
-  session: Session,
-  { system, tools, compact }: PreflightRequest,
-): LiveConversation | undefined {
-  const { codec } = session.current;
-  if (codec.neutral || codec.format === undefined) return undefined;
-  if (groupUnits(session.view).some((unit) => unit.open > 0)) return undefined;
-  return {
-    prefix: { format: codec.format, messages: codec.encode(session.view), system, tools },
-    messages: session.view,
-    tokens: session.usage.tokens,
-    compact,
-  };
-}
-
-/** The setting of the layer that takes most of the list after a compaction. */
-export function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
-  const { pinned, recent, toolPairs } = report.layers.after;
-  const fixed = fixedTokens + pinned.tokens;
-  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
-    return "shorten the system prompt, the tools or the protected messages";
-  }
-  if (recent.tokens >= toolPairs.tokens) {
-    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
-  }
-  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }

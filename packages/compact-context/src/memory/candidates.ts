@@ -66,7 +66,7 @@ const KINDS: readonly (readonly [SectionKind, RegExp])[] = [
   ["title", /^(?:session )?title$/i],
 ];
 
-export function sectionKindOf(headings: readonly string[]): SectionKind {
+function sectionKindOf(headings: readonly string[]): SectionKind {
   for (const heading of headings.toReversed()) {
     const known = KINDS.find(([, pattern]) => pattern.test(heading));
     if (known !== undefined) return known[0];

@@ -60,6 +60,6 @@ export function zoomed(
   return { min: from, max: from + width };
 }
 
-export function sum(numbers: readonly number[]): number {
+function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

@@ -63,7 +63,7 @@ export function openCompaction(index: number): void {
 }
 
 /** Where one is on the page, as the address keeps it behind `#`; what makes no sense is left out. */
-export function readPlace(hash: string): {
+function readPlace(hash: string): {
   readonly session?: string;
   readonly tab?: Tab;
   readonly step?: number;

@@ -29,7 +29,7 @@ import type {
 import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
 
 /** The file that folded sections of a history are moved to; never recalled from. */
-export const ARCHIVE_FILE = "HISTORY.archive.md";
+const ARCHIVE_FILE = "HISTORY.archive.md";
 
 /** Every file that a change may touch. */
 export type ChangedFile = MemoryFileName | "RETIRED.md" | "HISTORY.archive.md";
