@@ -11,7 +11,7 @@ function turn(n: number): object[] {
   ];
 }
 
-function turns(from: number, to: number): object[] {
+export function turns(from: number, to: number): object[] {
   return Array.from({ length: to - from }, (_, index) => turn(from + index)).flat();
 }
 

@@ -137,7 +137,7 @@ describe("compact completion", () => {
 
   it("offers commands, actions, flags of the command, and files", async () => {
     expect(await offered("ins")).toEqual(["inspect"]);
-    expect(await offered("archive", "s")).toEqual(["show", "search"]);
+    expect(await offered("archive", "s")).toEqual(["show", "search", "sweep"]);
     expect(await offered("plan", "x.json", "--w")).toEqual(["--window"]);
     expect(await offered("inspect", "--fo")).toEqual(["--format"]);
     expect(await offered("inspect", "comp")).toEqual(["completion.bash"]);

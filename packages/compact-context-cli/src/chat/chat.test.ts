@@ -207,8 +207,8 @@ describe("a chat", () => {
   });
 
   it("--archive is the place of the originals, also where the settings name another kind", async () => {
-    writeFileSync(join(folder, "compact.yaml"), "storage:\n  kind: memory\n");
-    const chat = await start(undefined, { archive: "kept" });
+    writeFileSync(join(folder, "named.yaml"), "storage:\n  kind: memory\n");
+    const chat = await start(undefined, { archive: "kept", config: "named.yaml" });
     for (let turn = 1; turn <= 8; turn++) {
       chat.type("fill 20\n");
       await chat.shows(/gate \d+\.[\s\S]*context [\d,]+ of 16k/);

@@ -1,4 +1,12 @@
-import { CompactError, crc32Hex, hasCode, openRecord, sealRecord, sha256Hex } from "../errors.ts";
+import {
+  CompactError,
+  crc32Hex,
+  hasCode,
+  openRecord,
+  requireOptions,
+  sealRecord,
+  sha256Hex,
+} from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
 import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
 
@@ -20,7 +28,9 @@ export interface SessionOwner {
  * The id of an owner's session: pass it wherever a session id is asked for. Its parts are escaped, so no id that a user
  * chose leads to another owner's session. Throws `InvalidArgument` for parts that are no text or are empty.
  */
-export function ownedSession(sessionId: string, { tenant, user }: SessionOwner): string {
+export function ownedSession(sessionId: string, owner: SessionOwner): string {
+  requireOptions(owner, "owner", "Pass { tenant, user }, or one of them.");
+  const { tenant, user } = owner;
   const parts = [
     ...(tenant === undefined ? [] : ["~t", escaped(tenant, "tenant")]),
     ...(user === undefined ? [] : ["~u", escaped(user, "user")]),

@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sha256Hex } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
+import { deleteSession } from "../search/deletion.ts";
 import { checkKey } from "../storage/keys.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createDriverOutbox } from "../storage/outbox.ts";
 import { archiveFiles, createArchiveStore, ownedSession, sessionKey } from "./archive.ts";
-import { deleteSession } from "./deletion.ts";
 
 const odd = [
   "../../x",

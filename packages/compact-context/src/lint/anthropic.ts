@@ -1,5 +1,5 @@
+import { type ImageSize, imageSize } from "../codecs/image-size.ts";
 import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
-import { type ImageSize, imageSize } from "../core/image-size.ts";
 import { carriesCompaction } from "../core/message.ts";
 import { type Cell, type Entry, isBlankText, isSystem, type ReadList, typeOf } from "./entries.ts";
 import { misplacedResults } from "./openai.ts";

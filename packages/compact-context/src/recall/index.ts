@@ -5,8 +5,8 @@ export type {
   SavedTranscript,
   SessionOwner,
 } from "../core/archive.ts";
-export type { Deleted, Retention, Swept } from "../core/deletion.ts";
 export type { Archive, SearchOptions, SearchProblem, SearchResult } from "../search/archive.ts";
+export type { Deleted, Retention, Swept } from "../search/deletion.ts";
 export { type CompactionSource, compactTool } from "./compact-tool.ts";
 export type { Difference, Restored, RestoreOptions } from "./recall.ts";
 export { createRecall, type Expanded, type ExpandOptions, type Recall, type RecallPorts } from "./recall.ts";

@@ -6,6 +6,9 @@ import {
   type SessionOwner,
   sessionKey,
 } from "../core/archive.ts";
+import type { Role } from "../core/message.ts";
+import type { Redaction, StorageDriver } from "../core/ports.ts";
+import { CompactError, requireOptions } from "../errors.ts";
 import {
   type Deleted,
   deleteOwner,
@@ -14,10 +17,7 @@ import {
   type Retention,
   type Swept,
   sweep,
-} from "../core/deletion.ts";
-import type { Role } from "../core/message.ts";
-import type { Redaction, StorageDriver } from "../core/ports.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+} from "./deletion.ts";
 import { createOpenIndexes, type OpenIndexes } from "./open-indexes.ts";
 import { best, type Plan, planQuery, type Ranked, rankSegment, snippetOf } from "./rank.ts";
 import type { IndexedMessage } from "./segment.ts";

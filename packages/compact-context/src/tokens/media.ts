@@ -1,4 +1,4 @@
-import { type ImageSize, imageSize } from "../core/image-size.ts";
+import { type ImageSize, imageSize } from "../codecs/image-size.ts";
 import type { MediaPart } from "../core/message.ts";
 import type { ImageFormula } from "./models.ts";
 

@@ -70,9 +70,11 @@ const POOL = 16;
  */
 export function createRecallIndex(
   candidates: readonly RecallCandidate[],
-  { weights: given }: { readonly weights?: Partial<RankingWeights> } = {},
+  options: { readonly weights?: Partial<RankingWeights> } = {},
 ): RecallIndex {
   requireList(candidates, "candidates", "Pass a list of { id, content }.");
+  requireOptions(options, "options", "Leave them out, or pass { weights }.");
+  const { weights: given } = options;
   requireOptions(given ?? {}, "options.weights", "Pass some of the weights by name.");
   const weights: RankingWeights = { ...RANKING_WEIGHTS, ...given };
   return readArgument("candidates", "Each candidate needs the texts `id` and `content`.", () => {

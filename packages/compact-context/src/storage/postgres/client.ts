@@ -1,4 +1,4 @@
-import { CompactError, defined, errorMessage } from "../../errors.ts";
+import { CompactError, defined, errorMessage, requireOptions } from "../../errors.ts";
 
 /** What a statement gave back. */
 export interface PostgresResult {
@@ -377,7 +377,9 @@ export interface PostgresDdlOptions {
  * The statements that make the tables or bring them up to date, for somebody who may; the programs then need no right to
  * create anything. Throws `InvalidArgument` for names that are not plain.
  */
-export function postgresDdl({ schema = "compact", from = 0, role }: PostgresDdlOptions = {}): string {
+export function postgresDdl(options: PostgresDdlOptions = {}): string {
+  requireOptions(options, "options", "Leave them out, or pass { schema, from, role }.");
+  const { schema = "compact", from = 0, role } = options;
   const quoted = quotedSchema(schema);
   const start =
     from === 0 ? [`create schema if not exists ${quoted}`, MIGRATIONS_TABLE.replaceAll("%", quoted)] : [];

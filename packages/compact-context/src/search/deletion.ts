@@ -1,6 +1,13 @@
+import {
+  archiveFiles,
+  conflict,
+  keysOf,
+  ownerFolder,
+  type SessionOwner,
+  sessionOfKey,
+} from "../core/archive.ts";
+import type { StorageDriver, StoredEntry } from "../core/ports.ts";
 import { CompactError, createLruMap, platform, sha256Hex } from "../errors.ts";
-import { archiveFiles, conflict, keysOf, ownerFolder, type SessionOwner, sessionOfKey } from "./archive.ts";
-import type { StorageDriver, StoredEntry } from "./ports.ts";
 
 // Deletion and expiry. What is deleted leaves a tombstone: a key made of a hash, without anything of what was deleted.
 // A worker that still holds a deleted session is refused by it, and what it wrote at that very moment is taken back.
