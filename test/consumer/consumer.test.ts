@@ -85,6 +85,7 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
       "get-east-asian-width",
       "hono",
       "picocolors",
+      "picomatch",
       "string-width",
       "strip-ansi",
       "yaml",

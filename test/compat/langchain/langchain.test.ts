@@ -3,7 +3,7 @@ import {
   compactMiddleware,
   type MiddlewareOptions,
 } from "../../../packages/compact-context/src/adapters/langchain/index.ts";
-import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
+import type { StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
 import { asLangChainTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
@@ -246,27 +246,18 @@ describe.each(VERSIONS)("LangChain $version", async ({ version, load: loadVersio
       expect(seen[0]?.map(contentOf).join()).toContain("COMPACT-SUMMARY");
     });
 
-    it("goes on with the list as it is when the archive fails and the list fits, with a warning or error event", async () => {
-      const events: CompactEvent[] = [];
+    it("goes on with the list as it is when the archive fails and the list fits, and says so once", async () => {
+      const warnings: string[] = [];
       const storage = { ...createMemoryDriver(), get: () => Promise.reject(new Error("no such disk")) };
-      const manager = createManager(storage, {
-        exporters: [{ export: (event: CompactEvent) => void events.push(event) }],
-      });
+      const manager = createManager(storage, { onWarning: (warning: string) => warnings.push(warning) });
       const { agent, seen } = simple({ manager, sessionId: "broken" });
       await agent.invoke({ messages: [...history().slice(0, 14), { role: "user", content: "now" }] });
       expect(seen[0]).toHaveLength(15);
-      await manager.flush();
-      const warned = events.filter(({ properties }) => properties.code === "passed_as_given");
-      expect(warned).toHaveLength(1);
-      const { agent: strict } = simple({ manager, sessionId: "broken", onFailure: "throw" });
-      await expect(strict.invoke({ messages: [{ role: "user", content: "now" }] })).rejects.toThrow(
-        /no such disk/,
-      );
-      await expect(
-        agent.invoke({
-          messages: [...history(), ...history().map((one) => ({ role: "user", content: contentOf(one) }))],
-        }),
-      ).rejects.toMatchObject({ cause: { code: "InsufficientBudget", hint: expect.stringMatching(/\w/) } });
+      expect(warnings.filter((warning) => warning.includes("no such disk"))).toHaveLength(1);
+      const over = [...history(), ...history().map((one) => ({ role: "user", content: contentOf(one) }))];
+      await expect(agent.invoke({ messages: over })).rejects.toMatchObject({
+        cause: { hint: expect.stringMatching(/\w/) },
+      });
     });
 
     it("asks for a name where the state is rewritten and nobody gives one", async () => {

@@ -207,9 +207,9 @@ describe.skipIf(!installed)("compact mcp", () => {
     const broken = join(project, "broken");
     mkdirSync(join(broken, "bad"), { recursive: true });
     writeFileSync(join(broken, "bad", "transcript-pre-compact-001.jsonl"), '{"v":1,\nnot JSON\n\u0000\n');
-    writeFileSync(join(project, "compact.yaml"), "redaction:\n  enabled: false\ntracing:\n  console: true\n");
+    writeFileSync(join(project, "named.yaml"), "redaction:\n  enabled: false\ntracing:\n  console: true\n");
     writeFileSync(join(broken, "bad", "session.json"), "{");
-    const { open, call, lines, ended, child, errors } = server("--archive", broken);
+    const { open, call, lines, ended, child, errors } = server("--archive", broken, "--config", "named.yaml");
     await open();
     const answers = [
       await call("compact_sessions"),
@@ -217,7 +217,7 @@ describe.skipIf(!installed)("compact mcp", () => {
       await call("compact_expand", { id: "step 1", session: "bad" }),
       await call("compact_expand", { id: "abcdefghij" }),
     ];
-    rmSync(join(project, "compact.yaml"));
+    rmSync(join(project, "named.yaml"));
     for (const answer of answers) expect(textOf(answer)).not.toBe("");
     expect(textOf(answers[1] ?? {})).toMatch(/could not be read/);
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });

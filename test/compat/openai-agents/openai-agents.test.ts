@@ -7,6 +7,7 @@ import {
 import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
 import {
   CompactManager,
+  countTokens,
   type CompactManager as Manager,
 } from "../../../packages/compact-context/src/index.ts";
 import { asOpenAiAgentsTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
@@ -332,7 +333,7 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ version, name
       expect(answers).toEqual(expected);
       expect(rounds).toBeGreaterThanOrEqual(4);
       const items = (await underlying.getItems()) as Record<string, unknown>[];
-      expect(items.length).toBeLessThan(80);
+      expect(countTokens(items, { model: "gpt-4o" }).tokens).toBeLessThan(WINDOW);
       const summaries = textsOf(items).filter((text) => text.includes('"<COMPACT-SUMMARY v'));
       expect(summaries).toHaveLength(1);
       expect(summaries[0]).toContain('"role":"assistant"');

@@ -134,8 +134,8 @@ export interface SearchProblem {
 /** Finds archived messages by an index that is kept beside them, `{session}/search/`, and brought up to date by each call. */
 export interface ArchiveSearch {
   /**
-   * Messages by BM25 over their words, any of which may be missing; what stands in double quotes must be there as it
-   * is. A word nobody wrote stands for those that begin with it. Rejects with `InvalidArgument` for an empty text.
+   * Messages by BM25 over their words, any of which may be missing; of the best, those that hold the text as it is come
+   * first. What stands in double quotes must be there as it is. A word nobody wrote stands for those that begin with it. Rejects with `InvalidArgument` for an empty text.
    */
   search(text: string, options?: SearchOptions): Promise<SearchResult>;
   /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
@@ -240,14 +240,35 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
     placed.map(({ segment }) => segment),
   );
   // A phrase is told from its words only by the texts: more of them have to be read.
-  const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : asked.limit;
+  const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : asked.limit * LOOKED_AT;
   const ranked = best(
     placed.flatMap((one) => rankSegment(one, plan, most)),
     most,
   );
   const problems = sessions.flatMap(({ folder, problems: all }) => all.map((one) => ({ ...one, folder })));
   const candidates = ranked.length > MANY ? await havingPhrases(ranked, { ...asked, folders }) : ranked;
-  return { hits: await shown(candidates, plan, { ...asked, folders }), problems };
+  const ordered = await wholeFirst(candidates, { ...asked, folders });
+  return { hits: await shown(ordered, plan, { ...asked, folders }), problems };
+}
+
+/** So many times the texts that are shown are looked at for the whole query. */
+const LOOKED_AT = 3;
+
+/** Texts that hold the query as it is come first: words side by side say more than the same words apart. */
+async function wholeFirst(
+  ranked: readonly Ranked[],
+  { query, limit, indexes, folders }: Placed,
+): Promise<readonly Ranked[]> {
+  const [first] = ranked;
+  if (query.whole === "" || first === undefined) return ranked;
+  const raised = await Promise.all(
+    ranked.slice(0, limit * LOOKED_AT).map(async (one) => {
+      const stored = await indexes.textOf(folders.get(one.from) ?? "", one.from, one.document);
+      const holds = stored !== undefined && foldedText(stored.text).includes(query.whole);
+      return holds ? { ...one, score: one.score + first.score } : one;
+    }),
+  );
+  return best(raised, raised.length);
 }
 
 interface Placed extends Asked {

@@ -139,6 +139,8 @@ export interface Query {
   /** Each once. */
   readonly words: readonly string[];
   readonly phrases: readonly Phrase[];
+  /** What was asked, as `foldedText` writes it; "" for one word, and where phrases say it. */
+  readonly whole: string;
 }
 
 export interface Phrase {
@@ -155,7 +157,8 @@ export function readQuery(text: string): Query {
   const words = wordsOf(text.replace(QUOTED, " "));
   if (words.length === 0 && phrases.length === 0) phrases.push(phrase(text));
   const all = [...words, ...phrases.flatMap((one) => one.words)];
-  return { words: [...new Set(all)], phrases: phrases.filter((one) => one.text !== "") };
+  const whole = words.length > 1 && phrases.length === 0 ? foldedText(text).trim() : "";
+  return { words: [...new Set(all)], phrases: phrases.filter((one) => one.text !== ""), whole };
 }
 
 function phrase(text: string): Phrase {

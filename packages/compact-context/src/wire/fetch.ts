@@ -4,7 +4,7 @@ import { createWire, type WireOptions } from "./wire.ts";
 
 export interface CompactFetchOptions extends WireOptions {
   /** What sends the requests; the platform's own where it is left out. */
-  readonly fetch?: WireOptions["fetch"];
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
