@@ -105,6 +105,19 @@ describe("what is found", () => {
     expect(first?.score).toBeGreaterThan(second?.score ?? 0);
   });
 
+  it("ARC-4 puts the message that holds the text as it is before those that hold its words apart", async () => {
+    const { archive, search } = setUp();
+    const near = ["port of the mail server", "port 5433", "the mail port", "server 14, mail 14, port 14"];
+    const long = `${"words about tides and ropes ".repeat(40)} the port of mail server 14 is 5433.`;
+    await archive.saveTranscript("s", 1, [
+      ...near.map((text, n) => message(`n${n}`, text)),
+      message("long", long),
+    ]);
+    const { hits } = await search.search("port of mail server 14", { sessionId: "s", limit: 2 });
+    expect(hits[0]?.id).toBe("long");
+    expect(hits.map(({ score }) => score)).toEqual(hits.map(({ score }) => score).sort((a, b) => b - a));
+  });
+
   it("shows a summary without the tag around it", async () => {
     const { archive, search } = setUp();
     const text = wrapSummary("The berth of pier 07 is 4,322 ells long.", 2);

@@ -265,7 +265,15 @@ function isTransient(error: unknown): boolean {
   const { name, code, status } = failureOf(error);
   if (TRANSIENT_NAMES.has(name) || TRANSIENT_CODES.has(code)) return true;
   // A success that cannot be read was cut on its way.
+  if (status === NOT_IMPLEMENTED) return false;
   return status === 409 || status === 429 || status >= 500 || (status >= 200 && status < 300);
+}
+
+const NOT_IMPLEMENTED = 501;
+
+/** True where the server does not know how to do what was asked. */
+export function isNotImplemented(error: unknown): boolean {
+  return CompactError.isInstance(error) && failureOf(error.cause).status === NOT_IMPLEMENTED;
 }
 
 /** True where the condition of a write no longer holds; with `If-Match` also where nothing is there any more. */
