@@ -83,7 +83,8 @@ const agent = await createAgent({
     }),
   ],
   config: {
-    storage: { kind: "fs", root: join(folder, "archive") },
+    // A busy machine is no storage that fails.
+    storage: { kind: "fs", root: join(folder, "archive"), timeoutMs: 60_000 },
     policy: { hardCapBuffer: 1000, maxToolResultTokens: 1500 },
   },
   memory: createChannelMemory({ workspaceDir: folder, channelDir }),

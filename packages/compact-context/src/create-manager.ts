@@ -236,9 +236,9 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
       throw failure;
     }
   });
-  const openQueue = async () => {
-    const { stateDriver, outbox } = await open();
-    return { stateDriver, outbox: await outbox() };
+  const openQueue = async (way: keyof GuardedStorage = "patient") => {
+    const store = await open();
+    return { stateDriver: store.patient.stateDriver, outbox: await store.outbox(way) };
   };
   const searchable = once(async () => {
     const { archiveDriver, stateDriver } = await open();
@@ -321,7 +321,7 @@ function createWarner(onWarning: ManagerPorts["onWarning"]): (message: string) =
 /** Archive, session states and outbox of a manager. */
 interface Storage extends Store {
   /** What waits for a memory; opened when it is first needed. */
-  outbox(): Promise<Outbox>;
+  outbox(way: keyof GuardedStorage): Promise<Outbox>;
 }
 
 /** Opens archive and session states, on one medium unless the archive has its own. */
@@ -346,16 +346,15 @@ async function openStorage(
     archiveDriver: archives[way],
     stateDriver: states[way],
   });
-  const { stateDriver, ...quick } = face("quick");
   return {
-    ...quick,
-    stateDriver,
+    ...face("quick"),
     patient: face("patient"),
-    outbox: once(async () => {
-      if (stateDriver.outbox !== undefined) return stateDriver.outbox;
+    async outbox(way) {
+      const { outbox } = states[way];
+      if (outbox !== undefined) return outbox;
       const { createDriverOutbox } = await import("./storage/outbox.ts");
-      return createDriverOutbox(stateDriver, () => now().getTime());
-    }),
+      return createDriverOutbox(states[way], () => now().getTime());
+    },
   };
 }
 

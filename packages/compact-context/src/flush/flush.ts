@@ -64,7 +64,8 @@ interface FlushContext {
   /** Names this worker among those that share the storage. */
   readonly worker: string;
   readonly redact: Pick<Redactor, "redactText" | "redactValue">;
-  open(): Promise<{ readonly outbox: Outbox; readonly stateDriver: StorageDriver }>;
+  /** `quick` for what may be left undone where the storage does not answer at once; `patient` when left out. */
+  open(way?: "quick" | "patient"): Promise<{ readonly outbox: Outbox; readonly stateDriver: StorageDriver }>;
   now(): Date;
   warn(message: string): void;
 }
@@ -139,7 +140,7 @@ class FlushQueue implements MemoryFlushing {
     if (messages.length === 0) return undefined;
     const { redact, now } = this.#context;
     const { claim } = this.#delivery;
-    const { outbox } = await this.#context.open();
+    const { outbox } = await this.#context.open(session.urgent ? "patient" : "quick");
     const at = now().toISOString();
     const queued = { sessionId: session.id, step, base: session.storedVersion, at, messages };
     const item = encodeFlushItem(queued, redact);
