@@ -1,7 +1,7 @@
 import type { Message } from "compact-context";
-import { type LayerSizes, layersOf } from "compact-context/internal/core/apply";
 import { toolCalls, toolResults } from "compact-context/internal/core/message";
 import { decideTrigger, type TriggerDecision } from "compact-context/internal/core/policy";
+import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { findMalformations } from "compact-context/internal/core/units";
 import { sizesOf } from "./layers.ts";
 import type { Settings } from "./settings.ts";

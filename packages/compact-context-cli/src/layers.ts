@@ -1,5 +1,5 @@
 import type { Message } from "compact-context";
-import type { LayerName, LayerSizes } from "compact-context/internal/core/apply";
+import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
 import type { TokenCounter } from "compact-context/tokens";
 
 /** The layers as people call them, in the order of a prompt. */

@@ -1,4 +1,4 @@
-import type { CompactionReport } from "compact-context/internal/core/apply";
+import type { CompactionReport } from "compact-context/internal/core/report";
 import { formatCount, plural } from "../render/numbers.ts";
 
 /** What a compaction did, in a line: sizes, and what was kept. */

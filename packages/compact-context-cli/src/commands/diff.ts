@@ -1,4 +1,4 @@
-import { layersOf } from "compact-context/internal/core/apply";
+import { layersOf } from "compact-context/internal/core/report";
 import type { Invocation } from "../command.ts";
 import { differenceOf } from "../difference.ts";
 import { readSource } from "../files/read.ts";

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { CompactionReport } from "compact-context/internal/core/apply";
+import type { CompactionReport } from "compact-context/internal/core/report";
 import { CompactError } from "compact-context/internal/errors";
 import { redact } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";

@@ -1,4 +1,4 @@
-import type { LayerName, LayerSizes } from "compact-context/internal/core/apply";
+import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
 import { LAYER_LABELS, LAYER_NAMES } from "../layers.ts";
 import { bar } from "../render/bar.ts";
 import { formatCount, formatPercent } from "../render/numbers.ts";

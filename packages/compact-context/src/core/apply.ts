@@ -2,31 +2,27 @@ import { abortable, abortError, CompactError } from "../errors.ts";
 import { applyEdit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import {
-  type Format,
   type LiveSummary,
   type Message,
-  markSummaries,
   nextSummaryVersion,
   readSummary,
   summaryOf,
   wrapSummary,
 } from "./message.ts";
-import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
-import { isPinned, type KeepCounts, partition, type TriggerReason } from "./policy.ts";
+import type { CompactionPlan, PlannedMessage } from "./plan.ts";
+import { isPinned, type KeepCounts } from "./policy.ts";
 import {
   FALLBACK,
   type SummarizeOptions,
   type Summarizer,
   type Summary,
   type SummaryAttempt,
-  type SummaryCheck,
   type SummaryContext,
-  type TokenCount,
 } from "./ports.ts";
 import type { CompactionRequest } from "./usage.ts";
 import { assemble, needsOpening, placeOf } from "./view.ts";
 
-// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list and reports it.
+// Applies a plan: edits the kept messages, has the rest summarized, and assembles the new list.
 
 /** A summarizer that failed, and what was done instead. */
 export interface SummarizerFailure {
@@ -378,164 +374,4 @@ function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[]
 function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: KeepCounts): string {
   const recent = keepRecentMessages === undefined ? `${keepRecentTurns}` : `${keepRecentMessages}m`;
   return `keep:${recent}/${keepToolIoPairs}`;
-}
-
-// ---- the report
-
-export interface LayerSize {
-  readonly messages: number;
-  readonly tokens: number;
-}
-
-export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remainder";
-
-/** Before: the partition, without `summary`. After: what remains of each layer, and the summary. */
-export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
-
-export interface ArchiveReceipt {
-  readonly location: string;
-  readonly step: number;
-  /** One id per archived message, in the order of the list. */
-  readonly ids: readonly string[];
-}
-
-/** Why a compaction that was due or requested was not made. */
-export type RefusalReason =
-  /** Everything has to stay, or only the earlier summary could go. */
-  | "nothing_to_compact"
-  /** The list would not become shorter. */
-  | "no_gain"
-  /** It fits, and the last compaction is so recent that another would gain little. */
-  | "just_compacted"
-  /** It fits, and the last compaction was undone. */
-  | "undone"
-  /** It fits, and a background compaction is still running. */
-  | "in_background"
-  /** What is never pruned is over the trigger on its own. */
-  | "fixed_over_trigger"
-  /** It fits, and the last attempts failed: the next one waits until the list has grown. */
-  | "attempts_failed";
-
-/** What a compaction did, or why there was none. */
-export interface CompactionReport {
-  readonly compacted: boolean;
-  readonly reason: TriggerReason;
-  /** Why a compaction that was due or requested was not made. */
-  readonly refused: RefusalReason | undefined;
-  readonly format: Format | undefined;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  /** Error range of `tokensAfter`. */
-  readonly range: TokenCount;
-  readonly messagesBefore: number;
-  readonly messagesAfter: number;
-  readonly layers: { readonly before: LayerSizes; readonly after: LayerSizes };
-  /** Messages that left the list; kept ones whose tool output was cleared; kept ones that were cut. */
-  readonly prunedCount: number;
-  readonly clearedCount: number;
-  readonly elidedCount: number;
-  /** Kept messages whose signed reasoning was removed because the model binds it to an unchanged prefix. */
-  readonly reasoningDropped: number;
-  /** Blocks of reasoning that the provider says it dropped from the call before; left out where it says nothing. */
-  readonly reasoningDroppedByProvider?: number;
-  /** What remains of the user's latest message; undefined where nothing was done or there is none. */
-  readonly newestAsk: AskFate | undefined;
-  readonly summaryVersion: number | undefined;
-  readonly summaryTokens: number;
-  readonly summarizer: string | undefined;
-  /** Summarizers that failed, and what was done instead. */
-  readonly failures: readonly SummarizerFailure[];
-  /** Every request to a model, in order. */
-  readonly attempts: readonly SummaryAttempt[];
-  /** Share of the summarized messages that the summarizer read, 0 to 1, where it says so. */
-  readonly coverage: number | undefined;
-  readonly check: SummaryCheck | undefined;
-  /**
-   * What was done, in order: `keep:<turns>/<pairs>` where the keep counts were lowered because more did not fit,
-   * `clear`, `elide`, `summary:<name>`, `pruning-only`.
-   */
-  readonly rungs: readonly string[];
-  readonly archive: ArchiveReceipt | undefined;
-  /** Milliseconds. */
-  readonly elapsedMs: number;
-  readonly plan: CompactionPlan | undefined;
-}
-
-/** The new list and its report. */
-export interface CompactionResult<T = unknown> {
-  /** Kept messages are the caller's own objects; the very array that was given when nothing was done to it. */
-  readonly messages: T[];
-  /** Text of the summary in the list, without its tag. */
-  readonly summary: string | undefined;
-  readonly report: CompactionReport;
-}
-
-/** Messages and tokens by layer; `cost` gives the tokens of an entry, undefined to leave it out. */
-function layerSizes(
-  entries: readonly PlannedMessage[],
-  cost: (entry: PlannedMessage) => number | undefined,
-  summary: LayerSize = { messages: 0, tokens: 0 },
-): LayerSizes {
-  const none = (): { messages: number; tokens: number } => ({ messages: 0, tokens: 0 });
-  const sizes = { pinned: none(), summary, recent: none(), toolPairs: none(), remainder: none() };
-  for (const entry of entries) {
-    const tokens = cost(entry);
-    if (tokens === undefined) continue;
-    sizes[entry.layer].messages += 1;
-    sizes[entry.layer].tokens += tokens;
-  }
-  return sizes;
-}
-
-export function reportOf(
-  { reason, format, counter }: CompactionRequest,
-  outcome: Outcome,
-  { archive, elapsedMs }: Pick<CompactionReport, "archive" | "elapsedMs">,
-): CompactionReport {
-  const { plan } = outcome;
-  const count = (action: PlannedMessage["action"]): number =>
-    plan.entries.filter((entry) => entry.action === action).length;
-  const summary = { messages: outcome.summary === undefined ? 0 : 1, tokens: outcome.summaryTokens };
-  const after = (entry: PlannedMessage): number | undefined =>
-    entry.action === "summarize" ? undefined : entry.tokensAfter;
-  return {
-    compacted: true,
-    reason,
-    refused: undefined,
-    format,
-    tokensBefore: plan.tokensBefore,
-    tokensAfter: outcome.tokensAfter,
-    range: counter.range(outcome.tokensAfter),
-    messagesBefore: plan.entries.length,
-    messagesAfter: outcome.messages.length,
-    layers: {
-      before: layerSizes(plan.entries, (entry) => entry.tokens),
-      after: layerSizes(plan.entries, after, summary),
-    },
-    prunedCount: count("summarize"),
-    clearedCount: count("clear"),
-    elidedCount: count("elide"),
-    reasoningDropped: plan.entries.filter((entry) => entry.edit?.stripReasoning === true).length,
-    newestAsk: plan.newestAsk?.fate,
-    summaryVersion: outcome.summary?.version,
-    summaryTokens: outcome.summaryTokens,
-    summarizer: outcome.summarizer,
-    failures: outcome.failures,
-    attempts: outcome.attempts,
-    coverage: outcome.made?.coverage,
-    check: outcome.made?.check,
-    rungs: outcome.rungs,
-    archive,
-    elapsedMs,
-    plan,
-  };
-}
-
-/** The layer of each message; our own summary is a layer of its own. */
-export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
-  const marked = markSummaries(messages);
-  const { layers } = partition(marked, keep);
-  return marked.map((message, index) =>
-    message.meta?.summaryVersion === undefined ? (layers[index] ?? "remainder") : "summary",
-  );
 }

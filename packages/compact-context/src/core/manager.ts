@@ -6,30 +6,19 @@ import {
   requireList,
   requireOptions,
 } from "../errors.ts";
-import type { CompactionReport, CompactionResult, RefusalReason } from "./apply.ts";
 import { conflict } from "./archive.ts";
-import {
-  type Announce,
-  compactionUndone,
-  type EventRecorder,
-  failureOf,
-  tokenEstimate,
-  triggerDecision,
-  unchangedReport,
-  warning,
-} from "./events.ts";
 import { unsentResults } from "./plan.ts";
 import { coldShare, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import { type Environment, FALLBACK, type Fence, type Redaction, type Summarizer } from "./ports.ts";
 import {
-  type Environment,
-  FALLBACK,
-  type Fence,
-  type Redaction,
-  type Summarizer,
-  type SummaryAttempt,
-} from "./ports.ts";
+  type Announce,
+  type CompactionReport,
+  type CompactionResult,
+  type EventRecorder,
+  type RefusalReason,
+  unchangedReport,
+} from "./report.ts";
 import {
-  adviceFor,
   BackgroundCompactions,
   type BeforeCommit,
   compactSession,
@@ -48,8 +37,6 @@ import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage
 export interface ManagerSettings extends SessionSettings {
   /** Most tokens of a summary; a tenth of the window, at most 8,192, when left out. */
   readonly maxSummaryTokens: number | undefined;
-  /** The driver's kind, such as `fs`, for events. */
-  readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onStorageFailure: "stop" | "continue";
   /** The settings of a call that names another model; always the same object for the same name. */
@@ -69,8 +56,6 @@ export interface ManagerParts {
   readonly beforeCommit?: BeforeCommit;
   /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
-  /** Adds provider and cost to an attempt where they are known. */
-  withCost(attempt: SummaryAttempt): SummaryAttempt;
   warn(message: string): void;
 }
 
@@ -301,7 +286,7 @@ export class SessionManager {
       this.#toldServerManaged = true;
       this.#parts.warn(message);
     }
-    this.#recorder.announcer(sessionId)(warning({ severity: "medium", code, message }));
+    this.#recorder.announcer(sessionId)({ kind: "warning", severity: "medium", code, message });
   }
 
   /** Calls back after every compaction; the returned function removes the listener. */
@@ -345,8 +330,13 @@ export class SessionManager {
     const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
     session.goBack(state);
     this.#cancelPrepared(session.id);
-    const done = { step: before.step, tokensBefore, tokensAfter: state.tokensAfter };
-    this.#recorder.announcer(session.id)(compactionUndone({ ...done, model: this.#settings.model }));
+    this.#recorder.announcer(session.id)({
+      kind: "undone",
+      model: this.#settings.model,
+      step: before.step,
+      tokensBefore,
+      tokensAfter: state.tokensAfter,
+    });
     await this.#recorder.write(session.id);
     return { step: before.step, tokens: state.tokensAfter, messages };
   }
@@ -426,7 +416,7 @@ export class SessionManager {
     if (truncated !== undefined) return this.#compacted(session, truncated);
     // A failed attempt was reported where it failed.
     const announced = decision.triggered && outcome === "attempts_failed";
-    if (!announced) announce(triggerDecision({ triggered: false, reason }, policy, { model }));
+    if (!announced) announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
     return this.#passed(call, session, reason, outcome);
   }
 
@@ -441,7 +431,7 @@ export class SessionManager {
     const { model, policy } = session.settings;
     const due = session.decide(false).triggered;
     const reason = due ? "attempts_failed" : "below_trigger";
-    announce(triggerDecision({ triggered: false, reason }, policy, { model }));
+    announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
     return this.#passed(call, session, reason, due ? "attempts_failed" : undefined);
   }
 
@@ -476,10 +466,10 @@ export class SessionManager {
       // A conflict is retried; nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
         const { model, policy } = session.settings;
-        announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
+        announce({ kind: "decision", decision, policy, model, error, note: call.request.note });
       }
       if (refused !== undefined) return refused;
-      if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, FALLBACK.none));
+      if (hasCode(error, "InsufficientBudget")) announce({ kind: "failed", error, fallback: FALLBACK.none });
       throw error;
     } finally {
       await this.#recorder.write(session.id);
@@ -552,7 +542,7 @@ export class SessionManager {
   }
 
   async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
-    const { open, environment, summarizers, beforeCommit, withCost } = this.#parts;
+    const { open, environment, summarizers, beforeCommit } = this.#parts;
     const store = await open();
     const { archive } = urgent ? store.patient : store;
     return {
@@ -560,13 +550,11 @@ export class SessionManager {
       summarizers,
       announce,
       model: settings.model,
-      storageKind: this.#settings.storageKind,
       onFailure: this.#settings.onStorageFailure,
       beforeCommit,
       now: () => environment.now().toISOString(),
       clock: () => environment.clock(),
       save: (session, state) => this.#sessions.save(session, state, fence),
-      withCost,
     };
   }
 
@@ -604,7 +592,7 @@ export class SessionManager {
         );
         return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
       },
-      (error) => announce(failureOf(error, FALLBACK.atTrigger)),
+      (error) => announce({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
   }
 
@@ -645,41 +633,32 @@ export class SessionManager {
       `the request takes ${usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
       { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
-    announce(triggerDecision({ ...decision, triggered: true }, policy, { model, error }));
-    announce(failureOf(error, FALLBACK.none));
+    announce({ kind: "decision", decision: { ...decision, triggered: true }, policy, model, error });
+    announce({ kind: "failed", error, fallback: FALLBACK.none });
     return error;
   }
 
-  /** Warns once where compactions are frequent, and names the setting that helps. */
+  /** Warns once where compactions are frequent. */
   #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
-    const { policy, maxContextTokens } = session.settings;
-    const message =
-      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${maxContextTokens} tokens ` +
-      `have to stay each time. To compact less often, ${adviceFor(session, report, policy)}, or use a ` +
-      "larger window";
-    this.#parts.warn(message);
-    announce(warning({ severity: "medium", code: "compacts_often", message }));
+    const { policy, maxContextTokens: maxTokens } = session.settings;
+    announce({ kind: "compactsOften", report, policy, fixedTokens: session.fixedTokens, maxTokens });
   }
 
   #announceEstimate(session: Session, announce: Announce): void {
     if (session.reset) {
       session.reset = false;
-      const message = "messages that were already summarized have changed; the list is used as it is now";
-      announce(warning({ severity: "low", code: "history_changed", message }));
+      announce({ kind: "historyChanged" });
     }
-    const { model = "unknown", maxContextTokens } = session.settings;
-    announce(tokenEstimate(model, session.usage, maxContextTokens));
+    const { model, maxContextTokens: maxTokens } = session.settings;
+    announce({ kind: "estimate", model, count: session.usage, maxTokens });
   }
 
   #warnOfFixedPart(session: Session, announce: Announce): void {
     if (session.warnedOfFixedPart) return;
     session.warnedOfFixedPart = true;
-    const message =
-      `the system prompt, tools and protected messages take ${session.fixedPart()} of ${session.settings.maxContextTokens} ` +
-      "tokens, which is over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
-    this.#parts.warn(message);
-    announce(warning({ severity: "high", code: "fixed_over_trigger", message }));
+    const { maxContextTokens: maxTokens } = session.settings;
+    announce({ kind: "fixedOverTrigger", fixedTokens: session.fixedPart(), maxTokens });
   }
 
   #clock(): number {

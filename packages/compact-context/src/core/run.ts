@@ -1,23 +1,17 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
-import { applyPlan, type CompactionReport, type Outcome, type RefusalReason, reportOf } from "./apply.ts";
+import { applyPlan, type Outcome } from "./apply.ts";
 import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
-import {
-  type Announce,
-  archival,
-  attemptFailure,
-  type EventDescription,
-  failure,
-  failureOf,
-  prunedMessages,
-  type StepTimes,
-  summaryCreated,
-  triggerDecision,
-  warning,
-} from "./events.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
-import { isPinned, type Policy } from "./policy.ts";
-import { FALLBACK, type LiveConversation, type Summarizer, type SummaryAttempt } from "./ports.ts";
+import { isPinned } from "./policy.ts";
+import { FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
+import {
+  type Announce,
+  type CompactionReport,
+  type RefusalReason,
+  reportOf,
+  type StepTimes,
+} from "./report.ts";
 import type { Session } from "./session.ts";
 import { findMalformations, groupUnits } from "./units.ts";
 import type { CompactionRequest, PreflightRequest } from "./usage.ts";
@@ -44,7 +38,6 @@ export interface RunContext {
   readonly summarizers: readonly Summarizer[];
   readonly announce: Announce;
   readonly model: string | undefined;
-  readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onFailure: "stop" | "continue";
   readonly beforeCommit?: BeforeCommit;
@@ -53,8 +46,6 @@ export interface RunContext {
   clock(): number;
   /** Makes the new state durable; rejects with `Conflict` when another worker was quicker. */
   save(session: Session, state: SessionState): Promise<string>;
-  /** Adds provider and cost to an attempt, where they are known. */
-  withCost(attempt: SummaryAttempt): SummaryAttempt;
 }
 
 /** A compaction that is not committed yet: the session is unchanged. */
@@ -91,19 +82,19 @@ export async function prepareCompaction(
   const refused = refusalOf(request, plan);
   if (refused !== undefined) return refused;
   const decidedAt = context.now();
-  announceMalformed(request.messages, announce);
+  const faults = findMalformations(request.messages);
+  if (faults.length > 0) announce({ kind: "malformed", faults });
   const receipt = await archiveView(session, context, decidedAt);
   const step = receipt?.step ?? session.state.step + 1;
   const startedAt = context.now();
   const outcome = await applyPlan(request, plan, {
     summarizers: context.summarizers,
     step: receipt?.step,
-    onAttempt: (attempt) => announce(attemptFailure(context.withCost(attempt), step)),
-    onFailure: ({ error, fallback, attempt }) =>
-      announce(failureOf(error, fallback, { attempt: attempt && context.withCost(attempt), step })),
+    onAttempt: (attempt) => announce({ kind: "attemptFailed", attempt, step }),
+    onFailure: ({ error, fallback, attempt }) => announce({ kind: "failed", error, fallback, attempt, step }),
   }).catch((error: unknown) => {
     // A step that was archived needs a last event.
-    if (request.signal?.aborted) announce(failureOf(error, FALLBACK.nothingPruned, { step }));
+    if (request.signal?.aborted) announce({ kind: "failed", error, fallback: FALLBACK.nothingPruned, step });
     throw error;
   });
   const times = { startedAt, endedAt: context.now() };
@@ -155,31 +146,17 @@ function refusalOf(
   return plan.tokensAfter < plan.tokensBefore ? undefined : "no_gain";
 }
 
-function announceMalformed(messages: readonly Message[], announce: Announce): void {
-  const faults = findMalformations(messages);
-  if (faults.length === 0) return;
-  const shown = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
-  announce(
-    failure({
-      errorType: "MalformedMessages",
-      message: shown.join("; "),
-      fallback: FALLBACK.asTheyAre,
-    }),
-  );
-}
-
 /** Archives the view before anything is dropped; undefined where it fails and `onFailure` is `continue`. */
 async function archiveView(
   session: Session,
-  { archive, announce, storageKind, onFailure }: RunContext,
+  { archive, announce, onFailure }: RunContext,
   startedAt: string,
 ): Promise<SavedTranscript | undefined> {
   const step = session.state.step + 1;
   try {
     const saved = await archive.saveTranscript(session.id, step, session.view);
     const { location, ids } = saved;
-    const event = { sessionId: session.id, step: saved.step, storageAdapter: storageKind, location };
-    announce(archival({ ...event, messages: ids.length }), { startedAt });
+    announce({ kind: "archived", step: saved.step, location, messages: ids.length }, { startedAt });
     return saved;
   } catch (error) {
     if (announceSkipped(error, FALLBACK.withoutArchive, { announce, onFailure, step })) return undefined;
@@ -194,7 +171,7 @@ function announceSkipped(
   { announce, onFailure, step }: Pick<RunContext, "announce" | "onFailure"> & { readonly step: number },
 ): boolean {
   const goesOn = onFailure === "continue";
-  announce(failureOf(error, goesOn ? fallback : FALLBACK.nothingPruned, { step }));
+  announce({ kind: "failed", error, fallback: goesOn ? fallback : FALLBACK.nothingPruned, step });
   return goesOn;
 }
 
@@ -222,8 +199,8 @@ async function saveState(
   try {
     return await save(session, state);
   } catch (error) {
-    const overtaken = hasCode(error, "Conflict");
-    announce(failureOf(error, overtaken ? FALLBACK.readAgain : FALLBACK.nothingPruned, { step }));
+    const fallback = hasCode(error, "Conflict") ? FALLBACK.readAgain : FALLBACK.nothingPruned;
+    announce({ kind: "failed", error, fallback, step });
     throw error;
   }
 }
@@ -249,7 +226,7 @@ async function saveSummary(
       tokensAfter: report.tokensAfter,
     });
   } catch (error) {
-    announce(failureOf(error, FALLBACK.summaryNotArchived, { step }));
+    announce({ kind: "failed", error, fallback: FALLBACK.summaryNotArchived, step });
   }
 }
 
@@ -264,33 +241,20 @@ function storageFailed(what: string, error: unknown, skipped: string): CompactEr
 }
 
 function announceDone(
-  request: CompactionRequest,
+  { policy, reason, note }: CompactionRequest,
   { outcome, step, decidedAt, times }: PreparedCompaction,
   report: CompactionReport,
   startedAt: string,
-  { announce, withCost, model }: RunContext,
+  { announce, model }: RunContext,
 ): void {
-  const { policy, reason, note } = request;
   const decision = { triggered: true, reason };
   const moment = { startedAt: decidedAt, endedAt: decidedAt };
-  announce(triggerDecision(decision, policy, { model, report, note, step }), moment);
+  announce({ kind: "decision", decision, policy, model, report, note, step }, moment);
   if (outcome.summary !== undefined) {
-    const costed = { ...report, attempts: report.attempts.map(withCost) };
-    announce(summaryCreated(costed, policy.strategy, { text: outcome.summary.text, step }), times);
+    const { text } = outcome.summary;
+    announce({ kind: "summary", report, strategy: policy.strategy, text, step }, times);
   }
-  announce(prunedMessages(report, { model, step }), { startedAt });
-  const cut = latestMessageCut(report);
-  if (cut !== undefined) announce(cut);
-}
-
-/** The warning where the user's latest message was cut. */
-function latestMessageCut({ plan }: CompactionReport): EventDescription | undefined {
-  const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
-  if (entry === undefined) return undefined;
-  const message =
-    `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
-    "tools and protected messages it does not fit; the archive has all of it";
-  return warning({ severity: "medium", code: "ask_cut", message });
+  announce({ kind: "pruned", report, model, step }, { startedAt });
 }
 
 // ---- undoing one
@@ -450,17 +414,4 @@ export function liveConversation(
     tokens: session.usage.tokens,
     compact,
   };
-}
-
-/** The setting of the layer that takes most of the list after a compaction. */
-export function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
-  const { pinned, recent, toolPairs } = report.layers.after;
-  const fixed = fixedTokens + pinned.tokens;
-  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
-    return "shorten the system prompt, the tools or the protected messages";
-  }
-  if (recent.tokens >= toolPairs.tokens) {
-    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
-  }
-  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }

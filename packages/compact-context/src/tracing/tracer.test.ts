@@ -1,12 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ArchiveStore } from "../core/archive.ts";
-import { type EventRecorder, warning } from "../core/events.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
+import type { EventRecorder } from "../core/report.ts";
 import { createCallbackExporter } from "./exporters/local.ts";
 import { ArchivingRecorder, createTracer, type EventSink, escapeControl } from "./tracer.ts";
 
-const note = (message: string) => ({ ...warning({ severity: "low", code: "x", message }), sessionId: "s" });
+const warning = (message: string) => ({
+  name: "compact.warning" as const,
+  status: "ok" as const,
+  properties: { severity: "low", code: "x", message },
+});
+const note = (message: string) => ({ ...warning(message), sessionId: "s" });
 const messageOf = (event: CompactEvent): unknown => event.properties.message;
 
 function collector(): { events: CompactEvent[]; exporter: Exporter } {
@@ -251,6 +256,7 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
     sink: { emit: (draft) => draft, flush: async () => undefined, takeLosses: () => [], ...sink },
     first: undefined,
     archive: async () => archive as unknown as ArchiveStore,
+    storageKind: "memory",
     now: () => new Date(0),
     warn: (message) => void warnings.push(message),
   });
@@ -259,7 +265,7 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
 
 function say(recorder: EventRecorder, session: string, ...words: readonly (string | number)[]): void {
   for (const word of words)
-    recorder.announcer(session)(warning({ severity: "low", code: "x", message: String(word) }));
+    recorder.announcer(session)({ kind: "warning", severity: "low", code: "x", message: String(word) });
 }
 
 describe("events beside the archive", () => {
