@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { decode, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
 import { compact, countTokens } from "../../packages/compact-context/src/compact.ts";
 import { type Format, type Message, messageText } from "../../packages/compact-context/src/core/message.ts";
-import { findMalformations, latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
+import { latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
+import { findMalformations } from "../../packages/compact-context/src/lint/malformations.ts";
 import { generateNativeList } from "../support/native-lists.ts";
 import { whole } from "../whole.ts";
 

@@ -1,5 +1,5 @@
 import { listCodec } from "./codecs/formats.ts";
-import type { RunningSummary } from "./core/manager.ts";
+import { assemble } from "./core/apply.ts";
 import {
   contentHash,
   type Format,
@@ -12,9 +12,9 @@ import {
 } from "./core/message.ts";
 import { defaultPolicy, isPinned, type Policy } from "./core/policy.ts";
 import type { ListCodec, TokenCounter } from "./core/ports.ts";
+import type { RunningSummary } from "./core/report.ts";
 import { groupUnits, isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
-import { assemble } from "./core/view.ts";
 import { CompactError, errorMessage } from "./errors.ts";
 import { createTokenCounter } from "./tokens/token-counter.ts";
 

@@ -2,10 +2,15 @@ import { abortable, abortError, CompactError } from "../errors.ts";
 import { applyEdit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import {
+  endsWithCompaction,
+  type Format,
   type LiveSummary,
   type Message,
   nextSummaryVersion,
+  openingMessage,
+  type Role,
   readSummary,
+  summaryMessage,
   summaryOf,
   wrapSummary,
 } from "./message.ts";
@@ -19,8 +24,8 @@ import {
   type SummaryAttempt,
   type SummaryContext,
 } from "./ports.ts";
+import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
-import { assemble, needsOpening, placeOf } from "./view.ts";
 
 // Applies a plan: edits the kept messages, has the rest summarized, and assembles the new list.
 
@@ -374,4 +379,69 @@ function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[]
 function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: KeepCounts): string {
   const recent = keepRecentMessages === undefined ? `${keepRecentTurns}` : `${keepRecentMessages}m`;
   return `keep:${recent}/${keepToolIoPairs}`;
+}
+
+// ---- from the view to a list
+
+/** Formats whose providers may refuse a conversation that begins with the assistant. */
+const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
+  "anthropic",
+  "gemini",
+  "ai-sdk",
+  "langchain",
+  "pi",
+]);
+
+/** How a summary becomes a message of the list. */
+export interface SummaryShape {
+  readonly summaryRole: "assistant" | "user" | "system";
+  readonly format: Format | undefined;
+  /** Replaces our own message shape. */
+  readonly summaryAs?: (summary: LiveSummary) => Message;
+}
+
+type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
+
+/**
+ * Leading pinned messages and project instructions, the summary, the rest. A provider reads nothing before its own
+ * compaction, so the summary follows the first one that is kept, and one that was made for the summary opens the list.
+ */
+export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
+  const messages = kept.map((entry) => entry.message);
+  if (summary === undefined) return messages;
+  const split = placeOf(summary, kept);
+  const { behind = 0 } = summary;
+  const before = [...messages.slice(behind, split), ...messages.slice(0, behind)];
+  const role = summary.opening === undefined ? roleFor(before, shape) : "user";
+  const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, role);
+  const opening = summary.opening === undefined ? [] : [openingMessage(summary, shape.format)];
+  return [...opening, ...before, message, ...messages.slice(split)];
+}
+
+/** How many of the kept messages come before the summary. */
+export function placeOf(summary: LiveSummary, kept: Kept): number {
+  const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
+  const pinned = firstRecent === -1 ? kept.length : firstRecent;
+  const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
+  const before = summary.after ?? 0;
+  const last = kept[before - 1];
+  const stands =
+    summary.opening !== undefined ||
+    before <= pinned ||
+    (last !== undefined && endsWithCompaction(last.message));
+  return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
+}
+
+/** True where the provider requires a user message first and the kept messages begin with another role. */
+export function needsOpening(
+  kept: readonly { readonly message: Message }[],
+  { format }: SummaryShape,
+): boolean {
+  const first = kept.find(({ message }) => message.role !== "system" && message.role !== "developer");
+  return USER_FIRST.has(format) && first !== undefined && first.message.role !== "user";
+}
+
+function roleFor(before: readonly Message[], { summaryRole, format }: SummaryShape): Role {
+  const userSpoke = before.some((message) => message.role === "user");
+  return summaryRole === "assistant" && USER_FIRST.has(format) && !userSpoke ? "user" : summaryRole;
 }

@@ -199,6 +199,7 @@ describe("the core alone", () => {
         return list.slice(1);
       },
       lintWaiting: () => void calls.push("waiting"),
+      findFaults: () => [],
       forget: (sessionId) => void calls.push(`forget ${sessionId}`),
     }));
     const list = conversation(2);

@@ -7,29 +7,38 @@ import {
   requireOptions,
 } from "../errors.ts";
 import { conflict } from "./archive.ts";
+import type { Message } from "./message.ts";
 import { unsentResults } from "./plan.ts";
-import { coldShare, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import { coldShare, type TriggerDecision, type TriggerReason } from "./policy.ts";
 import { type Environment, FALLBACK, type Fence, type Redaction, type Summarizer } from "./ports.ts";
 import {
   type Announce,
+  type CompactionNotice,
   type CompactionReport,
   type CompactionResult,
   type EventRecorder,
+  type Malformation,
+  type ManagerState,
   type RefusalReason,
+  type RequestedCompaction,
+  type RunningSummary,
+  reasonFor,
+  recoverableRefusal,
+  refusalFor,
+  type UndoneCompaction,
   unchangedReport,
 } from "./report.ts";
 import {
   BackgroundCompactions,
   type BeforeCommit,
+  compactionRequest,
   compactSession,
   listBefore,
-  liveConversation,
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
-import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
@@ -69,58 +78,9 @@ export interface ListCheck {
   ): readonly T[];
   /** Finishes the checks that are pending. */
   lintWaiting(): void;
+  /** What is broken in messages, whatever their provider. */
+  findFaults(messages: readonly Message[]): readonly Malformation[];
   forget(sessionId: string): void;
-}
-
-/** What is known of a session at any time. */
-export interface ManagerState {
-  /** Tokens of the newest request. */
-  readonly totalTokens: number;
-  readonly maxContextTokens: number;
-  /** Messages of the view: what the model gets. */
-  readonly messageCount: number;
-  readonly summaryCount: number;
-  /** ISO 8601. */
-  readonly lastSummaryAt: string | undefined;
-  readonly summaryVersion: number | undefined;
-  readonly archiveSteps: number;
-}
-
-/** The running summary of a session and how far it reaches. */
-export interface RunningSummary {
-  readonly summary: string;
-  readonly summarizedMessageIds: readonly string[];
-  readonly lastSummarizedMessageId: string | undefined;
-}
-
-/** Sent to listeners after a compaction. */
-export interface CompactionNotice {
-  readonly sessionId: string;
-  readonly report: CompactionReport;
-}
-
-/** A compaction that was undone. */
-export interface UndoneCompaction<T = unknown> {
-  /** The archive step of the compaction; its files stay. */
-  readonly step: number;
-  /** Tokens of the request from now on. */
-  readonly tokens: number;
-  /**
-   * The list as it was before, read from the archive, with what came since behind it: for applications that keep our
-   * output. Undefined where the process has seen no list of the session or the archive does not have it.
-   */
-  readonly messages: T[] | undefined;
-}
-
-/** The answer to a request for a compaction. */
-export interface RequestedCompaction {
-  /** True where the next preflight compacts. */
-  readonly accepted: boolean;
-  /** Tokens of the newest request, and those at which a compaction starts by itself. */
-  readonly tokens: number;
-  readonly triggerTokens: number;
-  /** Calls to wait; 0 where the list is too small. */
-  readonly waitCalls: number;
 }
 
 /** A model may ask for a compaction from this share of the trigger on, and after so many calls since the last one. */
@@ -128,12 +88,8 @@ const MIN_REQUESTED_SHARE = 0.5;
 const MIN_REQUESTED_CALLS = 10;
 /** Conflicts in one call before it fails: each means that another worker went on, so many mean another fault. */
 const MAX_CONFLICTS = 20;
-/** A summary gets at most a tenth of the window, and never more than this. */
-const MAX_SUMMARY_TOKENS = 8192;
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
-/** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
-const ROOM_TO_GROW = 0.75;
 
 interface Call<T> {
   readonly sessionId: string;
@@ -154,8 +110,6 @@ export class SessionManager {
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
-  /** Cancels the compaction that would be prepared before the cache lapses, by session. */
-  readonly #beforeLapse = new Map<string, () => void>();
   #toldServerManaged = false;
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
@@ -171,7 +125,7 @@ export class SessionManager {
       now,
       warn,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#cancelPrepared(sessionId),
+      onForget: (sessionId) => this.#background?.forget(sessionId),
     });
     this.#recorder = recorder;
     this.#lists = parts.lists?.((...found) => this.warn(...found));
@@ -329,7 +283,7 @@ export class SessionManager {
     session.storedVersion = await this.#sessions.save(session, state, fence);
     const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
     session.goBack(state);
-    this.#cancelPrepared(session.id);
+    this.#background?.forget(session.id);
     this.#recorder.announcer(session.id)({
       kind: "undone",
       model: this.#settings.model,
@@ -341,16 +295,10 @@ export class SessionManager {
     return { step: before.step, tokens: state.tokensAfter, messages };
   }
 
-  #cancelPrepared(sessionId: string): void {
-    this.#background?.forget(sessionId);
-    this.#beforeLapse.get(sessionId)?.();
-    this.#beforeLapse.delete(sessionId);
-  }
-
   async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
     requireList(call.messages);
     requireOptions(call.request, "request");
-    this.#beforeLapse.get(call.sessionId)?.();
+    this.#background?.callOff(call.sessionId);
     const messages = this.#lists?.prepare(call.sessionId, call.messages, call.request) ?? call.messages;
     return this.#inTurn(call.sessionId, () => this.#retryConflicts({ ...call, messages }));
   }
@@ -490,7 +438,7 @@ export class SessionManager {
     decision: TriggerDecision,
     announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
-    const request = this.#requestFor(call, session, decision);
+    const request = this.#requestFor(session, call.request, decision.reason);
     const mayUsePrepared = decision.reason !== "tool_output";
     if (
       mayUsePrepared &&
@@ -512,33 +460,8 @@ export class SessionManager {
     );
   }
 
-  #requestFor<T>(call: Call<T>, session: Session, decision: TriggerDecision): CompactionRequest {
-    const { policy, maxContextTokens, reasoningBound, summaryRole } = session.settings;
-    const { codec, counter, edit } = session.current;
-    const { note, targetTokens, signal } = call.request;
-    const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
-    return {
-      messages: session.view,
-      format: codec.format,
-      counter,
-      policy,
-      reason: decision.reason,
-      fixedTokens: session.fixedTokens,
-      budget: session.budget(),
-      answerTokens: session.answerTokens,
-      target: call.manual ? targetTokens : targetFor(decision.reason, policy),
-      preferred: call.manual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
-      maxSummaryTokens: this.#settings.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
-      summaryRole,
-      lastSummaryVersion: session.state.summary?.version,
-      reasoningBound,
-      archiveId: edit.archiveId,
-      pinned: new Set(session.view.filter(isProjectInstructions)),
-      recalled: session.recalled(),
-      note: call.manual ? note : session.requested || undefined,
-      signal,
-      live: () => liveConversation(session, call.request),
-    };
+  #requestFor(session: Session, request: ManualRequest, reason: TriggerReason): CompactionRequest {
+    return compactionRequest(session, request, reason, this.#settings.maxSummaryTokens);
   }
 
   async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
@@ -552,6 +475,7 @@ export class SessionManager {
       model: settings.model,
       onFailure: this.#settings.onStorageFailure,
       beforeCommit,
+      findFaults: this.#lists?.findFaults,
       now: () => environment.now().toISOString(),
       clock: () => environment.clock(),
       save: (session, state) => this.#sessions.save(session, state, fence),
@@ -563,37 +487,28 @@ export class SessionManager {
     const { policy } = session.settings;
     const { beforeCacheLapse, cacheTtlSeconds } = policy;
     if (beforeCacheLapse === undefined) return;
-    const cancel = this.#parts.environment.later(
-      Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000,
-      () => {
-        // A compaction that was prepared for a shorter list is not worth a second one in the same pause.
-        if (this.#background?.isRunning(session.id) !== true) this.#background?.forget(session.id);
-        this.#startBackground(call, session, coldShare(policy));
-      },
-    );
-    this.#beforeLapse.set(session.id, cancel);
+    const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
+    const start = (): void => this.#startBackground(call, session, coldShare(policy));
+    this.#backgroundCompactions().startLater(session.id, ms, start);
   }
 
   /** Prepares a compaction in the background for a request over this share of the window. */
   #startBackground<T>(call: Call<T>, session: Session, share = Number.POSITIVE_INFINITY): void {
-    const { maxContextTokens } = session.settings;
-    const usagePct = session.requestTokens / maxContextTokens;
+    const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
     const announce = this.#recorder.announcer(session.id);
-    const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
-    this.#background ??= new BackgroundCompactions();
-    this.#background.start(
-      session,
-      async (snapshot, signal) => {
-        const request = this.#requestFor(
-          { ...call, request: { ...call.request, signal } },
-          snapshot,
-          decision,
-        );
-        return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
-      },
-      (error) => announce({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
+    const prepare = async (snapshot: Session, signal: AbortSignal) => {
+      const request = this.#requestFor(snapshot, { ...call.request, signal }, "trigger_pct");
+      return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
+    };
+    this.#backgroundCompactions().start(session, prepare, (error) =>
+      announce({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
+  }
+
+  #backgroundCompactions(): BackgroundCompactions {
+    this.#background ??= new BackgroundCompactions((...timer) => this.#parts.environment.later(...timer));
+    return this.#background;
   }
 
   /** The list fits, and no compaction was requested. */
@@ -664,30 +579,4 @@ export class SessionManager {
   #clock(): number {
     return this.#parts.environment.clock();
   }
-}
-
-/** Too many messages: filling up to the target would keep them. */
-function targetFor(reason: TriggerReason, { targetContextTokens }: Policy): number | undefined {
-  return reason === "max_messages" ? undefined : targetContextTokens;
-}
-
-/** The refusal for failures that are no reason to reject a list that fits. */
-function recoverableRefusal(error: unknown): RefusalReason | undefined {
-  if (hasCode(error, "StorageFailed")) return "attempts_failed";
-  return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
-}
-
-/** The refusal of a decision against a compaction that was due. */
-function refusalFor(reason: TriggerReason): RefusalReason | undefined {
-  if (reason === "nothing_eligible") return "nothing_to_compact";
-  const isRefusal =
-    reason === "just_compacted" ||
-    reason === "undone" ||
-    reason === "attempts_failed" ||
-    reason === "fixed_over_trigger";
-  return isRefusal ? reason : undefined;
-}
-
-function reasonFor(refused: RefusalReason): TriggerReason {
-  return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
 }

@@ -1,3 +1,4 @@
+import { hasCode } from "../errors.ts";
 import type { Outcome, SummarizerFailure } from "./apply.ts";
 import { type Format, type Message, markSummaries } from "./message.ts";
 import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
@@ -9,7 +10,6 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
-import type { Malformation } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // What is told of a call: the report to the caller, and events, as data, to the recorder.
@@ -211,7 +211,97 @@ export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerN
   );
 }
 
+// ---- why nothing was compacted
+
+/** The refusal for failures that are no reason to reject a list that fits. */
+export function recoverableRefusal(error: unknown): RefusalReason | undefined {
+  if (hasCode(error, "StorageFailed")) return "attempts_failed";
+  return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
+}
+
+/** The refusal of a decision against a compaction that was due. */
+export function refusalFor(reason: TriggerReason): RefusalReason | undefined {
+  if (reason === "nothing_eligible") return "nothing_to_compact";
+  const isRefusal =
+    reason === "just_compacted" ||
+    reason === "undone" ||
+    reason === "attempts_failed" ||
+    reason === "fixed_over_trigger";
+  return isRefusal ? reason : undefined;
+}
+
+export function reasonFor(refused: RefusalReason): TriggerReason {
+  return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
+}
+
+// ---- what a manager tells when it is asked
+
+/** What is known of a session at any time. */
+export interface ManagerState {
+  /** Tokens of the newest request. */
+  readonly totalTokens: number;
+  readonly maxContextTokens: number;
+  /** Messages of the view: what the model gets. */
+  readonly messageCount: number;
+  readonly summaryCount: number;
+  /** ISO 8601. */
+  readonly lastSummaryAt: string | undefined;
+  readonly summaryVersion: number | undefined;
+  readonly archiveSteps: number;
+}
+
+/** The running summary of a session and how far it reaches. */
+export interface RunningSummary {
+  readonly summary: string;
+  readonly summarizedMessageIds: readonly string[];
+  readonly lastSummarizedMessageId: string | undefined;
+}
+
+/** Sent to listeners after a compaction. */
+export interface CompactionNotice {
+  readonly sessionId: string;
+  readonly report: CompactionReport;
+}
+
+/** A compaction that was undone. */
+export interface UndoneCompaction<T = unknown> {
+  /** The archive step of the compaction; its files stay. */
+  readonly step: number;
+  /** Tokens of the request from now on. */
+  readonly tokens: number;
+  /**
+   * The list as it was before, read from the archive, with what came since behind it: for applications that keep our
+   * output. Undefined where the process has seen no list of the session or the archive does not have it.
+   */
+  readonly messages: T[] | undefined;
+}
+
+/** The answer to a request for a compaction. */
+export interface RequestedCompaction {
+  /** True where the next preflight compacts. */
+  readonly accepted: boolean;
+  /** Tokens of the newest request, and those at which a compaction starts by itself. */
+  readonly tokens: number;
+  readonly triggerTokens: number;
+  /** Calls to wait; 0 where the list is too small. */
+  readonly waitCalls: number;
+}
+
 // ---- events
+
+export type MalformationKind =
+  | "orphan result"
+  | "unanswered call"
+  | "duplicate result"
+  | "duplicate call"
+  | "duplicate id"
+  | "unknown role";
+
+export interface Malformation {
+  readonly kind: MalformationKind;
+  readonly index: number;
+  readonly explanation: string;
+}
 
 /** What happened in a session. `tracing/` writes the names, properties and words of the event. */
 export type SessionEvent =

@@ -3,19 +3,20 @@ import { applyPlan, type Outcome } from "./apply.ts";
 import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
-import { isPinned } from "./policy.ts";
-import { FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
+import { isPinned, type TriggerReason } from "./policy.ts";
+import { type Environment, FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
 import {
   type Announce,
   type CompactionReport,
+  type Malformation,
   type RefusalReason,
   reportOf,
   type StepTimes,
 } from "./report.ts";
 import type { Session } from "./session.ts";
-import { findMalformations, groupUnits } from "./units.ts";
-import type { CompactionRequest, PreflightRequest } from "./usage.ts";
-import type { ReplacedState, SessionState } from "./view.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
+import type { CompactionRequest, ManualRequest } from "./usage.ts";
+import { type ReplacedState, type SessionState, stateAfter } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
 // When it fails, the session is unchanged.
@@ -41,6 +42,8 @@ export interface RunContext {
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onFailure: "stop" | "continue";
   readonly beforeCommit?: BeforeCommit;
+  /** What is broken in a list, whatever its provider. */
+  findFaults?(messages: readonly Message[]): readonly Malformation[];
   now(): string;
   /** Milliseconds of a steady clock. */
   clock(): number;
@@ -82,7 +85,7 @@ export async function prepareCompaction(
   const refused = refusalOf(request, plan);
   if (refused !== undefined) return refused;
   const decidedAt = context.now();
-  const faults = findMalformations(request.messages);
+  const faults = context.findFaults?.(request.messages) ?? [];
   if (faults.length > 0) announce({ kind: "malformed", faults });
   const receipt = await archiveView(session, context, decidedAt);
   const step = receipt?.step ?? session.state.step + 1;
@@ -115,7 +118,7 @@ async function commitCompaction(
   // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
-  const next = session.next(plan, outcome, { step, at: context.now(), rewrote });
+  const next = stateAfter(session, plan, outcome, { step, at: context.now(), rewrote });
   const queued = await queueBeforeCommit(session, plan, step, context);
   const flushes = queued?.flushes ?? session.state.flushes;
   const state = flushes === undefined ? next.state : { ...next.state, flushes };
@@ -302,6 +305,28 @@ interface BackgroundCompaction {
 /** Compactions in preparation, at most one for each session; they change nothing before they are committed. */
 export class BackgroundCompactions {
   readonly #compactions = new Map<string, BackgroundCompaction>();
+  readonly #later: Environment["later"];
+  /** Call off the compactions that start later, by session. */
+  readonly #timers = new Map<string, () => void>();
+
+  constructor(later: Environment["later"]) {
+    this.#later = later;
+  }
+
+  /** Calls `start` after `ms`, unless that is called off. */
+  startLater(sessionId: string, ms: number, start: () => void): void {
+    const begin = (): void => {
+      // A compaction that was prepared for a shorter list is not worth a second one in the same pause.
+      if (!this.isRunning(sessionId)) this.forget(sessionId);
+      start();
+    };
+    this.#timers.set(sessionId, this.#later(ms, begin));
+  }
+
+  callOff(sessionId: string): void {
+    this.#timers.get(sessionId)?.();
+    this.#timers.delete(sessionId);
+  }
 
   /** Starts `work` on a snapshot, unless one runs already; `onError` receives its failure. */
   start(
@@ -336,8 +361,9 @@ export class BackgroundCompactions {
     return this.#compactions.get(sessionId)?.running === true;
   }
 
-  /** Cancels a session's compaction. */
+  /** Cancels a session's compaction, and one that starts later. */
   forget(sessionId: string): void {
+    this.callOff(sessionId);
     this.#compactions.get(sessionId)?.cancel();
     this.#compactions.delete(sessionId);
   }
@@ -400,10 +426,54 @@ function isSame(before: Message, now: Message | undefined): boolean {
   return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
 }
 
-/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
-export function liveConversation(
+// ---- what a compaction is asked for
+
+/** A summary gets at most a tenth of the window, and never more than this. */
+const MAX_SUMMARY_TOKENS = 8192;
+/** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
+const ROOM_TO_GROW = 0.75;
+
+/** The compaction of a session's view. */
+export function compactionRequest(
   session: Session,
-  { system, tools, compact }: PreflightRequest,
+  request: ManualRequest,
+  reason: TriggerReason,
+  maxSummaryTokens: number | undefined,
+): CompactionRequest {
+  const { policy, maxContextTokens, reasoningBound, summaryRole } = session.settings;
+  const { codec, counter, edit } = session.current;
+  const isManual = reason === "manual";
+  const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
+  // Too many messages: filling up to the target would keep them.
+  const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
+  return {
+    messages: session.view,
+    format: codec.format,
+    counter,
+    policy,
+    reason,
+    fixedTokens: session.fixedTokens,
+    budget: session.budget(),
+    answerTokens: session.answerTokens,
+    target: isManual ? request.targetTokens : target,
+    preferred: isManual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
+    maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+    summaryRole,
+    lastSummaryVersion: session.state.summary?.version,
+    reasoningBound,
+    archiveId: edit.archiveId,
+    pinned: new Set(session.view.filter(isProjectInstructions)),
+    recalled: session.recalled(),
+    note: isManual ? request.note : session.requested || undefined,
+    signal: request.signal,
+    live: () => liveConversation(session, request),
+  };
+}
+
+/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
+function liveConversation(
+  session: Session,
+  { system, tools, compact }: ManualRequest,
 ): LiveConversation | undefined {
   const { codec } = session.current;
   if (codec.neutral || codec.format === undefined) return undefined;
