@@ -247,9 +247,9 @@ interface MaxHeap {
   removeFirst(): void;
 }
 
-function createMaxHeap(indexes: ReadonlySet<number>, valueOf: (index: number) => number): MaxHeap {
+function createMaxHeap(indexes: ReadonlySet<number>, rate: (index: number) => number): MaxHeap {
   const items = Int32Array.from(indexes);
-  const values = Float64Array.from(items, valueOf);
+  const values = Float64Array.from(items, rate);
   let size = items.length;
   const isBefore = (left: number, right: number): boolean => {
     const [one, other] = [values[left] as number, values[right] as number];
