@@ -44,7 +44,7 @@ export const MUTANTS = [
   {
     id: "SUM-1",
     what: "`summaryRole` is ignored",
-    file: `${core}/apply.ts`,
+    file: `${core}/view.ts`,
     find: '? "user" : summaryRole;',
     replace: '? "user" : "assistant";',
     test: `${core}/summary-role.test.ts`,
@@ -53,7 +53,7 @@ export const MUTANTS = [
   {
     id: "TRG-5",
     what: "`summaryCount` stays at 1",
-    file: `${core}/view.ts`,
+    file: `${core}/apply.ts`,
     find: "summaryCount: before.summaryCount + (wrote ? 1 : 0),",
     replace: "summaryCount: 1,",
     test: "packages/compact-context/src/create-manager.test.ts",

@@ -1,5 +1,4 @@
 import { listCodec } from "./codecs/formats.ts";
-import { assemble } from "./core/apply.ts";
 import {
   contentHash,
   type Format,
@@ -15,6 +14,7 @@ import type { ListCodec, TokenCounter } from "./core/ports.ts";
 import type { RunningSummary } from "./core/report.ts";
 import { groupUnits, isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
+import { assemble } from "./core/view.ts";
 import { CompactError, errorMessage } from "./errors.ts";
 import { createTokenCounter } from "./tokens/token-counter.ts";
 

@@ -1,20 +1,15 @@
 import { abortable, abortError, CompactError } from "../errors.ts";
-import { applyEdit, losesText } from "./edit.ts";
+import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import {
-  endsWithCompaction,
-  type Format,
   type LiveSummary,
   type Message,
   nextSummaryVersion,
-  openingMessage,
-  type Role,
   readSummary,
-  summaryMessage,
   summaryOf,
   wrapSummary,
 } from "./message.ts";
-import type { CompactionPlan, PlannedMessage } from "./plan.ts";
+import { actionsFor, type CompactionPlan, type PlannedMessage } from "./plan.ts";
 import { isPinned, type KeepCounts } from "./policy.ts";
 import {
   FALLBACK,
@@ -24,10 +19,22 @@ import {
   type SummaryAttempt,
   type SummaryContext,
 } from "./ports.ts";
-import { isProjectInstructions } from "./units.ts";
-import type { CompactionRequest } from "./usage.ts";
+import { afterCompaction, type CompactionRequest } from "./usage.ts";
+import {
+  assemble,
+  fingerprintOf,
+  keptMessage,
+  type LoggedMessage,
+  needsOpening,
+  placeOf,
+  type ReplacedState,
+  type SessionState,
+  type StoredSummary,
+  type ViewContext,
+  type ViewEntry,
+} from "./view.ts";
 
-// Applies a plan: edits the kept messages, has the rest summarized, and assembles the new list.
+// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list, and makes the state that gives it again.
 
 /** A summarizer that failed, and what was done instead. */
 export interface SummarizerFailure {
@@ -381,67 +388,119 @@ function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: Keep
   return `keep:${recent}/${keepToolIoPairs}`;
 }
 
-// ---- from the view to a list
+// ---- the state after a compaction
 
-/** Formats whose providers may refuse a conversation that begins with the assistant. */
-const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
-  "anthropic",
-  "gemini",
-  "ai-sdk",
-  "langchain",
-  "pi",
-]);
-
-/** How a summary becomes a message of the list. */
-export interface SummaryShape {
-  readonly summaryRole: "assistant" | "user" | "system";
-  readonly format: Format | undefined;
-  /** Replaces our own message shape. */
-  readonly summaryAs?: (summary: LiveSummary) => Message;
+/** State and entries of the view after a compaction. */
+export interface NextView {
+  readonly state: SessionState;
+  readonly entries: readonly ViewEntry[];
 }
 
-type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
-
-/**
- * Leading pinned messages and project instructions, the summary, the rest. A provider reads nothing before its own
- * compaction, so the summary follows the first one that is kept, and one that was made for the summary opens the list.
- */
-export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
-  const messages = kept.map((entry) => entry.message);
-  if (summary === undefined) return messages;
-  const split = placeOf(summary, kept);
-  const { behind = 0 } = summary;
-  const before = [...messages.slice(behind, split), ...messages.slice(0, behind)];
-  const role = summary.opening === undefined ? roleFor(before, shape) : "user";
-  const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, role);
-  const opening = summary.opening === undefined ? [] : [openingMessage(summary, shape.format)];
-  return [...opening, ...before, message, ...messages.slice(split)];
+/** The session that a compaction was made for. */
+interface Compacted {
+  /** The part of its state that applies to the view. */
+  readonly activeState: SessionState;
+  readonly entries: readonly ViewEntry[];
+  readonly view: readonly Message[];
+  readonly log: readonly LoggedMessage[];
+  readonly current: ViewContext;
 }
 
-/** How many of the kept messages come before the summary. */
-export function placeOf(summary: LiveSummary, kept: Kept): number {
-  const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
-  const pinned = firstRecent === -1 ? kept.length : firstRecent;
-  const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
-  const before = summary.after ?? 0;
-  const last = kept[before - 1];
-  const stands =
-    summary.opening !== undefined ||
-    before <= pinned ||
-    (last !== undefined && endsWithCompaction(last.message));
-  return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
+export interface Commit {
+  readonly step: number;
+  /** ISO 8601. */
+  readonly at: string;
+  /** False where only messages changed that were never sent: this does not count as a compaction. */
+  readonly rewrote: boolean;
 }
 
-/** True where the provider requires a user message first and the kept messages begin with another role. */
-export function needsOpening(
-  kept: readonly { readonly message: Message }[],
-  { format }: SummaryShape,
-): boolean {
-  const first = kept.find(({ message }) => message.role !== "system" && message.role !== "developer");
-  return USER_FIRST.has(format) && first !== undefined && first.message.role !== "user";
+/** The state and view that a compaction gives; changes nothing. */
+export function stateAfter(
+  session: Compacted,
+  plan: CompactionPlan,
+  outcome: Outcome,
+  commit: Commit,
+): NextView {
+  const { activeState: before, current } = session;
+  const actions = actionsFor(plan, session.entries);
+  const log = [...session.log];
+  const entries: ViewEntry[] = [];
+  const summarized: string[] = [];
+  for (const [index, entry] of session.entries.entries()) {
+    const action = actions[index];
+    if (action?.action !== "summarize") entries.push(editedEntry(entry, action, current.edit));
+    else if (entry.message.meta?.summaryVersion === undefined)
+      summarized.push(entry.message.callerId ?? entry.message.id);
+  }
+  const summary = summaryAfter(session, plan, outcome, commit);
+  // Without a summarizer's text, no summary covers what leaves now.
+  const wrote = outcome.summarizer !== undefined;
+  const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
+  const { epochStart = 0, tokensAfter, calibration, before: replaced, undone } = before;
+  const state: SessionState = {
+    counter: current.counter.id,
+    log,
+    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    summary,
+    summaryCount: before.summaryCount + (wrote ? 1 : 0),
+    summarizedMessageIds: wrote ? [...read, ...summarized] : read,
+    step: commit.step,
+    ...(commit.rewrote
+      ? newEpoch(session, plan, outcome, commit.step)
+      : { epochStart, tokensAfter, calibration, before: replaced, undone }),
+  };
+  return { state, entries };
 }
 
-function roleFor(before: readonly Message[], { summaryRole, format }: SummaryShape): Role {
-  const userSpoke = before.some((message) => message.role === "user");
-  return summaryRole === "assistant" && USER_FIRST.has(format) && !userSpoke ? "user" : summaryRole;
+function newEpoch(
+  { activeState, entries, log }: Compacted,
+  { tokensBefore }: CompactionPlan,
+  { tokensAfter }: Outcome,
+  step: number,
+): Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before"> {
+  const { summary, summaryCount, summarizedMessageIds, calibration, epochStart } = activeState;
+  const before: ReplacedState = {
+    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    summary,
+    summaryCount,
+    summarizedMessageIds,
+    epochStart,
+    tokensAfter: activeState.tokensAfter,
+    step,
+    logged: log.length,
+    tokens: tokensBefore,
+  };
+  return { epochStart: log.length, tokensAfter, calibration: afterCompaction(calibration), before };
+}
+
+/** The new summary, or the one that stays in the view. */
+function summaryAfter(
+  { activeState: { summary }, view }: Compacted,
+  plan: CompactionPlan,
+  outcome: Outcome,
+  { step, at }: Commit,
+): StoredSummary | undefined {
+  const made = outcome.summary;
+  if (summary !== undefined && made?.version === summary.version)
+    return { ...summary, after: made.after, behind: made.behind };
+  if (made !== undefined)
+    return { ...made, fingerprint: fingerprintOf(made.text), at, tokens: outcome.summaryTokens, step };
+  const carried = view.some(
+    (message, index) =>
+      message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
+  );
+  return carried ? summary : undefined;
+}
+
+function editedEntry(entry: ViewEntry, planned: PlannedMessage | undefined, context: EditContext): ViewEntry {
+  if (planned?.edit === undefined) return entry;
+  const message = applyEdit(entry.message, planned.edit, context);
+  if (message === entry.message) return entry;
+  return { ...entry, tokens: planned.tokensAfter, message, edit: appendEdit(entry.edit, planned.edit) };
+}
+
+/** All edits of a message, in order. */
+function appendEdit(before: Edit | undefined, now: Edit): Edit {
+  if (before === undefined) return now;
+  return { ...before, next: before.next === undefined ? now : appendEdit(before.next, now) };
 }

@@ -1,5 +1,5 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
-import { applyPlan, type Outcome } from "./apply.ts";
+import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
 import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
@@ -16,7 +16,7 @@ import {
 import type { Session } from "./session.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest } from "./usage.ts";
-import { type ReplacedState, type SessionState, stateAfter } from "./view.ts";
+import type { ReplacedState, SessionState } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
 // When it fails, the session is unchanged.

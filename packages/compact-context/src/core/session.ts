@@ -1,5 +1,5 @@
 import type { CompactError } from "../errors.ts";
-import { assemble } from "./apply.ts";
+import type { NextView } from "./apply.ts";
 import { archiveId } from "./archive.ts";
 import {
   callsOfTools,
@@ -33,10 +33,10 @@ import {
 } from "./usage.ts";
 import {
   appendEntry,
+  assemble,
   emptyState,
   keptMessage,
   type LoggedMessage,
-  type NextView,
   project,
   type SessionState,
   stateWithout,
