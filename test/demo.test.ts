@@ -11,7 +11,7 @@ import {
 } from "../packages/compact-context/src/core/message.ts";
 import { latestUserMessage, turnStarts } from "../packages/compact-context/src/core/units.ts";
 import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
-import { findMalformations } from "../packages/compact-context/src/lint/malformations.ts";
+import { findMalformations } from "../packages/compact-context/src/lint/generic.ts";
 import { knownModels } from "../packages/compact-context/src/tokens/models.ts";
 import { detectFormat } from "../packages/compact-context-cli/src/transcripts/detect.ts";
 import { readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";

@@ -4,8 +4,8 @@ import { compact, countTokens } from "../../packages/compact-context/src/compact
 import { type Format, type Message, messageText } from "../../packages/compact-context/src/core/message.ts";
 import { latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { findMalformations } from "../../packages/compact-context/src/lint/generic.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
-import { findMalformations } from "../../packages/compact-context/src/lint/malformations.ts";
 import { generateNativeList } from "../support/native-lists.ts";
 import { whole } from "../whole.ts";
 

@@ -2,7 +2,7 @@ import type { Message } from "compact-context";
 import { toolCalls, toolResults } from "compact-context/internal/core/message";
 import { decideTrigger, type TriggerDecision } from "compact-context/internal/core/policy";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
-import { findMalformations } from "compact-context/internal/lint/malformations";
+import { findMalformations } from "compact-context/internal/lint/generic";
 import { sizesOf } from "./layers.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
