@@ -437,6 +437,9 @@ export function stateAfter(
   const wrote = outcome.summarizer !== undefined;
   const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
   const { epochStart = 0, tokensAfter, calibration, before: replaced, undone } = before;
+  const epoch = commit.rewrote
+    ? newEpoch(session, plan, outcome, commit.step)
+    : { epochStart, tokensAfter, calibration, before: replaced, undone };
   const state: SessionState = {
     counter: current.counter.id,
     log,
@@ -445,9 +448,7 @@ export function stateAfter(
     summaryCount: before.summaryCount + (wrote ? 1 : 0),
     summarizedMessageIds: wrote ? [...read, ...summarized] : read,
     step: commit.step,
-    ...(commit.rewrote
-      ? newEpoch(session, plan, outcome, commit.step)
-      : { epochStart, tokensAfter, calibration, before: replaced, undone }),
+    ...epoch,
   };
   return { state, entries };
 }
