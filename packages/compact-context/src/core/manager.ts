@@ -39,7 +39,7 @@ import {
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
-import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
+import type { ManualRequest, PreflightRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
 
@@ -438,7 +438,8 @@ export class SessionManager {
     decision: TriggerDecision,
     announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
-    const request = this.#requestFor(session, call.request, decision.reason);
+    const { maxSummaryTokens } = this.#settings;
+    const request = compactionRequest(session, call.request, decision.reason, maxSummaryTokens);
     const mayUsePrepared = decision.reason !== "tool_output";
     if (
       mayUsePrepared &&
@@ -458,10 +459,6 @@ export class SessionManager {
       },
       call.request.signal,
     );
-  }
-
-  #requestFor(session: Session, request: ManualRequest, reason: TriggerReason): CompactionRequest {
-    return compactionRequest(session, request, reason, this.#settings.maxSummaryTokens);
   }
 
   async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
@@ -497,8 +494,14 @@ export class SessionManager {
     const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
     const announce = this.#recorder.announcer(session.id);
+    const { maxSummaryTokens } = this.#settings;
     const prepare = async (snapshot: Session, signal: AbortSignal) => {
-      const request = this.#requestFor(snapshot, { ...call.request, signal }, "trigger_pct");
+      const request = compactionRequest(
+        snapshot,
+        { ...call.request, signal },
+        "trigger_pct",
+        maxSummaryTokens,
+      );
       return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
     };
     this.#backgroundCompactions().start(session, prepare, (error) =>
