@@ -7,7 +7,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { FORMATS } from "../packages/compact-context/src/codecs/formats.ts";
+import { FORMATS } from "../packages/compact-context/dist/codecs/formats.js";
 import {
   countObjects,
   isFlat,
