@@ -15,7 +15,7 @@ import {
 import { aboutNote, foreignPieces, itemsOf } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
-import { createSaid, createSelection, type Item, readTerms, type Selection } from "./select.ts";
+import { createSaid, createSelection, type Item, rarityIn, type Selection } from "./select.ts";
 import type { Step } from "./steps.ts";
 import { clipEnd, clipToTokens, oneLine, termsOf } from "./text.ts";
 
@@ -102,11 +102,11 @@ function writeSummary(scene: Scene, root: string): string {
   const { reading, earlier, options } = scene;
   const { maxTokens, countText } = options;
   const beside = oneLine(reading.beside.join("\n"));
-  const own = itemsOf(reading, earlier.episodes.length, scene.shorten).filter(({ text }) =>
-    beside === "" ? text !== "" : !beside.includes(oneLine(text)),
+  const own = itemsOf(reading, earlier.episodes.length, scene.shorten).filter(
+    ({ text }) => !beside.includes(oneLine(text)),
   );
   const items = wishedItems([...earlierItems(earlier), ...own], options.instruction);
-  const said = createSaid(readTerms(items));
+  const said = createSaid(rarityIn(items));
   for (const text of textsBeside(reading)) said.add(text);
   const head = headLines(options);
   const front = buildSections(scene, said, Math.floor(maxTokens * FRONT_SHARE));
@@ -298,10 +298,10 @@ const WISHED = 8;
 function wishedItems(items: readonly Item[], instruction: string | undefined): readonly Item[] {
   const wished = termsOf(instruction ?? "");
   if (wished.size === 0) return items;
-  const terms = readTerms(items);
+  const rarity = rarityIn(items);
   return items.map((item) => {
     let shared = 0;
-    for (const term of terms.of(item.text).keys()) shared += (wished.get(term) ?? 0) * terms.rarity(term);
+    for (const term of termsOf(item.text).keys()) shared += (wished.get(term) ?? 0) * rarity(term);
     return shared === 0 ? item : { ...item, weight: item.weight * (1 + WISHED * shared) };
   });
 }

@@ -50,7 +50,7 @@ const AGAIN = [1, 0.25, 0.08];
 /** What a term is worth that was said more often. */
 const OFTEN = 0.01;
 
-export function createSaid({ of, rarity }: Terms): Said {
+export function createSaid(rarity: (term: string) => number): Said {
   const known = new Map<string, KnownTerm>();
   const termOf = (term: string): KnownTerm => {
     let found = known.get(term);
@@ -62,10 +62,10 @@ export function createSaid({ of, rarity }: Terms): Said {
   };
   return {
     add(text) {
-      for (const term of of(text).keys()) termOf(term).times += 1;
+      for (const term of termsOf(text).keys()) termOf(term).times += 1;
     },
     termsIn(text) {
-      const terms = of(text);
+      const terms = termsOf(text);
       return { terms: Array.from(terms.keys(), termOf), weights: [...terms.values()] };
     },
     novelty({ terms, weights }) {
@@ -81,24 +81,14 @@ export function createSaid({ of, rarity }: Terms): Said {
 
 const MIN_RARITY = 0.1;
 
-/** The terms of items, each text read once. */
-export interface Terms {
-  /** The terms of any text, each with what knowing it is worth. */
-  of(text: string): ReadonlyMap<string, number>;
-  /**
-   * What a term counts beside others: less the more items have it, and a name more the later it was last used, since
-   * what was worked with lately is what the work goes on with.
-   */
-  rarity(term: string): number;
-}
-
-export function readTerms(items: readonly Item[]): Terms {
-  const read = new Map<string, ReadonlyMap<string, number>>();
+/**
+ * What a term counts beside others: less the more items have it, and a name more the later it was last used, since what
+ * was worked with lately is what the work goes on with.
+ */
+export function rarityIn(items: readonly Item[]): (term: string) => number {
   const seen = new Map<string, { count: number; last: number; name: boolean }>();
   items.forEach((item, index) => {
-    const terms = read.get(item.text) ?? termsOf(item.text);
-    read.set(item.text, terms);
-    for (const [term, weight] of terms) {
+    for (const [term, weight] of termsOf(item.text)) {
       const known = seen.get(term);
       if (known === undefined) seen.set(term, { count: 1, last: index, name: weight > WORD_WEIGHT });
       else {
@@ -108,14 +98,11 @@ export function readTerms(items: readonly Item[]): Terms {
     }
   });
   const whole = Math.max(1, Math.log(1 + items.length));
-  return {
-    of: (text) => read.get(text) ?? termsOf(text),
-    rarity(term) {
-      const found = seen.get(term);
-      if (found === undefined) return 1;
-      const rarity = Math.max(MIN_RARITY, 1 - Math.log(found.count) / whole);
-      return found.name ? rarity * (0.5 + found.last / items.length) : rarity;
-    },
+  return (term) => {
+    const found = seen.get(term);
+    if (found === undefined) return 1;
+    const rarity = Math.max(MIN_RARITY, 1 - Math.log(found.count) / whole);
+    return found.name ? rarity * (0.5 + found.last / items.length) : rarity;
   };
 }
 
@@ -220,15 +207,12 @@ export function createSelection(
 
 /** What is worth most now comes first: rates may sink while others are taken, and are looked at again. */
 function* byRate(indexes: ReadonlySet<number>, rate: (index: number) => number): Generator<number> {
-  const heap = createMaxHeap(indexes, rate);
-  while (heap.size() > 0) {
-    const index = heap.first();
-    const value = rate(index);
-    if (value > 0 && value < heap.second()) heap.sink(value);
-    else {
-      heap.removeFirst();
-      if (value > 0) yield index;
-    }
+  const heap = createMaxHeap();
+  for (const index of indexes) heap.push(index, rate(index));
+  for (let entry = heap.pop(); entry !== undefined; entry = heap.pop()) {
+    const value = rate(entry.item);
+    if (value > 0 && value < heap.top()) heap.push(entry.item, value);
+    else if (value > 0) yield entry.item;
   }
 }
 
@@ -236,54 +220,52 @@ function isBeginning({ kind, order }: Item): boolean {
   return kind === "request" && order === 0;
 }
 
-/** Indexes by their values; equal values come out by lowest index. */
 interface MaxHeap {
-  size(): number;
-  first(): number;
-  /** The greatest value besides the first; -Infinity where there is none. */
-  second(): number;
-  /** Gives the first another value, which is not greater. */
-  sink(value: number): void;
-  removeFirst(): void;
+  push(item: number, value: number): void;
+  /** The greatest entry, taken out; equal values come out by lowest item. */
+  pop(): { readonly item: number; readonly value: number } | undefined;
+  /** The greatest value without taking it out; -Infinity where there is none. */
+  top(): number;
 }
 
-function createMaxHeap(indexes: ReadonlySet<number>, rate: (index: number) => number): MaxHeap {
-  const items = Int32Array.from(indexes);
-  const values = Float64Array.from(items, rate);
-  let size = items.length;
+function createMaxHeap(): MaxHeap {
+  const entries: { readonly item: number; readonly value: number }[] = [];
   const isBefore = (left: number, right: number): boolean => {
-    const [one, other] = [values[left] as number, values[right] as number];
-    return one > other || (one === other && (items[left] as number) < (items[right] as number));
+    const [one, other] = [entries[left], entries[right]];
+    if (one === undefined || other === undefined) return one !== undefined;
+    return one.value > other.value || (one.value === other.value && one.item < other.item);
   };
-  const sinkFrom = (from: number): void => {
-    for (let at = from; ; ) {
+  const swap = (left: number, right: number): void => {
+    const [one, other] = [entries[left], entries[right]];
+    if (one === undefined || other === undefined) return;
+    entries[left] = other;
+    entries[right] = one;
+  };
+  const sink = (): void => {
+    for (let at = 0; ; ) {
       const left = 2 * at + 1;
-      if (left >= size) return;
-      const best = left + 1 < size && isBefore(left + 1, left) ? left + 1 : left;
+      const best = isBefore(left + 1, left) ? left + 1 : left;
       if (!isBefore(best, at)) return;
-      const [item, value] = [items[at] as number, values[at] as number];
-      items[at] = items[best] as number;
-      values[at] = values[best] as number;
-      items[best] = item;
-      values[best] = value;
+      swap(at, best);
       at = best;
     }
   };
-  for (let at = (size >> 1) - 1; at >= 0; at -= 1) sinkFrom(at);
-  const valueAt = (at: number): number => (at < size ? (values[at] as number) : Number.NEGATIVE_INFINITY);
   return {
-    size: () => size,
-    first: () => items[0] as number,
-    second: () => Math.max(valueAt(1), valueAt(2)),
-    sink(value) {
-      values[0] = value;
-      sinkFrom(0);
+    push(item, value) {
+      let at = entries.push({ item, value }) - 1;
+      while (at > 0 && isBefore(at, (at - 1) >> 1)) {
+        swap(at, (at - 1) >> 1);
+        at = (at - 1) >> 1;
+      }
     },
-    removeFirst() {
-      size -= 1;
-      items[0] = items[size] as number;
-      values[0] = values[size] as number;
-      sinkFrom(0);
+    pop() {
+      const first = entries[0];
+      const last = entries.pop();
+      if (first === undefined || last === undefined || entries.length === 0) return first;
+      entries[0] = last;
+      sink();
+      return first;
     },
+    top: () => entries[0]?.value ?? Number.NEGATIVE_INFINITY,
   };
 }
