@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { CompactionResult, Format, Message, Summarizer } from "compact-context";
 import { compact } from "compact-context";
-import { archiveId } from "compact-context/internal/core/archive";
 import { contentHash } from "compact-context/internal/core/message";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
+import { archiveId } from "compact-context/internal/core/transcript";
 import type { Archive } from "compact-context/recall";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";

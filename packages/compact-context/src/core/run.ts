@@ -1,6 +1,6 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
-import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
+import type { ArchiveStore, SavedTranscript } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
 import { isPinned, type TriggerReason } from "./policy.ts";
@@ -14,6 +14,7 @@ import {
   type StepTimes,
 } from "./report.ts";
 import type { Session } from "./session.ts";
+import { archiveId } from "./transcript.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";

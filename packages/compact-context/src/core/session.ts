@@ -1,6 +1,5 @@
 import type { CompactError } from "../errors.ts";
 import type { NextView } from "./apply.ts";
-import { archiveId } from "./archive.ts";
 import {
   callsOfTools,
   hashesOf,
@@ -21,6 +20,7 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { Codecs, ListCodec, RequestCount, TokenCounter } from "./ports.ts";
+import { archiveId } from "./transcript.ts";
 import {
   calibrated,
   calibratedBudget,
