@@ -123,7 +123,7 @@ const empty: Mutation = (list) => void list.splice(0);
 const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
 
 /** What leaves every block one that its reader knows. */
-export const MUTATIONS = [
+export const MUTATIONS: readonly Mutation[] = [
   remove,
   swap,
   duplicate,
@@ -147,7 +147,11 @@ function seededRandom(seed: number): () => number {
 }
 
 /** A valid list with one to four things wrong; a deep copy, so that nothing is shared between lists. */
-export function breakList(seed: number, format: Format, mutations = [...MUTATIONS, retype]): unknown[] {
+export function breakList(
+  seed: number,
+  format: Format,
+  mutations: readonly Mutation[] = [...MUTATIONS, retype],
+): unknown[] {
   const random = seededRandom(seed);
   const pick = (length: number): number => Math.floor(random() * Math.max(length, 1));
   const list = structuredClone(validList(format, seed, { reasoning: true, media: seed % 2 === 0, turns: 3 }));
