@@ -160,9 +160,10 @@ describe("the middleware", () => {
       ...talk(8),
       last,
     ];
-    await state(list, { maxTokensBeforeSummary: 1_000, targetContextTokens: 500 }, { summarizer });
+    const policy = { maxTokensBeforeSummary: 1_000, targetContextTokens: 500, keepToolIoPairs: 0 };
+    await state(list, policy, { summarizer });
     const read = summarizer.asked.map(({ messages }) => JSON.stringify(messages)).join();
-    for (const word of ["What is in k1?", "k1.ts", "Seventy ropes."]) expect(read).toContain(word);
+    for (const word of ["What is in k1?", "read", "k1.ts", "Seventy ropes."]) expect(read).toContain(word);
     for (const noise of ["additional_kwargs", "xyzzy", "tool_call_id"]) expect(read).not.toContain(noise);
   });
 
