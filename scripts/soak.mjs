@@ -1,7 +1,8 @@
 // Generated histories of every format through up to five compactions each, held to what compaction promises.
 // `npm run soak -- --histories 100000 --format anthropic --seed 0 --seconds 600`; exits with 1 on any violation.
 // `--state DIR` keeps what is done there: the same command goes on where it stopped, and `--page` writes docs/soak.md
-// from it without running anything; `--broken` mends that many broken lists of each format; `--objects` counts live objects instead, with `--page` into that page. `--seed S --histories 1 --format F` runs one history again.
+// from it without running anything. `--broken` mends that many broken lists of each format instead; `--objects` counts live
+// objects instead, with `--page` into that page. `--seed S --histories 1 --format F` runs one history again.
 import { execFileSync, fork } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
