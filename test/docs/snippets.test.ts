@@ -16,7 +16,7 @@ describe("the snippets of the pages", () => {
   let problems: ReturnType<typeof problemsOf>;
   beforeAll(() => {
     problems = problemsOf([...sources, planted]);
-  }, 120_000);
+  }, 600_000);
 
   it("a wrong one is found, with its place", () => {
     expect(problems.get(planted)).toEqual([expect.stringMatching(/^planted\.md:8: .*maxTokenz/)]);
