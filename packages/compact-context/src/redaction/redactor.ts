@@ -12,9 +12,10 @@ import {
   type Span,
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
-import { findAnchoredTokens, findKeyValues, findKubernetesSecrets, findPlaces } from "./named.ts";
+import { findKeyValues, findKubernetesSecrets } from "./named.ts";
 import { findPersonal } from "./personal.ts";
-import { findTokens } from "./token-scanner.ts";
+import { findPlaces } from "./places.ts";
+import { findAnchoredTokens, findTokens } from "./token-scanner.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor extends Redaction {
