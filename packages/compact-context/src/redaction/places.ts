@@ -232,6 +232,7 @@ const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?
 
 /** Passwords in sentences of twenty languages: `the password for the server is …`, `Mein Passwort lautet …`. */
 function* findSpoken(text: string): Generator<Finding> {
+  if (text.search(PASSWORDS) < 0) return;
   for (const { 0: word, index } of text.matchAll(PASSWORDS)) {
     // Scripts without blanks put a word behind the other.
     if (word < "\u3000" && IN_WORD.test(text.charAt(index - 1))) continue;
@@ -304,6 +305,7 @@ const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, ""
 
 /** The cells below the name of a secret, in tables and CSV. */
 function* findColumns(text: string): Generator<Finding> {
+  if (text.search(NAMED_CELL) < 0) return;
   let done = 0;
   for (const { index } of text.matchAll(NAMED_CELL)) {
     if (index < done) continue;
@@ -349,6 +351,7 @@ const INSERTED =
 
 /** `INSERT INTO users (name, password) VALUES (…)`. */
 function* findInserted(text: string): Generator<Finding> {
+  if (text.search(INSERTED) < 0) return;
   for (const { 1: names = "", 2: values = "", indices } of text.matchAll(INSERTED))
     yield* givenCells(values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
 }
@@ -391,4 +394,85 @@ function isDistinct(value: string, before: string): boolean {
 
 function looksRandom(value: string): boolean {
   return value.length >= 32 || /\d/.test(value) || /[a-z][A-Z].*[a-z][A-Z]|=$/.test(value);
+}
+
+interface PersonalFact {
+  readonly kind: string;
+  readonly pattern: RegExp;
+  readonly isReal: (text: string) => boolean;
+}
+
+const digitsOf = (text: string): string => text.replace(/\D/g, "");
+
+/** Facts about people; every repetition is bounded. */
+const PERSONAL: readonly PersonalFact[] = [
+  {
+    kind: "email",
+    pattern: /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}\b/g,
+    isReal: (text) => !/^git@|@\d+x\./.test(text),
+  },
+  {
+    kind: "card",
+    pattern: /(?<![\w.-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w-])/g,
+    isReal: (text) => isCardNumber(digitsOf(text)),
+  },
+  {
+    kind: "iban",
+    pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g,
+    isReal: (text) => isIban(text.replace(/ /g, "")),
+  },
+  {
+    kind: "phone",
+    pattern: /(?<![\w.+/-])\+[1-9]\d{0,2}(?:[ .-]?\(?\d{1,4}\)?){2,6}(?![\w-])/g,
+    isReal: (text) => digitsOf(text).length >= 8 && digitsOf(text).length <= 15,
+  },
+  {
+    kind: "phone",
+    pattern:
+      /(?<![\w.+/-])(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[ .-]\d{4}(?![\w.-]\d|\w)/g,
+    isReal: () => true,
+  },
+  {
+    kind: "phone",
+    pattern: /(?<![\w.+/-]|\d )0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,4}(?! ?[\w-])/g,
+    isReal: (text) => digitsOf(text).length >= 9 && digitsOf(text).length <= 12,
+  },
+  {
+    kind: "us-social-security",
+    pattern: /(?<![\w.-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
+    isReal: () => true,
+  },
+];
+
+/** E-mail addresses, telephone numbers, payment cards (Luhn), bank accounts (IBAN, mod 97), US social security numbers. */
+export function* findPersonal(text: string): Generator<Finding> {
+  if (!/\d|@/.test(text)) return;
+  for (const { kind, pattern, isReal } of PERSONAL) {
+    for (const { 0: match, index } of text.matchAll(pattern)) {
+      if (isReal(match)) yield { start: index, end: index + match.length, kind };
+    }
+  }
+}
+
+/** Luhn's checksum over 13 to 19 digits that do not all look the same. */
+function isCardNumber(digits: string): boolean {
+  if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 2) return false;
+  let sum = 0;
+  for (let place = 0; place < digits.length; place++) {
+    const digit = Number(digits[digits.length - 1 - place]);
+    const doubled = place % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+/** ISO 13616: the number with its first four characters at the end is 1 modulo 97. */
+function isIban(account: string): boolean {
+  if (account.length < 15 || account.length > 34) return false;
+  let rest = 0;
+  for (const character of account.slice(4) + account.slice(0, 4)) {
+    const value = Number.parseInt(character, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest === 1;
 }
