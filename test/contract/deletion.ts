@@ -122,7 +122,8 @@ async function expectSweeps(driver: StorageDriver, dump: Dump): Promise<void> {
   const { kept } = await inDays(0).sweep({ days: 30 });
   expect(kept.bytes).toBeGreaterThan(10_000);
 
-  const looked = await inDays(0).sweep({ maxBytes: kept.bytes - 1 }, { dryRun: true });
+  // Leases count while they are held, so a little less than all.
+  const looked = await inDays(0).sweep({ maxBytes: kept.bytes * 0.9 }, { dryRun: true });
   expect(looked.sessions).toEqual([sessionKey(GONE)]);
   expect(await dump()).toMatch(/Mustermann/);
   expect((await inDays(0).sweep({ maxBytes: kept.bytes / 2 })).sessions).toEqual(
