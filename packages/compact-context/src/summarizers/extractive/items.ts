@@ -32,8 +32,6 @@ const WEIGHTS = {
   other: 0.8,
   looked: 0.1,
   found: 0.3,
-  /** A line of a document that the user named. */
-  document: 0.6,
   /** Of an output that was emptied nothing else is told. */
   emptied: 1,
   foreign: 2,
@@ -71,7 +69,6 @@ export function itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["
   const scope: Scope = {
     shorten,
     newest: last - NEWEST_MESSAGES,
-    asked: reading.requests.map(({ text }) => text).join("\n"),
   };
   return reading.episodes.flatMap((episode, index) =>
     pieces(episode, scope).map(({ message, ...piece }, order) => ({
@@ -94,8 +91,6 @@ interface Scope {
   readonly shorten: (text: string) => string;
   /** First of the newest messages. */
   readonly newest: number;
-  /** Everything that people typed. */
-  readonly asked: string;
 }
 
 function pieces(episode: Episode, scope: Scope): (Piece & { message: number })[] {
@@ -316,10 +311,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "ask":
       return [];
     case "read":
-      return [
-        { kind: "looked", text: words, weight: WEIGHTS.looked },
-        ...(isAskedDocument(step, scope) ? documentPieces(step, scope) : []),
-      ];
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "search":
       return [
         { kind: "looked", text: words, weight: WEIGHTS.looked },
@@ -384,33 +376,6 @@ function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
     .map((line) => ({ kind: "found", text: shorten(clipEnd(line, MAX_CODE)), weight: WEIGHTS.found }));
 }
 
-const DOCUMENT = /(?:^|\/)([^/]{1,120}\.(?:md|mdx|markdown|rst|adoc|txt))$/i;
-/** How readers of files number the lines that they give. */
-const LINE_NUMBER = /^\s{0,8}\d{1,6}(?:→|\t|\s?[|:]\s)/;
-
-/** True for a text that a person named: a plan or a note that the work goes by. */
-function isAskedDocument({ action }: Step, { asked }: Scope): boolean {
-  return action.files.some(({ path }) => {
-    const name = DOCUMENT.exec(path)?.[1];
-    return name !== undefined && asked.includes(name);
-  });
-}
-
-/** The prose of a document, line by line. */
-function documentPieces({ result }: Step, { shorten }: Scope): Piece[] {
-  const text = (result?.text ?? "")
-    .split("\n")
-    .map((line) => line.replace(LINE_NUMBER, ""))
-    .join("\n");
-  return linesOf(text)
-    .filter(({ text: line, code }) => !code && line.length >= MIN_CODE && !/^[|#]/.test(line.trim()))
-    .map(({ text: line }) => ({
-      kind: "found",
-      text: shorten(clipEnd(bare(line), MAX_SENTENCE)),
-      weight: WEIGHTS.document,
-    }));
-}
-
 function recordLines(text: string): string[] {
   if (!/^\s*[[{]/.test(text)) return text.split("\n").map(oneLine);
   try {
@@ -433,11 +398,14 @@ function fieldsOf(value: unknown, depth: number): string[] {
   return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
 }
 
+const TAG = /<\/?[\w-]{1,60}>/g;
+
 /** What a sub-agent reported, sentence by sentence. */
 function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")))
     .map((sentence) => ({
       kind: "ran",
       text: clipEnd(oneLine(withoutMarks(sentence.trim())), MAX_SENTENCE),

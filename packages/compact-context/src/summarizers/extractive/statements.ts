@@ -374,10 +374,7 @@ function isNextStep({ plain, heading, item, text: own }: Sentence): boolean {
 
 function isLeft({ plain, text: own }: Sentence): boolean {
   return (
-    LEFT.test(plain) &&
-    !/[?？:：]["”')\]]{0,2}$/.test(plain) &&
-    !FINISHED.test(own) &&
-    !/^(?:if|when|while)\b/.test(plain)
+    LEFT.test(plain) && !QUESTION.test(plain) && !FINISHED.test(own) && !/^(?:if|when|while)\b/.test(plain)
   );
 }
 
