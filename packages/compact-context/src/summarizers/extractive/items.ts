@@ -1,4 +1,5 @@
 import type { FileChange } from "./actions.ts";
+import { isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
 import type { Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
@@ -305,8 +306,9 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action, outcome } = step;
   const words = scope.shorten(clipEnd(action.words, MAX_WORDS));
-  const newer = step.message >= scope.newest && !outcome.detail.startsWith("refused");
-  switch (action.kind) {
+  const newer = step.message >= scope.newest;
+  const looks = action.command !== undefined && isLookingCommand(action.command);
+  switch (looks ? "search" : action.kind) {
     case "plan":
     case "ask":
       return [];
@@ -324,7 +326,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(newer || action.kind !== "run" ? foundPieces(step, scope) : []),
+        ...(action.kind === "run" ? [] : foundPieces(step, scope)),
       ];
     }
   }
