@@ -10,7 +10,7 @@ import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./layers.ts";
 import type { CliPorts } from "./ports.ts";
 import type { Progress } from "./progress.ts";
-import type { Settings } from "./settings.ts";
+import { messagesTarget, type Settings } from "./settings.ts";
 import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
 import { fatesToStore } from "./view/stored-record.ts";
 
@@ -126,12 +126,12 @@ export function requestOf(
   tools?: readonly unknown[];
   maxSummaryTokens?: number;
 } {
-  const { config, budget, target, unseenTokens, model, onOverflow } = settings;
+  const { config, budget, unseenTokens, model, onOverflow } = settings;
   const { maxSummaryTokens } = config.summarizer;
   return {
     // What stands beside the messages and is not in the file cannot be handed over: it has its room.
     maxTokens: Math.max(1, budget - unseenTokens),
-    targetTokens: Math.max(1, target - unseenTokens),
+    targetTokens: messagesTarget(settings),
     policy: config.policy,
     onOverflow,
     models: config.models,

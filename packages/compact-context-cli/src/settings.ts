@@ -238,6 +238,12 @@ function targetOf(
   );
 }
 
+/** What the messages may have of the aim: were it nothing, all of them would go for what no compaction removes. */
+export function messagesTarget({ target, unseenTokens, tokensBefore }: Settings): number {
+  const least = Math.floor((tokensBefore - unseenTokens) * LEAST_SHARE);
+  return Math.max(1, target - unseenTokens, Math.min(target, least));
+}
+
 /** The same settings as if the file held all that its provider counted: for what plays the messages alone. */
 export function countedAlone(settings: Settings): Settings {
   const { unseenTokens, fixedTokens, tokensBefore } = settings;

@@ -85,7 +85,8 @@ function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[]
 function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): string[] {
   const { target, targetIsDefault } = settings;
   if (plan !== undefined && tokensAfter > target) {
-    return [`The aim was ${formatCount(target)} tokens; what must stay is more than that.`];
+    const beside = settings.unseenTokens > target / 2 ? "what stands beside the messages" : "what must stay";
+    return [`The aim was ${formatCount(target)} tokens; ${beside} leaves too little of it.`];
   }
   return targetIsDefault
     ? [

@@ -137,10 +137,16 @@ export function extendPlan(
   };
 }
 
+/** What a summary may have, as a share of a target that what must stay exceeds already. */
+const MISSED_TARGET_SHARE = 0.1;
+
 function finish(set: KeepSet, limit: number): CompactionPlan {
   const { request, latest } = set;
   const { budget, fixedTokens } = request;
-  const summaryTokens = summaryRoom(set, Math.min(budget, Math.max(limit, floorOf(set))));
+  const floor = floorOf(set);
+  // A target that is missed anyway is no reason for a summary that says nothing.
+  const room = floor > limit ? floor + limit * MISSED_TARGET_SHARE : limit;
+  const summaryTokens = summaryRoom(set, Math.min(budget, room));
   const entries = request.messages.map((message, index) => plannedMessage(set, message, index));
   const summary = summaryTokens > 0 ? summaryCost(request, summaryTokens) : 0;
   return {

@@ -4,6 +4,7 @@ import {
   episodeLines,
   HEADINGS,
   INTRODUCTION,
+  NO_ROOM,
   REPEATED,
   ROOT,
   readEarlier,
@@ -128,17 +129,19 @@ function writeSummary(scene: Scene, root: string): string {
     if (!selection.fill(maxTokens - countText(lines.join("\n")))) break;
     lines = write();
   }
-  return finish(scene, { head, write, selection });
+  return finish(scene, { head, write, selection, silence: items.length > 0 ? NO_ROOM : REPEATED });
 }
 
 interface Draft {
   readonly head: readonly string[];
   readonly write: () => string[];
   readonly selection: Selection;
+  /** The line that stands where none of it is told. */
+  readonly silence: string;
 }
 
 /** Items leave from the end until the whole fits, then lines do. */
-function finish(scene: Scene, { head, write, selection }: Draft): string {
+function finish(scene: Scene, { head, write, selection, silence }: Draft): string {
   const { maxTokens, countText } = scene.options;
   for (;;) {
     const lines = write();
@@ -150,7 +153,7 @@ function finish(scene: Scene, { head, write, selection }: Draft): string {
     }
     if (left < 0) return clipLines(lines.map(escapeSummaryTags).join("\n"), scene.options);
     if (lines.length === head.length)
-      return scene.reading.repeats ? fitLine([...head, REPEATED], scene.options) : "";
+      return scene.reading.repeats ? fitLine([...head, silence], scene.options) : "";
     return lines.map(escapeSummaryTags).join("\n");
   }
 }

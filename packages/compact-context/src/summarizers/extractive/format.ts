@@ -22,6 +22,9 @@ export const SHORT_WRITTEN_INTRODUCTION =
 /** What is said where there is nothing new to tell: something left all the same. */
 export const REPEATED = "What left this list repeats what stands beside this summary.";
 
+/** What is said where there was something to tell and no room for any of it. */
+export const NO_ROOM = "Nothing of what left this list had room here.";
+
 /** Closes the rules where some had no room, in this round or an earlier one. */
 export const NOT_ALL = "(More rules had no room here.)";
 
@@ -178,7 +181,9 @@ export function readEarlier(text: string): Earlier {
   const root = WRITTEN.includes(introduction) ? undefined : prose.find((line) => line.startsWith(ROOT));
   const said = WRITTEN.includes(introduction)
     ? prose
-    : prose.filter((line) => line !== REPEATED && !line.startsWith(WISH) && !line.startsWith(ROOT));
+    : prose.filter(
+        (line) => line !== REPEATED && line !== NO_ROOM && !line.startsWith(WISH) && !line.startsWith(ROOT),
+      );
   return earlierOf(sections, said.join("\n").trim(), root?.slice(ROOT.length) ?? "");
 }
 
