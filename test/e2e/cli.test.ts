@@ -184,6 +184,7 @@ describe.skipIf(!built)("the command at work", () => {
         const bare = await took("-e", "0");
         ratios.push((await took(program, ...argv)) / bare);
       }
+      console.log(argv, ratios.map((r) => r.toFixed(2)).join(" "));
       expect(Math.min(...ratios)).toBeLessThan(3.75);
     },
   );
