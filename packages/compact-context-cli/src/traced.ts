@@ -1,4 +1,4 @@
-import type { CompactConfig } from "compact-context/config";
+import type { CompactConfig } from "compact-context";
 import {
   archival,
   prunedMessages,

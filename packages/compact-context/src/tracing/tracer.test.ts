@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { ArchiveStore } from "../core/archive.ts";
 import { type EventRecorder, warning } from "../core/events.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
-import { createCallbackExporter } from "./exporters/local.ts";
 import { ArchivingRecorder, createTracer, type EventSink, escapeControl } from "./tracer.ts";
 
 const note = (message: string) => ({ ...warning({ severity: "low", code: "x", message }), sessionId: "s" });
@@ -11,7 +10,7 @@ const messageOf = (event: CompactEvent): unknown => event.properties.message;
 
 function collector(): { events: CompactEvent[]; exporter: Exporter } {
   const events: CompactEvent[] = [];
-  return { events, exporter: createCallbackExporter((event) => void events.push(event)) };
+  return { events, exporter: { export: (event: CompactEvent) => void events.push(event) } };
 }
 
 describe("createTracer", () => {
@@ -84,10 +83,12 @@ describe("createTracer", () => {
     const received: unknown[] = [];
     const lines: string[] = [];
     let release = (): void => undefined;
-    const slow = createCallbackExporter(async (event) => {
-      received.push(messageOf(event));
-      if (received.length === 1) await new Promise<void>((resolve) => (release = resolve));
-    });
+    const slow = {
+      export: async (event: CompactEvent) => {
+        received.push(messageOf(event));
+        if (received.length === 1) await new Promise<void>((resolve) => (release = resolve));
+      },
+    };
     const quick = collector();
     const onError = (line: string): void => void lines.push(line);
     const tracer = createTracer({ exporters: [slow, quick.exporter], now: () => 0, maxQueue: 3, onError });
