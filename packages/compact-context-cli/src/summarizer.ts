@@ -1,8 +1,8 @@
 import type { CompactConfig, Summarizer, TextModel } from "compact-context";
 import { textModelFromUrl, type UrlTextModelOptions } from "compact-context/adapters/http";
 import { CompactError, closest } from "compact-context/internal/errors";
-import { createModelSummarizer } from "compact-context/internal/summarizers/llm/create";
 import { createRedactor, redact } from "compact-context/redaction";
+import { createModelSummarizer } from "compact-context/summarizers";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
 
