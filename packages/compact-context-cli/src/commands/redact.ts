@@ -1,6 +1,6 @@
+import { escapeControl } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/finding";
 import { WITHHELD } from "compact-context/internal/redaction/redactor";
-import { escapeControl } from "compact-context/internal/tracing/tracer";
 import { createRedactor, type Redactor } from "compact-context/redaction";
 import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
