@@ -1,6 +1,6 @@
 import type { Message } from "compact-context";
+import type { TokenCounter } from "compact-context/internal/core/ports";
 import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
-import type { TokenCounter } from "compact-context/tokens";
 
 /** The layers as people call them, in the order of a prompt. */
 export const LAYER_LABELS: Readonly<Record<LayerName, string>> = {

@@ -1,9 +1,9 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
 import { budgetOf } from "compact-context/internal/core/policy";
+import type { TokenCounter } from "compact-context/internal/core/ports";
 import { CompactError, closest } from "compact-context/internal/errors";
+import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import type { TokenCounter } from "compact-context/tokens";
-import { lookUpModel } from "compact-context/tokens";
 import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";

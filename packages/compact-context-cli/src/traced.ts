@@ -1,4 +1,4 @@
-import type { CompactConfig } from "compact-context/config";
+import type { CompactConfig } from "compact-context";
 import { configuredExporters } from "compact-context/internal/create-manager";
 import { ArchivingRecorder, createTracer } from "compact-context/internal/tracing/tracer";
 import { createRedactor } from "compact-context/redaction";

@@ -4,7 +4,6 @@ import { spentOn } from "compact-context/internal/agent/spent";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
-import { createCallbackExporter } from "compact-context/tracing";
 import { sessionNameOf } from "./job.ts";
 import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
@@ -53,7 +52,7 @@ export async function replayWatched(
   const watcher: ReplayWatcher = {
     history,
     storage,
-    exporter: createCallbackExporter((event) => played.hearEvent(event)),
+    exporter: { export: (event) => played.hearEvent(event) },
     async hear(raw, result, elapsedMs) {
       played.hear(raw, result, elapsedMs);
       // The page is served by the same thread.

@@ -5,7 +5,7 @@ import {
 import type { AgentModel } from "compact-context/internal/agent/agent-model";
 import { CompactError, defined, errorMessage } from "compact-context/internal/errors";
 import { objectOf, textOf } from "compact-context/internal/providers/request";
-import { lookUpModel } from "compact-context/tokens";
+import { lookUpModel } from "compact-context/internal/tokens/models";
 import type { Invocation } from "../command.ts";
 import { importPackage } from "../packages.ts";
 import type { CliPorts } from "../ports.ts";

@@ -1,5 +1,6 @@
 import { CompactError } from "compact-context/internal/errors";
-import { checkMemory, createMemoryWriter, readMemory } from "compact-context/memory";
+import { checkMemory, readMemory } from "compact-context/internal/memory/changes/check";
+import { createMemoryWriter } from "compact-context/memory";
 import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";

@@ -1,6 +1,7 @@
 import { escapeControl } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/finding";
-import { createRedactor, type Redactor, WITHHELD } from "compact-context/redaction";
+import { WITHHELD } from "compact-context/internal/redaction/redactor";
+import { createRedactor, type Redactor } from "compact-context/redaction";
 import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";

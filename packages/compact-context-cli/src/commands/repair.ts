@@ -1,4 +1,4 @@
-import { lint, repair } from "compact-context/lint";
+import { lint, repair } from "compact-context";
 import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";

@@ -1,5 +1,5 @@
 import type { Message, Role } from "compact-context";
-import { defaultConfig } from "compact-context/config";
+import { defaultConfig } from "compact-context";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { describe, expect, it } from "vitest";
 import type { Settings } from "../settings.ts";

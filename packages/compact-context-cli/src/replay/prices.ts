@@ -4,7 +4,7 @@ import {
   type ModelFacts,
   type ModelOverrides,
   type Prices,
-} from "compact-context/tokens";
+} from "compact-context/internal/tokens/models";
 import type { SimulatedRules } from "./cache.ts";
 
 /** What a model's provider keeps and charges, as far as it is known. */

@@ -1,12 +1,9 @@
-import type {
-  LoggedOperation,
-  MemoryChange,
-  MemoryFileName,
-  MemoryItem,
-  MemoryOverviewFile,
-  MemoryProblem,
-  UndoResult,
-} from "compact-context/memory";
+import type { LoggedOperation } from "compact-context/internal/memory/changes/change-log";
+import type { MemoryOverviewFile, MemoryProblem } from "compact-context/internal/memory/changes/check";
+import type { MemoryItem } from "compact-context/internal/memory/changes/document";
+import type { UndoResult } from "compact-context/internal/memory/changes/journal";
+import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
+import type { MemoryChange } from "compact-context/memory";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";

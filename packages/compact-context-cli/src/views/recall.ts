@@ -1,4 +1,5 @@
-import type { RecallDecision, RecallOutcome, RecallResult } from "compact-context/memory";
+import type { RecallDecision, RecallOutcome } from "compact-context/internal/memory/recall";
+import type { RecallResult } from "compact-context/memory";
 import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import type { Terminal } from "../terminal.ts";

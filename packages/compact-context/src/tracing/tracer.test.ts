@@ -4,7 +4,6 @@ import type { ArchiveStore } from "../core/archive.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
 import type { EventRecorder } from "../core/report.ts";
 import { escapeControl } from "../errors.ts";
-import { createCallbackExporter } from "./exporters/local.ts";
 import { ArchivingRecorder, createTracer, type EventSink } from "./tracer.ts";
 
 const warning = (message: string) => ({
@@ -17,7 +16,7 @@ const messageOf = (event: CompactEvent): unknown => event.properties.message;
 
 function collector(): { events: CompactEvent[]; exporter: Exporter } {
   const events: CompactEvent[] = [];
-  return { events, exporter: createCallbackExporter((event) => void events.push(event)) };
+  return { events, exporter: { export: (event: CompactEvent) => void events.push(event) } };
 }
 
 describe("createTracer", () => {
@@ -90,10 +89,12 @@ describe("createTracer", () => {
     const received: unknown[] = [];
     const lines: string[] = [];
     let release = (): void => undefined;
-    const slow = createCallbackExporter(async (event) => {
-      received.push(messageOf(event));
-      if (received.length === 1) await new Promise<void>((resolve) => (release = resolve));
-    });
+    const slow = {
+      export: async (event: CompactEvent) => {
+        received.push(messageOf(event));
+        if (received.length === 1) await new Promise<void>((resolve) => (release = resolve));
+      },
+    };
     const quick = collector();
     const onError = (line: string): void => void lines.push(line);
     const tracer = createTracer({ exporters: [slow, quick.exporter], now: () => 0, maxQueue: 3, onError });
