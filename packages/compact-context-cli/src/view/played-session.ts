@@ -5,8 +5,8 @@ import type { Policy } from "compact-context/internal/core/policy";
 import type { CompactEvent, TokenCounter } from "compact-context/internal/core/ports";
 import { errorMessage } from "compact-context/internal/errors";
 import { createEventReader } from "./event-reader.ts";
-import { fateOf } from "./fates.ts";
 import { type FixedTokens, type LayerShare, layerKeyOf, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
+import { fateOf } from "./message-view.ts";
 import {
   createPlaces,
   createPlayedOriginals,
