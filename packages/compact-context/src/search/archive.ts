@@ -1,5 +1,4 @@
 import {
-  type ArchivedMessage,
   type ArchiveStore,
   createArchiveStore,
   readSessionId,
@@ -8,6 +7,7 @@ import {
 } from "../core/archive.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
+import type { ArchivedMessage } from "../core/transcript.ts";
 import { CompactError, requireOptions } from "../errors.ts";
 import {
   type Deleted,
