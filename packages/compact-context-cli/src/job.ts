@@ -7,10 +7,10 @@ import { archiveId } from "compact-context/internal/core/transcript";
 import type { Archive } from "compact-context/recall";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
-import { sizesOf } from "./layers.ts";
+import { sizesOf } from "./inspection.ts";
 import type { CliPorts } from "./ports.ts";
-import type { Progress } from "./progress.ts";
 import { messagesTarget, type Settings } from "./settings.ts";
+import type { Progress } from "./terminal.ts";
 import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
 import { fatesToStore } from "./view/stored-record.ts";
 

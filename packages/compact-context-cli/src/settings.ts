@@ -7,9 +7,9 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
-import type { Progress } from "./progress.ts";
 import { parseTokens, parseTokensOrShare } from "./quantities.ts";
 import { formatCount } from "./render/numbers.ts";
+import type { Progress } from "./terminal.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
 /** Everything that flags, configuration and the transcript decide together. */

@@ -5,8 +5,8 @@ import type { CompactEvent, TokenCounter } from "compact-context/internal/core/p
 import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/report";
 import { errorMessage } from "compact-context/internal/errors";
 import { createEventReader } from "./event-reader.ts";
-import { fateOf } from "./fates.ts";
 import { type FixedTokens, type LayerShare, layerKeyOf, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
+import { fateOf } from "./message-view.ts";
 import {
   createPlaces,
   createPlayedOriginals,
