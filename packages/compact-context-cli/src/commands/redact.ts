@@ -1,6 +1,6 @@
+import { escapeControl } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/finding";
 import { createRedactor, type Redactor, WITHHELD } from "compact-context/redaction";
-import { escapeControl } from "compact-context/tracing";
 import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";

@@ -1,5 +1,4 @@
-import { replaceUnseen } from "compact-context/internal/tracing/tracer";
-import { escapeControl } from "compact-context/tracing";
+import { escapeControl, replaceUnseen } from "compact-context/internal/errors";
 
 /** Text of others on one line: white space joined, everything a terminal would act on made visible. */
 export function oneLine(text: string): string {

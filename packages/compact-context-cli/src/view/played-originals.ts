@@ -1,8 +1,8 @@
 import type { CompactionReport } from "compact-context/internal/core/apply";
-import { archiveId } from "compact-context/internal/core/archive";
 import type { Message } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { TokenCounter } from "compact-context/internal/core/ports";
+import { archiveId } from "compact-context/internal/core/transcript";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import { fateOf } from "./fates.ts";
 import { layerKeyOf } from "./layer-tokens.ts";

@@ -1,6 +1,6 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
 import { applyPlan, type CompactionReport, type Outcome, type RefusalReason, reportOf } from "./apply.ts";
-import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
+import type { ArchiveStore, SavedTranscript } from "./archive.ts";
 import {
   type Announce,
   archival,
@@ -19,6 +19,7 @@ import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import { FALLBACK, type LiveConversation, type Summarizer, type SummaryAttempt } from "./ports.ts";
 import type { Session } from "./session.ts";
+import { archiveId } from "./transcript.ts";
 import { findMalformations, groupUnits } from "./units.ts";
 import type { CompactionRequest, PreflightRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";

@@ -1,6 +1,5 @@
 import type { CompactError } from "../errors.ts";
 import type { Outcome } from "./apply.ts";
-import { archiveId } from "./archive.ts";
 import { applyEdit, type Edit } from "./edit.ts";
 import {
   callsOfTools,
@@ -24,6 +23,7 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { Codecs, ListCodec, RequestCount, TokenCounter } from "./ports.ts";
+import { archiveId } from "./transcript.ts";
 import {
   afterCompaction,
   calibrated,

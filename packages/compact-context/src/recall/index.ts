@@ -1,10 +1,5 @@
-export type {
-  ArchivedMessage,
-  ArchivedTranscript,
-  ArchiveEntry,
-  SavedTranscript,
-  SessionOwner,
-} from "../core/archive.ts";
+export type { SavedTranscript, SessionOwner } from "../core/archive.ts";
+export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry } from "../core/transcript.ts";
 export type { Archive, SearchOptions, SearchProblem, SearchResult } from "../search/archive.ts";
 export type { Deleted, Retention, Swept } from "../search/deletion.ts";
 export { type CompactionSource, compactTool } from "./compact-tool.ts";

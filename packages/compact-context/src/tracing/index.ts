@@ -1,4 +1,5 @@
 export type { CompactEvent, CompactEventName, Exporter, HostSpan, Place } from "../core/ports.ts";
+export { escapeControl } from "../errors.ts";
 export { type AriadneOptions, createAriadneExporter } from "./exporters/ariadne.ts";
 export { createCallbackExporter, createConsoleExporter, createJsonlExporter } from "./exporters/local.ts";
 export {
@@ -23,4 +24,3 @@ export {
   recordProblems,
   recordSchema,
 } from "./schema.ts";
-export { escapeControl } from "./tracer.ts";

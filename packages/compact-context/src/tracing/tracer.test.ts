@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { ArchiveStore } from "../core/archive.ts";
 import { type EventRecorder, warning } from "../core/events.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
+import { escapeControl } from "../errors.ts";
 import { createCallbackExporter } from "./exporters/local.ts";
-import { ArchivingRecorder, createTracer, type EventSink, escapeControl } from "./tracer.ts";
+import { ArchivingRecorder, createTracer, type EventSink } from "./tracer.ts";
 
 const note = (message: string) => ({ ...warning({ severity: "low", code: "x", message }), sessionId: "s" });
 const messageOf = (event: CompactEvent): unknown => event.properties.message;

@@ -1,7 +1,6 @@
 import { eventLine } from "../../core/archive.ts";
 import type { CompactEvent, Exporter } from "../../core/ports.ts";
-import { requireOptions } from "../../errors.ts";
-import { escapeControl } from "../tracer.ts";
+import { escapeControl, requireOptions } from "../../errors.ts";
 
 // Exporters that stay in the process: a function, a file, the terminal.
 

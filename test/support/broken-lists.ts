@@ -1,6 +1,7 @@
-import type { Format } from "../../packages/compact-context/src/core/message.ts";
-import type { ConversationOptions } from "../support/generated-lists.ts";
-import { generateNativeList } from "../support/native-lists.ts";
+import type { Format } from "compact-context/internal/core/message";
+import { describeRules, type LintOptions, lint, repair } from "compact-context/lint";
+import type { ConversationOptions } from "./generated-lists.ts";
+import { generateNativeList } from "./native-lists.ts";
 
 type Entry = Record<string, unknown>;
 
@@ -122,7 +123,7 @@ const empty: Mutation = (list) => void list.splice(0);
 const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
 
 /** What leaves every block one that its reader knows. */
-export const MUTATIONS = [
+export const MUTATIONS: readonly Mutation[] = [
   remove,
   swap,
   duplicate,
@@ -146,7 +147,11 @@ function seededRandom(seed: number): () => number {
 }
 
 /** A valid list with one to four things wrong; a deep copy, so that nothing is shared between lists. */
-export function breakList(seed: number, format: Format, mutations = [...MUTATIONS, retype]): unknown[] {
+export function breakList(
+  seed: number,
+  format: Format,
+  mutations: readonly Mutation[] = [...MUTATIONS, retype],
+): unknown[] {
   const random = seededRandom(seed);
   const pick = (length: number): number => Math.floor(random() * Math.max(length, 1));
   const list = structuredClone(validList(format, seed, { reasoning: true, media: seed % 2 === 0, turns: 3 }));
@@ -154,4 +159,36 @@ export function breakList(seed: number, format: Format, mutations = [...MUTATION
   if (pick(200) === 0) empty(list, pick);
   for (let round = 0; round < count; round++) mutations[pick(mutations.length)]?.(list, pick);
   return list;
+}
+
+const SETTINGS: readonly LintOptions[] = [
+  {},
+  { strict: true },
+  { pendingAllowed: false },
+  { thinkingBound: true },
+  { thinkingBound: true, editedAt: 3 },
+];
+const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefined ? [] : [rule.id])));
+
+/** What is wrong with how a broken list is mended; empty where it passes, once and for all. */
+export function faultsOfRepair(format: Format, seed: number): string[] {
+  const options = SETTINGS[seed % SETTINGS.length] ?? {};
+  const list = breakList(seed, format);
+  const before = JSON.stringify(list);
+  const isRefused = lint(list, format, options).some(
+    ({ rule, severity }) => severity === "error" && mendable.has(rule),
+  );
+  const { messages, mends, editedAt } = repair(list, format, options);
+  const now = { ...options, editedAt };
+  const left = lint(messages, format, now).filter(
+    ({ rule, severity }) => severity === "error" || mendable.has(rule),
+  );
+  const again = repair(messages, format, now);
+  return [
+    ...left.map(({ rule, path }) => `left: ${rule} ${path}`),
+    ...again.mends.map(({ rule, index }) => `mended again: ${rule} ${index}`),
+    ...(again.messages.some((entry, index) => entry !== messages[index]) ? ["changed again"] : []),
+    ...(isRefused && mends.length === 0 ? ["nothing was mended"] : []),
+    ...(JSON.stringify(list) === before ? [] : ["the list that was given changed"]),
+  ];
 }
