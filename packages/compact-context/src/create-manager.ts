@@ -39,6 +39,7 @@ import type { Archive } from "./search/archive.ts";
 import { guardDeleted, sweep } from "./search/deletion.ts";
 import { type GuardedStorage, guardStorage } from "./storage/guard.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
+import { createTurns } from "./storage/turns.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { lookUpModel, overrideOf, withCost } from "./tokens/models.ts";
 import { createCounters } from "./tokens/token-counter.ts";
@@ -220,10 +221,11 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
   const redaction = createRedactor(config.redaction);
+  const turn = createTurns(platform.clock);
   let toldUnopened = false;
   const open = once(async () => {
     try {
-      const opened = await openStorage(config, ports, { redaction, warn, now });
+      const opened = await openStorage(config, ports, { redaction, warn, now, turn });
       queueMicrotask(() => flushing?.start());
       keepSwept(config, opened.patient, environment, warn);
       return opened;
@@ -256,7 +258,11 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   };
   const parts: ManagerParts = {
     environment,
-    open,
+    async open() {
+      // Every call passes here first.
+      await turn();
+      return open();
+    },
     worker,
     redaction,
     summarizers: createSummarizers(ports.summarizer, summarizer, {
@@ -327,15 +333,21 @@ interface Storage extends Store {
 async function openStorage(
   config: CompactConfig,
   given: { readonly storage?: StorageDriver; readonly archive?: StorageDriver },
-  context: { readonly redaction: Redaction; warn(message: string): void; now(): Date },
+  context: {
+    readonly redaction: Redaction;
+    warn(message: string): void;
+    now(): Date;
+    turn(): Promise<void>;
+  },
 ): Promise<Storage> {
-  const { redaction, warn, now } = context;
+  const { redaction, warn, now, turn } = context;
   const { timeoutMs } = config.storage;
   const guard = (driver: StorageDriver): GuardedStorage =>
     guardStorage(guardDeleted(driver, now), {
       timeoutMs,
       clock: platform.clock,
       later: platform.later,
+      turn,
       warn,
     });
   const states = guard(given.storage ?? (await configuredDriver(config, warn)));
