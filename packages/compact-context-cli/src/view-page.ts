@@ -77,7 +77,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 };
 
 /** Opens a link of ours in the person's browser; rejects where there is no way to. */
-export async function openInBrowser(link: string): Promise<void> {
+async function openInBrowser(link: string): Promise<void> {
   const [program, ...words] = OPENERS[process.platform] ?? ["xdg-open"];
   const child = spawn(program, [...words, link], { detached: true, stdio: "ignore" });
   await new Promise<void>((resolve, reject) => {

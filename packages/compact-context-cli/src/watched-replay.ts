@@ -125,7 +125,7 @@ function costOf({ policies }: Economy, { model }: Settings): CostView | undefine
 const SLICE = 65_536;
 
 /** The same storage, which lets other work of this thread through whenever a stretch was read or written. */
-export function unhurried(driver: StorageDriver): StorageDriver {
+function unhurried(driver: StorageDriver): StorageDriver {
   return {
     location: driver.location,
     async get(key) {

@@ -208,7 +208,7 @@ export function createModels({ flags, ports }: Invocation): Models {
 }
 
 /** The same model; where its provider refuses the key, the error says which variable holds it. */
-export function namingKey(model: AgentModel, variable: string | undefined): AgentModel {
+function namingKey(model: AgentModel, variable: string | undefined): AgentModel {
   if (variable === undefined) return model;
   return {
     ...model,

@@ -141,7 +141,7 @@ export async function filesBelow(
 }
 
 /** The first and the last bytes of a file as text, which do not overlap; empty where it cannot be read. */
-export async function edgesOf(
+async function edgesOf(
   path: string,
   bytes: number,
 ): Promise<{ readonly head: string; readonly tail: string }> {

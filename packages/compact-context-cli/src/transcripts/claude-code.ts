@@ -163,7 +163,7 @@ const NO_USAGE = {
 } as const;
 
 /** The lines that make Claude Code resume with the summary and the kept messages: boundary, summary, copies. */
-export function* writeClaudeCode(
+function* writeClaudeCode(
   { envelope, lastUuid, endsWithNewline }: Place,
   compacted: CompactedSession,
   ports: WritePorts,

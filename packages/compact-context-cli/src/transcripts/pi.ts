@@ -117,7 +117,7 @@ const NO_SUMMARY = "Earlier messages were removed from the context; they remain 
  * A compaction entry that points at the kept end of the file. Where the kept messages are not that end as it
  * stands (some were cleared, some lie apart), copies of them follow the entry instead.
  */
-export function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts): Iterable<string> {
+function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts): Iterable<string> {
   if (!file.endsWithNewline) yield "\n";
   const { before, summary, after } = splitAtSummary(compacted);
   let parentId = file.lastId ?? null;
