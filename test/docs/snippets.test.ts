@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkConfig } from "../../packages/compact-context/src/config/index.ts";
+import { checkConfig } from "../../packages/compact-context/src/config/load.ts";
 import { whole } from "../whole.ts";
 import { problemsOf, type Source, sourcesOf } from "./compiled.ts";
 import { fencesOf, PAGES } from "./fences.ts";

@@ -1,5 +1,5 @@
 import type { Format } from "compact-context/internal/core/message";
-import { describeRules, type LintOptions, lint, repair } from "compact-context/lint";
+import { describeRules, type LintOptions, lint, repair } from "compact-context/internal/lint/index";
 import type { ConversationOptions } from "./generated-lists.ts";
 import { generateNativeList } from "./native-lists.ts";
 

@@ -2,7 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Invocation } from "./command.ts";
 import { changesOf } from "./view/changes.ts";
-import { readEventLine } from "./view/event-line.ts";
+import { readEventLine } from "./view/event-reader.ts";
 import { createViewStore, type ViewStore } from "./view/view-store.ts";
 import type { Viewed } from "./view-page.ts";
 

@@ -2,7 +2,6 @@ import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { createArchiveStore } from "./core/archive.ts";
-import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
@@ -211,7 +210,7 @@ function settingsByModel(
 
 /** Creates the parts of a manager from its configuration. */
 function wire(config: CompactConfig, ports: ManagerPorts): Wired {
-  const { models, summarizer, storage } = config;
+  const { summarizer, storage } = config;
   const environment: Environment = {
     now: ports.now ?? platform.now,
     clock: ports.clock ?? platform.clock,
@@ -254,7 +253,6 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const settings: ManagerSettings = {
     ...sessionSettings(config, warn),
     maxSummaryTokens: summarizer.maxSummaryTokens,
-    storageKind: storage.kind,
     onStorageFailure: storage.onFailure,
     forModel: settingsByModel(config, warn),
   };
@@ -282,7 +280,6 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
           report(sessionId, code, message);
         },
       }),
-    withCost: (attempt) => withCost(attempt, models),
     warn,
   };
   return { settings, parts, searchable, flushing };
@@ -309,8 +306,10 @@ function createRecorder(
     }),
     first: redaction.enabled
       ? undefined
-      : warning({ severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING }),
+      : { kind: "warning", severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING },
     archive: async () => (await open()).archive,
+    storageKind: config.storage.kind,
+    withCost: (attempt) => withCost(attempt, config.models),
     now,
     warn,
   });

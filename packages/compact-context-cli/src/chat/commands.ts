@@ -2,7 +2,7 @@ import type { Agent } from "compact-context/internal/agent/agent";
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/diagnostic";
 import type { Skill } from "compact-context/internal/agent/skills/skill";
 import { closest } from "compact-context/internal/errors";
-import { lookUpModel } from "compact-context/tokens";
+import { lookUpModel } from "compact-context/internal/tokens/models";
 import { formatCount, formatShort, plural } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
 import { table } from "../render/table.ts";

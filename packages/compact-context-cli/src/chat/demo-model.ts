@@ -1,7 +1,7 @@
 import { type AgentMessage, agentMessageText } from "compact-context/internal/agent/agent-message";
 import type { AgentModel, AgentModelRequest } from "compact-context/internal/agent/agent-model";
 import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
-import { o200kBase } from "compact-context/tokens/o200k";
+import { o200kBase } from "compact-context/internal/tokens/encodings/o200k-base";
 
 /** Small, so that a compaction is seen after a few turns. */
 const WINDOW = 16_000;

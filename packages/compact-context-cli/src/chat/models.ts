@@ -5,7 +5,7 @@ import {
 import type { AgentModel } from "compact-context/internal/agent/agent-model";
 import { CompactError, defined, errorMessage } from "compact-context/internal/errors";
 import { objectOf, textOf } from "compact-context/internal/providers/request";
-import { lookUpModel } from "compact-context/tokens";
+import { lookUpModel } from "compact-context/internal/tokens/models";
 import type { Invocation } from "../command.ts";
 import { importPackage } from "../packages.ts";
 import type { CliPorts } from "../ports.ts";
@@ -208,7 +208,7 @@ export function createModels({ flags, ports }: Invocation): Models {
 }
 
 /** The same model; where its provider refuses the key, the error says which variable holds it. */
-export function namingKey(model: AgentModel, variable: string | undefined): AgentModel {
+function namingKey(model: AgentModel, variable: string | undefined): AgentModel {
   if (variable === undefined) return model;
   return {
     ...model,

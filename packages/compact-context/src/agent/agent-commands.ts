@@ -1,5 +1,5 @@
 import { decode } from "../codecs/formats.ts";
-import type { CompactionReport } from "../core/apply.ts";
+import type { CompactionReport } from "../core/report.ts";
 import { typedText } from "../core/units.ts";
 import { CompactError } from "../errors.ts";
 import type { MemoryBoundary } from "../memory/channel-memory.ts";

@@ -1,4 +1,4 @@
-import type { CompactionReport } from "../core/apply.ts";
+import type { CompactionReport } from "../core/report.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
 /** Why a turn ended. */

@@ -16,7 +16,7 @@ import {
 import { isPinned, type Policy } from "./policy.ts";
 import type { ListCodec, TokenCounter } from "./ports.ts";
 import { isProjectInstructions } from "./units.ts";
-import { type Calibration, emptyCalibration } from "./usage.ts";
+import { afterCompaction, type Calibration, emptyCalibration } from "./usage.ts";
 
 // The view is what the model gets: a projection of the raw list by the session's state. Hosts pass the raw list each
 // time, or our last output followed by new messages; both give the same view.
@@ -379,6 +379,34 @@ function projectOutput(
     }
   }
   return { kept, summary: state.summary, asGiven: true, log, reset: false };
+}
+
+// ---- what is stored of a view
+
+/** An entry as the state stores it; none for one that is not in the log. */
+export function keptMessage({ at, edit, message }: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
+  if (at === undefined) return [];
+  if (edit === undefined) return [{ at }];
+  const hash = contentHash(message);
+  return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
+}
+
+/** A state without its newest compaction: what came since stays behind what was there before. */
+export function stateWithout(replaced: ReplacedState, { before: _, ...now }: SessionState): SessionState {
+  // Named one by one: a state that was stored has no keys of undefined values.
+  const { kept, summary, summaryCount, summarizedMessageIds, epochStart, logged, tokens } = replaced;
+  const since = now.log.slice(logged).reduce((total, [, cost]) => total + cost, 0);
+  return {
+    ...now,
+    summary,
+    summaryCount,
+    summarizedMessageIds,
+    epochStart,
+    kept: [...kept, ...now.kept.filter(({ at }) => at >= logged)],
+    tokensAfter: tokens + since,
+    calibration: afterCompaction(now.calibration),
+    undone: true,
+  };
 }
 
 // ---- from the view to a list

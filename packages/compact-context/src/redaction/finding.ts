@@ -374,7 +374,7 @@ function caseSwitches(value: string): number {
 
 /** How often letters and digits take turns; words with a number at the end have one. */
 function digitSwitches(value: string): number {
-  return value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0;
+  return value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
 }
 
 /** Bits by character, after Shannon. */

@@ -54,7 +54,7 @@ export function checksumOf(entropy: string): string {
 }
 
 /** True when the last six characters of a token's body are the checksum of the others. */
-export function hasChecksum(body: string): boolean {
+function hasChecksum(body: string): boolean {
   return checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
 }
 

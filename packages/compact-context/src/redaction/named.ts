@@ -31,7 +31,7 @@ const DECLARED = new RegExp(
   "iy",
 );
 /** Whatever stands between a name and the next quoted text of its line: a call, a default, a pair's comma. */
-const UP_TO_QUOTED = /(?:\\{0,3}["'`])?(?=([^"'`\n;{}\\]{0,60}))\1(?=\\{0,7}["'`])/y;
+const UP_TO_QUOTED = /(?:[\w.-]{0,40}\\{0,3}["'`])?(?=([^"'`\n;{}\\]{0,60}))\1(?=\\{0,7}["'`])/y;
 const ENCODED_SIGN = /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy;
 /** Up to an encoded end of line, `&`, `,`, `"`, `;` or brace. */
 const ENCODED_VALUE = /(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){1,1024}/iy;

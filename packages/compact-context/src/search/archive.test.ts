@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { failure } from "../core/events.ts";
 import type { Message, Part } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { archiveId, archiveLine } from "../core/transcript.ts";
@@ -25,6 +24,11 @@ function setUp(driver: StorageDriver = createMemoryDriver()) {
   return { driver, archive: createArchive(driver, { redact }) };
 }
 
+const failure = (message: string) => ({
+  name: "compact.error" as const,
+  status: "error" as const,
+  properties: { error_type: "X", message, fallback: "none" },
+});
 const three = [message("m1", "first"), message("m2", "second needle here"), message("m3", "third")];
 
 describe("saveTranscript", () => {
@@ -32,7 +36,7 @@ describe("saveTranscript", () => {
     const { driver, archive } = setUp();
     const saved = await archive.saveTranscript("chat-1", 7, three);
     await archive.saveSummary("chat-1", 7, { version: 1, text: "so far" });
-    const error = { ...failure({ errorType: "X", message: "m", fallback: "none" }), sessionId: "chat-1" };
+    const error = { ...failure("m"), sessionId: "chat-1" };
     await archive.appendEvents("chat-1", [{ ...error, version: 1, startedAt: "t", endedAt: "t" }]);
     expect(await driver.list("")).toEqual([
       "chat-1/events.jsonl",
@@ -117,7 +121,7 @@ describe("saveTranscript", () => {
     await archive.saveTranscript("s", 1, [secret, message("m2", "plain")]);
     await archive.saveSummary("s", 1, { text: "token=hunter2", token: "hunter2" });
     const event = {
-      ...failure({ errorType: "X", message: "password=hunter2", fallback: "none" }),
+      ...failure("password=hunter2"),
       sessionId: "s",
     };
     await archive.appendEvents("s", [

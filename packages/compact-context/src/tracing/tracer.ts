@@ -1,14 +1,15 @@
 import type { ArchiveStore } from "../core/archive.ts";
 import {
-  type Announce,
-  type EventDescription,
-  type EventDraft,
-  type EventRecorder,
-  type StepTimes,
-  warning,
-} from "../core/events.ts";
-import { type CompactEvent, EVENT_VERSION, type Exporter, FALLBACK, type Place } from "../core/ports.ts";
+  type CompactEvent,
+  EVENT_VERSION,
+  type Exporter,
+  FALLBACK,
+  type HostSpan,
+  type Place,
+} from "../core/ports.ts";
+import type { Announce, EventRecorder, SessionEvent, StepTimes } from "../core/report.ts";
 import { createKeyedMutex, errorMessage, escapeControl, hasCode } from "../errors.ts";
+import { type DescriptionContext, describeEvent, type EventDescription } from "./descriptions.ts";
 import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
@@ -164,6 +165,11 @@ function createReport(
 
 // ---- an event and its times
 
+export interface EventDraft extends EventDescription, StepTimes {
+  readonly sessionId: string;
+  readonly host?: HostSpan;
+}
+
 /** The event of a draft that was sent `at`, ISO 8601. It never ends before it began, even if the clock was set back. */
 function eventAt(draft: EventDraft, at: string): CompactEvent {
   const startedAt = draft.startedAt ?? draft.endedAt ?? at;
@@ -224,15 +230,18 @@ const MAX_WAITING = 1000;
 /** Failed sessions in a row after which the others are not tried. */
 const MAX_FAILURES = 3;
 
+/** Warnings that a person can act on: also told to `onWarning`. */
+const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
+
 interface WaitingEvent {
   readonly draft: EventDraft;
   readonly at: Date;
 }
 
-interface RecorderOptions {
+interface RecorderOptions extends DescriptionContext {
   readonly sink: EventSink;
   /** Announced before anything else. */
-  readonly first: EventDescription | undefined;
+  readonly first: SessionEvent | undefined;
   archive(): Promise<ArchiveStore>;
   now(): Date;
   warn(message: string): void;
@@ -244,7 +253,7 @@ interface RecorderOptions {
  */
 export class ArchivingRecorder implements EventRecorder {
   readonly #options: RecorderOptions;
-  #first: EventDescription | undefined;
+  #first: SessionEvent | undefined;
   readonly #inTurn = createKeyedMutex();
   /** By session; the one that waits longest is the first. */
   readonly #waiting = new Map<string, WaitingEvent[]>();
@@ -260,11 +269,11 @@ export class ArchivingRecorder implements EventRecorder {
   }
 
   announcer(sessionId: string): Announce {
-    return (description, times) => {
+    return (told, times) => {
       if (this.#first !== undefined) this.#announce(sessionId, this.#first);
       this.#first = undefined;
       this.#announceLosses();
-      this.#announce(sessionId, description, times);
+      this.#announce(sessionId, told, times);
     };
   }
 
@@ -288,11 +297,19 @@ export class ArchivingRecorder implements EventRecorder {
     if (this.#announceLosses()) await Promise.all([this.#writeAll(), sink.flush()]);
   }
 
-  #announce(sessionId: string, description: EventDescription, times?: StepTimes): void {
+  #announce(sessionId: string, told: SessionEvent, times?: StepTimes): void {
+    const { warn } = this.#options;
+    for (const description of describeEvent(sessionId, told, this.#options)) {
+      this.#emit({ ...description, sessionId, ...times });
+      if (TOLD_TO_USER.has(told.kind)) warn(String(description.properties.message));
+    }
+  }
+
+  #emit(draft: EventDraft): void {
     const { sink, now } = this.#options;
-    const event = { draft: sink.emit({ ...description, sessionId, ...times }), at: now() };
-    const events = this.#waiting.get(sessionId);
-    if (events === undefined) this.#waiting.set(sessionId, [event]);
+    const event = { draft: sink.emit(draft), at: now() };
+    const events = this.#waiting.get(draft.sessionId);
+    if (events === undefined) this.#waiting.set(draft.sessionId, [event]);
     else events.push(event);
     this.#waitingCount += 1;
     if (this.#waitingCount > MAX_WAITING) this.#dropOldest();
@@ -378,7 +395,7 @@ export class ArchivingRecorder implements EventRecorder {
   }
 }
 
-function lossWarning({ target, count }: EventLoss): EventDescription {
+function lossWarning({ target, count }: EventLoss): SessionEvent {
   const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
-  return warning({ severity: "medium", code: LOSS_CODE, message, count });
+  return { kind: "warning", severity: "medium", code: LOSS_CODE, message, count };
 }

@@ -1,5 +1,5 @@
-import type { CompactionReport } from "../core/apply.ts";
 import type { CompactByProvider } from "../core/ports.ts";
+import type { CompactionReport } from "../core/report.ts";
 import { CompactError, createLruMap, hasCode, type LruMap, requireOptions } from "../errors.ts";
 import {
   createHostCompaction,

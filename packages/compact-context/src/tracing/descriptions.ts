@@ -1,18 +1,10 @@
+import type { PlannedMessage } from "../core/plan.ts";
+import { type CompactEventName, FALLBACK, type SummaryAttempt } from "../core/ports.ts";
+import type { CompactionReport, LayerSizes, SessionEvent } from "../core/report.ts";
 import { CompactError, defined, errorMessage } from "../errors.ts";
-import type { CompactionReport, LayerSizes, RefusalReason } from "./apply.ts";
-import type { Format } from "./message.ts";
-import type { PlannedMessage } from "./plan.ts";
-import type { Policy, TriggerDecision, TriggerReason } from "./policy.ts";
-import {
-  type CompactEventName,
-  FALLBACK,
-  type HostSpan,
-  type RequestCount,
-  type SummaryAttempt,
-  type TokenCount,
-} from "./ports.ts";
 
-// The events; `tracing/schema` documents their properties.
+// The core tells what happened as data; this file gives each event its name, properties and words. `schema.ts` documents
+// them.
 
 /** An event without session and times. */
 export interface EventDescription {
@@ -22,19 +14,45 @@ export interface EventDescription {
   readonly payload?: unknown;
 }
 
-/** Start and end of a step, ISO 8601 in UTC; the time of the call when left out. */
-export interface StepTimes {
-  readonly startedAt?: string;
-  readonly endedAt?: string;
+/** What describing needs to know of the manager. */
+export interface DescriptionContext {
+  /** The driver's kind, such as `fs`. */
+  readonly storageKind: string;
+  /** Adds provider and cost to an attempt where they are known. */
+  readonly withCost?: (attempt: SummaryAttempt) => SummaryAttempt;
 }
 
-export interface EventDraft extends EventDescription, StepTimes {
-  readonly sessionId: string;
-  readonly host?: HostSpan;
-}
+type EventOf<Kind extends SessionEvent["kind"]> = Extract<SessionEvent, { readonly kind: Kind }>;
 
-/** Reports events of one session; never throws and never waits. */
-export type Announce = (event: EventDescription, times?: StepTimes) => void;
+/** Events of one happening, in order: a cut of the user's newest request is told behind its compaction. */
+export function describeEvent(
+  sessionId: string,
+  told: SessionEvent,
+  { storageKind, withCost = (attempt) => attempt }: DescriptionContext,
+): EventDescription[] {
+  switch (told.kind) {
+    case "estimate":
+      return [tokenEstimate(told)];
+    case "decision":
+      return [triggerDecision(told)];
+    case "summary":
+      return [summaryCreated({ ...told, attempts: told.report.attempts.map(withCost) })];
+    case "pruned":
+      return [prunedMessages(told), ...latestMessageCut(told.report)];
+    case "archived":
+      return [archival(sessionId, told, storageKind)];
+    case "undone":
+      return [compactionUndone(told)];
+    case "failed":
+      return [failureOf({ ...told, attempt: told.attempt && withCost(told.attempt) })];
+    case "attemptFailed":
+      return [attemptFailure(withCost(told.attempt), told.step)];
+    case "malformed":
+      return [malformedMessages(told)];
+    default:
+      return [warning(warningOf(sessionId, told))];
+  }
+}
 
 function event(name: CompactEventName, properties: Record<string, unknown>): EventDescription {
   return { name, status: "ok", properties: defined(properties) };
@@ -45,41 +63,26 @@ function ratio(part: number, whole: number): number {
   return whole > 0 ? Math.round((part / whole) * 10_000) / 10_000 : 0;
 }
 
-/** OBS-1. `usage_pct` is a ratio like `trigger_pct`: 0.85 for 85 %; `maxTokens` is the model's window. */
-export function tokenEstimate(
-  model: string,
-  { tokens, breakdown }: Pick<RequestCount, "tokens" | "breakdown">,
-  maxTokens: number,
-): EventDescription {
-  const { system, developer, tools_schema, messages } = breakdown;
+/** OBS-1. `usage_pct` is a ratio like `trigger_pct`: 0.85 for 85 %; `max_tokens` is the model's window. */
+function tokenEstimate({ model = "unknown", count, maxTokens }: EventOf<"estimate">): EventDescription {
+  const { system, developer, tools_schema, messages } = count.breakdown;
   return event("compact.token_estimate", {
     model,
-    t_est: tokens,
+    t_est: count.tokens,
     max_tokens: maxTokens,
-    usage_pct: ratio(tokens, maxTokens),
+    usage_pct: ratio(count.tokens, maxTokens),
     breakdown: { system, developer, tools_schema, messages },
   });
 }
 
-export interface DecisionResult {
-  readonly model?: string;
-  readonly report?: CompactionReport;
-  readonly error?: unknown;
-  readonly note?: string;
-  readonly step?: number;
-}
-
 /** TRG-2: the decision; one to compact is sent after the compaction, with its outcome. */
-export function triggerDecision(
-  { triggered, reason }: Pick<TriggerDecision, "triggered" | "reason">,
-  policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">,
-  { model, report, error, note, step }: DecisionResult = {},
-): EventDescription {
+function triggerDecision(told: EventOf<"decision">): EventDescription {
+  const { decision, policy, model, report, error, note, step } = told;
   const kept = report?.plan?.counts;
   const done = report === undefined ? undefined : "compacted";
   return event("compact.trigger_decision", {
-    triggered,
-    reason,
+    triggered: decision.triggered,
+    reason: decision.reason,
     outcome: error === undefined ? done : "failed",
     error_type: error === undefined ? undefined : errorTypeOf(error),
     model,
@@ -96,15 +99,13 @@ export function triggerDecision(
 }
 
 /** OBS-2. `compression_ratio` is summary tokens ÷ input tokens: 0.05 is one twentieth. */
-export function summaryCreated(
-  report: CompactionReport,
-  strategy: string,
-  { text, step }: { readonly text: string; readonly step?: number },
+function summaryCreated(
+  told: EventOf<"summary"> & { readonly attempts: readonly SummaryAttempt[] },
 ): EventDescription {
+  const { report, strategy, text, step, attempts } = told;
   const replaced = report.plan?.entries.filter((entry) => entry.action === "summarize") ?? [];
   const inputTokens = replaced.reduce((total, entry) => total + entry.tokens, 0);
   const unfound = report.check?.unfound.map(({ kind, text: claim }) => `${kind}: ${claim}`);
-  const attempts = report.attempts.length === 0 ? undefined : report.attempts;
   const description = event("compact.summary_created", {
     strategy,
     input_messages: replaced.length,
@@ -115,7 +116,7 @@ export function summaryCreated(
     checked_count: report.check?.checked,
     unfound_count: unfound?.length,
     unfound,
-    attempts: attempts?.map(attemptProperties),
+    attempts: attempts.length === 0 ? undefined : attempts.map(attemptProperties),
     cost_usd: costOf(attempts),
     step,
   });
@@ -129,10 +130,7 @@ const MAX_ACTIONS = 200;
  * OBS-3: what remains of each layer, and the action for each message. `layers` counts tool pairs as recent, as specified;
  * `layer_tokens` separates them. `elapsed_ms` does not include waiting.
  */
-export function prunedMessages(
-  report: CompactionReport,
-  { model, step }: { readonly model?: string; readonly step?: number } = {},
-): EventDescription {
+function prunedMessages({ report, model, step }: EventOf<"pruned">): EventDescription {
   const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
   const entries = report.plan?.entries ?? [];
   const runs = actionRuns(entries);
@@ -200,46 +198,37 @@ function actionRuns(entries: readonly PlannedMessage[]): ActionRun[] {
   return runs;
 }
 
-/** Where the originals are; `storageAdapter` is the driver's kind, such as `fs`. */
-export function archival(saved: {
-  readonly sessionId: string;
-  readonly step: number;
-  readonly storageAdapter: string;
-  readonly location: string;
-  readonly messages: number;
-}): EventDescription {
-  return event("compact.archival", {
-    session_id: saved.sessionId,
-    step: saved.step,
-    storage_adapter: saved.storageAdapter,
-    location: saved.location,
-    messages: saved.messages,
-  });
+/** The warning where the user's newest request was cut. */
+function latestMessageCut({ plan }: CompactionReport): EventDescription[] {
+  const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
+  if (entry === undefined) return [];
+  const message =
+    `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
+    "tools and protected messages it does not fit; the archive has all of it";
+  return [warning({ severity: "medium", code: "ask_cut", message })];
 }
 
-/** A compaction was undone; tokens of the request with it and without. */
-export function compactionUndone(done: {
-  readonly model: string | undefined;
-  readonly step: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-}): EventDescription {
-  const { model, step, tokensBefore, tokensAfter } = done;
+/** Where the originals are. */
+function archival(
+  sessionId: string,
+  { step, location, messages }: EventOf<"archived">,
+  storageKind: string,
+): EventDescription {
+  const place = { storage_adapter: storageKind, location };
+  return event("compact.archival", { session_id: sessionId, step, ...place, messages });
+}
+
+function compactionUndone(told: EventOf<"undone">): EventDescription {
+  const { model, step, tokensBefore, tokensAfter } = told;
   return event("compact.undone", { model, step, tokens_before: tokensBefore, tokens_after: tokensAfter });
 }
 
-/**
- * OBS-3: what went wrong and what was done instead.
- * `errorType` is a `CompactError` code, or the name of another error.
- */
-export function failure(report: {
-  readonly errorType: string;
-  readonly message: string;
-  readonly fallback: string;
-  readonly attempt?: SummaryAttempt;
-  readonly step?: number;
-}): EventDescription {
-  const { errorType, message, fallback, attempt, step } = report;
+/** OBS-3: what went wrong and what was done instead. */
+function failure(
+  errorType: string,
+  message: string,
+  { fallback, attempt, step }: Omit<EventOf<"failed">, "kind" | "error">,
+): EventDescription {
   const properties = {
     error_type: errorType,
     message,
@@ -250,12 +239,8 @@ export function failure(report: {
   return { ...event("compact.error", properties), status: "error" };
 }
 
-export function failureOf(
-  error: unknown,
-  fallback: string,
-  made: { readonly attempt?: SummaryAttempt; readonly step?: number } = {},
-): EventDescription {
-  return failure({ errorType: errorTypeOf(error), message: errorMessage(error), fallback, ...made });
+function failureOf(told: EventOf<"failed">): EventDescription {
+  return failure(errorTypeOf(told.error), errorMessage(told.error), told);
 }
 
 /** A `CompactError`'s code, or another error's name. */
@@ -265,23 +250,61 @@ function errorTypeOf(error: unknown): string {
 }
 
 /** A failed request to a model, and what followed. */
-export function attemptFailure(attempt: SummaryAttempt, step: number): EventDescription {
+function attemptFailure(attempt: SummaryAttempt, step: number | undefined): EventDescription {
   const { model, outcome, detail, fallback = FALLBACK.none } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
-  return failure({ errorType: "SummarizerFailed", message, fallback, attempt, step });
+  return failure("SummarizerFailed", message, { fallback, attempt, step });
 }
 
-/** A warning; `code` is a stable word, such as `redaction_off`. */
-export function warning(report: {
-  readonly severity: "low" | "medium" | "high";
-  readonly code: string;
-  readonly message: string;
-  /** A count, such as of lost events. */
-  readonly count?: number;
-}): EventDescription {
-  const { severity, code, message, count } = report;
+function malformedMessages({ faults }: EventOf<"malformed">): EventDescription {
+  const shown = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
+  return failure("MalformedMessages", shown.join("; "), { fallback: FALLBACK.asTheyAre });
+}
+
+// ---- warnings
+
+type Warning = Omit<EventOf<"warning">, "kind">;
+
+function warning({ severity, code, message, count }: Warning): EventDescription {
   return event("compact.warning", { severity, code, message, count });
 }
+
+function warningOf(
+  sessionId: string,
+  told: EventOf<"warning" | "historyChanged" | "fixedOverTrigger" | "compactsOften">,
+): Warning {
+  switch (told.kind) {
+    case "warning":
+      return told;
+    case "historyChanged": {
+      const message = "messages that were already summarized have changed; the list is used as it is now";
+      return { severity: "low", code: "history_changed", message };
+    }
+    case "fixedOverTrigger": {
+      const message =
+        `the system prompt, tools and protected messages take ${told.fixedTokens} of ${told.maxTokens} tokens, which is ` +
+        "over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
+      return { severity: "high", code: "fixed_over_trigger", message };
+    }
+    case "compactsOften": {
+      const message =
+        `session ${sessionId} is compacted every few calls: ${told.report.tokensAfter} of ${told.maxTokens} tokens ` +
+        `have to stay each time. To compact less often, ${adviceFor(told)}, or use a larger window`;
+      return { severity: "medium", code: "compacts_often", message };
+    }
+  }
+}
+
+/** The setting of the layer that takes most of the list after a compaction. */
+function adviceFor({ report, policy, fixedTokens }: EventOf<"compactsOften">): string {
+  const { pinned, recent, toolPairs } = report.layers.after;
+  if (fixedTokens + pinned.tokens >= Math.max(recent.tokens, toolPairs.tokens))
+    return "shorten the system prompt, the tools or the protected messages";
+  if (recent.tokens >= toolPairs.tokens) return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
+  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
+}
+
+// ---- requests to models
 
 function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
   const { usage } = attempt;
@@ -310,7 +333,7 @@ function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
 }
 
 /** Dollars of all requests together; undefined when one is not known. */
-function costOf(attempts: readonly SummaryAttempt[] = []): number | undefined {
+function costOf(attempts: readonly SummaryAttempt[]): number | undefined {
   const asked = attempts.filter(({ outcome }) => outcome !== "skipped");
   let total = 0;
   for (const { costUsd } of asked) {
@@ -318,57 +341,4 @@ function costOf(attempts: readonly SummaryAttempt[] = []): number | undefined {
     total += costUsd;
   }
   return asked.length === 0 ? undefined : total;
-}
-
-/** Sends a manager's events to its archive and to the exporters, independently. */
-export interface EventRecorder {
-  announcer(sessionId: string): Announce;
-  /**
-   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
-   * written causes a warning and is kept for the next time.
-   */
-  write(sessionId: string): Promise<void>;
-  /** Writes the events of all sessions and flushes the exporters; reports what was lost. */
-  flush(): Promise<void>;
-}
-
-// ---- the report of a call that changed nothing
-
-const NONE = { messages: 0, tokens: 0 };
-const NOTHING: LayerSizes = { pinned: NONE, summary: NONE, recent: NONE, toolPairs: NONE, remainder: NONE };
-
-export function unchangedReport(
-  reason: TriggerReason,
-  format: Format | undefined,
-  range: TokenCount,
-  size: { readonly messages: number; readonly elapsedMs: number; readonly refused?: RefusalReason },
-): CompactionReport {
-  return {
-    compacted: false,
-    reason,
-    refused: size.refused,
-    format,
-    tokensBefore: range.tokens,
-    tokensAfter: range.tokens,
-    range,
-    messagesBefore: size.messages,
-    messagesAfter: size.messages,
-    layers: { before: NOTHING, after: NOTHING },
-    prunedCount: 0,
-    clearedCount: 0,
-    elidedCount: 0,
-    reasoningDropped: 0,
-    newestAsk: undefined,
-    summaryVersion: undefined,
-    summaryTokens: 0,
-    summarizer: undefined,
-    failures: [],
-    attempts: [],
-    coverage: undefined,
-    check: undefined,
-    rungs: [],
-    archive: undefined,
-    elapsedMs: size.elapsedMs,
-    plan: undefined,
-  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Message, Part, Role } from "./message.ts";
-import { findMalformations } from "./units.ts";
+import type { Message, Part, Role } from "../core/message.ts";
+import { findMalformations } from "./generic.ts";
 
 const message = (id: string, role: Role, ...parts: Part[]): Message => ({ id, role, parts });
 const call = (id: string): Part => ({ type: "toolCall", id, name: "read", arguments: {} });
