@@ -77,6 +77,38 @@ describe.each([
   });
 });
 
+describe("FIT-7 a queue for the memory that is slower than a call may wait", () => {
+  it("lets a list go out that fits, and is waited for by one that does not", {
+    timeout: 30_000,
+  }, async () => {
+    const memory = createMemoryDriver();
+    let slow = true;
+    const storage: StorageDriver = {
+      ...memory,
+      async put(key, ...rest) {
+        if (slow && key.startsWith("~outbox/")) await new Promise((done) => setTimeout(done, TIMEOUT_MS * 3));
+        return memory.put(key, ...rest);
+      },
+    };
+    const heard: unknown[] = [];
+    const manager = new CompactManager(config, {
+      storage,
+      memoryFlushHook: (messages) => void heard.push(...messages),
+      onWarning: () => undefined,
+    });
+    const large = await manager.preflight("large", turns(0, 14));
+    expect(large.report.compacted).toBe(true);
+    const fits = turns(20, 27);
+    const passed = await manager.preflight("small", fits);
+    expect(passed.report.compacted).toBe(false);
+    expect(passed.messages).toBe(fits);
+    slow = false;
+    await manager.flush();
+    expect(JSON.stringify(heard)).toContain("UNIQ-0-x");
+    expect(JSON.stringify(heard)).not.toContain("UNIQ-20-x");
+  });
+});
+
 describe("FIT-7 a search index that cannot be written", () => {
   it("keeps neither calls nor searches from working, and is told once", async () => {
     const memory = createMemoryDriver();

@@ -221,7 +221,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
   const redaction = createRedactor(config.redaction);
-  const turn = createTurns(platform.clock);
+  const turn = createTurns();
   let toldUnopened = false;
   const open = once(async () => {
     try {

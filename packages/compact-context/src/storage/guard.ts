@@ -10,7 +10,7 @@ export interface GuardOptions {
   /** Milliseconds of a steady clock. */
   clock(): number;
   later(ms: number, work: () => void): () => void;
-  /** Awaited after each call, so that answers that come together are worked on in turn. */
+  /** Awaited after each call of `quick`, so that answers that come together are worked on in turn. */
   turn(): Promise<void>;
   /** Told once for each outage. */
   warn(message: string): void;
@@ -101,7 +101,6 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
     try {
       const value = await call.work(call.options ?? {});
       worked(call);
-      await turn();
       return value;
     } catch (error) {
       const failure = asFailure(error);
