@@ -254,7 +254,8 @@ export function isQuotedSecret(value: string, name: string): boolean {
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
   if (words > 1 && NAMES_A_SECRET.test(value) && !/\d/.test(value)) return false;
   if (isPasswordName(name)) return true;
-  return /secret|key/i.test(name) ? !/^[A-Z]+(?:_[A-Z]+)+$/.test(value) : !isWords(value);
+  if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+  return !isWords(value) || /^[a-z]+\d+$/.test(value);
 }
 
 /** The names of specification 001, and what people choose who choose badly. */
