@@ -1,6 +1,7 @@
 export {
   createGraphArchive,
   type GraphArchive,
+  type GraphModel,
   SummarizationNode,
   type SummarizationNodeOptions,
 } from "./node.ts";

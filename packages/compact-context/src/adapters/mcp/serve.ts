@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { requireFunction, requireOptions } from "../../errors.ts";
+import { requireFunction, requireList, requireOptions } from "../../errors.ts";
 import { isFailure, type RecallTool } from "../../recall/tools.ts";
 import {
   loadMcpSdk,
@@ -32,6 +32,8 @@ const INVALID_PARAMS = -32602;
 /** Answers MCP over stdio, for clients of the 2025 protocol and of 2026-07-28, until the client leaves. */
 export async function serveMcp(options: McpServingOptions): Promise<void> {
   requireOptions(options, "options", "Pass { tools, info }.");
+  requireList(options.tools, "options.tools", "Pass what recallTools gave back.");
+  requireOptions(options.info, "options.info", "Pass { name, version }.");
   const { stdin = process.stdin, stdout = process.stdout } = options;
   const sdk = options.sdk ?? (await loadMcpSdk());
   requireFunction(

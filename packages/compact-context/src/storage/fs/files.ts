@@ -341,12 +341,18 @@ export function tempName(): string {
 /** Removes a temporary file; one that cannot be removed now goes with a later sweep. */
 export async function dropTemp(path: string): Promise<void> {
   needed.delete(basename(path));
-  await rm(path, { force: true });
+  try {
+    await rm(path, { force: true });
+  } catch (error) {
+    swept = createLruMap(MOST_SWEPT);
+    throw error;
+  }
 }
 
 const SWEEP_AGAIN_MS = 10 * 60_000;
+const MOST_SWEPT = 4096;
 /** When a folder was swept last, by its path. */
-const swept = createLruMap<number>(4096);
+let swept = createLruMap<number>(MOST_SWEPT);
 
 /** The first write into a folder looks for what a process left there, and then one in ten minutes. */
 async function sweepSometimes({ folder, shown }: Place, written: FileHandle): Promise<void> {
