@@ -29,12 +29,12 @@ function managerOn(root, maxContextTokens = 4_000) {
   );
 }
 
-function turn(session, index) {
+function turn(session, index, lines = 30) {
   return [
     { role: "user", content: `s${session} q${index} ${"please do the thing ".repeat(8)}` },
     {
       role: "assistant",
-      content: `s${session} a${index} in src/f${index}.ts ${`text ${index} of it\n`.repeat(30)}`,
+      content: `s${session} a${index} in src/f${index}.ts ${`text ${index} of it\n`.repeat(lines)}`,
     },
   ];
 }
@@ -90,14 +90,16 @@ function manySessions(sessions, calls) {
 }
 
 /** One session until it has had so many compactions: bytes of its folder beside the bytes of what was said. */
-function longSession(compactions) {
+function longSession(compactions, { lines, window }) {
   return inFolder(async (root) => {
-    const manager = managerOn(root);
+    const manager = managerOn(root, window);
     let list = [];
     let text = 0;
+    let sent = 0;
     for (let call = 0, done = 0; done < compactions; call += 1) {
-      const said = turn(0, call);
+      const said = turn(0, call, lines);
       for (const { content } of said) text += Buffer.byteLength(content);
+      sent += said.length;
       const { messages, report } = await manager.preflight("long", [...list, ...said]);
       if (report.compacted) done += 1;
       list = [...messages];
@@ -107,7 +109,7 @@ function longSession(compactions) {
     const files = readdirSync(join(root, "long"));
     const bytes = (kind) =>
       files.filter((name) => name.includes(kind)).reduce((sum, name) => sum + size(name), 0);
-    return { compactions, text, archive: bytes("transcript-"), whole: bytes("") };
+    return { compactions, text, messages: sent, archive: bytes("transcript-"), whole: bytes("") };
   });
 }
 
@@ -141,7 +143,7 @@ function longList(messages) {
   );
 }
 
-function section({ many, long, listed, list }) {
+function section({ many, long, short, listed, list }) {
   const rate = (calls, seconds) => number(Math.round(calls / seconds));
   const what = [
     [
@@ -156,12 +158,14 @@ function section({ many, long, listed, list }) {
       `${number(listed.found)} of ${number(listed.sessions)}`,
       "all",
     ],
-    [
-      `transcripts after ${long.compactions} compactions of one session ÷ what was said`,
-      `${digits(long.archive / long.text)} x`,
-      "1.6 x",
-    ],
-    ["the whole folder of that session ÷ what was said", `${digits(long.whole / long.text)} x`, ""],
+    ...[long, short].flatMap((one) => [
+      [
+        `transcripts after ${one.compactions} compactions ÷ what was said, in messages of ${number(Math.round(one.text / one.messages))} bytes`,
+        `${digits(one.archive / one.text)} x`,
+        "1.6 x",
+      ],
+      ["the whole folder of that session ÷ what was said", `${digits(one.whole / one.text)} x`, ""],
+    ]),
     [
       `a list of ${number(list.messages)} messages, longest delay of the event loop`,
       `${digits(list.longest)} ms`,
@@ -176,7 +180,8 @@ ${table(["what", "measured", "aim"], what)}`;
 
 if (process.argv[2] === undefined) {
   const many = await manySessions(1_000, 50);
-  const long = await longSession(300);
+  const long = await longSession(300, { lines: 200, window: 16_000 });
+  const short = await longSession(300, { lines: 30, window: 4_000 });
   const listed = await listing(10_000);
-  console.log(section({ many, long, listed, list: await longList(20_000) }));
+  console.log(section({ many, long, short, listed, list: await longList(20_000) }));
 }

@@ -54,7 +54,7 @@ async function packPages() {
     cpSync(join(root, name), join(library, name), { recursive: true, filter });
   }
   for (const name of ["SECURITY.md", "OBSERVABILITY.md"]) copyFileSync(join(root, name), join(library, name));
-  const { configSchema } = await import(pathToFileURL(join(library, "dist", "config", "index.js")).href);
+  const { configSchema } = await import(pathToFileURL(join(library, "dist", "config", "schema.js")).href);
   writeFileSync(join(library, "compact.schema.json"), `${JSON.stringify(configSchema(), undefined, 2)}\n`);
 }
 

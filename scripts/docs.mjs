@@ -6,8 +6,9 @@ import { fileURLToPath } from "node:url";
 import { configTable } from "../packages/compact-context/dist/config/environment.js";
 import { CompactManager } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
+import { createJsonlExporter } from "../packages/compact-context/dist/tracing/exporters/local.js";
 import { METRICS } from "../packages/compact-context/dist/tracing/exporters/metrics.js";
-import * as tracing from "../packages/compact-context/dist/tracing/index.js";
+import * as schema from "../packages/compact-context/dist/tracing/schema.js";
 import { drawCompaction, figuresOf, pictureOf, THEMES } from "./compaction-picture.mjs";
 import { commonSettings } from "./configuration-page.mjs";
 import { eventsSection, fill, metricsTable } from "./events-page.mjs";
@@ -16,7 +17,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const check = process.argv.includes("--check");
 const session = JSON.parse(readFileSync(`${root}packages/compact-context-cli/demo/session.json`, "utf8"));
 
-const events = await eventsSection({ tracing, CompactManager, createMemoryDriver }, session);
+const events = await eventsSection(
+  { tracing: { ...schema, createJsonlExporter }, CompactManager, createMemoryDriver },
+  session,
+);
 const screen = execFileSync(
   process.execPath,
   [`${root}packages/compact-context-cli/bin/compact.js`, "demo"],

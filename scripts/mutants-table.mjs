@@ -35,7 +35,7 @@ export const MUTANTS = [
   {
     id: "SUM-12",
     what: "a model is asked for ten times as much",
-    file: `${core}/manager.ts`,
+    file: `${core}/run.ts`,
     find: "Math.floor(maxContextTokens / 10)",
     replace: "Math.floor(maxContextTokens)",
     test: "test/summaries/time-limits.test.ts",
@@ -53,7 +53,7 @@ export const MUTANTS = [
   {
     id: "TRG-5",
     what: "`summaryCount` stays at 1",
-    file: `${core}/session.ts`,
+    file: `${core}/apply.ts`,
     find: "summaryCount: before.summaryCount + (wrote ? 1 : 0),",
     replace: "summaryCount: 1,",
     test: "packages/compact-context/src/create-manager.test.ts",

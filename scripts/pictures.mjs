@@ -9,11 +9,18 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const chromiumPath = process.env.COMPACT_CHROMIUM ?? "/usr/bin/chromium";
 const folder = join(root, "docs", "pictures");
 
-/** Each picture: its name, where on the page it is taken, and what is done there first. */
+const DESKTOP = { width: 1180, height: 740 };
+const PHONE = { width: 390, height: 844 };
+
+/** Each picture: its name, where on the page it is taken, how large, and what is done there first. */
 const PICTURES = [
   { name: "view-window-light", place: "tab=window&call=47" },
   { name: "view-window-dark", place: "tab=window&call=47", scheme: "dark" },
+  { name: "view-window-phone-light", place: "tab=window&call=47", size: PHONE },
+  { name: "view-window-phone-dark", place: "tab=window&call=47", size: PHONE, scheme: "dark" },
   { name: "view-compaction-light", place: "tab=compaction", act: chooseLine },
+  { name: "view-compaction-dark", place: "tab=compaction", act: chooseLine, scheme: "dark" },
+  { name: "view-compaction-phone-light", place: "tab=compaction", size: PHONE },
   { name: "view-timeline-light", place: "tab=timeline", act: chooseSpan },
 ];
 
@@ -22,7 +29,7 @@ async function chooseLine(page) {
 }
 
 async function chooseSpan(page) {
-  await page.locator(".row.span", { hasText: "compact.trigger_decision" }).first().click();
+  await page.locator(".row.span", { hasText: "trigger decision" }).first().click();
 }
 
 function driver() {
@@ -55,9 +62,9 @@ async function serve() {
   throw new Error("compact view ended without a link: build first (npm run build)");
 }
 
-async function draw(browser, link, { name, place, act, scheme = "light" }, state) {
+async function draw(browser, link, { name, place, act, size = DESKTOP, scheme = "light" }, state) {
   const options = {
-    viewport: { width: 1180, height: 740 },
+    viewport: size,
     colorScheme: scheme,
     reducedMotion: "reduce",
     timezoneId: "UTC",

@@ -13,12 +13,13 @@ const COUNTS = [
 ];
 
 function add(sum, row) {
-  for (const name of COUNTS) sum[name] = (sum[name] ?? 0) + row[name];
-  for (const [code, times] of Object.entries(row.errors)) sum.errors[code] = (sum.errors[code] ?? 0) + times;
-  row.sizes.forEach((times, index) => {
+  for (const name of COUNTS) sum[name] = (sum[name] ?? 0) + (row[name] ?? 0);
+  for (const [code, times] of Object.entries(row.errors ?? {}))
+    sum.errors[code] = (sum.errors[code] ?? 0) + times;
+  row.sizes?.forEach((times, index) => {
     sum.sizes[index] = (sum.sizes[index] ?? 0) + times;
   });
-  sum.largest = Math.max(sum.largest, row.largest);
+  sum.largest = Math.max(sum.largest, row.largest ?? 0);
   return sum;
 }
 
@@ -53,6 +54,17 @@ export function renderTable({ rows, total }) {
       ),
       words(row.errors.InsufficientBudget),
       words(row.seconds),
+    ]),
+  );
+}
+
+/** How broken lists were mended, a line per format. */
+export function renderBroken({ rows, total }) {
+  return table(
+    ["format", "broken lists", "not mended as promised", "CPU seconds"],
+    [...rows, total].map((row) => [
+      row.format,
+      ...["histories", "violations", "seconds"].map((name) => words(row[name])),
     ]),
   );
 }

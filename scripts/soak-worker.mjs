@@ -1,5 +1,6 @@
 // Runs blocks of histories for scripts/soak.mjs, at the lowest priority there is.
 import { constants, setPriority } from "node:os";
+import { faultsOfRepair } from "../test/support/dist/broken-lists.js";
 import { SIZES, soakHistory } from "../test/support/dist/soak.js";
 
 setPriority(constants.priority.PRIORITY_LOW);
@@ -41,10 +42,20 @@ async function runFormat(format, { seed, histories }, violations) {
   return row;
 }
 
-process.on("message", async ({ formats, ...block }) => {
+/** Broken lists of some seeds in one format, mended: what `repair` left or did wrong. */
+function runBroken(format, { seed, histories }, violations) {
+  const begun = process.cpuUsage();
+  const before = violations.length;
+  for (let next = seed; next < seed + histories; next += 1)
+    violations.push(...faultsOfRepair(format, next).map((fault) => ({ format, seed: next, fault })));
+  const { user, system } = process.cpuUsage(begun);
+  return { format, histories, violations: violations.length - before, seconds: (user + system) / 1e6 };
+}
+
+process.on("message", async ({ formats, broken, ...block }) => {
   const violations = [];
   const rows = [];
-  for (const format of formats) rows.push(await runFormat(format, block, violations));
+  for (const format of formats) rows.push(await (broken ? runBroken : runFormat)(format, block, violations));
   process.send({ ...block, rows, violations });
 });
 process.send("ready");

@@ -1,13 +1,14 @@
 // Generated histories of every format through up to five compactions each, held to what compaction promises.
 // `npm run soak -- --histories 100000 --format anthropic --seed 0 --seconds 600`; exits with 1 on any violation.
 // `--state DIR` keeps what is done there: the same command goes on where it stopped, and `--page` writes docs/soak.md
-// from it without running anything; `--objects` counts live objects instead, with `--page` into that page. `--seed S --histories 1 --format F` runs one history again.
+// from it without running anything. `--broken` mends that many broken lists of each format instead; `--objects` counts live
+// objects instead, with `--page` into that page. `--seed S --histories 1 --format F` runs one history again.
 import { execFileSync, fork } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { FORMATS } from "../packages/compact-context/src/codecs/formats.ts";
+import { FORMATS } from "compact-context/internal/codecs/formats";
 import {
   countObjects,
   isFlat,
@@ -17,7 +18,7 @@ import {
   objectsSection,
   withObjects,
 } from "./soak-objects.mjs";
-import { addBlocks, renderPage, renderTable } from "./soak-page.mjs";
+import { addBlocks, renderBroken, renderPage, renderTable } from "./soak-page.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     state: { type: "string" },
     page: { type: "boolean" },
     objects: { type: "boolean" },
+    broken: { type: "boolean" },
   },
 });
 
@@ -123,7 +125,13 @@ function work() {
     const next = () => {
       const seed = elapsed() < limit ? todo.shift() : undefined;
       if (seed === undefined) child.disconnect();
-      else child.send({ seed, histories: Math.min(BLOCK, first + histories - seed), formats });
+      else
+        child.send({
+          seed,
+          histories: Math.min(BLOCK, first + histories - seed),
+          formats,
+          broken: values.broken,
+        });
     };
     child.on("message", (message) => {
       if (message !== "ready") keep(message);
@@ -135,7 +143,7 @@ function work() {
 
 await Promise.all(Array.from({ length: Math.max(1, Math.min(workers, todo.length)) }, work));
 const sum = addBlocks(blocks);
-console.log(renderTable(sum));
+console.log(values.broken ? renderBroken(sum) : renderTable(sum));
 if (sum.total.violations > 0) {
   console.error("again: npm run soak -- --histories 1 --format <format> --seed <seed>");
   process.exit(1);

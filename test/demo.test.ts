@@ -9,12 +9,9 @@ import {
   toolCalls,
   toolResults,
 } from "../packages/compact-context/src/core/message.ts";
-import {
-  findMalformations,
-  latestUserMessage,
-  turnStarts,
-} from "../packages/compact-context/src/core/units.ts";
+import { latestUserMessage, turnStarts } from "../packages/compact-context/src/core/units.ts";
 import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
+import { findMalformations } from "../packages/compact-context/src/lint/generic.ts";
 import { knownModels } from "../packages/compact-context/src/tokens/models.ts";
 import { detectFormat } from "../packages/compact-context-cli/src/transcripts/detect.ts";
 import { readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";

@@ -10,7 +10,6 @@ import { CompactManager } from "../../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../../packages/compact-context/dist/storage/memory/driver.js";
 import {
   createAriadneExporter,
-  createCallbackExporter,
   createOpenTelemetryExporter,
 } from "../../packages/compact-context/dist/tracing/index.js";
 import { digits, table } from "../markdown.mjs";
@@ -52,7 +51,7 @@ function ifInstalled(make) {
 function createScenarios(urls, folder) {
   const ports = {
     "no exporter": { exporters: [] },
-    "a function": { exporters: [createCallbackExporter(() => undefined)] },
+    "a function": { exporters: [{ export: () => undefined }] },
     "a file": { exporters: [], tracing: { jsonl: join(folder, "events.jsonl") } },
     "Ariadne, up": { exporters: [ariadne(urls.taken)] },
     "Ariadne, down": { exporters: [ariadne("http://127.0.0.1:9")] },

@@ -1,5 +1,5 @@
 // The figures of one system on the conversations, and of ours with other weights.
-import { packMemories } from "../../packages/compact-context/dist/memory/index.js";
+import { packMemories } from "../../packages/compact-context/dist/memory/pack.js";
 import { RANKING_WEIGHTS } from "../../packages/compact-context/dist/memory/ranking/recall-index.js";
 import { processorTime, quantile } from "../measure.mjs";
 import { mean, recallOf } from "./locomo.mjs";

@@ -11,8 +11,8 @@ import {
   type AgentTool,
   createAgent,
   createScriptedModel,
-  type ScriptedAnswer,
 } from "../../packages/compact-context/src/agent/index.ts";
+import type { ScriptedAnswer } from "../../packages/compact-context/src/agent/scripted.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 

@@ -207,7 +207,7 @@ describe("models that go wrong", () => {
     );
     const events = await play(agent, "go");
     expect(eventsOf(events, "retry")).toEqual([
-      { type: "retry", attempt: 1, reason: "overloaded", discarded: "Half an " },
+      { type: "retry", attempt: 1, reason: "overloaded", pauseMs: 500, discarded: "Half an " },
     ]);
     expect(endOf(events)).toMatchObject({ end: "answered", text: "A whole answer." });
     expect(agent.messages).toHaveLength(2);

@@ -268,6 +268,31 @@ describe("commands as data", () => {
     expect(readFileSync(session, "utf8")).toContain("blank lines");
   });
 
+  it("lists the sessions of a channel and goes on with one, in a later process too", async () => {
+    const channelDir = tempFolder();
+    const { agent, requests } = await agentWith(() => ({ text: "ok" }), { channelDir });
+    await play(agent, "The port of falcon is 8423.");
+    const { sessionId: second } = await agent.startNew();
+    await play(agent, "Name the parrot.");
+    await play(agent, "Feed it.");
+    const sessions = await agent.sessions();
+    expect(sessions).toMatchObject([
+      { id: second, messages: 4, firstAsk: "Name the parrot.", lastAsk: "Feed it." },
+      { messages: 2, firstAsk: "The port of falcon is 8423." },
+    ]);
+    const first = sessions[1]?.id ?? "";
+    await expect(agent.resume("nobody")).rejects.toMatchObject({ code: "NotFound" });
+    await agent.resume(first);
+    expect(agent.sessionId).toBe(first);
+    await play(agent, "Which port?");
+    expect(JSON.stringify(requests.at(-1)?.messages)).toContain("8423");
+    await agent.close();
+    const { agent: later } = await agentWith(() => ({ text: "ok" }), { channelDir });
+    expect(later.sessionId).toBe(first);
+    expect(later.messages).toHaveLength(4);
+    await later.close();
+  });
+
   it("AGT-3 tells the distance to a trigger that counts the messages alone", async () => {
     const { agent } = await agentWith(() => ({ text: "ok" }), {
       system: "Be brief.",

@@ -1,10 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  type AgentModelRequest,
-  agentMessageText,
-  type Skill,
-} from "../../packages/compact-context/src/agent/index.ts";
+import { agentMessageText } from "../../packages/compact-context/src/agent/agent-message.ts";
+import type { AgentModelRequest, Skill } from "../../packages/compact-context/src/agent/index.ts";
 import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";

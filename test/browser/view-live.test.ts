@@ -56,7 +56,7 @@ describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an 
         await manager.flush();
         await opened.getByText("a running agent").first().waitFor();
         await opened.locator('[role=tab]:has-text("Timeline")').first().click();
-        await opened.getByText("compact.summary_created").first().waitFor();
+        await opened.getByText("summary created").first().waitFor();
         expect(await opened.evaluate<string>("document.querySelector('#main').innerText")).toMatch(
           /\d+ ms|\d s/,
         );

@@ -1,12 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 
-/** A terminal of 80 by 40 with one program in it, typed into and read by tmux. */
+/** A terminal with one program in it, typed into and read by tmux. */
 export interface TestTerminal {
   /** What is on the screen and above it, lines without trailing spaces. */
   text(): string;
   /** Types a line and Enter. */
   line(text: string): void;
+  /** Pastes a text, as a terminal does that says where a paste begins and ends. */
+  paste(text: string): void;
   /** Presses keys as tmux names them, such as `C-c`. */
   keys(...names: readonly string[]): void;
   /** Waits until the screen shows it, so many times in all; rejects with the screen. */
@@ -27,6 +29,7 @@ export function openTerminal(
   folder: string,
   words: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  columns = 80,
 ): TestTerminal {
   const socket = `compact-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const tmux = (...args: readonly string[]): string =>
@@ -43,7 +46,7 @@ export function openTerminal(
     "new-session",
     "-d",
     "-x",
-    "80",
+    String(columns),
     "-y",
     "40",
     "-c",
@@ -72,6 +75,10 @@ export function openTerminal(
     line: (typed) => {
       tmux("send-keys", "-l", typed);
       tmux("send-keys", "Enter");
+    },
+    paste: (text) => {
+      tmux("set-buffer", text);
+      tmux("paste-buffer", "-p");
     },
     keys: (...names) => void tmux("send-keys", ...names),
     async shows(what, times = 1) {

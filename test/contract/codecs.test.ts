@@ -15,7 +15,7 @@ import {
   type Message,
   resultText,
 } from "../../packages/compact-context/src/core/message.ts";
-import { findMalformations } from "../../packages/compact-context/src/core/units.ts";
+import { findMalformations } from "../../packages/compact-context/src/lint/generic.ts";
 import {
   type CodecCheck,
   checkEditedResults,

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
 import { describeRules, lint, repair } from "../../packages/compact-context/src/lint/index.ts";
 import { createGrowingList } from "../../packages/compact-context/src/lint/live.ts";
+import { breakList, validList } from "../support/broken-lists.ts";
 import { whole } from "../whole.ts";
-import { breakList, validList } from "./broken-lists.ts";
 
 const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefined ? [] : [rule.id])));
 const numRuns = whole ? 60 : 15;

@@ -117,6 +117,12 @@ const alphabets: Readonly<Record<string, readonly string[]>> = {
     "𐐀",
     "𐐨",
   ],
+  "east of Asia": [
+    ..."的是不我一有大在人了中國漢字餐饕籲龘かなカナ한국어뷁，。「」“”…Ａ１　",
+    "a",
+    " ",
+    "\n",
+  ],
   "lone surrogates": ["\ud800", "\udbff", "\udc00", "\udfff", "\ud83d", "\ude00", "a", " ", "\n", "中"],
   punctuation: [
     "/",

@@ -14,17 +14,21 @@ export interface Source {
   readonly before: number;
   /** The packages that it imports and that no folder of the tests has together. */
   readonly missing: readonly string[];
+  /** Which versions of the packages these are, where they are not the usual ones. */
+  readonly versions: string;
 }
 
-/** Folders that have packages to compile against. */
-const places = [
+/** Folders that have packages to compile against, the oldest versions in folders of their own. */
+const newest = [
   "test/docs",
   ...readdirSync(join(root, "test/compat"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => `test/compat/${entry.name}`),
 ];
+const oldest = newest.map((place) => `${place}/oldest`);
 
-export function sourceOf(fence: Fence): Source {
+/** The snippet beside the packages that it imports, once for each version of them that the tests have. */
+export function sourcesOf(fence: Fence): Source[] {
   const used = new Set(fence.text.match(/\b[a-zA-Z_]\w*\b/g));
   const own = declaredNames(fence.text);
   const presumed = Object.entries({ ...PRESUMED[fence.file], ...PRESUMED[`${fence.file}#${fence.heading}`] })
@@ -32,16 +36,42 @@ export function sourceOf(fence: Fence): Source {
     .map(([name, type]) => `declare const ${name}: ${type};`);
   const text = [...presumed, fence.text, "export {};"].join("\n");
   const packages = packagesIn(text);
-  const place = places.find((one) => packages.every((name) => installed(one, name)));
-  const name = `${fence.file.replaceAll(/\W/g, "-")}-${fence.line}.ts`;
-  return {
-    fence,
-    path: place === undefined ? undefined : join(root, place, name),
-    text,
-    before: presumed.length,
-    missing:
-      place === undefined ? packages.filter((one) => !places.some((folder) => installed(folder, one))) : [],
+  const hasAll = (place: string): boolean => packages.every((name) => installed(place, name));
+  const place = newest.find(hasAll);
+  const source = { fence, text, before: presumed.length, missing: [], versions: "" };
+  if (place === undefined) {
+    const missing = packages.filter((name) => !newest.some((folder) => installed(folder, name)));
+    return [{ ...source, path: undefined, missing }];
+  }
+  const pathIn = (folder: string, version = ""): string =>
+    join(root, folder, `${fence.file.replaceAll(/\W/g, "-")}-${fence.line}${version}.ts`);
+  const renamed = aliasesIn(place)
+    .filter(([, name]) => packages.includes(name))
+    .map(([alias, name]) => ({
+      ...source,
+      path: pathIn(place, `-${alias}`),
+      text: text.replaceAll(`"${name}"`, `"${alias}"`),
+      versions: `, with ${alias}`,
+    }));
+  const olds = packages.length === 0 ? [] : oldest.filter(hasAll);
+  return [
+    { ...source, path: pathIn(place) },
+    ...renamed,
+    ...olds.map((folder) => ({ ...source, path: pathIn(folder), versions: `, in ${folder}` })),
+  ];
+}
+
+/** Packages that a folder has under another name as well, in another version. */
+function aliasesIn(place: string): (readonly [alias: string, name: string])[] {
+  const file = join(root, place, "package.json");
+  if (!existsSync(file)) return [];
+  const { dependencies = {} } = JSON.parse(readFileSync(file, "utf8")) as {
+    readonly dependencies?: Readonly<Record<string, string>>;
   };
+  return Object.entries(dependencies).flatMap(([alias, version]) => {
+    const name = /^npm:(.+)@/.exec(version)?.[1];
+    return name !== undefined && installed(place, alias) ? [[alias, name] as const] : [];
+  });
 }
 
 /** Names that the snippet imports or declares at its top. */

@@ -1,31 +1,32 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkConfig } from "../../packages/compact-context/src/config/index.ts";
+import { checkConfig } from "../../packages/compact-context/src/config/load.ts";
 import { whole } from "../whole.ts";
-import { problemsOf, sourceOf } from "./compiled.ts";
+import { problemsOf, type Source, sourcesOf } from "./compiled.ts";
 import { fencesOf, PAGES } from "./fences.ts";
 
-const planted = sourceOf({
+const [planted] = sourcesOf({
   file: "planted.md",
   line: 7,
   heading: "",
   text: 'import { compact } from "compact-context";\nawait compact([], { maxTokenz: 1 });',
-});
-const sources = PAGES.flatMap((page) => fencesOf(page, "ts")).map(sourceOf);
+}) as [Source];
+const sources = PAGES.flatMap((page) => fencesOf(page, "ts")).flatMap(sourcesOf);
 
 describe("the snippets of the pages", () => {
   let problems: ReturnType<typeof problemsOf>;
   beforeAll(() => {
     problems = problemsOf([...sources, planted]);
-  }, 120_000);
+  }, 600_000);
 
   it("a wrong one is found, with its place", () => {
     expect(problems.get(planted)).toEqual([expect.stringMatching(/^planted\.md:8: .*maxTokenz/)]);
   });
 
   for (const source of sources) {
-    const { file, line } = source.fence;
+    const { fence, versions } = source;
+    const { file, line } = fence;
     const without = source.path === undefined ? `, which needs ${source.missing.join(", ")}` : "";
-    it.skipIf(source.path === undefined && !whole)(`${file}:${line} compiles${without}`, () => {
+    it.skipIf(source.path === undefined && !whole)(`${file}:${line} compiles${without}${versions}`, () => {
       expect(source.missing).toEqual([]);
       expect(problems.get(source)).toEqual([]);
     });

@@ -166,24 +166,25 @@ describe.skipIf(!built)("the command at work", () => {
 
   it.each([["--version"], ["help"], ["config", "check", "good.yaml"]])(
     "starts with little work: %s",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (...argv) => {
       writeFileSync(join(folder, "good.yaml"), "policy:\n  trigger_pct: 0.8\n");
       const told =
         // biome-ignore lint/suspicious/noTemplateCurlyInString: code that another process runs
         "process.on('exit', () => process.stderr.write(`cpu ${process.cpuUsage().user + process.cpuUsage().system}`))";
       const flags = ["--import", `data:text/javascript,${encodeURIComponent(told)}`];
-      const least = async (...words: string[]): Promise<number> => {
-        const times: number[] = [];
-        for (let round = 0; round < 5; round += 1) {
-          const { err } = await run(process.execPath, [...flags, ...words]);
-          times.push(Number(/cpu (\d+)/.exec(err)?.[1]) / 1000);
-        }
-        return Math.min(...times);
+      const took = async (...words: string[]): Promise<number> => {
+        const { err } = await run(process.execPath, [...flags, ...words]);
+        return Number(/cpu (\d+)/.exec(err)?.[1]) / 1000;
       };
-      // Node itself takes 40 ms of processor; a busy machine makes all of it slower.
-      const bare = await least("-e", "0");
-      expect(await least(program, ...argv)).toBeLessThan(Math.max(150, bare * 3.75));
+      // With this environment Node itself takes 26 ms of processor on an idle machine, and 150 ms are 5.75 times that. A
+      // busy machine slows the larger program down more: the best of nine pairs counts.
+      const ratios: number[] = [];
+      for (let round = 0; round < 9; round += 1) {
+        const bare = await took("-e", "0");
+        ratios.push((await took(program, ...argv)) / bare);
+      }
+      expect(Math.min(...ratios)).toBeLessThan(5.75);
     },
   );
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { CompactionReport } from "../../packages/compact-context/src/core/apply.ts";
+import type { CompactionReport } from "../../packages/compact-context/src/core/report.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";

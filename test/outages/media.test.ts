@@ -144,4 +144,16 @@ describe("FIT-7 a folder", () => {
       compacted: true,
     });
   });
+
+  it("of 10,000 sessions is listed by a process that may open 64 files", { timeout: 120_000 }, () => {
+    const sessions = 10_000;
+    for (let session = 0; session < sessions; session += 1) {
+      mkdirSync(join(root, `s${session}`));
+      writeFileSync(join(root, `s${session}`, "transcript-pre-compact-001.jsonl"), "");
+    }
+    const script = join(import.meta.dirname, "..", "..", "bench", "load.mjs");
+    const words = ["-c", 'ulimit -n 64; exec "$0" "$1" list "$2"', process.execPath, script, root];
+    const { stdout, stderr } = spawnSync("sh", words, { encoding: "utf8" });
+    expect(stdout.trim(), stderr).toBe(String(sessions));
+  });
 });

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { postgresDdl } from "../../packages/compact-context/src/storage/postgres/client.ts";
 import {
   createPostgresDriver,
   type PostgresDriver,
-  postgresDdl,
 } from "../../packages/compact-context/src/storage/postgres/driver.ts";
 import { managerOver, turns } from "../outages/outage.ts";
 import { storageContract } from "../support/storage-contract.ts";

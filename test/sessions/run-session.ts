@@ -6,8 +6,9 @@ import {
   planCompaction,
 } from "../../packages/compact-context/src/compact.ts";
 import type { Format, Message } from "../../packages/compact-context/src/core/message.ts";
-import { findMalformations, latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
+import { latestUserMessage } from "../../packages/compact-context/src/core/units.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
+import { findMalformations } from "../../packages/compact-context/src/lint/generic.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";

@@ -62,6 +62,7 @@ export function checkItems(items: readonly Json[], ledger: ItemLedger): Rejectio
   return firstOf([
     () => firstOf(items.map((item, index) => () => checkShape(item, index))),
     () => checkIds(items),
+    () => firstOf(items.map((item) => () => checkSeal(item, ledger))),
     () => firstOf(Array.from(items.keys(), (index) => () => checkReasoning(items, index, ledger))),
     () => checkCalls(items),
   ]);
@@ -113,6 +114,16 @@ function checkIds(items: readonly Json[]): Rejection | undefined {
     seen.add(id);
   }
   return undefined;
+}
+
+/** A compaction item comes back as it was made. */
+function checkSeal(item: Json, ledger: ItemLedger): Rejection | undefined {
+  if (item.type !== "compaction" || ledger.isOwn(textOf(item.encrypted_content))) return undefined;
+  return bad(
+    `The encrypted content for item ${String(item.id)} could not be verified.`,
+    null,
+    "invalid_encrypted_content",
+  );
 }
 
 /** Reasoning and what it led to come back together or not at all. */

@@ -24,18 +24,25 @@ const PARAMETERS = new Set(
   prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options
   temperature text tool_choice tools top_logprobs top_p truncation user`.split(/\s+/),
 );
+const COMPACT_PARAMETERS = new Set(
+  `image input instructions model previous_response_id prompt_cache_key prompt_cache_options prompt_cache_retention
+  service_tier`.split(/\s+/),
+);
 const LEAST_OUTPUT = 16;
 
-/** OpenAI's `POST /v1/responses`; it stores answers unless told `store: false`. */
+/**
+ * OpenAI's `POST /v1/responses`, which stores answers unless told `store: false`, and `POST /v1/responses/compact`,
+ * which answers with the user's messages and one sealed item for all else.
+ */
 export function createOpenAiResponses(
   settings: ModelSettings,
   cache: { readonly kind: "prefix" | "whole"; now(): number },
-): Wire {
+): Wire[] {
   const ledger = createItemLedger();
-  return {
+  const responses: Wire = {
     path: "/v1/responses",
     cache: createPromptCache({ ...cache, least: 1024 }),
-    check: ({ body }) => check(body, settings, ledger),
+    check: ({ body }) => check(body, settings, ledger, PARAMETERS),
     segments: (body) => segmentsOf(body, settings, ledger),
     limit: (body) => (typeof body.max_output_tokens === "number" ? body.max_output_tokens : undefined),
     overflow: (input) => overflow(input, settings),
@@ -43,13 +50,41 @@ export function createOpenAiResponses(
     errorBody: openAiError,
     failure: openAiFailure,
   };
+  const compact: Wire = {
+    ...responses,
+    path: "/v1/responses/compact",
+    check: ({ body }) => check(body, settings, ledger, COMPACT_PARAMETERS),
+    answer: (answering) => compacted(answering, ledger),
+  };
+  return [responses, compact];
+}
+
+/** What the user said, word for word, and one item in which only the provider can read. */
+function compacted({ body, reply, usage, outputTokens, newId }: Answering, ledger: ItemLedger): Answered {
+  const said = itemsOf(body, ledger).filter(({ role }) => role === "user");
+  const sealed = reply.refusal === undefined && reply.toolCalls.length === 0;
+  const encrypted_content = ledger.encrypt(`${reply.text}${newId("seal_")}`);
+  const item = { id: newId("cmp_"), type: "compaction", encrypted_content };
+  const json = {
+    id: newId("resp_"),
+    object: "response.compaction",
+    created_at: 1_780_000_000,
+    output: [...said, ...(sealed ? [item] : [])],
+    usage: counted(usage, outputTokens, 0),
+  };
+  return { json, frames: [], ping: "" };
 }
 
 function bad(message: string, param: string | null, code: string | null = null): Rejection {
   return { status: 400, type: "invalid_request_error", message, param, code };
 }
 
-function check(body: Json, settings: ModelSettings, ledger: ItemLedger): Rejection | undefined {
+function check(
+  body: Json,
+  settings: ModelSettings,
+  ledger: ItemLedger,
+  parameters: ReadonlySet<string>,
+): Rejection | undefined {
   const { max_output_tokens: limit, previous_response_id: previous } = body;
   return firstOf([
     () =>
@@ -57,7 +92,7 @@ function check(body: Json, settings: ModelSettings, ledger: ItemLedger): Rejecti
         ? undefined
         : bad("Missing required parameter: 'model'.", "model", "missing_required_parameter"),
     () => {
-      const name = Object.keys(body).find((key) => !PARAMETERS.has(key));
+      const name = Object.keys(body).find((key) => !parameters.has(key));
       return name === undefined ? undefined : bad(`Unknown parameter: '${name}'.`, name, "unknown_parameter");
     },
     () => unsupportedParameter(body, settings.unsupported, "responses"),
@@ -168,19 +203,22 @@ function answer(answering: Answering, ledger: ItemLedger): Answered {
     truncation: "disabled",
     metadata: {},
   };
-  const counted = {
-    input_tokens: usage.input,
-    input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: reasoningTokens },
-    total_tokens: usage.input + outputTokens,
-  };
-  const json = { ...head, output, usage: counted };
+  const json = { ...head, output, usage: counted(usage, outputTokens, reasoningTokens) };
   if (body.store !== false) ledger.store(id, [...itemsOf(body, ledger), ...output]);
   return {
     json,
     frames: framesOf({ ...head, status: "in_progress", output: [], usage: null }, output, json),
     ping: `event: keepalive\ndata: {"type":"keepalive"}\n\n`,
+  };
+}
+
+function counted(usage: Answering["usage"], outputTokens: number, reasoningTokens: number): Json {
+  return {
+    input_tokens: usage.input,
+    input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: usage.input + outputTokens,
   };
 }
 

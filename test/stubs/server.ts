@@ -70,7 +70,7 @@ export async function startStub(options: StubOptions = {}): Promise<Stub> {
   const openAiCache = options.openAiCache ?? "prefix";
   const wires = [
     createOpenAiChat(settings, { kind: openAiCache, now }),
-    createOpenAiResponses(settings, { kind: openAiCache, now }),
+    ...createOpenAiResponses(settings, { kind: openAiCache, now }),
     createAnthropic(settings, { now }),
   ];
   const requests: StubRequest[] = [];

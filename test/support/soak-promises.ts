@@ -1,5 +1,4 @@
 import { decode } from "compact-context/internal/codecs/formats";
-import type { CompactionReport } from "compact-context/internal/core/apply";
 import {
   type Format,
   type Message,
@@ -9,10 +8,11 @@ import {
   toolResults,
 } from "compact-context/internal/core/message";
 import type { TokenCounter } from "compact-context/internal/core/ports";
+import type { CompactionReport } from "compact-context/internal/core/report";
 import { isUserSpeech, latestUserMessage } from "compact-context/internal/core/units";
 import { lint } from "compact-context/internal/lint/index";
+import type { LintOptions } from "compact-context/internal/lint/rule";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import type { LintOptions } from "compact-context/lint";
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";
 

@@ -1,8 +1,8 @@
 import { decode } from "compact-context/internal/codecs/formats";
 import { type CompactOptions, compact } from "compact-context/internal/compact";
-import type { CompactionResult } from "compact-context/internal/core/apply";
 import { type Format, type Message, markSummaries } from "compact-context/internal/core/message";
 import type { Summarizer } from "compact-context/internal/core/ports";
+import type { CompactionResult } from "compact-context/internal/core/report";
 import { CompactManager } from "compact-context/internal/create-manager";
 import { CompactError } from "compact-context/internal/errors";
 import {

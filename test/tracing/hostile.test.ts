@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { warning } from "../../packages/compact-context/src/core/events.ts";
 import type { Exporter } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
@@ -14,6 +13,12 @@ import { createMemoryDriver } from "../../packages/compact-context/src/storage/m
 import { createAriadneExporter } from "../../packages/compact-context/src/tracing/exporters/ariadne.ts";
 import { createTracer } from "../../packages/compact-context/src/tracing/tracer.ts";
 import { closeServer, startAriadne, startServer } from "../stubs/ariadne.ts";
+
+const warning = (message: string) => ({
+  name: "compact.warning" as const,
+  status: "ok" as const,
+  properties: { severity: "low", code: "x", message },
+});
 
 vi.mock("node:dns", async (original) => {
   const dns = await original<typeof import("node:dns")>();
@@ -43,7 +48,7 @@ function tracerTo(url: string, timeoutMs = 200) {
   });
   const emit = (count: number, sessionId = "s"): void => {
     for (let n = 0; n < count; n += 1) {
-      tracer.emit({ ...warning({ severity: "low", code: "x", message: `${n}` }), sessionId });
+      tracer.emit({ ...warning(`${n}`), sessionId });
     }
   };
   return { tracer, lines, emit };
@@ -276,7 +281,7 @@ describe("a collector that", () => {
     const failed: number[] = [];
     const exporter = createAriadneExporter({ url });
     const started = performance.now();
-    const event = { ...warning({ severity: "low", code: "x", message: "m" }), sessionId: "s" };
+    const event = { ...warning("m"), sessionId: "s" };
     const tracer = createTracer({
       exporters: [exporter],
       now: Date.now,
@@ -353,7 +358,7 @@ describe("an exporter that", () => {
     });
     const payload = "x".repeat(50_000);
     const emit = (): void => {
-      tracer.emit({ ...warning({ severity: "low", code: "x", message: "m" }), sessionId: "s", payload });
+      tracer.emit({ ...warning("m"), sessionId: "s", payload });
     };
     emit();
     await expect.poll(() => lines.length).toBe(1);

@@ -3,11 +3,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { TriggerReason } from "../../packages/compact-context/src/core/policy.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
+import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/local.ts";
 import { METRICS } from "../../packages/compact-context/src/tracing/exporters/metrics.ts";
-import * as tracing from "../../packages/compact-context/src/tracing/index.ts";
-import { reasons } from "../../packages/compact-context/src/tracing/schema.ts";
+import * as schema from "../../packages/compact-context/src/tracing/schema.ts";
 import { eventsSection, fill, metricsTable } from "../../scripts/events-page.mjs";
 
+const tracing = { ...schema, createJsonlExporter };
 const root = new URL("../../", import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), "utf8");
 
@@ -20,7 +21,7 @@ describe("OBSERVABILITY.md", () => {
   it("DOC-3 has every event with its schema and an example of a real run, as fresh as the code", async () => {
     const session: unknown = JSON.parse(read("packages/compact-context-cli/demo/session.json"));
     const section = await eventsSection({ tracing, CompactManager, createMemoryDriver }, session);
-    for (const name of Object.keys(tracing.eventSchema)) expect(section).toContain(`### \`${name}\``);
+    for (const name of Object.keys(schema.eventSchema)) expect(section).toContain(`### \`${name}\``);
     expect(fill(page, "events", section) === page, "npm run docs").toBe(true);
     expect(fill(page, "metrics", metricsTable(METRICS)) === page, "npm run docs").toBe(true);
   });
@@ -65,6 +66,6 @@ describe("the schema of events", () => {
       fixed_over_trigger: true,
       attempts_failed: true,
     };
-    expect(Object.keys(reasons).sort()).toEqual(Object.keys(known).sort());
+    expect(Object.keys(schema.reasons).sort()).toEqual(Object.keys(known).sort());
   });
 });

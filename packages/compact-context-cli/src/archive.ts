@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Message, StorageDriver } from "compact-context";
 import type { OneShotArchive } from "compact-context/internal/compact";
-import { archiveId } from "compact-context/internal/core/archive";
+import { archiveId } from "compact-context/internal/core/transcript";
 import { s3Settings } from "compact-context/internal/create-manager";
 import { CompactError, closest } from "compact-context/internal/errors";
 import { createArchive } from "compact-context/internal/search/archive";

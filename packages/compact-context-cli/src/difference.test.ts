@@ -1,6 +1,6 @@
 import type { Message } from "compact-context";
 import { describe, expect, it } from "vitest";
-import { differenceOf } from "./difference.ts";
+import { differenceOf } from "./commands/diff.ts";
 
 const say = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
 const result = (id: string, call: string, content: string): Message => ({

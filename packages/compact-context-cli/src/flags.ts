@@ -1,3 +1,5 @@
+import { oneLine } from "./render/safe.ts";
+
 /** One flag of the command line. */
 export interface FlagSpec {
   /** What its value is called in help; absent for a switch. */
@@ -130,3 +132,18 @@ export const DECIDING: readonly FlagName[] = [
 export type Flags = {
   readonly [Name in FlagName]?: Name extends SwitchName ? true : string;
 };
+
+/** Text that can be pasted into a shell as one word. */
+export function shellWord(text: string): string {
+  const safe = oneLine(text);
+  return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
+}
+
+/** A command to paste: its words, then those of the named flags that were given. */
+export function commandLine(words: readonly string[], flags: Flags, names: readonly FlagName[]): string {
+  const given = names.flatMap((name) => {
+    const value = flags[name];
+    return typeof value === "string" ? [`--${name}`, shellWord(value)] : [];
+  });
+  return [...words.map(shellWord), ...given].join(" ");
+}

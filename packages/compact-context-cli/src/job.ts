@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import type { CompactionResult, Format, Message, Summarizer } from "compact-context";
 import { compact } from "compact-context";
-import { type LayerSizes, layersOf } from "compact-context/internal/core/apply";
-import { archiveId } from "compact-context/internal/core/archive";
 import { contentHash } from "compact-context/internal/core/message";
+import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
+import { archiveId } from "compact-context/internal/core/transcript";
 import type { Archive } from "compact-context/recall";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
-import { sizesOf } from "./layers.ts";
+import { sizesOf } from "./inspection.ts";
 import type { CliPorts } from "./ports.ts";
-import type { Progress } from "./progress.ts";
 import { messagesTarget, type Settings } from "./settings.ts";
+import type { Progress } from "./terminal.ts";
 import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
 import { fatesToStore } from "./view/stored-record.ts";
 

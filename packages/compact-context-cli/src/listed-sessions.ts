@@ -1,7 +1,7 @@
 import type { Archive, SessionOwner } from "compact-context/recall";
 import { firstWords } from "./render/safe.ts";
+import { typedAsk } from "./view/message-view.ts";
 import { statedMessages, storedRecord } from "./view/stored-record.ts";
-import { typedAsk } from "./view/typed-ask.ts";
 
 /** A session of an archive, as a list shows it; what its newest step says, and nothing where that says nothing. */
 export interface ListedSession {

@@ -1,6 +1,4 @@
-import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
-import { createInterface } from "node:readline/promises";
 import { CompactError } from "compact-context/internal/errors";
 
 /** Where text goes, and how much of it fits on a line. */
@@ -54,7 +52,7 @@ export function processPorts(): CliPorts {
     },
     now: () => new Date(),
     clock: () => performance.now(),
-    newId: () => randomUUID(),
+    newId: () => crypto.randomUUID(),
     stopped,
     ask: interactive ? ask : undefined,
   };
@@ -133,6 +131,7 @@ function stopped(): Promise<void> {
 
 /** The answer; empty when the reader closes the input (Ctrl-D) or gives up (Ctrl-C). */
 async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   const closed = new Promise<string>((resolve) => {
     prompt.once("close", () => resolve(""));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createProgress } from "./progress.ts";
+import { createProgress } from "./terminal.ts";
 
 function setUp(isTerminal: boolean) {
   let written = "";

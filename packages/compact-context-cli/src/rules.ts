@@ -1,7 +1,8 @@
 import type { Format, Message } from "compact-context";
+import { lint, repair } from "compact-context";
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
 import { CompactError } from "compact-context/internal/errors";
-import { type LintOptions, lint, type Mend, repair } from "compact-context/lint";
+import type { LintOptions, Mend } from "compact-context/internal/lint/rule";
 import type { Flags } from "./flags.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";

@@ -1,15 +1,15 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
 import { budgetOf } from "compact-context/internal/core/policy";
+import type { TokenCounter } from "compact-context/internal/core/ports";
 import { CompactError, closest } from "compact-context/internal/errors";
+import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import type { TokenCounter } from "compact-context/tokens";
-import { lookUpModel } from "compact-context/tokens";
 import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
-import type { Progress } from "./progress.ts";
 import { parseTokens, parseTokensOrShare } from "./quantities.ts";
 import { formatCount } from "./render/numbers.ts";
+import type { Progress } from "./terminal.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
 /** Everything that flags, configuration and the transcript decide together. */

@@ -1,10 +1,4 @@
-import type { CompactConfig } from "compact-context/config";
-import {
-  archival,
-  prunedMessages,
-  summaryCreated,
-  triggerDecision,
-} from "compact-context/internal/core/events";
+import type { CompactConfig } from "compact-context";
 import { configuredExporters } from "compact-context/internal/create-manager";
 import { ArchivingRecorder, createTracer } from "compact-context/internal/tracing/tracer";
 import { createRedactor } from "compact-context/redaction";
@@ -31,22 +25,17 @@ export async function traceCompaction(
     }),
     first: undefined,
     archive: async () => archive,
+    storageKind: config.storage.kind,
     now: ports.now,
     warn,
   });
   const announce = recorder.announcer(sessionId);
   const { step, location } = receipt;
-  const storageAdapter = config.storage.kind;
-  announce(archival({ sessionId, step, storageAdapter, location, messages: report.messagesBefore }));
-  announce(
-    triggerDecision(
-      { triggered: true, reason: "manual" },
-      { ...config.policy, strategy },
-      { model, report, step },
-    ),
-  );
-  if (summary !== undefined) announce(summaryCreated(report, strategy, { text: summary, step }));
-  announce(prunedMessages(report, { model, step }));
+  const decision = { triggered: true, reason: "manual" } as const;
+  announce({ kind: "archived", step, location, messages: report.messagesBefore });
+  announce({ kind: "decision", decision, policy: { ...config.policy, strategy }, model, report, step });
+  if (summary !== undefined) announce({ kind: "summary", report, strategy, text: summary, step });
+  announce({ kind: "pruned", report, model, step });
   await recorder.write(sessionId);
   await recorder.flush();
 }

@@ -1,6 +1,6 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { CompactError } from "compact-context/internal/errors";
-import { openInBrowser } from "./browser.ts";
 import type { Invocation } from "./command.ts";
 import { readPageFiles } from "./view/page-files.ts";
 import { startViewServer, type ViewServer } from "./view/server.ts";
@@ -69,4 +69,27 @@ export function portOf(given: string | undefined, usual: number): number {
     place: "--port",
     hint: `Give a number up to ${HIGHEST_PORT}, or leave it out for a port that is free.`,
   });
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/** Opens a link of ours in the person's browser; rejects where there is no way to. */
+async function openInBrowser(link: string): Promise<void> {
+  const [program, ...words] = OPENERS[process.platform] ?? ["xdg-open"];
+  const child = spawn(program, [...words, link], { detached: true, stdio: "ignore" });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (cause) => {
+      reject(
+        new CompactError("NotFound", `the browser could not be opened: there is no ${program}`, {
+          hint: "Open the link yourself.",
+          cause,
+        }),
+      );
+    });
+  });
+  child.unref();
 }

@@ -11,6 +11,7 @@ import type { Invocation } from "./command.ts";
 import { readConfig } from "./files/config.ts";
 import { oneLine } from "./render/safe.ts";
 import { type ArchiveSource, createArchivedRecord } from "./view/archived-session.ts";
+import { changesOf } from "./view/changes.ts";
 import { createViewStore } from "./view/view-store.ts";
 import type { Viewed } from "./view-page.ts";
 import { sessionTold } from "./viewed-events.ts";
@@ -20,6 +21,8 @@ const READ_AHEAD = 20;
 /** What an agent adds is on the page within a second; where a look takes long, the next one waits longer. */
 const LOOK_EVERY_MS = 250;
 const REST = 4;
+/** Folders below an archive whose changes the system is asked to tell. */
+const MOST_WATCHED = 200;
 
 /** The archive in a folder, or the one of the settings; what a running agent adds to it is shown as it comes. */
 export async function viewedArchive(
@@ -50,9 +53,10 @@ export async function viewedArchive(
   return {
     store,
     async fill(stopped) {
+      const changes = changesOf(source.archive.location, stopped, signs.size <= MOST_WATCHED);
       for (let took = 0; !stopped.aborted; ) {
-        const pause = Math.max(LOOK_EVERY_MS, took * REST);
-        await setTimeout(pause, undefined, { signal: stopped }).catch(() => undefined);
+        await setTimeout(took * REST, undefined, { signal: stopped }).catch(() => undefined);
+        await changes.next(LOOK_EVERY_MS);
         const began = ports.clock();
         if (!stopped.aborted) await look().catch((error: unknown) => warn(errorMessage(error)));
         took = ports.clock() - began;

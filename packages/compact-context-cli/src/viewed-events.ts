@@ -1,8 +1,8 @@
 import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import type { Invocation } from "./command.ts";
-import { readEventLine } from "./view/event-line.ts";
+import { changesOf } from "./view/changes.ts";
+import { readEventLine } from "./view/event-reader.ts";
 import { createViewStore, type ViewStore } from "./view/view-store.ts";
 import type { Viewed } from "./view-page.ts";
 
@@ -45,13 +45,14 @@ export async function viewedEvents({ ports, terminal }: Invocation, name: string
       const reader = createLineReader((line) => tell(store, line));
       // A character may be written in two goes.
       const decoder = new TextDecoder();
+      const changes = changesOf(path, stopped, false);
       for (let at = 0; !stopped.aborted; ) {
         at = await readFrom(path, at, {
           stopped,
           take: (piece) => reader.take(decoder.decode(piece, { stream: true })),
         });
         if (reader.leftOut > 0) terminal.warn(`${reader.forget()} of the lines in ${name} are no events`);
-        await setTimeout(LOOK_EVERY_MS, undefined, { signal: stopped }).catch(() => undefined);
+        await changes.next(LOOK_EVERY_MS);
       }
     },
   };

@@ -1,21 +1,19 @@
 import { setImmediate } from "node:timers/promises";
-import type { Message } from "compact-context";
+import type { Message, StorageDriver } from "compact-context";
 import { spentOn } from "compact-context/internal/agent/spent";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
-import { createCallbackExporter } from "compact-context/tracing";
 import { sessionNameOf } from "./job.ts";
 import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
-import { unhurried } from "./unhurried-driver.ts";
+import { typedAsk } from "./view/message-view.ts";
 import { createPlayedRecord, type PlayedSession } from "./view/played-session.ts";
 import type { Originals } from "./view/session-record.ts";
 import type { CostView } from "./view/session-view.ts";
-import { typedAsk } from "./view/typed-ask.ts";
 import type { ViewStore } from "./view/view-store.ts";
 
 /** Plays a session as `replaySession` does, for the page to look on. */
@@ -53,7 +51,7 @@ export async function replayWatched(
   const watcher: ReplayWatcher = {
     history,
     storage,
-    exporter: createCallbackExporter((event) => played.hearEvent(event)),
+    exporter: { export: (event) => played.hearEvent(event) },
     async hear(raw, result, elapsedMs) {
       played.hear(raw, result, elapsedMs);
       // The page is served by the same thread.
@@ -120,5 +118,43 @@ function costOf({ policies }: Economy, { model }: Settings): CostView | undefine
     compact: own.dollars,
     none: none?.dollars === undefined || none.overWindow > 0 ? undefined : none.dollars,
     model: model ?? "unknown",
+  };
+}
+
+/** Characters that are written before others have their turn. */
+const SLICE = 65_536;
+
+/** The same storage, which lets other work of this thread through whenever a stretch was read or written. */
+function unhurried(driver: StorageDriver): StorageDriver {
+  return {
+    location: driver.location,
+    async get(key) {
+      await setImmediate();
+      return driver.get(key);
+    },
+    async *stream(key) {
+      for await (const piece of driver.stream(key)) {
+        yield piece;
+        await setImmediate();
+      }
+    },
+    async put(key, value, options) {
+      await setImmediate();
+      if (typeof value === "string") return driver.put(key, value, options);
+      const written: string[] = [];
+      let characters = 0;
+      for (const piece of value) {
+        written.push(piece);
+        characters += piece.length;
+        if (characters < SLICE) continue;
+        characters = 0;
+        await setImmediate();
+      }
+      return driver.put(key, written, options);
+    },
+    version: driver.version,
+    append: driver.append,
+    list: driver.list,
+    delete: driver.delete,
   };
 }

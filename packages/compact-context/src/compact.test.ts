@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { decode } from "./codecs/formats.ts";
 import { compact, countTokens, planCompaction } from "./compact.ts";
-import { findMalformations } from "./core/units.ts";
 import { CompactError } from "./errors.ts";
+import { findMalformations } from "./lint/generic.ts";
 
 type Chat = Record<string, unknown> & { role: string; content: string | null };
 const say = (role: string, content: string, extra: Record<string, unknown> = {}): Chat => ({

@@ -1,12 +1,12 @@
 import { listCodec } from "./codecs/formats.ts";
 import { mergePolicy } from "./config/layer.ts";
 import type { CompactConfig } from "./config/settings.ts";
-import { type ArchiveReceipt, applyPlan, type CompactionResult, reportOf } from "./core/apply.ts";
-import { unchangedReport } from "./core/events.ts";
+import { applyPlan } from "./core/apply.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Policy } from "./core/policy.ts";
 import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } from "./core/ports.ts";
+import { type ArchiveReceipt, type CompactionResult, reportOf, unchangedReport } from "./core/report.ts";
 import { isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
 import { CompactError, requireList, requireOptions } from "./errors.ts";

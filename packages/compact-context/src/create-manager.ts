@@ -2,7 +2,6 @@ import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { createArchiveStore } from "./core/archive.ts";
-import { warning } from "./core/events.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
@@ -40,6 +39,7 @@ import type { Archive } from "./search/archive.ts";
 import { guardDeleted, sweep } from "./search/deletion.ts";
 import { type GuardedStorage, guardStorage } from "./storage/guard.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
+import { createTurns } from "./storage/turns.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { lookUpModel, overrideOf, withCost } from "./tokens/models.ts";
 import { createCounters } from "./tokens/token-counter.ts";
@@ -210,7 +210,7 @@ function settingsByModel(
 
 /** Creates the parts of a manager from its configuration. */
 function wire(config: CompactConfig, ports: ManagerPorts): Wired {
-  const { models, summarizer, storage } = config;
+  const { summarizer, storage } = config;
   const environment: Environment = {
     now: ports.now ?? platform.now,
     clock: ports.clock ?? platform.clock,
@@ -221,10 +221,11 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
   const redaction = createRedactor(config.redaction);
+  const turn = createTurns();
   let toldUnopened = false;
   const open = once(async () => {
     try {
-      const opened = await openStorage(config, ports, { redaction, warn, now });
+      const opened = await openStorage(config, ports, { redaction, warn, now, turn });
       queueMicrotask(() => flushing?.start());
       keepSwept(config, opened.patient, environment, warn);
       return opened;
@@ -252,13 +253,16 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const settings: ManagerSettings = {
     ...sessionSettings(config, warn),
     maxSummaryTokens: summarizer.maxSummaryTokens,
-    storageKind: storage.kind,
     onStorageFailure: storage.onFailure,
     forModel: settingsByModel(config, warn),
   };
   const parts: ManagerParts = {
     environment,
-    open,
+    async open() {
+      // Every call passes here first.
+      await turn();
+      return open();
+    },
     worker,
     redaction,
     summarizers: createSummarizers(ports.summarizer, summarizer, {
@@ -276,7 +280,6 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
           report(sessionId, code, message);
         },
       }),
-    withCost: (attempt) => withCost(attempt, models),
     warn,
   };
   return { settings, parts, searchable, flushing };
@@ -303,8 +306,10 @@ function createRecorder(
     }),
     first: redaction.enabled
       ? undefined
-      : warning({ severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING }),
+      : { kind: "warning", severity: "high", code: "redaction_off", message: REDACTION_OFF_WARNING },
     archive: async () => (await open()).archive,
+    storageKind: config.storage.kind,
+    withCost: (attempt) => withCost(attempt, config.models),
     now,
     warn,
   });
@@ -328,15 +333,21 @@ interface Storage extends Store {
 async function openStorage(
   config: CompactConfig,
   given: { readonly storage?: StorageDriver; readonly archive?: StorageDriver },
-  context: { readonly redaction: Redaction; warn(message: string): void; now(): Date },
+  context: {
+    readonly redaction: Redaction;
+    warn(message: string): void;
+    now(): Date;
+    turn(): Promise<void>;
+  },
 ): Promise<Storage> {
-  const { redaction, warn, now } = context;
+  const { redaction, warn, now, turn } = context;
   const { timeoutMs } = config.storage;
   const guard = (driver: StorageDriver): GuardedStorage =>
     guardStorage(guardDeleted(driver, now), {
       timeoutMs,
       clock: platform.clock,
       later: platform.later,
+      turn,
       warn,
     });
   const states = guard(given.storage ?? (await configuredDriver(config, warn)));

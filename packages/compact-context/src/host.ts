@@ -1,4 +1,4 @@
-import type { CompactionReport, CompactionResult } from "./core/apply.ts";
+import type { CompactionReport, CompactionResult } from "./core/report.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";

@@ -8,13 +8,7 @@ export {
   planCompaction,
 } from "./compact.ts";
 export { type CompactConfig, type CompactConfigInput, defaultConfig } from "./config/settings.ts";
-export type {
-  CompactionReport,
-  CompactionResult,
-  RefusalReason,
-} from "./core/apply.ts";
 export { ownedSession } from "./core/archive.ts";
-export type { CompactionNotice, ManagerState, RunningSummary } from "./core/manager.ts";
 export type { Format, Message, Part, Role } from "./core/message.ts";
 export type { CompactionPlan, PlannedMessage } from "./core/plan.ts";
 export type { Policy, TriggerReason } from "./core/policy.ts";
@@ -32,6 +26,14 @@ export type {
   TextModelAnswer,
   TextModelRequest,
 } from "./core/ports.ts";
+export type {
+  CompactionNotice,
+  CompactionReport,
+  CompactionResult,
+  ManagerState,
+  RefusalReason,
+  RunningSummary,
+} from "./core/report.ts";
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode } from "./errors.ts";

@@ -1,5 +1,4 @@
 import { listCodec } from "./codecs/formats.ts";
-import type { RunningSummary } from "./core/manager.ts";
 import {
   contentHash,
   type Format,
@@ -12,6 +11,7 @@ import {
 } from "./core/message.ts";
 import { defaultPolicy, isPinned, type Policy } from "./core/policy.ts";
 import type { ListCodec, TokenCounter } from "./core/ports.ts";
+import type { RunningSummary } from "./core/report.ts";
 import { groupUnits, isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
 import { assemble } from "./core/view.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { countTokens } from "./compact.ts";
-import type { RunningSummary } from "./core/manager.ts";
 import type { Message, Part } from "./core/message.ts";
 import { planRequest } from "./core/plan.ts";
 import type { TextModel, TextModelRequest } from "./core/ports.ts";
+import type { RunningSummary } from "./core/report.ts";
 import { CompactError } from "./errors.ts";
 import { type SummarizeMessagesOptions, summarizeMessages } from "./summarize-messages.ts";
 

@@ -1,9 +1,9 @@
 import { didYouMean } from "./config/schema.ts";
 import { applyPlan, type Outcome } from "./core/apply.ts";
-import type { RunningSummary } from "./core/manager.ts";
 import { contentHash, type Format, type Message } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Summarizer, TextModel } from "./core/ports.ts";
+import type { RunningSummary } from "./core/report.ts";
 import type { CompactionRequest } from "./core/usage.ts";
 import {
   CompactError,

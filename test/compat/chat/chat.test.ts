@@ -51,6 +51,8 @@ function chat(
   return new Promise((done) => child.on("close", (code) => done({ code, out, err })));
 }
 
+const flat = (text: string): string => text.replace(/\s+/g, " ");
+
 describe.skipIf(!installed)("models of the AI SDK's providers", () => {
   beforeEach(() => symlinkSync(packages, join(project, "node_modules")));
 
@@ -91,6 +93,47 @@ describe.skipIf(!installed)("models of the AI SDK's providers", () => {
     expect(out).toMatch(/^ {2}error {4}\S/m);
     expect(out).toContain("/context");
   });
+
+  it.each([
+    ["openai/gpt-5.4-mini", "OPENAI_API_KEY"],
+    ["anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"],
+  ])("%s: a key that is refused is told with the variable to set", async (model, variable) => {
+    stub = await startStub({ answers: [{ status: 401 }] });
+    const { code, out } = await chat(["--model", model], ["hello", "/help"], {
+      [variable]: "wrong",
+      OPENAI_BASE_URL: stub.openAiUrl,
+      ANTHROPIC_BASE_URL: `${stub.anthropicUrl}/v1`,
+    });
+    expect(code).toBe(0);
+    expect(flat(out)).toContain("the key was refused (401)");
+    expect(flat(out)).toContain(`Set ${variable} to a key that may use ${model.split("/")[0]}`);
+    expect(stub.requests).toHaveLength(1);
+    expect(out).toContain("/context");
+  });
+
+  it.each([
+    ["openai/gpt-5.4-mini", 503],
+    ["anthropic/claude-sonnet-4-5", 529],
+  ])(
+    "%s: overload, a broken stream and retry-after are told, waited for and got over",
+    async (model, status) => {
+      stub = await startStub({
+        answers: [{ status }, { fault: "resetMidway" }, { status: 429, retryAfter: 2 }, "Here at last."],
+      });
+      const { code, out } = await chat(["--model", model], ["hello"], {
+        OPENAI_API_KEY: "k",
+        ANTHROPIC_API_KEY: "k",
+        OPENAI_BASE_URL: stub.openAiUrl,
+        ANTHROPIC_BASE_URL: `${stub.anthropicUrl}/v1`,
+      });
+      expect(code).toBe(0);
+      expect(flat(out)).toMatch(
+        /note the model failed \(.+\).* attempt 2 .*attempt 3 .*asked again in 2(\.0)? s, attempt 4/,
+      );
+      expect(out).toContain("Here at last.");
+      expect(stub.requests).toHaveLength(4);
+    },
+  );
 
   it("a provider without its key says which variable is missing", async () => {
     const { code, out, err } = await chat(["--model", "google/gemini-2.5-flash"], ["hello"]);

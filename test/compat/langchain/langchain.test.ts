@@ -5,7 +5,7 @@ import {
 } from "../../../packages/compact-context/src/adapters/langchain/index.ts";
 import type { StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
-import { asLangChainTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
+import { formatTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import { createRedactor } from "../../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../../packages/compact-context/src/search/archive.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
@@ -69,7 +69,7 @@ function stage(modules: Modules, sessionId: string): Stage {
   const agent: Stage["agent"] = (options) =>
     modules.langchain.createAgent({
       model,
-      tools: [tool, ...asLangChainTools(recallTools(options.manager, sessionId))],
+      tools: [tool, ...formatTools(recallTools(options.manager, sessionId), "langchain")],
       systemPrompt: "You survey quays and answer briefly.",
       middleware: [compactMiddleware(options)],
       checkpointer,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compactProcessor } from "../../../packages/compact-context/src/adapters/mastra/index.ts";
-import { asAiSdkTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
+import { formatTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import {
   ANSWERS,
   createProvider,
@@ -89,7 +89,7 @@ describe.skipIf(mastra === undefined)("compactProcessor in Mastra", () => {
           },
           execute: async (args: { quay: number; part: number }) => survey(args),
         },
-        ...asAiSdkTools(recallTools(manager, "one")),
+        ...formatTools(recallTools(manager, "one"), "ai-sdk"),
       },
     });
     const answers = await interview(async (text) => {

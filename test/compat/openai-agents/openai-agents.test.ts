@@ -10,7 +10,7 @@ import {
   countTokens,
   type CompactManager as Manager,
 } from "../../../packages/compact-context/src/index.ts";
-import { asOpenAiAgentsTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
+import { formatTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import {
   ask,
@@ -73,7 +73,7 @@ function stage(sdk: Sdk, sessionId: string): Stage {
         name: "surveyor",
         instructions: INSTRUCTIONS,
         model: "gpt-4o",
-        tools: [...tools, ...asOpenAiAgentsTools(recallTools(manager, sessionId))],
+        tools: [...tools, ...formatTools(recallTools(manager, sessionId), "openai-agents")],
       }),
   };
 }

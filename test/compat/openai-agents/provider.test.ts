@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { compactInputFilter } from "../../../packages/compact-context/src/adapters/openai-agents/index.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
-import { asOpenAiAgentsTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
+import { formatTools, recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import { type Stub, startStub } from "../../stubs/server.ts";
 import { ask, createProvider, FACTS, question, survey, TURNS, WINDOW } from "../scripted-agent.ts";
@@ -63,7 +63,7 @@ describe.skipIf(sdk === undefined)("the Agents SDK over OpenAI's protocol", () =
       name: "surveyor",
       instructions: "You survey quays and answer briefly.",
       model: "gpt-4o",
-      tools: [tool, ...asOpenAiAgentsTools(recallTools(manager, "wire"))],
+      tools: [tool, ...formatTools(recallTools(manager, "wire"), "openai-agents")],
     });
     const session = new sdk.MemorySession({ sessionId: "wire" });
     for (let turn = 1; turn <= TURNS; turn += 1) await runner.run(agent, ask(turn), { session });

@@ -9,14 +9,13 @@ import type { Invocation } from "../command.ts";
 import type { Flags } from "../flags.ts";
 import { processPorts } from "../ports.ts";
 import { createTerminal } from "../terminal.ts";
-import { bannerLines } from "./banner.ts";
 import { runChat } from "./chat.ts";
-import { createModels } from "./find-model.ts";
-import { createChatInput } from "./input.ts";
-import { createInterrupts } from "./interrupts.ts";
+import { problemText } from "./events.ts";
+import { createChatInput, createInterrupts } from "./input.ts";
+import { bannerLines } from "./lines.ts";
+import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
-import { problemText } from "./problem-text.ts";
 import { createChatScreen } from "./screen.ts";
 import { createWorkplace } from "./workplace.ts";
 
@@ -74,7 +73,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
     onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, folder)),
   });
   screen.print(bannerLines({ agent, folders, invocation, terminal }));
-  const chat = { agent, screen, input, interrupts, skills, modelNamed: models.named, folder };
+  const chat = { agent, screen, input, interrupts, skills, models, folder };
   const ended = runChat({ ...chat, clock: ports.clock }).then(agent.close);
   const shows: Session["shows"] = (what) => expect.poll(() => shown).toMatch(what);
   await shows("› ");

@@ -1,10 +1,10 @@
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/diagnostic";
-import { safeLines } from "../render/safe.ts";
-import type { Chat } from "./chat-parts.ts";
+import { oneLine, safeLines } from "../render/safe.ts";
+import type { Chat } from "./commands.ts";
 import { createCommands } from "./commands.ts";
 import { showEvent } from "./events.ts";
-import type { Interrupts } from "./interrupts.ts";
-import { statusText } from "./status.ts";
+import type { Interrupts } from "./input.ts";
+import { statusLines } from "./lines.ts";
 
 const PROMPT = "› ";
 const TICK_MS = 500;
@@ -44,8 +44,8 @@ const COMMAND = /^\/.*$/;
 function showStatus({ agent, screen }: Chat): void {
   const { paint, width } = screen.terminal();
   const { tokens, window } = agent.context();
-  const text = statusText({ model: agent.model.name, contextTokens: tokens, window, spent: agent.spent });
-  screen.print(["", paint("faint", `  ${text}`.slice(0, width))]);
+  const status = { model: agent.model.name, contextTokens: tokens, window, spent: agent.spent };
+  screen.print(["", ...statusLines(status, width).map((line) => paint("faint", line))]);
 }
 
 async function takeTurn(chat: Chat, text: string): Promise<void> {
@@ -66,8 +66,9 @@ async function working(chat: Chat, work: (signal: AbortSignal) => Promise<void>)
   const { signal, stop } = interrupts.begin();
   const timer = setInterval(() => {
     const seconds = Math.round((clock() - started) / 1000);
-    if (!input.isAsking())
-      screen.working(signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`);
+    if (input.isAsking()) return;
+    const typed = input.typed() === "" ? "" : ` · next: ${oneLine(input.typed())}`;
+    screen.working(`${signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`}${typed}`);
   }, TICK_MS);
   try {
     await work(signal);

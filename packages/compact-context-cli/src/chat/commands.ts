@@ -1,12 +1,17 @@
+import type { Agent } from "compact-context/internal/agent/agent";
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/diagnostic";
+import type { Skill } from "compact-context/internal/agent/skills/skill";
 import { closest } from "compact-context/internal/errors";
-import { formatCount } from "../render/numbers.ts";
+import { lookUpModel } from "compact-context/internal/tokens/models";
+import { formatCount, formatShort, plural } from "../render/numbers.ts";
 import { firstWords, oneLine } from "../render/safe.ts";
-import { padEnd } from "../render/width.ts";
-import type { Chat } from "./chat-parts.ts";
-import { compactionWords } from "./compaction-words.ts";
-import { contextLines } from "./context-lines.ts";
-import { memoryLines } from "./memory-lines.ts";
+import { table } from "../render/table.ts";
+import { padEnd, paragraph, wrap } from "../render/width.ts";
+import { showEarlier } from "./events.ts";
+import type { ChatInput, Interrupts } from "./input.ts";
+import { compactionWords, contextLines, memoryLines } from "./lines.ts";
+import type { Models } from "./models.ts";
+import type { ChatScreen } from "./screen.ts";
 
 interface ChatCommand {
   readonly usage: string;
@@ -44,6 +49,11 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
     summary: "begins a session; the memory stays",
     run: (_rest, chat, working) => working(() => startNew(chat)),
   },
+  resume: {
+    usage: "[number]",
+    summary: "goes on with an earlier session of this folder, from a list",
+    run: (rest, chat, working) => resumeSession(rest, chat, working),
+  },
   memory: {
     usage: "[question]",
     summary: "what the memory holds, or says to a question",
@@ -52,8 +62,8 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   },
   model: {
     usage: "[provider/model]",
-    summary: "which model answers, or another from here on",
-    run: (rest, chat, working) => working(() => changeModel(rest, chat)),
+    summary: "which model answers; another from here on, by name or from a list",
+    run: (rest, chat, working) => changeModel(rest, chat, working),
   },
   skill: {
     usage: "[name]",
@@ -63,7 +73,7 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   help: {
     usage: "",
     summary: "this list",
-    run: async (_rest, { screen }) => screen.print(helpLines()),
+    run: async (_rest, { screen }) => screen.print(helpLines(screen.terminal().width)),
   },
   quit: {
     usage: "",
@@ -107,15 +117,17 @@ async function carriedOut(command: ChatCommand, rest: string, chat: Chat, workin
   }
 }
 
-function helpLines(): string[] {
-  const lines = Object.entries(COMMANDS).map(
-    ([name, { usage, summary }]) => `  ${padEnd(`/${name} ${usage}`, 26)}${summary}`,
+const HELP = 26;
+const KEYS =
+  "Esc or Ctrl-C interrupts; Ctrl-C twice leaves. Tab completes. A line that ends in \\ goes on, Alt-Enter too.";
+
+function helpLines(width: number): string[] {
+  const lines = Object.entries(COMMANDS).flatMap(([name, { usage, summary }]) =>
+    wrap(summary, width - HELP - 2).map(
+      (line, index) => `  ${padEnd(index === 0 ? `/${name} ${usage}` : "", HELP)}${line}`,
+    ),
   );
-  return [
-    ...lines,
-    "",
-    "  Esc or Ctrl-C interrupts; Ctrl-C twice leaves. Tab completes. A line that ends in \\ goes on.",
-  ];
+  return [...lines, "", ...paragraph(KEYS, width)];
 }
 
 async function compactNow(instruction: string, { agent, screen }: Chat, signal: AbortSignal): Promise<void> {
@@ -136,11 +148,73 @@ async function startNew({ agent, screen }: Chat): Promise<void> {
   screen.tell("new", `a new session; the old one stays searchable${state}`);
 }
 
-async function changeModel(named: string, { agent, screen, modelNamed }: Chat): Promise<void> {
-  if (named !== "") await agent.useModel(await modelNamed(named));
-  const { window } = agent.context();
-  screen.tell("model", `${agent.model.name}, ${formatCount(window)} tokens`);
-  if (named === "") screen.tell("", "/model provider/model goes on with another one");
+/** Lines of a list that is chosen from. */
+const MOST_LISTED = 15;
+
+/** Shows numbered rows and asks for one; the answer as it was typed, empty where nobody can be asked. */
+async function choose(rows: readonly (readonly string[])[], { screen, input }: Chat): Promise<string> {
+  const { width, paint } = screen.terminal();
+  const shown = rows.slice(0, MOST_LISTED).map((row, index) => [String(index + 1), ...row]);
+  const columns = shown[0]?.map((_, index, { length }) => ({ flexible: index === length - 1 })) ?? [];
+  screen.print([...table(shown, { columns, width, paint }), ""]);
+  return ((await input.ask("  Which one? Its number, or Enter to leave it: ")) ?? "").trim();
+}
+
+/** What a number of a list stands for; undefined for anything else. */
+function numbered<T>(answer: string, list: readonly T[]): T | undefined {
+  return /^\d+$/.test(answer) ? list[Number(answer) - 1] : undefined;
+}
+
+async function resumeSession(given: string, chat: Chat, working: Working): Promise<void> {
+  const { agent, screen } = chat;
+  const sessions = (await agent.sessions()).filter(
+    ({ id, firstAsk }) => id !== agent.sessionId && firstAsk !== "",
+  );
+  if (sessions.length === 0) return screen.tell("note", "there is no other session here; /new begins one");
+  const rows = sessions.map(({ at, messages, lastAsk }) => [
+    at.slice(0, 16).replace("T", " "),
+    plural(messages, "message"),
+    firstWords(lastAsk),
+  ]);
+  const answer = given === "" ? await choose(rows, chat) : given;
+  if (answer === "") return;
+  const chosen = numbered(answer, sessions);
+  if (chosen === undefined)
+    return screen.tell("note", `${oneLine(answer)} is no number from 1 to ${sessions.length}`);
+  await working(() => agent.resume(chosen.id));
+  screen.tell(
+    "resume",
+    `goes on with ${plural(agent.messages.length, "message")}; the other session is kept`,
+  );
+  showEarlier(agent.messages, screen);
+}
+
+async function changeModel(given: string, chat: Chat, working: Working): Promise<void> {
+  const { agent, screen, models } = chat;
+  let answer = given;
+  if (given === "") {
+    tellModel(chat);
+    let names: readonly string[] = [];
+    await working(async () => {
+      names = await models.list();
+    });
+    if (names.length === 0) return screen.tell("", "/model provider/model goes on with another one");
+    const rows = names.map((name) => [oneLine(name), windowWords(name)]);
+    answer = await choose(rows, chat);
+    answer = numbered(answer, names) ?? answer;
+  }
+  if (answer === "") return;
+  await working(async () => agent.useModel(await models.named(answer)));
+  tellModel(chat);
+}
+
+function windowWords(name: string): string {
+  const { known, window } = lookUpModel(name);
+  return known ? `${formatShort(window)} tokens` : "";
+}
+
+function tellModel({ agent, screen }: Chat): void {
+  screen.tell("model", `${agent.model.name}, ${formatCount(agent.context().window)} tokens`);
 }
 
 function toggleSkill(name: string, { agent, screen, skills }: Chat): void {
@@ -164,4 +238,18 @@ function toggleSkill(name: string, { agent, screen, skills }: Chat): void {
     for (const problem of agent.useSkill(name)) screen.tell("note", diagnosticText(problem), 4);
     screen.tell("skill", `${name} is in use from the next message on`);
   }
+}
+
+/** What one chat is made of. */
+export interface Chat {
+  readonly agent: Agent;
+  readonly screen: ChatScreen;
+  readonly input: ChatInput;
+  readonly interrupts: Interrupts;
+  readonly skills: readonly Skill[];
+  /** The working folder, which paths are named from. */
+  readonly folder: string;
+  readonly models: Pick<Models, "named" | "list">;
+  /** Milliseconds of a steady clock. */
+  clock(): number;
 }

@@ -1,7 +1,7 @@
 import { type AgentMessage, agentMessageText } from "compact-context/internal/agent/agent-message";
 import type { AgentModel, AgentModelRequest } from "compact-context/internal/agent/agent-model";
 import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
-import { o200kBase } from "compact-context/tokens/o200k";
+import { o200kBase } from "compact-context/internal/tokens/encodings/o200k-base";
 
 /** Small, so that a compaction is seen after a few turns. */
 const WINDOW = 16_000;
@@ -14,6 +14,7 @@ const ABILITIES = `I am a script, not a language model: I know a few commands an
   write FILE TEXT         run COMMAND
   search WORDS            expand ID
   agent NAME TASK         skill NAME
+  say TEXT                I say it: Markdown is shown as it is meant
   fill 3000               I talk for some 3,000 tokens; the context fills up
   slow                    I talk slowly, to be interrupted
   fail                    my answer breaks off in the middle
@@ -76,6 +77,7 @@ const SCRIPT: Readonly<Record<string, Reply>> = {
   expand: ({ rest: id }) => call("compact_expand", { id }),
   agent: ({ rest, words: [name = ""] }) =>
     call("sub_agent", { agent: name, task: rest.slice(name.length).trim() }),
+  say: ({ rest: text }) => ({ answer: { text } }),
   skill: ({ rest: name }) => call("use_skill", { name }),
   fill: ({ words: [tokens = "2000"], place }) => ({
     answer: { text: filling(Number(tokens) || 2000, place) },

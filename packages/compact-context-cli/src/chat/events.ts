@@ -1,13 +1,16 @@
+import type { Agent } from "compact-context/internal/agent/agent";
+import { agentMessageText } from "compact-context/internal/agent/agent-message";
+import { type Diagnostic, diagnosticText } from "compact-context/internal/agent/diagnostic";
 import type { AgentEvent, TurnEnd } from "compact-context/internal/agent/event";
 import { USE_SKILL } from "compact-context/internal/agent/skills/use-skill";
 import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-agent";
 import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
+import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/tools";
 import { formatDuration, plural } from "../render/numbers.ts";
-import { firstWords } from "../render/safe.ts";
-import { compactionWords } from "./compaction-words.ts";
+import { firstWords, safeLines } from "../render/safe.ts";
+import { compactionWords } from "./lines.ts";
 import { ASKED_TOOLS } from "./permissions.ts";
-import { problemText } from "./problem-text.ts";
 import type { ChatScreen } from "./screen.ts";
 import { callWords, resultWords } from "./tool-words.ts";
 
@@ -62,11 +65,12 @@ const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
   skillEnded: ({ name }, screen) => screen.tell("skill", `${name} ends`),
   hookRan: ({ skill, event, output, elapsedMs }, screen) =>
     screen.tell("skill", `${skill}, ${event}: ${firstWords(output, 200)}  ${formatDuration(elapsedMs)}`, 3),
-  retry: ({ attempt, reason, discarded }, screen) => {
+  retry: ({ attempt, reason, pauseMs, discarded }, screen) => {
     const lost = discarded === "" ? "" : "; what it had begun to say does not count";
+    const when = pauseMs < 1000 ? "asked again" : `asked again in ${formatDuration(pauseMs)}`;
     screen.tell(
       "note",
-      `the model failed (${firstWords(reason, 200)})${lost}; asked again, attempt ${attempt + 1}`,
+      `the model failed (${firstWords(reason, 200)})${lost}; ${when}, attempt ${attempt + 1}`,
     );
   },
   warning: ({ diagnostic }, screen, folder) => screen.tell("note", problemText(diagnostic, folder), 4),
@@ -80,3 +84,37 @@ const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
     else screen.rest();
   },
 };
+
+/** What it means for the chat, where the message itself does not say it. */
+const MEANING: Readonly<Record<string, string>> = {
+  "session-not-saved": "the session is not stored for now, and goes on in memory",
+  "model-failed": "the model failed",
+};
+
+/** A diagnostic as a person reads it, with paths relative to the folder. */
+export function problemText(diagnostic: Diagnostic, folder: string): string {
+  const meaning = MEANING[diagnostic.code];
+  const text = diagnosticText(diagnostic).replaceAll(`${folder}/`, "");
+  return meaning === undefined ? text : `${meaning}: ${text}`;
+}
+
+/** Messages of an earlier chat that are shown again. */
+const MOST_EARLIER = 6;
+
+/** The end of the conversation that goes on: what was asked, and what was answered. */
+export function showEarlier(messages: Agent["messages"], screen: ChatScreen): void {
+  const said = messages.flatMap((message) => {
+    if (message.role !== "user" && message.role !== "assistant") return [];
+    const isAsk = message.role === "user";
+    const text = isAsk ? typedText(agentMessageText(message)) : agentMessageText(message);
+    return text.trim() === "" ? [] : [{ isAsk, text }];
+  });
+  const shown = said.slice(-MOST_EARLIER);
+  if (shown.length < said.length)
+    screen.tell("note", `${said.length - shown.length} earlier messages are not shown`);
+  for (const { isAsk, text } of shown) {
+    if (isAsk) screen.print(["", ...safeLines(`› ${text.slice(0, 2000)}`), ""]);
+    else screen.say(text.slice(0, 4000));
+    screen.rest();
+  }
+}

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createRedactor } from "compact-context/redaction";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openHistory } from "./history.ts";
-import { type ChatInput, createChatInput } from "./input.ts";
+import { type ChatInput, createChatInput, openHistory } from "./input.ts";
 
 let input: ChatInput;
 let stdin: PassThrough;
@@ -46,6 +45,14 @@ describe("a terminal", () => {
     await settle();
     stdin.write("four\r");
     expect(await second).toBe("three\nfour");
+    const third = input.next("› ");
+    stdin.write("five");
+    await settle();
+    stdin.write("\u001b\r");
+    await settle();
+    expect(input.typed()).toBe("");
+    stdin.write("six\r");
+    expect(await third).toBe("five\nsix");
   });
 
   it("a paste that the terminal brackets is one message, and waits for Enter", async () => {

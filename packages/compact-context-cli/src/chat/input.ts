@@ -1,3 +1,5 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 
@@ -14,6 +16,8 @@ export interface ChatInput {
   ask(question: string): Promise<string | undefined>;
   /** Whether a question waits for its answer. */
   isAsking(): boolean;
+  /** What stands in the line, not sent yet. */
+  typed(): string;
   close(): void;
 }
 
@@ -59,10 +63,15 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   const state = createState(lines, echo, options);
   if (isTerminal) {
     options.stdout.write(PASTES.on);
-    options.stdin.on("keypress", (_: unknown, key: { readonly name?: string } | undefined) => {
-      if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
-      else if (key?.name === "escape") state.escape();
-    });
+    options.stdin.on(
+      "keypress",
+      (_: unknown, key: { readonly name?: string; readonly meta?: boolean } | undefined) => {
+        if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
+        else if (key?.name === "escape") state.escape();
+        // Alt-Enter goes on in the next line, as a backslash at the end does.
+        else if (key?.name === "return" && key.meta === true) lines.write("\\\n");
+      },
+    );
   }
   lines.on("line", (line) => state.take(line));
   lines.on("history", (history: string[]) => state.forgetAnswers(history));
@@ -73,6 +82,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     next: (prompt) => state.next(prompt),
     ask: (question) => (isTerminal ? state.ask(question) : Promise.resolve(undefined)),
     isAsking: () => state.isAsking(),
+    typed: () => lines.line,
     close: () => {
       if (isTerminal) options.stdout.write(PASTES.off);
       lines.close();
@@ -210,4 +220,73 @@ function takeLine(lines: Interface): string {
   lines.write(null, { ctrl: true, name: "e" });
   lines.write(null, { ctrl: true, name: "u" });
   return line;
+}
+
+/** What was typed in earlier chats, newest first, kept in a file that only its owner reads. */
+export interface InputHistory {
+  readonly entries: readonly string[];
+  /** Takes a message in; its secrets stay out of the file. */
+  add(text: string): void;
+  /** Resolves when the file is written; rejects when it cannot be. */
+  saved(): Promise<void>;
+}
+
+const MOST = 500;
+
+export async function openHistory(file: string, redact: (text: string) => string): Promise<InputHistory> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  let entries = text.split("\n").filter((line) => line !== "");
+  let saving: Promise<void> = Promise.resolve();
+  const save = async (): Promise<void> => {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.tmp`, `${entries.join("\n")}\n`, { mode: 0o600 });
+    await rename(`${file}.tmp`, file);
+  };
+  return {
+    get entries() {
+      return entries;
+    },
+    add(typed) {
+      // A pasted text is one entry of one line, which readline can show.
+      const entry = redact(typed.replace(/\s*\n\s*/g, " ").trim());
+      if (entry === "" || entry === entries[0]) return;
+      entries = [entry, ...entries.filter((one) => one !== entry)].slice(0, MOST);
+      saving = saving.then(save, save);
+      saving.catch(() => undefined);
+    },
+    saved: () => saving,
+  };
+}
+
+/** Ctrl-C, from wherever it comes. */
+export interface Interrupts {
+  /** Aborted by the next Ctrl-C until `stop` is called. */
+  begin(): { readonly signal: AbortSignal; stop(): void };
+  /** Told of a Ctrl-C that interrupts no work; `typed` is what stood in the line. */
+  onIdle: (typed: string) => void;
+  /** To be called at each Ctrl-C. */
+  hit(typed: string): void;
+}
+
+export function createInterrupts(leave: () => void): Interrupts {
+  let current: AbortController | undefined;
+  const interrupts: Interrupts = {
+    begin() {
+      const controller = new AbortController();
+      current = controller;
+      return {
+        signal: controller.signal,
+        stop: () => {
+          if (current === controller) current = undefined;
+        },
+      };
+    },
+    onIdle: () => undefined,
+    hit(typed) {
+      if (current === undefined) interrupts.onIdle(typed);
+      else if (current.signal.aborted) leave();
+      else current.abort(new Error("interrupted"));
+    },
+  };
+  return interrupts;
 }

@@ -1,8 +1,17 @@
-import type { AiSdkStreamingModel } from "compact-context/internal/adapters/ai-sdk/agent-model";
-import { CompactError, defined } from "compact-context/internal/errors";
-import { objectOf } from "compact-context/internal/providers/request";
+import {
+  type AiSdkStreamingModel,
+  agentModelFromAiSdk,
+} from "compact-context/internal/adapters/ai-sdk/agent-model";
+import type { AgentModel } from "compact-context/internal/agent/agent-model";
+import { CompactError, defined, errorMessage } from "compact-context/internal/errors";
+import { objectOf, textOf } from "compact-context/internal/providers/request";
+import { lookUpModel } from "compact-context/internal/tokens/models";
+import type { Invocation } from "../command.ts";
+import { importPackage } from "../packages.ts";
 import type { CliPorts } from "../ports.ts";
+import { parseTokens } from "../quantities.ts";
 import { oneLine } from "../render/safe.ts";
+import { createDemoModel } from "./demo-model.ts";
 
 export interface ModelPorts {
   readonly env: CliPorts["env"];
@@ -26,9 +35,6 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
   azure: { package: "@ai-sdk/azure" },
 };
 
-/** Providers that are looked for in the environment when no model is named. */
-const COMMON = ["anthropic", "openai", "google", "openrouter", "mistral", "groq", "xai", "deepseek"];
-
 function providerNamed(name: string): Provider {
   const known = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
   return known ?? { package: `@ai-sdk/${name}`, key: `${name.toUpperCase().replaceAll("-", "_")}_API_KEY` };
@@ -36,7 +42,7 @@ function providerNamed(name: string): Provider {
 
 /** Names of providers whose key is set. */
 export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
-  return COMMON.filter((name) => (env[providerNamed(name).key ?? ""] ?? "").trim() !== "");
+  return Object.keys(LISTS).filter((name) => (env[providerNamed(name).key ?? ""] ?? "").trim() !== "");
 }
 
 /**
@@ -85,20 +91,52 @@ export async function loadServerModel(
 const KEY = "OPENAI_COMPATIBLE_API_KEY";
 
 async function firstModel(url: string, env: ModelPorts["env"]): Promise<string> {
-  const headers: Record<string, string> =
-    env[KEY] === undefined ? {} : { authorization: `Bearer ${env[KEY]}` };
-  try {
-    const answer = await fetch(`${url.replace(/\/+$/, "")}/models`, {
-      headers,
-      signal: AbortSignal.timeout(10_000),
-    });
-    const { data } = objectOf(await answer.json());
-    const { id } = objectOf(Array.isArray(data) ? data[0] : undefined);
-    if (typeof id === "string") return id;
-  } catch {
-    // Told below, with what to do.
-  }
+  const [first] = await modelsAt(url, bearer(env[KEY])).catch(() => []);
+  if (first !== undefined) return first;
   throw usage(`${oneLine(url)} names no model`, "Name one with --model, and see that the server runs.");
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+function bearer(key: string | undefined): Headers {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}
+
+/** Milliseconds for a list of models. */
+const LIST_MS = 10_000;
+
+/** The models that a server lists, the newest first where it says when they came; rejects where it gives no list. */
+async function modelsAt(url: string, headers: Headers): Promise<readonly string[]> {
+  const signal = AbortSignal.timeout(LIST_MS);
+  const answer = await fetch(`${url.replace(/\/+$/, "")}/models`, { headers, signal });
+  const { data } = objectOf(await answer.json());
+  if (!answer.ok || !Array.isArray(data)) throw new Error(`it answered ${answer.status}`);
+  const age = (model: unknown): number => Number(objectOf(model).created) || 0;
+  return data
+    .toSorted((a, b) => age(b) - age(a))
+    .flatMap((model) => textOf(objectOf(model).id).replace(/^models\//, "") || []);
+}
+
+/** Where providers list their models, and the variable that moves them elsewhere. */
+const LISTS: Readonly<Record<string, readonly [url: string, moved?: string]>> = {
+  anthropic: ["https://api.anthropic.com/v1", "ANTHROPIC_BASE_URL"],
+  openai: ["https://api.openai.com/v1", "OPENAI_BASE_URL"],
+  google: ["https://generativelanguage.googleapis.com/v1beta/openai"],
+  openrouter: ["https://openrouter.ai/api/v1"],
+  mistral: ["https://api.mistral.ai/v1"],
+  groq: ["https://api.groq.com/openai/v1"],
+  xai: ["https://api.x.ai/v1"],
+  deepseek: ["https://api.deepseek.com"],
+};
+
+/** The models of a provider whose window is known; a list of all has those for pictures and speech too. */
+async function modelsOf(provider: string, env: ModelPorts["env"]): Promise<readonly string[]> {
+  const [usual, moved = ""] = LISTS[provider] ?? ["https://localhost"];
+  const key = env[providerNamed(provider).key ?? ""] ?? "";
+  const headers =
+    provider === "anthropic" ? { "x-api-key": key, "anthropic-version": "2023-06-01" } : bearer(key);
+  const ids = await modelsAt(env[moved] || usual, headers);
+  return ids.filter((id) => lookUpModel(id).known).map((id) => `${provider}/${id}`);
 }
 
 async function loaded(name: string, load: ModelPorts["load"]): Promise<unknown> {
@@ -128,4 +166,64 @@ function noModel(named: string): CompactError {
 
 function usage(message: string, hint: string): CompactError {
   return new CompactError("InvalidUsage", message, { place: "--model", hint });
+}
+
+/** The models that a chat may use. */
+export interface Models {
+  /** What the flags ask for; the script where they ask for none. */
+  first(): Promise<AgentModel>;
+  /** `provider/model`, a model of the server of `--base-url`, or `demo`. Rejects with `InvalidUsage`. */
+  named(name: string): Promise<AgentModel>;
+  /** Names to choose from: those of the server of `--base-url`, or of each provider whose key is set. */
+  list(): Promise<readonly string[]>;
+}
+
+export function createModels({ flags, ports }: Invocation): Models {
+  const { env } = ports;
+  const url = flags["base-url"];
+  const outside = { env, load: (name: string) => importPackage(name, ports.cwd) };
+  const settings = {
+    window: flags.window === undefined ? undefined : parseTokens(flags.window, "--window"),
+  };
+  const atServer = async (address: string, name: string | undefined): Promise<AgentModel> =>
+    namingKey(agentModelFromAiSdk(await loadServerModel(address, name, outside), settings), KEY);
+  const named = async (name: string): Promise<AgentModel> => {
+    if (name === "demo") return createDemoModel();
+    if (url !== undefined) return atServer(url, name);
+    const model = agentModelFromAiSdk(await loadProviderModel(name, outside), settings);
+    return namingKey(model, providerNamed(name.slice(0, name.indexOf("/"))).key);
+  };
+  return {
+    named,
+    first: async () => {
+      if (flags.model !== undefined) return named(flags.model);
+      return url === undefined ? createDemoModel() : atServer(url, undefined);
+    },
+    async list() {
+      if (url !== undefined) return modelsAt(url, bearer(env[KEY]));
+      const lists = providersWithKey(env).map((name) => modelsOf(name, env).catch(() => []));
+      return (await Promise.all(lists)).flat();
+    },
+  };
+}
+
+/** The same model; where its provider refuses the key, the error says which variable holds it. */
+function namingKey(model: AgentModel, variable: string | undefined): AgentModel {
+  if (variable === undefined) return model;
+  return {
+    ...model,
+    async *stream(request) {
+      try {
+        yield* model.stream(request);
+      } catch (error) {
+        const { statusCode, status = statusCode } = objectOf(error);
+        if (status !== 401 && status !== 403) throw error;
+        throw new CompactError("InvalidConfig", `the key was refused (${status}): ${errorMessage(error)}`, {
+          place: variable,
+          hint: `Set ${variable} to a key that may use ${model.name}, then start the chat again: it goes on here.`,
+          cause: error,
+        });
+      }
+    },
+  };
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { processPorts } from "../ports.ts";
 import { displayWidth } from "../render/width.ts";
 import { createTerminal } from "../terminal.ts";
+import { costText, statusLines } from "./lines.ts";
 import { type ChatScreen, createChatScreen } from "./screen.ts";
-import { costText, statusText } from "./status.ts";
 import { createTextFlow } from "./text-flow.ts";
 import { callWords, changeLines, FIRST_LINES, resultWords } from "./tool-words.ts";
 
@@ -144,10 +144,18 @@ describe("words for people", () => {
       outputTokens: 40,
       dollars: 0.0123,
     };
-    expect(statusText({ model: "openai:x", contextTokens: 6_000, window: 200_000, spent })).toBe(
-      "context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out · $0.0123 · openai:x",
+    const status = { model: "openai:x", contextTokens: 6_000, window: 200_000, spent };
+    expect(statusLines(status, 80)).toEqual([
+      "  context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out · $0.0123 · openai:x",
+    ]);
+    expect(statusLines(status, 60)).toEqual([
+      "  context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out ·",
+      "  $0.0123 · openai:x",
+    ]);
+    const [named = ""] = statusLines(
+      { ...status, model: "x\u001b[2J", contextTokens: 6_000, window: 4_000 },
+      120,
     );
-    const named = statusText({ model: "x\u001b[2J", contextTokens: 6_000, window: 4_000, spent });
     expect(named).toContain("(150.0%)");
     expect(named.endsWith(" · x\\x1b[2J")).toBe(true);
     expect(costText({ ...spent, dollars: undefined })).toBe("cost unknown");

@@ -20,6 +20,7 @@ export type Label =
   | "agent"
   | "skill"
   | "new"
+  | "resume"
   | "model"
   | "next"
   | "";

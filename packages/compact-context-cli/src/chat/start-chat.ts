@@ -1,19 +1,21 @@
 import { join } from "node:path";
-import type { Agent } from "compact-context/internal/agent/agent";
 import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../command.ts";
-import { safeLines } from "../render/safe.ts";
 import { createTerminal } from "../terminal.ts";
-import { bannerLines } from "./banner.ts";
 import { runChat } from "./chat.ts";
 import { COMMAND_WORDS } from "./commands.ts";
-import { createModels } from "./find-model.ts";
-import { openHistory } from "./history.ts";
-import { type ChatInput, type ChatInputOptions, createChatInput } from "./input.ts";
-import { createInterrupts } from "./interrupts.ts";
+import { problemText, showEarlier } from "./events.ts";
+import {
+  type ChatInput,
+  type ChatInputOptions,
+  createChatInput,
+  createInterrupts,
+  openHistory,
+} from "./input.ts";
+import { bannerLines } from "./lines.ts";
+import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
-import { problemText } from "./problem-text.ts";
 import { type ChatScreen, createChatScreen } from "./screen.ts";
 import { createWorkplace } from "./workplace.ts";
 
@@ -48,14 +50,13 @@ export async function startChat(invocation: Invocation): Promise<number> {
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();
     screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
     showEarlier(agent.messages, screen);
-    const modelNamed = models.named;
     await runChat({
       agent,
       screen,
       input,
       interrupts,
       skills,
-      modelNamed,
+      models,
       folder: ports.cwd,
       clock: ports.clock,
     });
@@ -72,29 +73,6 @@ export async function startChat(invocation: Invocation): Promise<number> {
     input.close();
     // After an error, which is what is told: what was said is stored all the same.
     await close?.().catch(() => undefined);
-  }
-}
-
-/** Messages of an earlier chat that are shown again. */
-const MOST_EARLIER = 6;
-
-/** The end of the conversation that goes on: what was asked, and what was answered. */
-function showEarlier(messages: Agent["messages"], screen: ChatScreen): void {
-  const said = messages.flatMap(({ role, content }) => {
-    if (role !== "user" && role !== "assistant") return [];
-    const text =
-      typeof content === "string"
-        ? content
-        : content.map((part) => (part.type === "text" ? part.text : "")).join("");
-    return text.trim() === "" ? [] : [{ isAsk: role === "user", text }];
-  });
-  const shown = said.slice(-MOST_EARLIER);
-  if (shown.length < said.length)
-    screen.tell("note", `${said.length - shown.length} earlier messages are not shown`);
-  for (const { isAsk, text } of shown) {
-    if (isAsk) screen.print(["", ...safeLines(`› ${text.slice(0, 2000)}`), ""]);
-    else screen.say(text.slice(0, 4000));
-    screen.rest();
   }
 }
 

@@ -1,4 +1,4 @@
-import { escapeControl } from "compact-context/internal/tracing/tracer";
+import { escapeControl } from "compact-context/internal/errors";
 import type { Paint } from "../render/palette.ts";
 import { displayWidth } from "../render/width.ts";
 

@@ -5,20 +5,18 @@ import type { Invocation } from "../command.ts";
 import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
-import { DECIDING } from "../flags.ts";
+import { commandLine, DECIDING } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
-import { createProgress, type Progress } from "../progress.ts";
 import { safeLines } from "../render/safe.ts";
 import { closedSession } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { summarizerFor } from "../summarizer.ts";
+import { createProgress, type Progress } from "../terminal.ts";
 import { traceCompaction, withoutTracing } from "../traced.ts";
-import { compactionView, untouchedView } from "../views/compaction.ts";
+import { compactionJson, compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { compactionJson } from "../views/machine.ts";
 import { nextSteps } from "../views/next-steps.ts";
-import { commandLine } from "../words.ts";
 import { chooseSession } from "./sessions.ts";
 
 export async function compactSession(invocation: Invocation): Promise<number> {

@@ -1,13 +1,9 @@
 import { basename, relative, resolve } from "node:path";
-import {
-  type CompactConfig,
-  checkConfig,
-  configSchema,
-  describeConfig,
-  findConfig,
-  formatProblem,
-  readConfigFile,
-} from "compact-context/config";
+import type { CompactConfig } from "compact-context";
+import { describeConfig } from "compact-context/internal/config/environment";
+import { formatProblem } from "compact-context/internal/config/layer";
+import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
+import { configSchema } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";

@@ -9,15 +9,14 @@ import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { openFile } from "../files/source.ts";
 import { requestOf, runJob } from "../job.ts";
-import { createProgress } from "../progress.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { createProgress } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { compactionView } from "../views/compaction.ts";
+import { compactionJson, compactionView } from "../views/compaction.ts";
 import { headline } from "../views/headline.ts";
-import { compactionJson } from "../views/machine.ts";
 
 /** The window is taken so small that the session overflows it by this factor. */
 const OVERFLOW = 1.25;

@@ -1,13 +1,19 @@
-import { layersOf } from "compact-context/internal/core/apply";
+import type { Message } from "compact-context";
+import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
+import { layersOf } from "compact-context/internal/core/report";
 import type { Invocation } from "../command.ts";
-import { differenceOf } from "../difference.ts";
 import { readSource } from "../files/read.ts";
-import { sizesOf, snakeLayers } from "../layers.ts";
-import { createProgress } from "../progress.ts";
+import { sizesOf, snakeLayers } from "../inspection.ts";
+import { formatCount } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { type Cell, table } from "../render/table.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { createProgress, type Terminal } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { type Comparison, diffView } from "../views/diff.ts";
+import { headline } from "../views/headline.ts";
+import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
+import { callNames, messageGist } from "../views/message-line.ts";
 
 export async function diffSessions({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const [first = "", second = ""] = words;
@@ -51,4 +57,207 @@ function diffJson({ before, after, changes }: Comparison): Record<string, unknow
     layers_after: snakeLayers(after.layers),
     changes,
   };
+}
+
+export interface Comparison {
+  readonly before: LayerState & { readonly transcript: Transcript };
+  readonly after: LayerState & { readonly transcript: Transcript };
+  readonly changes: readonly Change[];
+}
+
+const SIGNS: Readonly<Record<ChangeKind, { readonly sign: string; readonly style: Style }>> = {
+  kept: { sign: "=", style: "faint" },
+  edited: { sign: "~", style: "warn" },
+  gone: { sign: "−", style: "bad" },
+  new: { sign: "+", style: "good" },
+};
+
+const FOLD_FROM = 6;
+
+interface ViewOptions {
+  readonly terminal: Terminal;
+  readonly settings: Settings;
+  readonly all: boolean;
+}
+
+/** Both sides by layer, then what became of the messages; long runs of one kind folded unless `all`. */
+export function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
+  const { before, after, changes } = comparison;
+  const names = callNames([...before.transcript.messages, ...after.transcript.messages]);
+  const rows = runsOf(changes).flatMap((run) => {
+    const [first] = run;
+    if (all || run.length < FOLD_FROM || first === undefined) {
+      return run.map((change) => rowOf(change, comparison, { names, settings }));
+    }
+    return [
+      rowOf(first, comparison, { names, settings }),
+      foldedRow(run.slice(1, -1), comparison, settings),
+      ...run.slice(-1).map((change) => rowOf(change, comparison, { names, settings })),
+    ];
+  });
+  const counts = (Object.keys(SIGNS) as ChangeKind[]).map(
+    (kind) => `${formatCount(changes.filter((change) => change.kind === kind).length)} ${kind}`,
+  );
+  return [
+    ...headline(before.transcript, settings, terminal),
+    ...totalBars(before.tokens, after.tokens, terminal),
+    ...layerComparison(before, after, terminal),
+    "",
+    `  ${terminal.paint("strong", counts.join(", "))}`,
+    "",
+    ...table(rows, {
+      columns: [{}, { align: "right" }, {}, { align: "right" }, { flexible: true }],
+      width: terminal.width,
+      paint: terminal.paint,
+    }),
+    "",
+    ...(rows.length < changes.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
+  ];
+}
+
+function runsOf(changes: readonly Change[]): Change[][] {
+  const runs: Change[][] = [];
+  for (const change of changes) {
+    const run = runs.at(-1);
+    if (run !== undefined && run[0]?.kind === change.kind) run.push(change);
+    else runs.push([change]);
+  }
+  return runs;
+}
+
+function messagesOf(
+  change: Change,
+  { before, after }: Comparison,
+): { readonly old: Message | undefined; readonly now: Message | undefined } {
+  return {
+    old: change.before === undefined ? undefined : before.transcript.messages[change.before],
+    now: change.after === undefined ? undefined : after.transcript.messages[change.after],
+  };
+}
+
+function rowOf(
+  change: Change,
+  comparison: Comparison,
+  { names, settings }: { readonly names: ReadonlyMap<string, string>; readonly settings: Settings },
+): (Cell | string)[] {
+  const { sign, style } = SIGNS[change.kind];
+  const { old, now } = messagesOf(change, comparison);
+  const sizes = [old, now].flatMap((message) =>
+    message === undefined ? [] : [formatCount(settings.counter.countMessage(message))],
+  );
+  const shown = now ?? old;
+  return [
+    { text: sign, style },
+    { text: String((change.before ?? change.after ?? 0) + 1), style: "faint" },
+    shown?.role ?? "",
+    change.kind === "edited" ? sizes.join(" → ") : (sizes.at(-1) ?? ""),
+    {
+      text: shown === undefined ? "" : messageGist(shown, names),
+      style: change.kind === "kept" ? "faint" : style,
+    },
+  ];
+}
+
+function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: Settings): (Cell | string)[] {
+  const { sign, style } = SIGNS[run[0]?.kind ?? "kept"];
+  const tokens = run.reduce((total, change) => {
+    const { old, now } = messagesOf(change, comparison);
+    const message = now ?? old;
+    return total + (message === undefined ? 0 : counter.countMessage(message));
+  }, 0);
+  return [{ text: sign, style }, "⋮", `${run.length} more`, formatCount(tokens)];
+}
+
+export type ChangeKind = "kept" | "edited" | "gone" | "new";
+
+export interface Change {
+  readonly kind: ChangeKind;
+  /** Index into the first list; absent for a new message. */
+  readonly before?: number;
+  /** Index into the second list; absent for one that is gone. */
+  readonly after?: number;
+}
+
+/**
+ * What became of each message: equal content is kept, wherever it stands; the same call, result or id with
+ * other content is edited. In the order of the first list, new messages where they stand.
+ */
+export function differenceOf(before: readonly Message[], after: readonly Message[]): Change[] {
+  const pairs: Pairs = { changes: new Map(), taken: new Set() };
+  // Equal texts are told apart by their calls first; only where a writer gave new ids does content alone decide.
+  pair(before, after, { keys: contentAndCalls, kind: "kept", pairs });
+  pair(before, after, { keys: identities, kind: "edited", pairs });
+  pair(before, after, { keys: (message) => [contentHash(message)], kind: "kept", pairs });
+  const changes: Change[] = [];
+  let next = 0;
+  const addNewUpTo = (end: number): void => {
+    for (; next < end; next += 1) if (!pairs.taken.has(next)) changes.push({ kind: "new", after: next });
+  };
+  before.forEach((_, index) => {
+    const change = pairs.changes.get(index);
+    if (change?.after !== undefined) addNewUpTo(change.after);
+    changes.push(change ?? { kind: "gone", before: index });
+  });
+  addNewUpTo(after.length);
+  return changes;
+}
+
+interface Pairs {
+  /** By index into the first list. */
+  readonly changes: Map<number, Change>;
+  /** Indexes into the second list. */
+  readonly taken: Set<number>;
+}
+
+interface Pairing {
+  readonly keys: (message: Message) => readonly string[];
+  readonly kind: ChangeKind;
+  readonly pairs: Pairs;
+}
+
+/** Pairs what has no partner yet by a key in common, the newest first: what stays is mostly what is newest. */
+function pair(
+  before: readonly Message[],
+  after: readonly Message[],
+  { keys, kind, pairs: { changes, taken } }: Pairing,
+): void {
+  const places = new Map<string, number[]>();
+  after.forEach((message, index) => {
+    if (taken.has(index)) return;
+    for (const key of keys(message)) {
+      const known = places.get(key);
+      if (known === undefined) places.set(key, [index]);
+      else known.push(index);
+    }
+  });
+  const newestFree = (key: string): number | undefined => {
+    const stack = places.get(key) ?? [];
+    while (stack.length > 0 && taken.has(stack.at(-1) ?? 0)) stack.pop();
+    return stack.at(-1);
+  };
+  for (let index = before.length - 1; index >= 0; index -= 1) {
+    const message = before[index];
+    if (message === undefined || changes.has(index)) continue;
+    const found = keys(message)
+      .map(newestFree)
+      .find((place) => place !== undefined);
+    if (found === undefined) continue;
+    taken.add(found);
+    changes.set(index, { kind, before: index, after: found });
+  }
+}
+
+function contentAndCalls(message: Message): string[] {
+  return [[contentHash(message), ...callIds(message)].join(" ")];
+}
+
+function identities(message: Message): string[] {
+  return [...callIds(message), `id ${message.id}`];
+}
+
+function callIds(message: Message): string[] {
+  return [
+    ...toolCalls(message).map((call) => `call ${call.id}`),
+    ...toolResults(message).map((result) => `result ${result.id}`),
+  ];
 }

@@ -1,7 +1,8 @@
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, resolve } from "node:path";
 import type { StorageDriver } from "compact-context";
-import { checkConfig, findConfig, formatProblem, readConfigFile } from "compact-context/config";
+import { formatProblem } from "compact-context/internal/config/layer";
+import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf } from "../archive.ts";
 import type { Invocation } from "../command.ts";

@@ -1,11 +1,17 @@
 import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
-import { type Inspection, inspect } from "../inspection.ts";
-import { snakeLayers } from "../layers.ts";
-import { createProgress } from "../progress.ts";
+import { type Inspection, inspect, type Share, snakeLayers } from "../inspection.ts";
+import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { oneLine } from "../render/safe.ts";
+import { bar, type Cell, table } from "../render/table.ts";
+import { padEnd, paragraph, truncate, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
-import { inspectionView } from "../views/inspection.ts";
+import { createProgress, type Terminal } from "../terminal.ts";
+import { headline, reportLines } from "../views/headline.ts";
+import { barTable, layerTable } from "../views/layer-table.ts";
+import { callNames, messageGist } from "../views/message-line.ts";
 
 export async function inspectSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const source = await openTranscript(words[0] ?? "", ports);
@@ -50,4 +56,154 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     faults: inspection.faults,
     problems: transcript.problems,
   };
+}
+
+const TOOLS_SHOWN = 8;
+const PROBLEMS_SHOWN = 12;
+
+/** What a person sees of `compact inspect`. */
+export function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
+  const { transcript, settings } = inspection;
+  const whole = settings.tokensBefore;
+  return [
+    ...headline(transcript, settings, terminal),
+    ...fullness(inspection, terminal),
+    ...heading("By layer", terminal),
+    ...layerTable({ layers: inspection.layers, fixedTokens: settings.fixedTokens, tokens: whole }, terminal),
+    ...heading("By role", terminal),
+    ...shares(inspection.roles, whole, terminal),
+    ...(inspection.tools.length === 0 ? [] : heading("By tool", terminal)),
+    ...shares(folded(inspection.tools), whole, terminal),
+    ...heading("Largest messages", terminal),
+    ...largest(inspection, terminal),
+    "",
+    ...facts(inspection, terminal),
+    "",
+  ];
+}
+
+function heading(text: string, terminal: Terminal): string[] {
+  return ["", `  ${terminal.paint("strong", text)}`];
+}
+
+function fullness({ settings, decision, transcript }: Inspection, terminal: Terminal): string[] {
+  const { tokensBefore, window, budget, config } = settings;
+  const cells = Math.min(60, terminal.width - 20);
+  const style = fullnessStyle(tokensBefore, budget, decision.triggered);
+  const drawn = bar(Math.min(tokensBefore, window), window, cells);
+  const rest = terminal.paint("faint", "░".repeat(Math.max(0, cells - drawn.length)));
+  const range = settings.counter.range(tokensBefore);
+  const spread = range.exact
+    ? "exact"
+    : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
+  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`;
+  const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
+  return [
+    `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,
+    ...[size, outlook].flatMap((text) => paragraph(text, terminal.width)),
+  ];
+}
+
+function fullnessStyle(tokens: number, budget: number, triggered: boolean): Style {
+  if (tokens > budget) return "bad";
+  return triggered ? "warn" : "good";
+}
+
+function verdict(tokens: number, budget: number, triggered: boolean): string {
+  if (tokens > budget) return "It does not fit: the next call would be refused.";
+  return triggered ? "The next call would start a compaction." : "No compaction would start.";
+}
+
+function folded(all: readonly Share[]): readonly Share[] {
+  if (all.length <= TOOLS_SHOWN + 1) return all;
+  const rest = all.slice(TOOLS_SHOWN);
+  return [
+    ...all.slice(0, TOOLS_SHOWN),
+    {
+      name: `${rest.length} others`,
+      tokens: rest.reduce((total, share) => total + share.tokens, 0),
+      messages: rest.reduce((total, share) => total + share.messages, 0),
+    },
+  ];
+}
+
+function shares(of: readonly Share[], whole: number, terminal: Terminal): string[] {
+  if (of.length === 0) return [];
+  const entries = of.map((share) => ({
+    label: truncate(oneLine(share.name), 24),
+    style: "remainder" as Style,
+    tokens: share.tokens,
+    messages: formatCount(share.messages),
+  }));
+  return barTable(entries, whole, terminal);
+}
+
+function largest({ largest: all, settings, transcript }: Inspection, terminal: Terminal): string[] {
+  const names = callNames(transcript.messages);
+  return table(
+    all.map(({ index, message, tokens }): (Cell | string)[] => [
+      { text: `#${index + 1}`, style: "faint" },
+      message.role,
+      formatCount(tokens),
+      { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
+      messageGist(message, names),
+    ]),
+    {
+      columns: [{ align: "right" }, {}, { align: "right" }, { align: "right" }, { flexible: true }],
+      width: terminal.width,
+      paint: terminal.paint,
+    },
+  );
+}
+
+function facts(inspection: Inspection, terminal: Terminal): string[] {
+  const { transcript, settings, callsWithoutResult, parallelBatches } = inspection;
+  const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "parallel batch", "parallel batches")}`;
+  const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
+  const rows: string[][] = [
+    ["tool calls", calls],
+    ...reportLines(settings).map((text) => ["reported", text]),
+    ...(transcript.compactions.length === 0
+      ? []
+      : [
+          [
+            "compactions",
+            `${plural(transcript.compactions.length, "time")} in the file itself; shown is what came after the last`,
+          ],
+        ]),
+    ...(leftOut.length === 0 ? [] : [["ignored", oneLine(leftOut.join(", "))]]),
+  ];
+  return [
+    ...rows.flatMap(([label = "", text = ""]) =>
+      wrap(text, terminal.width - 15).map(
+        (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 13))}${line}`,
+      ),
+    ),
+    ...problems(inspection, terminal),
+  ];
+}
+
+function problems({ transcript, faults }: Inspection, terminal: Terminal): string[] {
+  const all = [
+    ...transcript.problems.map(
+      ({ line, place, message }) => `${line === undefined ? (place ?? "file") : `line ${line}`}: ${message}`,
+    ),
+    ...faults.map((fault) => `message #${fault.index + 1}: ${fault.explanation}`),
+  ];
+  if (all.length === 0) return [];
+  const shown = all
+    .slice(0, PROBLEMS_SHOWN)
+    .flatMap((text) =>
+      wrap(oneLine(text), terminal.width - 6).map((line, index) =>
+        index === 0 ? `  ${terminal.paint("warn", "!")} ${line}` : `    ${line}`,
+      ),
+    );
+  const more = all.length - PROBLEMS_SHOWN;
+  return [
+    ...heading("Problems", terminal),
+    ...shown,
+    ...(more > 0
+      ? [`  ${terminal.paint("warn", "!")} and ${formatCount(more)} more (all of them with --json)`]
+      : []),
+  ];
 }

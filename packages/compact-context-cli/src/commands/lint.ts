@@ -3,13 +3,13 @@ import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Flags } from "../flags.ts";
-import { createProgress } from "../progress.ts";
+import { commandLine } from "../flags.ts";
 import { lintOptions, providerList } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
+import { createProgress } from "../terminal.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { repairHint, violationLines } from "../views/rules.ts";
-import { commandLine } from "../words.ts";
 
 export async function lintSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const source = await openTranscript(words[0] ?? "", ports);

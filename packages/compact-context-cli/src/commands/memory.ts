@@ -1,12 +1,24 @@
 import { CompactError } from "compact-context/internal/errors";
-import { checkMemory, createMemoryWriter, readMemory } from "compact-context/memory";
+import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/change-log";
+import {
+  checkMemory,
+  type MemoryOverviewFile,
+  type MemoryProblem,
+  readMemory,
+} from "compact-context/internal/memory/changes/check";
+import type { MemoryItem } from "compact-context/internal/memory/changes/document";
+import type { UndoResult } from "compact-context/internal/memory/changes/journal";
+import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
+import { createMemoryWriter } from "compact-context/memory";
 import { openArchive } from "../archive.ts";
 import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";
-import { plural } from "../render/numbers.ts";
+import { formatAge, formatCount, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
-import { changeLines, logLines, memoryLines, problemLines, undoLines } from "../views/memory.ts";
+import { type Cell, table } from "../render/table.ts";
+import { wrap } from "../render/width.ts";
+import type { Terminal } from "../terminal.ts";
 
 interface Folders extends ChannelFolders {
   readonly user: string | undefined;
@@ -112,4 +124,176 @@ function noChange(id: string): CompactError {
   return new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
     hint: "compact memory log --all lists every change with its id.",
   });
+}
+
+interface Frame {
+  readonly now: number;
+  readonly terminal: Terminal;
+}
+
+/** Files, their sections, and each item with its id, since when it stands there, and from where. */
+export function memoryLines(files: readonly MemoryOverviewFile[], frame: Frame): string[] {
+  if (files.length === 0) return ["", "  There is no memory here yet.", ""];
+  return ["", ...files.flatMap((file) => fileLines(file, frame))];
+}
+
+function fileLines(
+  { document, place, path, modified, characters }: MemoryOverviewFile,
+  frame: Frame,
+): string[] {
+  const { terminal, now } = frame;
+  const items = document.sections.flatMap((section) => section.items);
+  const name = place === "workspace" ? `workspace ${document.file}` : document.file;
+  const facts = `${plural(items.length, "item")}, ${plural(characters, "character")}, written ${formatAge(now - modified)}`;
+  return [
+    `  ${terminal.paint("strong", name)}  ${facts}  ${terminal.paint("faint", oneLine(path))}`,
+    ...document.sections
+      .filter((section) => section.items.length > 0)
+      .flatMap((section) => [
+        `    ${oneLine(section.heading) || "(no heading)"}  ${terminal.paint("faint", section.id)}`,
+        ...section.items.flatMap((item) => itemLines(item, document.file, terminal)),
+      ]),
+    "",
+  ];
+}
+
+/** What, since when, from where. */
+function itemLines(item: MemoryItem, file: MemoryFileName, terminal: Terminal): string[] {
+  const since = item.time === undefined ? "" : `since ${item.time.slice(0, 10)}, `;
+  const from = `${since}${originOf(item, file)}`;
+  return [
+    ...wrap(oneLine(item.text), terminal.width - 8).map((line) => `      ${line}`),
+    `        ${terminal.paint(item.trust === "tool" ? "warn" : "faint", from)}  ${terminal.paint("faint", item.id)}`,
+  ];
+}
+
+/** Who said it, and where. */
+function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryFileName): string {
+  if (edited) return "edited by hand";
+  if (writtenBy === "person") return file === "MEMORY.md" ? "written by hand" : "from the work";
+  if (trust === "tool") return `from the tool ${oneLine(source ?? "")}`;
+  if (trust === "agent") return "concluded by the agent";
+  const [, session, message] = /^(.+)\/(.+?)$/.exec(source ?? "") ?? [];
+  return message === undefined
+    ? "said by you"
+    : `said by you in ${oneLine(session ?? "")}, message ${oneLine(message)}`;
+}
+
+const SHOWN_CHANGES = 20;
+
+/** Changes, newest first: when, by whom, why, and how many operations. */
+export function logLines(
+  changes: readonly MemoryChange[],
+  { all, terminal }: { readonly all: boolean; readonly terminal: Terminal },
+): string[] {
+  const newest = changes.toReversed();
+  const shown = all ? newest : newest.slice(0, SHOWN_CHANGES);
+  if (shown.length === 0) return ["", "  Nothing was changed yet.", ""];
+  const rows = shown.map((change): (Cell | string)[] => [
+    { text: change.id, style: "faint" },
+    change.time.replace("T", " ").slice(0, 16),
+    change.author,
+    summaryOf(change),
+    oneLine(change.reason),
+  ]);
+  const more = newest.length - shown.length;
+  return [
+    "",
+    ...table(rows, {
+      columns: [{}, {}, {}, {}, { flexible: true }],
+      width: terminal.width,
+      paint: terminal.paint,
+    }),
+    ...(more > 0 ? ["", `  ${formatCount(more)} older ones: compact memory log --all`] : []),
+    "",
+  ];
+}
+
+function summaryOf({ operations, refused, undoes }: MemoryChange): string {
+  if (undoes !== undefined) return `undo ${undoes}`;
+  const counts = new Map<string, number>();
+  for (const { op } of operations) counts.set(op, (counts.get(op) ?? 0) + 1);
+  const done = [...counts].map(([op, count]) => (count === 1 ? op : `${op} ×${count}`)).join(", ");
+  return refused.length === 0 ? done : `${done} (${refused.length} refused)`;
+}
+
+/** One change: its files, what it did and what it did not. */
+export function changeLines(change: MemoryChange, terminal: Terminal): string[] {
+  const { id, time, author, reason, sources, files, operations, refused } = change;
+  return [
+    "",
+    `  ${terminal.paint("strong", id)}  ${time}  ${author}`,
+    ...wrap(oneLine(reason), terminal.width - 4).map((line) => `    ${line}`),
+    ...(sources.length === 0 ? [] : [`    from ${sources.map(oneLine).join(", ")}`]),
+    "",
+    ...Object.entries(files).map(
+      ([file, { before, after, gaveWay }]) =>
+        `    ${file}  ${before ?? "(none)"} → ${after ?? "(none)"}${gaveWay === true ? "  gave way to an edit by hand" : ""}`,
+    ),
+    "",
+    ...operations.flatMap((operation) => operationLines(operation, "good", terminal)),
+    ...refused.flatMap(({ operation, message }) => [
+      ...operationLines(operation, "warn", terminal),
+      `        refused: ${oneLine(message)}`,
+    ]),
+    `    ${terminal.paint("faint", `compact memory undo ${id} takes it back.`)}`,
+    "",
+  ];
+}
+
+function operationLines(
+  { op, id, text, characters, section, file, target }: LoggedOperation,
+  style: "good" | "warn",
+  terminal: Terminal,
+): string[] {
+  const where = [file, section, target, id].filter((part): part is string => typeof part === "string");
+  const size = typeof characters === "number" ? `  ${plural(characters, "character")}` : "";
+  return [
+    `    ${terminal.paint(style, op)}  ${[...new Set(where)].map(oneLine).join("  ")}${size}`,
+    ...(typeof text === "string"
+      ? wrap(oneLine(text), terminal.width - 8).map((line) => `        ${line}`)
+      : []),
+  ];
+}
+
+/** What was taken back, or what stands in the way. */
+export function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
+  const kept = left.map(
+    ({ file, line, lastLine, later }) =>
+      `    ${file} lines ${line}–${lastLine} as ${oneLine(id)} left them were changed since${later.length === 0 ? "" : ` (${later.join(", ")})`}`,
+  );
+  if (changeId !== undefined) {
+    const part = left.length > 0 ? "a part of " : "";
+    return [
+      "",
+      `  ${terminal.paint("good", "taken back")}  ${part}${oneLine(id)}, in ${changeId}`,
+      ...kept,
+      "",
+    ];
+  }
+  if (left.length === 0) return ["", `  ${oneLine(id)} changed nothing that is still there.`, ""];
+  return [
+    "",
+    `  ${terminal.paint("warn", "nothing done")}`,
+    ...kept,
+    `    Take back the later changes first, or the rest of it alone with --partial.`,
+    "",
+  ];
+}
+
+/** What check found, errors first. */
+export function problemLines(problems: readonly MemoryProblem[], terminal: Terminal): string[] {
+  if (problems.length === 0)
+    return ["", `  ${terminal.paint("good", "clean")}  Nothing is wrong with this memory.`, ""];
+  const rank = ({ severity }: MemoryProblem): number => (severity === "error" ? 0 : 1);
+  return [
+    "",
+    ...problems
+      .toSorted((one, other) => rank(one) - rank(other))
+      .flatMap(({ severity, kind, place, message, hint }) => [
+        `  ${terminal.paint(severity === "error" ? "bad" : "warn", severity)}  ${kind}  ${oneLine(place)}: ${oneLine(message)}`,
+        `      ${terminal.paint("faint", oneLine(hint))}`,
+      ]),
+    "",
+  ];
 }

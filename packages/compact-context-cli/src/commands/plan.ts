@@ -1,16 +1,19 @@
-import type { CompactionPlan } from "compact-context";
-import { planCompaction } from "compact-context";
+import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
+import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
-import { DECIDING } from "../flags.ts";
+import { commandLine, DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
-import { createProgress } from "../progress.ts";
+import { formatCount, formatPercent, plural } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { type Cell, table } from "../render/table.ts";
+import { paragraph, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { createProgress, type Terminal } from "../terminal.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { headline } from "../views/headline.ts";
-import { planView } from "../views/plan.ts";
-import { commandLine } from "../words.ts";
+import { callNames, messageGist } from "../views/message-line.ts";
 
 export async function planSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const source = await openTranscript(words[0] ?? "", ports);
@@ -70,4 +73,143 @@ function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<
       }),
     ),
   };
+}
+
+const ACTIONS: Readonly<Record<PlannedAction, { readonly word: string; readonly style: Style }>> = {
+  keep: { word: "kept", style: "good" },
+  clear: { word: "cleared", style: "toolPairs" },
+  elide: { word: "cut", style: "warn" },
+  summarize: { word: "summarized", style: "faint" },
+};
+
+/** What happens and why in a few words, where the screen is too narrow for the plan's own sentence. */
+const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
+  pinned: "protected",
+  recent: "recent turn",
+  toolPairs: "newest calls",
+  remainder: "still fits",
+};
+
+/** A run of messages that share a fate is folded in the middle from this length on. */
+const FOLD_FROM = 7;
+const SHOWN_OF_RUN = 2;
+
+/** The plan as a list, message by message, with long runs folded unless `all`. */
+export function planView(
+  plan: CompactionPlan,
+  messages: readonly Message[],
+  { terminal, all }: { readonly terminal: Terminal; readonly all: boolean },
+): string[] {
+  const names = callNames(messages);
+  const row = (entry: PlannedMessage): (Cell | string)[] => {
+    const message = messages[entry.index];
+    const { style } = ACTIONS[entry.action];
+    return [
+      { text: String(entry.index + 1), style: "faint" },
+      entry.role,
+      tokensOf(entry),
+      { text: shortReason(entry), style },
+      { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
+    ];
+  };
+  const rows = runsOf(plan.entries).flatMap((run) => {
+    if (all || run.length < FOLD_FROM) return run.map(row);
+    const middle = run.slice(SHOWN_OF_RUN, run.length - SHOWN_OF_RUN);
+    return [...run.slice(0, SHOWN_OF_RUN).map(row), foldedRow(middle), ...run.slice(-SHOWN_OF_RUN).map(row)];
+  });
+  const header = ["", "role", "tokens", "what", ""].map((text): Cell => ({ text, style: "faint" }));
+  return [
+    ...table([header, ...rows], {
+      columns: [{ align: "right" }, {}, { align: "right" }, {}, { flexible: true }],
+      width: terminal.width,
+      paint: terminal.paint,
+    }),
+    "",
+    ...(rows.length < plan.entries.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
+    ...legend(plan, terminal),
+    "",
+    ...totals(plan).flatMap((text) => paragraph(text, terminal.width)),
+    "",
+  ];
+}
+
+/** What the short words stand for: how many messages, how many tokens, and the plan's own reason. */
+function legend(plan: CompactionPlan, terminal: Terminal): string[] {
+  const groups = new Map<string, PlannedMessage[]>();
+  for (const entry of plan.entries) {
+    const group = groups.get(shortReason(entry));
+    if (group === undefined) groups.set(shortReason(entry), [entry]);
+    else group.push(entry);
+  }
+  const rows = [...groups].map(([word, entries]): (Cell | string)[] => [
+    { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
+    plural(entries.length, "message"),
+    `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
+  ]);
+  const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
+  const columns = [{}, { align: "right" }, { align: "right" }] as const;
+  return table(rows, { columns, width: terminal.width, paint: terminal.paint }).flatMap((line, index) => [
+    line,
+    ...wrap(reasons[index] ?? "", terminal.width - 8).map((text) => `      ${terminal.paint("faint", text)}`),
+  ]);
+}
+
+/** Neighbours of one layer that all go, or all stay: what is cleared among what is kept does not end a run. */
+function runsOf(entries: readonly PlannedMessage[]): PlannedMessage[][] {
+  const runs: PlannedMessage[][] = [];
+  const fate = ({ action, layer }: PlannedMessage): string =>
+    action === "summarize" || action === "elide" ? action : layer;
+  for (const entry of entries) {
+    const run = runs.at(-1);
+    if (run?.[0] !== undefined && fate(run[0]) === fate(entry)) run.push(entry);
+    else runs.push([entry]);
+  }
+  return runs;
+}
+
+function shortReason({ action, layer }: PlannedMessage): string {
+  if (action === "summarize") return "summarized";
+  if (action === "elide") return "cut: too large";
+  return action === "clear" ? "output emptied" : `kept: ${SHORT_REASONS[layer]}`;
+}
+
+function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
+  const changed = action !== "summarize" && tokens !== tokensAfter;
+  return changed ? `${formatCount(tokens)} → ${formatCount(tokensAfter)}` : formatCount(tokens);
+}
+
+function foldedRow(run: readonly PlannedMessage[]): (Cell | string)[] {
+  const before = run.reduce((total, entry) => total + entry.tokens, 0);
+  const after = run.reduce((total, entry) => total + entry.tokensAfter, 0);
+  const gone = run[0]?.action === "summarize";
+  const changed = !gone && before !== after;
+  return [
+    { text: "⋮", style: "faint" },
+    { text: `${formatCount(run.length)} more`, style: "faint" },
+    changed ? `${formatCount(before)} → ${formatCount(after)}` : formatCount(before),
+    { text: actionsOf(run).join(", "), style: "faint" },
+  ];
+}
+
+function actionsOf(entries: readonly PlannedMessage[]): string[] {
+  const present = (Object.keys(ACTIONS) as PlannedAction[]).filter((action) =>
+    entries.some((entry) => entry.action === action),
+  );
+  if (present.length === 1) return present.map((action) => ACTIONS[action].word);
+  return countsOf(entries);
+}
+
+function countsOf(entries: readonly PlannedMessage[]): string[] {
+  return (Object.keys(ACTIONS) as PlannedAction[]).flatMap((action) => {
+    const count = entries.filter((entry) => entry.action === action).length;
+    return count === 0 ? [] : [`${formatCount(count)} ${ACTIONS[action].word}`];
+  });
+}
+
+function totals(plan: CompactionPlan): string[] {
+  const saved = plan.tokensBefore - plan.tokensAfter;
+  return [
+    `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), the summary up to ${formatCount(plan.summaryTokens)} of them.`,
+    "Nothing was changed: this is what compact would do.",
+  ];
 }

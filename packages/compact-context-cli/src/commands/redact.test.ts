@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { WITHHELD } from "compact-context/redaction";
+import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../main.ts";
 import type { CliPorts } from "../ports.ts";

@@ -1,11 +1,11 @@
-import { lint, repair } from "compact-context/lint";
+import { lint, repair } from "compact-context";
 import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
-import { createProgress } from "../progress.ts";
 import { backToSession, lintOptions, providerList } from "../rules.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
+import { createProgress } from "../terminal.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import { mendLines } from "../views/rules.ts";
 

@@ -1,15 +1,19 @@
 import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
-import { createProgress } from "../progress.ts";
-import { type Replay, replaySession } from "../replay.ts";
+import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { bar, type Cell, type Column, table } from "../render/table.ts";
+import { padEnd, paragraph, wrap } from "../render/width.ts";
+import type { PolicyCost, PricedModel } from "../replay/cost.ts";
+import type { Round } from "../replay/tally.ts";
+import { type Economy, type Replay, replaySession } from "../replay.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { createProgress, type Terminal } from "../terminal.ts";
 import { withoutTracing } from "../traced.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
-import { economyJson } from "../views/economy-json.ts";
 import { headline } from "../views/headline.ts";
-import { replayView } from "../views/replay.ts";
 import { replayWatched } from "../watched-replay.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
@@ -90,4 +94,249 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     session_ms: replay.sessionMs ?? null,
     ...economyJson(replay.economy),
   };
+}
+
+const ROUNDS_SHOWN = 12;
+
+/** What a person sees of a replay: how far it got without and with, the rounds, time and cache. */
+export function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
+  const calls = `${plural(replay.calls, "model call")} over ${plural(replay.messages, "message")}`;
+  return [
+    ...paragraph(`${calls}, budget ${formatCount(settings.budget)} tokens a call`, terminal.width),
+    ...(settings.reported === undefined
+      ? []
+      : paragraph(
+          "Counted are the messages of the file: system prompt and tools that it does not hold are left out.",
+          terminal.width,
+        )),
+    "",
+    ...comparison(replay, settings, terminal),
+    "",
+    ...rounds(replay.rounds, settings, terminal),
+    ...costs(replay, terminal),
+    "",
+    ...economyView(replay.economy, terminal),
+    "",
+  ];
+}
+
+function comparison(replay: Replay, settings: Settings, terminal: Terminal): string[] {
+  const most = Math.max(replay.mostRaw, settings.budget);
+  const cells = Math.max(4, Math.min(40, terminal.width - 58));
+  const row = (label: string, tokens: number, over: number, style: Style): (Cell | string)[] => [
+    label,
+    formatCount(tokens),
+    { text: padEnd(bar(tokens, most, cells), cells), style },
+    {
+      text: over === 0 ? "every call fits" : `${plural(over, "call")} too large`,
+      style: over === 0 ? "good" : "bad",
+    },
+  ];
+  const header: Cell[] = ["", "largest request", "", ""].map((text) => ({ text, style: "faint" }));
+  return table(
+    [
+      header,
+      row("without", replay.mostRaw, replay.rawOverBudget, "remainder"),
+      row("with compact", replay.mostSent, replay.overBudget, "good"),
+    ],
+    { columns: [{}, { align: "right" }, {}, {}], width: terminal.width, paint: terminal.paint },
+  );
+}
+
+function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): string[] {
+  if (all.length === 0) return ["  No compaction was needed.", ""];
+  const cells = Math.max(4, Math.min(30, terminal.width - 66));
+  const rows = all
+    .slice(0, ROUNDS_SHOWN)
+    .map((round, index): (Cell | string)[] => [
+      { text: `${index + 1}`, style: "faint" },
+      `call ${formatCount(round.call)}`,
+      `${formatCount(round.tokensBefore)} → ${formatCount(round.tokensAfter)}`,
+      { text: padEnd(bar(round.tokensAfter, settings.window, cells), cells), style: "good" },
+      `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
+      formatDuration(round.elapsedMs),
+    ]);
+  const header: Cell[] = ["", "round", "tokens", "window", "messages", "took"].map((text) => ({
+    text,
+    style: "faint",
+  }));
+  const more = all.length - rows.length;
+  return [
+    ...table([header, ...rows], {
+      columns: [{ align: "right" }, {}, { align: "right" }, {}, { align: "right" }, { align: "right" }],
+      width: terminal.width,
+      paint: terminal.paint,
+    }),
+    ...(more > 0
+      ? [terminal.paint("faint", `     and ${plural(more, "more round")} (--json has all of them)`)]
+      : []),
+    "",
+  ];
+}
+
+function costs(replay: Replay, terminal: Terminal): string[] {
+  const quiet = replay.calls - replay.rounds.length;
+  const quietMs = quiet === 0 ? 0 : (replay.preflightMs - replay.compactionMs) / quiet;
+  const lasted =
+    replay.sessionMs === undefined ? "" : `; the session itself lasted ${formatDuration(replay.sessionMs)}`;
+  const saved = replay.rawPromptTokens - replay.promptTokens;
+  const rows: [string, string][] = [
+    [
+      "prompt",
+      `${formatCount(replay.promptTokens)} tokens in all calls${saved > 0 ? `, ${formatPercent(saved, replay.rawPromptTokens)} less than without` : ""}`,
+    ],
+    [
+      "cache",
+      `${formatPercent(replay.cachedTokens, replay.promptTokens)} of them repeat the call before, which a prefix cache serves`,
+    ],
+    [
+      "compacting",
+      `${formatDuration(replay.compactionMs)} in ${plural(replay.rounds.length, "round")}${lasted}`,
+    ],
+    ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
+  ];
+  return rows.flatMap(([label, text]) =>
+    wrap(text, terminal.width - 15).map(
+      (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 12))}${line}`,
+    ),
+  );
+}
+
+const LABELS = ["policy", "rewrites", "mean", "cached", "cost", "factor"];
+
+/** What the session costs under each policy, and what the figures rest on. */
+export function economyView({ model, clock, policies, cold }: Economy, terminal: Terminal): string[] {
+  const header = LABELS.map((text): Cell => ({ text, style: "faint" }));
+  const [own, ...others] = policies;
+  if (own === undefined) return [];
+  const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
+  const same = policies.every(({ dollars, promptTokens, rewrites }) => {
+    return dollars === own.dollars && promptTokens === own.promptTokens && rewrites === own.rewrites;
+  });
+  if (same && cold === undefined) {
+    const rows = [header, row(own, "any of them", digits)];
+    return [...layOut(rows, terminal), "", ...paragraph(basis(model, clock), terminal.width)];
+  }
+  const rows = [
+    row(own, own.name, digits),
+    ...(cold === undefined ? [] : [row(cold.cost, "  + cold", digits)]),
+    ...others.map((cost) => row(cost, cost.name, digits)),
+  ];
+  const notes = [...coldNote(own, cold, model), legend(cold), basis(model, clock)];
+  return [
+    ...layOut([header, ...rows], terminal),
+    "",
+    ...notes.flatMap((note) => paragraph(note, terminal.width)),
+  ];
+}
+
+function layOut(rows: readonly (readonly (Cell | string)[])[], { width, paint }: Terminal): string[] {
+  const columns = LABELS.map((_, index): Column => (index === 0 ? { flexible: true } : { align: "right" }));
+  return table(rows, { columns, width, paint });
+}
+
+function row(cost: PolicyCost, label: string, digits: number): (Cell | string)[] {
+  const refused = cost.overWindow > 0;
+  return [
+    label,
+    formatCount(cost.rewrites),
+    formatCount(cost.meanTokens),
+    cost.use === undefined ? "?" : formatPercent(cost.use.cached, cost.promptTokens),
+    refused ? { text: "does not fit", style: "bad" } : formatDollars(cost.dollars, digits),
+    cost.priceFactor === undefined ? "" : cost.priceFactor.toFixed(3),
+  ];
+}
+
+function formatDollars(dollars: number | undefined, digits: number): string {
+  return dollars === undefined ? "no price" : `$${dollars.toFixed(digits)}`;
+}
+
+/** Cents where there are dollars, else hundredths of them. */
+function digitsFor(dollars: number): number {
+  return dollars >= 1 ? 2 : 4;
+}
+
+/** Told only where the simulated variant really is cheaper. */
+function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): string[] {
+  if (cold?.cost.dollars === undefined || own.dollars === undefined) return [];
+  const saved = own.dollars - cold.cost.dollars;
+  if (saved <= 0) return [];
+  const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
+  return [
+    `A rewrite while the cache is cold would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. manualCompact before such a turn does it.`,
+  ];
+}
+
+function legend(cold: Economy["cold"]): string {
+  const own = cold === undefined ? "" : "+ cold also compacts before a turn whose cache has lapsed anyway; ";
+  return `${own}trim drops the oldest exchanges whenever the list would overflow; mask clears all tool results but the newest ten at every call; summarize lets the model sum up once half of the window is full; none sends everything.`;
+}
+
+const CLOCKS: Readonly<Record<Economy["clock"], string>> = {
+  recorded: "the session's own times",
+  assumed: "assumed times: 15 s a call, 2 min before a user speaks",
+  mixed: "the session's own times where it has them, else 15 s a call, 2 min before a user speaks",
+};
+
+function basis(model: PricedModel, clock: Economy["clock"]): string {
+  const { rules, assumed, asOf } = model;
+  if (rules === undefined)
+    return "Nothing is known of this model's prompt cache or prices (--model names one).";
+  const cache =
+    rules.kind === "none"
+      ? "This model has no automatic prompt cache."
+      : `The provider's prompt cache is simulated with ${CLOCKS[clock]}${assumed.map((one) => `; ${one}`).join("")}.`;
+  return `${cache} ${pricesNote(asOf)}`;
+}
+
+function pricesNote(asOf: string | undefined): string {
+  if (asOf === undefined) return "No price of this model is known.";
+  const which = asOf === "configuration" ? "your configuration" : asOf;
+  return `Prices of ${which}; factor: what a prompt token costs as a share of the list price.`;
+}
+
+/** The economy of a replay for machines; dollars are null where a price is not known or a call is refused. */
+export function economyJson({ model, clock, policies, cold }: Economy): Record<string, unknown> {
+  const { rules, assumed, asOf } = model;
+  return {
+    cache:
+      rules === undefined
+        ? null
+        : {
+            kind: rules.kind,
+            minimum_tokens: rules.minimum,
+            lifetime_seconds: finite(rules.lifetime),
+            lookback_blocks: finite(rules.lookback),
+            assumed,
+          },
+    prices_as_of: asOf ?? null,
+    clock,
+    policies: policies.map(policyJson),
+    economy: cold === undefined ? null : { cold_rewrites: cold.rewrites, ...policyJson(cold.cost) },
+  };
+}
+
+function policyJson({ use, ...cost }: PolicyCost): Record<string, unknown> {
+  return {
+    policy: cost.name,
+    calls: cost.calls,
+    rewrites: cost.rewrites,
+    calls_over_window: cost.overWindow,
+    prompt_tokens: cost.promptTokens,
+    mean_tokens: Math.round(cost.meanTokens),
+    summarizing_calls: cost.summarizingCalls,
+    summarizing_tokens: cost.summarizingTokens,
+    cached_tokens: use?.cached ?? null,
+    written_tokens: use?.written ?? null,
+    uncached_tokens: use?.uncached ?? null,
+    cached_share: use === undefined ? null : use.cached / Math.max(1, cost.promptTokens),
+    dollars: rounded(cost.dollars, 6),
+    price_factor: rounded(cost.priceFactor, 4),
+  };
+}
+
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+function rounded(value: number | undefined, digits: number): number | null {
+  return value === undefined ? null : Number(value.toFixed(digits));
 }

@@ -5,9 +5,8 @@ import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.t
 import { firstWords, oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
 import { discoverSessions } from "../sessions/discover.ts";
-import type { SessionFacts } from "../sessions/facts.ts";
+import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
 import { hasOpencodeDatabase } from "../sessions/opencode.ts";
-import type { FoundSession } from "../sessions/session.ts";
 
 /** The newest sessions that are listed unless all are asked for. */
 const LISTED = 15;

@@ -1,5 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import { postgresDdl } from "compact-context/storage/postgres";
+import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
 import { oneLine } from "../render/safe.ts";

@@ -1,11 +1,7 @@
 import { resolve } from "node:path";
-import {
-  type Environment,
-  findConfig,
-  type LoadedConfig,
-  loadConfig,
-  readConfigFile,
-} from "compact-context/config";
+import { type LoadedConfig, loadConfig } from "compact-context/config";
+import type { Environment } from "compact-context/internal/config/environment";
+import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 
 export interface CliConfig extends Pick<LoadedConfig, "config" | "origins"> {
   /** The file that was read, if any. */

@@ -1,4 +1,4 @@
-import type { CompactionReport } from "compact-context/internal/core/apply";
+import type { CompactionReport } from "compact-context/internal/core/report";
 import { errorMessage, isObject } from "compact-context/internal/errors";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";

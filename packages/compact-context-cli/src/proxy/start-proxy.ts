@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { CompactionReport } from "compact-context/internal/core/apply";
+import type { CompactionReport } from "compact-context/internal/core/report";
 import { CompactError } from "compact-context/internal/errors";
 import { redact } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
@@ -11,9 +11,8 @@ import { readConfig } from "../files/config.ts";
 import type { CliPorts } from "../ports.ts";
 import { watchHealth } from "../probe.ts";
 import { parseTokens } from "../quantities.ts";
-import { snakeKeys } from "../render/json.ts";
 import { formatCount } from "../render/numbers.ts";
-import { oneLine, safeJson } from "../render/safe.ts";
+import { oneLine, safeJson, snakeKeys } from "../render/safe.ts";
 import type { Terminal } from "../terminal.ts";
 import { portOf } from "../view-page.ts";
 import { AGENTS, clientVariables } from "./agents.ts";

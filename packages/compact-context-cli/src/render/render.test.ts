@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bar } from "./bar.ts";
 import {
   formatAge,
   formatBytes,
@@ -12,7 +11,7 @@ import {
 } from "./numbers.ts";
 import { createPaint } from "./palette.ts";
 import { firstWords, oneLine, safeJson, safeLines } from "./safe.ts";
-import { table } from "./table.ts";
+import { bar, table } from "./table.ts";
 import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
 
 const plain = createPaint(false, {});

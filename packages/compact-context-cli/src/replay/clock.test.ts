@@ -1,6 +1,6 @@
 import type { Message, Role } from "compact-context";
 import { expect, it } from "vitest";
-import { callTimes } from "./clock.ts";
+import { callTimes } from "./session.ts";
 
 const at = (role: Role, timestamp?: string): Message => ({
   id: "m",

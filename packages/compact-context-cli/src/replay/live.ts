@@ -10,7 +10,7 @@ import { createMemoryDriver } from "compact-context/storage/memory";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
-import type { PricedModel } from "./prices.ts";
+import type { PricedModel } from "./cost.ts";
 import type { RecordedSession } from "./session.ts";
 
 export interface ReplayPorts {

@@ -1,12 +1,11 @@
 import type { Message, Role } from "compact-context";
-import { defaultConfig } from "compact-context/config";
+import { defaultConfig } from "compact-context";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { describe, expect, it } from "vitest";
 import type { Settings } from "../settings.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
-import { createCostTally } from "./cost.ts";
+import { createCostTally, pricedModel } from "./cost.ts";
 import { type PlayedCall, RIVALS, type RivalName } from "./policies.ts";
-import { pricedModel } from "./prices.ts";
 import { type RecordedSession, recordedSession } from "./session.ts";
 
 const counter = createTokenCounter({ encoding: "o200k_base" });

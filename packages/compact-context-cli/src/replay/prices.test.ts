@@ -1,6 +1,6 @@
 import { dollarsOf } from "compact-context/internal/tokens/models";
 import { describe, expect, it } from "vitest";
-import { pricedModel } from "./prices.ts";
+import { pricedModel } from "./cost.ts";
 
 const use = { cached: 100_000, written: 40_000, uncached: 10_000 };
 

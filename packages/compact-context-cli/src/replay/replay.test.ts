@@ -1,5 +1,6 @@
 import type { Message } from "compact-context";
 import { describe, expect, it } from "vitest";
+import { economyJson, economyView } from "../commands/replay.ts";
 import type { Flags } from "../flags.ts";
 import { createPaint } from "../render/palette.ts";
 import { displayWidth } from "../render/width.ts";
@@ -7,8 +8,6 @@ import { type Economy, type Replay, replaySession } from "../replay.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { economyView } from "../views/economy.ts";
-import { economyJson } from "../views/economy-json.ts";
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,8 +1,8 @@
 import { CompactError } from "compact-context/internal/errors";
 import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
 import type { CliPorts } from "../ports.ts";
+import type { FoundSession, Places } from "./facts.ts";
 import { opencodeSessions } from "./opencode.ts";
-import type { FoundSession, Places } from "./session.ts";
 import { FILE_TOOLS, sessionsOf } from "./tools.ts";
 
 /** Every session that known tools left on this computer, the newest first. */

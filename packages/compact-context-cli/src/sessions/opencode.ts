@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { numberOf, recordOf, stringOf } from "../transcripts/json.ts";
-import { entriesOf, filesBelow } from "./folders.ts";
-import type { FoundSession, Places } from "./session.ts";
+import type { FoundSession, Places } from "./facts.ts";
+import { entriesOf, filesBelow } from "./facts.ts";
 
 /** `storage/session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`. */
 function opencodeFolder({ home, env }: Places): string {

@@ -1,16 +1,17 @@
 import { basename, join, sep } from "node:path";
 import { openFile } from "../files/source.ts";
 import { type JsonRecord, recordOf, stringOf } from "../transcripts/json.ts";
+import type { FoundSession, Places } from "./facts.ts";
 import {
   contentText,
+  type FoundFile,
   factsOfDocument,
   factsOfLines,
+  filesBelow,
   type Hint,
   promptTokens,
   type SessionFacts,
 } from "./facts.ts";
-import { type FoundFile, filesBelow } from "./folders.ts";
-import type { FoundSession, Places } from "./session.ts";
 
 /** A tool that keeps each session in one file. */
 interface FileTool {

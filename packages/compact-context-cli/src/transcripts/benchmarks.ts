@@ -1,6 +1,6 @@
 import { type EntryList, type ReadList, readList } from "./chat-list.ts";
-import { documentChunks, layoutOf } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { documentChunks, layoutOf } from "./lines.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
 interface ChatContainer {

@@ -1,6 +1,6 @@
 import { readList } from "./chat-list.ts";
-import { documentChunks, layoutOf } from "./document.ts";
 import { isRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { documentChunks, layoutOf } from "./lines.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
 /** Cline's session file: Anthropic messages with attached files as blocks of their own. */

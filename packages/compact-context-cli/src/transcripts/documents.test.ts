@@ -1,6 +1,6 @@
 import type { Message } from "compact-context";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
-import { findMalformations } from "compact-context/internal/core/units";
+import { findMalformations } from "compact-context/internal/lint/generic";
 import { describe, expect, it } from "vitest";
 import { readTranscript } from "./read.ts";
 import type { Transcript } from "./transcript.ts";

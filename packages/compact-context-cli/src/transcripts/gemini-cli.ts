@@ -1,8 +1,8 @@
 import type { Message, Part } from "compact-context";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
-import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { documentChunks, layoutOf } from "./lines.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session, UsageRecord, WritePorts } from "./transcript.ts";
 

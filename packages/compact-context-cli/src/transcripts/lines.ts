@@ -1,3 +1,5 @@
+import type { Problem, ReadLog } from "./transcript.ts";
+
 /** Text in pieces of any size; a file of any length need not be one string. */
 export type Chunks = AsyncIterable<string> | Iterable<string>;
 
@@ -73,4 +75,37 @@ export function lineCursor(source: Chunks | string): LineCursor {
   }
 
   return { next, rest, endedWithNewline: () => newline };
+}
+
+/** A log that collects problems in the order they are met. */
+export function createReadLog(problems: Problem[]): ReadLog {
+  // A map, not an object: record types come from the file and may be called `__proto__`.
+  const counts = new Map<string, number>();
+  return {
+    problem(problem) {
+      problems.push(problem);
+    },
+    leaveOut(kind, count = 1) {
+      if (count > 0) counts.set(kind, (counts.get(kind) ?? 0) + count);
+    },
+    leftOut: () => Object.fromEntries(counts),
+  };
+}
+
+/** The whitespace that a JSON document is written with. */
+export interface Layout {
+  readonly indent: string | undefined;
+  readonly end: string;
+}
+
+/** The layout of a JSON text, so that a rewritten document looks like the one that was read. */
+export function layoutOf(text: string): Layout {
+  const indent = /^\s*[[{]\r?\n([ \t]+)/.exec(text.slice(0, 200))?.[1];
+  return { indent, end: text.endsWith("\n") ? "\n" : "" };
+}
+
+/** The document as text. */
+export function* documentChunks(value: unknown, layout: Layout): Iterable<string> {
+  yield JSON.stringify(value, undefined, layout.indent);
+  if (layout.end !== "") yield layout.end;
 }

@@ -10,9 +10,9 @@ import {
   toolCalls,
   toolResults,
 } from "compact-context/internal/core/message";
-import { documentChunks, layoutOf } from "./document.ts";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
 import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { documentChunks, layoutOf } from "./lines.ts";
 import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,

@@ -4,8 +4,7 @@ import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { HEAD_LINES, type Layout, layoutOfLines, parseDocument } from "./detect.ts";
 import { DOCUMENT_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
 import { isTooDeep, parseLine } from "./json.ts";
-import { type Chunks, type LineCursor, lineCursor } from "./lines.ts";
-import { createReadLog } from "./log.ts";
+import { type Chunks, createReadLog, type LineCursor, lineCursor } from "./lines.ts";
 import { readEntryLines } from "./plain.ts";
 import type {
   Problem,

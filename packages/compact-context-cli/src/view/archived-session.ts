@@ -10,20 +10,16 @@ import {
   type ArchivedStep,
   joinArchive,
 } from "./archived-steps.ts";
-import { readEventLine } from "./event-line.ts";
-import { createEventReader } from "./event-reader.ts";
+import { createEventReader, readEventLine } from "./event-reader.ts";
 import { EVENT_LAYERS } from "./layer-tokens.ts";
-import { createToolFacts, kindOf, shortPreview, type ToolFacts } from "./message-view.ts";
-import { rememberOpened } from "./opened-compactions.ts";
-import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
+import { createToolFacts, kindOf, shortPreview, type ToolFacts, typedAsk } from "./message-view.ts";
+import { createRecord, type Originals, rememberOpened, type SessionRecord } from "./session-record.ts";
 import type { CompactionHead, CompactionView, FateView, MessageView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
 import { type StoredRecord, storedRecord } from "./stored-record.ts";
 import { summaryPieces } from "./summary-sources.ts";
-import { expandedPiece } from "./text-piece.ts";
 import { tellSteps } from "./told-steps.ts";
-import { typedAsk } from "./typed-ask.ts";
-import { textIn } from "./untrusted.ts";
+import { expandedPiece, textIn } from "./untrusted.ts";
 
 /** An archive to look at. */
 export interface ArchiveSource {

@@ -1,8 +1,8 @@
-import { type LayerName, layersOf } from "compact-context/internal/core/apply";
-import type { ArchivedMessage } from "compact-context/internal/core/archive";
 import type { Edit } from "compact-context/internal/core/edit";
 import type { Message } from "compact-context/internal/core/message";
 import type { KeepCounts } from "compact-context/internal/core/policy";
+import { type LayerName, layersOf } from "compact-context/internal/core/report";
+import type { ArchivedMessage } from "compact-context/internal/core/transcript";
 import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import { layerKeyOf } from "./layer-tokens.ts";

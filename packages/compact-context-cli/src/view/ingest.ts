@@ -1,5 +1,5 @@
 import { isObject } from "compact-context/internal/errors";
-import { spanView } from "./event-span.ts";
+import { spanView } from "./event-reader.ts";
 import { jsonText, recordIn, textIn } from "./untrusted.ts";
 import type { ViewStore } from "./view-store.ts";
 

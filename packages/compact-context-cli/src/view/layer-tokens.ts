@@ -1,5 +1,5 @@
-import type { LayerName } from "compact-context/internal/core/apply";
 import type { Role } from "compact-context/internal/core/message";
+import type { LayerName } from "compact-context/internal/core/report";
 import type { LayerKey } from "./session-view.ts";
 
 /** The layers of a session whose messages are known, in stacking order. */

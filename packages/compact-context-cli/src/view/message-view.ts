@@ -1,11 +1,14 @@
 import {
   argumentsValue,
   type Message,
+  messageText,
   type ToolCallPart,
   type ToolResultPart,
 } from "compact-context/internal/core/message";
+import type { PlannedAction } from "compact-context/internal/core/plan";
+import { isUserSpeech, typedText } from "compact-context/internal/core/units";
 import { readableMessage } from "compact-context/internal/recall/recall";
-import type { MessageKind } from "./session-view.ts";
+import type { Fate, MessageKind } from "./session-view.ts";
 import { textIn } from "./untrusted.ts";
 
 /** Most characters of a preview. */
@@ -63,4 +66,23 @@ export function shortPreview(text: string): string {
     .replace(/\s+/g, " ")
     .trim();
   return line.length <= PREVIEW ? line : `${line.slice(0, PREVIEW - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** What a person typed in the message; undefined where an agent's host put all of it there, or nobody speaks. */
+export function typedAsk(message: Message): string | undefined {
+  if (!isUserSpeech(message)) return undefined;
+  const text = typedText(messageText(message));
+  return /^(?!# AGENTS\.md )\S/.test(text) ? text : undefined;
+}
+
+const FATES: ReadonlyMap<string | undefined, Fate> = new Map<PlannedAction, Fate>([
+  ["keep", "kept"],
+  ["clear", "cleared"],
+  ["elide", "cut"],
+  ["summarize", "summarized"],
+]);
+
+/** What the plan's word for it is called on the page; `unknown` for a word that is none of a plan. */
+export function fateOf({ action }: { readonly action: string | undefined }): Fate {
+  return FATES.get(action) ?? "unknown";
 }

@@ -1,18 +1,17 @@
-import type { CompactionReport } from "compact-context/internal/core/apply";
-import { archiveId } from "compact-context/internal/core/archive";
 import type { Message } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { TokenCounter } from "compact-context/internal/core/ports";
+import type { CompactionReport } from "compact-context/internal/core/report";
+import { archiveId } from "compact-context/internal/core/transcript";
 import { readableMessage } from "compact-context/internal/recall/recall";
-import { fateOf } from "./fates.ts";
 import { layerKeyOf } from "./layer-tokens.ts";
-import { createToolFacts, kindOf, previewOf, shortPreview, type ToolFacts } from "./message-view.ts";
-import { rememberOpened } from "./opened-compactions.ts";
+import { createToolFacts, fateOf, kindOf, previewOf, shortPreview, type ToolFacts } from "./message-view.ts";
 import type { Originals } from "./session-record.ts";
+import { rememberOpened } from "./session-record.ts";
 import type { CompactionHead, FateView, MessageView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText } from "./source-index.ts";
 import { summaryPieces } from "./summary-sources.ts";
-import { expandedPiece } from "./text-piece.ts";
+import { expandedPiece } from "./untrusted.ts";
 
 /** What a compaction did, as the manager told it. */
 export interface KnownCompaction {

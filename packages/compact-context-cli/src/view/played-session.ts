@@ -1,12 +1,12 @@
-import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/apply";
 import type { Message } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { Policy } from "compact-context/internal/core/policy";
 import type { CompactEvent, TokenCounter } from "compact-context/internal/core/ports";
+import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/report";
 import { errorMessage } from "compact-context/internal/errors";
 import { createEventReader } from "./event-reader.ts";
-import { fateOf } from "./fates.ts";
 import { type FixedTokens, type LayerShare, layerKeyOf, MESSAGE_LAYERS, stacked } from "./layer-tokens.ts";
+import { fateOf } from "./message-view.ts";
 import {
   createPlaces,
   createPlayedOriginals,

@@ -1,6 +1,6 @@
 import type { PlannedMessage } from "compact-context/internal/core/plan";
-import { fateOf } from "./fates.ts";
 import type { FixedTokens } from "./layer-tokens.ts";
+import { fateOf } from "./message-view.ts";
 import type { Fate } from "./session-view.ts";
 import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 

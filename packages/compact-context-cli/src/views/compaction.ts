@@ -1,5 +1,6 @@
 import type { CompactionReport, PlannedMessage } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
+import { snakeLayers } from "../inspection.ts";
 import type { Outcome } from "../job.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import { safeLines } from "../render/safe.ts";
@@ -7,6 +8,7 @@ import { type Cell, table } from "../render/table.ts";
 import { paragraph, truncate } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
 import { reportLines } from "./headline.ts";
 import { layerComparison, totalBars } from "./layer-table.ts";
 
@@ -151,4 +153,46 @@ export function untouchedView(settings: Settings, terminal: Terminal, again: str
       ? `the session has ${size}, the aim is ${formatCount(target)}`
       : `all of its ${size} must stay`;
   return say(`Nothing to do: ${why}.`);
+}
+
+/** The public shape of `compact <file> --json`: the first fifteen names are a contract, the rest may grow. */
+export function compactionJson(
+  transcript: Transcript,
+  outcome: Outcome,
+  { settings, output }: { readonly settings: Settings; readonly output: string | undefined },
+): Record<string, unknown> {
+  const { report, summary } = outcome.result;
+  return {
+    format: transcript.format,
+    model: settings.model ?? null,
+    window: settings.window,
+    tokens_before: report.tokensBefore,
+    tokens_after: report.tokensAfter,
+    messages_before: report.messagesBefore,
+    messages_after: report.messagesAfter,
+    layers: snakeLayers(outcome.layersAfter),
+    summary: summary ?? null,
+    strategy: settings.strategy,
+    summarizer: report.summarizer ?? null,
+    archive: report.archive?.location ?? null,
+    pruned_count: report.prunedCount,
+    cleared_count: report.clearedCount,
+    elapsed_ms: Math.round(outcome.elapsedMs),
+    elided_count: report.elidedCount,
+    newest_ask: report.newestAsk ?? null,
+    layers_before: snakeLayers(outcome.layersBefore),
+    fixed_tokens: settings.fixedTokens,
+    budget: settings.budget,
+    target: settings.target,
+    range: report.range,
+    compacted: outcome.changed,
+    reason: report.reason,
+    session_id: outcome.sessionId,
+    archive_step: report.archive?.step ?? null,
+    output: output ?? null,
+    problems: transcript.problems,
+    window_from: settings.windowFrom.replace("--", ""),
+    unseen_tokens: settings.unseenTokens,
+    reported_tokens: settings.reported?.reported ?? null,
+  };
 }

@@ -1,9 +1,9 @@
-import type { LayerName, LayerSizes } from "compact-context/internal/core/apply";
-import { LAYER_LABELS, LAYER_NAMES } from "../layers.ts";
-import { bar } from "../render/bar.ts";
+import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
+
+import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
 import { formatCount, formatPercent } from "../render/numbers.ts";
 import type { Style } from "../render/palette.ts";
-import { type Cell, table } from "../render/table.ts";
+import { bar, type Cell, table } from "../render/table.ts";
 import { padEnd, padStart } from "../render/width.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -2,13 +2,12 @@ import { relative } from "node:path";
 import type { Invocation } from "../command.ts";
 import type { Destination } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import { DECIDING } from "../flags.ts";
+import { commandLine, DECIDING, shellWord } from "../flags.ts";
 import type { Outcome } from "../job.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";
 import { isKeptByTool } from "../sessions/tools.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
-import { commandLine, shellWord } from "../words.ts";
 
 interface Told {
   readonly transcript: Transcript;

@@ -1,4 +1,5 @@
-import type { Mend, Violation } from "compact-context/lint";
+import type { Violation } from "compact-context";
+import type { Mend } from "compact-context/internal/lint/rule";
 import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/safe.ts";
 import { wrap } from "../render/width.ts";

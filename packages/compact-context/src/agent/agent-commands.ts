@@ -1,9 +1,12 @@
 import { decode } from "../codecs/formats.ts";
-import type { CompactionReport } from "../core/apply.ts";
+import type { CompactionReport } from "../core/report.ts";
+import { typedText } from "../core/units.ts";
 import { CompactError } from "../errors.ts";
 import type { MemoryBoundary } from "../memory/channel-memory.ts";
+import { type AgentMessage, agentMessageText } from "./agent-message.ts";
 import type { AgentModel } from "./agent-model.ts";
 import { type AgentState, beginInJournal, enterSession } from "./agent-state.ts";
+import { answered } from "./channel-journal.ts";
 import { type ContextView, contextView } from "./context-view.ts";
 import { diagnosticOf } from "./diagnostic.ts";
 import { shapesOf } from "./turn.ts";
@@ -63,17 +66,62 @@ export async function undoCompaction(state: AgentState): Promise<boolean> {
   return messages !== undefined;
 }
 
+/** A session of the channel, as a list of them shows it. */
+export interface ListedSession {
+  readonly id: string;
+  /** When it was last spoken in, ISO 8601. */
+  readonly at: string;
+  readonly messages: number;
+  /** What the user asked first, and last. */
+  readonly firstAsk: string;
+  readonly lastAsk: string;
+}
+
+/** The sessions of the channel's log, the newest first; none for an agent without a channel. */
+export async function listSessions({ journal }: AgentState): Promise<readonly ListedSession[]> {
+  const found = new Map<string, ListedSession>();
+  for await (const { session: id, at, message } of journal?.logged() ?? []) {
+    const known = found.get(id);
+    const ask = message.role === "user" ? typedText(agentMessageText(message)).trim() : "";
+    const firstAsk = known?.firstAsk || ask;
+    const messages = (known?.messages ?? 0) + 1;
+    found.set(id, { id, at, messages, firstAsk, lastAsk: ask || (known?.lastAsk ?? "") });
+  }
+  return [...found.values()].toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+/** Goes on with an earlier session of the channel, from what its log has of it. Rejects with `NotFound` for one that is not there. */
+export async function resumeSession(state: AgentState, id: string): Promise<void> {
+  if (id === state.session.id) return;
+  const messages: AgentMessage[] = [];
+  for await (const { session, message } of state.journal?.logged() ?? [])
+    if (session === id) messages.push(message);
+  if (messages.length === 0)
+    throw new CompactError("NotFound", `the channel has no session ${id}`, {
+      hint: "Agent.sessions() names those that it has.",
+    });
+  await leaveFor(state, id, answered(messages));
+}
+
 /** Ends the session and begins a new one. What it was about goes to the memory first, its messages to the archive. */
-export async function startNewSession(state: AgentState): Promise<NewSession> {
+export function startNewSession(state: AgentState): Promise<NewSession> {
+  return leaveFor(state, state.newId(), []);
+}
+
+async function leaveFor(
+  state: AgentState,
+  id: string,
+  messages: readonly AgentMessage[],
+): Promise<NewSession> {
   const { session, options } = state;
   const boundary = await remembered(state);
   if (session.messages.length > 0) await archived(state);
-  const related = [...state.related, session.id];
-  enterSession(state, { id: state.newId(), messages: [], related });
+  const related = [...state.related.filter((one) => one !== id), session.id];
+  enterSession(state, { id, messages, related });
   await beginInJournal(state);
   await state.managers.release(session.id);
   await options.memory?.settled();
-  return { sessionId: state.session.id, previous: session.id, memory: boundary };
+  return { sessionId: id, previous: session.id, memory: boundary };
 }
 
 async function remembered({ options, session, emit }: AgentState): Promise<MemoryBoundary | undefined> {

@@ -1,12 +1,15 @@
 import { decode } from "../codecs/formats.ts";
-import type { CompactionReport } from "../core/apply.ts";
+import type { CompactionReport } from "../core/report.ts";
 import { CompactError } from "../errors.ts";
 import {
   busyError,
   changeModel,
   compactNow,
   contextOf,
+  type ListedSession,
+  listSessions,
   type NewSession,
+  resumeSession,
   startNewSession,
   undoCompaction,
 } from "./agent-commands.ts";
@@ -58,6 +61,10 @@ export interface Agent {
   undo(): Promise<boolean>;
   /** For `/new`: begins a session; the state of the work stays in the channel's memory. */
   startNew(): Promise<NewSession>;
+  /** For a picker of sessions: those of the channel, the newest first. */
+  sessions(): Promise<readonly ListedSession[]>;
+  /** For `/resume`: goes on with one of them, as `startNew` leaves the one before. Rejects with `NotFound`. */
+  resume(sessionId: string): Promise<void>;
   /** For `/memory`: its files, and what it says to a query. */
   memory(query?: string): Promise<MemoryView>;
   /** For `/model`: goes on with another model. */
@@ -129,6 +136,8 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     compact: (instruction, { signal } = {}) => alone(() => compactNow(state, instruction, signal)),
     undo: () => alone(() => undoCompaction(state)),
     startNew: () => alone(() => startNewSession(state)),
+    sessions: () => listSessions(state),
+    resume: (id) => alone(() => resumeSession(state, id)),
     memory: (query) => memoryView(options, query),
     useModel: (model) => alone(() => changeModel(state, model)),
     useSkill: (name) => useSkill(state, name),

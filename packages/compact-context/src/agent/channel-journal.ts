@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { copyWith } from "../codecs/native.ts";
 import type { StorageDriver } from "../core/ports.ts";
+import { hasCode } from "../errors.ts";
 import { CHANNEL_FILES, ensureChannel } from "../memory/files/ensure.ts";
 import { objectOf, textOf } from "../providers/request.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -18,6 +19,14 @@ export interface StoredSession {
   readonly related: readonly string[];
 }
 
+/** A message of the log, and the session that it belongs to. */
+export interface LoggedMessage {
+  readonly session: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly message: AgentMessage;
+}
+
 export interface ChannelJournal extends Journal {
   /**
    * The session as it was left, for one agent alone; undefined for a channel without one. Rejects with `Conflict` where
@@ -26,6 +35,8 @@ export interface ChannelJournal extends Journal {
   load(): Promise<StoredSession | undefined>;
   /** The list that is stored next is this session's; those before it stay in the log. */
   begin(session: Omit<StoredSession, "messages">): void;
+  /** Every message that was said in this channel, the oldest first; lines that are none are left out. */
+  logged(): AsyncIterable<LoggedMessage>;
   /** Resolves when the log has everything that was added. */
   settled(): Promise<void>;
   /** Shows that the agent is at work until that is called off; rejects with `Conflict` where another one has the folder by now. */
@@ -131,6 +142,19 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       logFailure = undefined;
       if (failure !== undefined) warn({ ...diagnosticOf(failure), code: "log-not-written" });
     },
+    async *logged() {
+      await logged;
+      let rest = "";
+      try {
+        for await (const piece of files.stream(CHANNEL_FILES.log)) {
+          const lines = (rest + piece).split("\n");
+          rest = lines.pop() ?? "";
+          for (const line of lines) yield* loggedIn(line);
+        }
+      } catch (error) {
+        if (!hasCode(error, "NotFound")) throw error;
+      }
+    },
     settled: () => logged,
     replace: rewrite,
     atWork: async () => (await hold?.atWork()) ?? (() => undefined),
@@ -199,6 +223,11 @@ function readSession(
   return { id: textOf(head.id), related, messages: whole, mended };
 }
 
+function loggedIn(line: string): LoggedMessage[] {
+  const { session, timestamp, message } = objectOf(parse(line));
+  return isMessage(message) ? [{ session: textOf(session), at: textOf(timestamp), message }] : [];
+}
+
 function parse(line: string): unknown {
   try {
     return JSON.parse(line) as unknown;
@@ -215,7 +244,7 @@ function isMessage(value: unknown): value is AgentMessage {
 }
 
 /** The list with every call answered: a process that died may have left some open, or results whose call is lost. */
-function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
+export function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
   return messages.flatMap((message, index): AgentMessage[] => {
     if (message.role === "tool") return answersTo(messages[index - 1], message);
     // Of one that only thought, and of a secret, nothing was stored.

@@ -2,8 +2,7 @@ import type { Role } from "../core/message.ts";
 import type { MemoryCandidate } from "../memory/candidates.ts";
 import { buildColdCandidates } from "../memory/cold.ts";
 import { createRecallIndex } from "../memory/ranking/recall-index.ts";
-import type { Expanded, Recall } from "../recall/index.ts";
-import { readableMessage, within } from "../recall/recall.ts";
+import { type Expanded, type Recall, readableMessage, within } from "../recall/recall.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import { MOST_RELATED } from "./channel-journal.ts";
 

@@ -1,4 +1,4 @@
-import type { CompactionReport } from "../core/apply.ts";
+import type { CompactionReport } from "../core/report.ts";
 import { readArgument, requireOptions } from "../errors.ts";
 
 const number = (value: number): string => value.toLocaleString("en-US");

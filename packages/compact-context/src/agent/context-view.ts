@@ -1,7 +1,7 @@
 import { decode } from "../codecs/formats.ts";
-import type { LayerName, LayerSize } from "../core/apply.ts";
 import { type Format, markSummaries, messageText } from "../core/message.ts";
 import { budgetOf, partition } from "../core/policy.ts";
+import type { LayerName, LayerSize } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
 import { requireList, requireOptions } from "../errors.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";

@@ -1,4 +1,4 @@
-import type { CompactionReport } from "../core/apply.ts";
+import type { CompactionReport } from "../core/report.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
 /** Why a turn ended. */
@@ -83,8 +83,14 @@ export type AgentEvent =
       readonly contextTokens: number;
       readonly window: number;
     }
-  /** The request is sent again; `discarded` is the text that was streamed and does not count. */
-  | { readonly type: "retry"; readonly attempt: number; readonly reason: string; readonly discarded: string }
+  /** The request is sent again after a pause; `discarded` is the text that was streamed and does not count. */
+  | {
+      readonly type: "retry";
+      readonly attempt: number;
+      readonly reason: string;
+      readonly pauseMs: number;
+      readonly discarded: string;
+    }
   /** Something went wrong and the session goes on. */
   | { readonly type: "warning"; readonly diagnostic: Diagnostic }
   /** The turn could not be finished; the session is alive. */

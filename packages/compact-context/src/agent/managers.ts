@@ -1,4 +1,4 @@
-import type { CompactionNotice } from "../core/manager.ts";
+import type { CompactionNotice } from "../core/report.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
 import { createHostPreflight, type HostPreflight } from "../host.ts";

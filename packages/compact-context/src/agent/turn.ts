@@ -128,7 +128,7 @@ async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelA
   const shorter = await fitRequest(ports, signal, true).catch(() => false);
   if (!shorter) return answer;
   const reason = "the provider found the request too long; it is compacted";
-  ports.emit({ type: "retry", attempt: 1, reason, discarded: answer.text });
+  ports.emit({ type: "retry", attempt: 1, reason, pauseMs: 0, discarded: answer.text });
   return ask(ports, signal);
 }
 
@@ -146,8 +146,9 @@ async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer |
     if (!("error" in answer) || signal.aborted || attempt > limits.retries || !passes(answer.error))
       return answer;
     const reason = diagnosticOf(answer.error).message;
-    emit({ type: "retry", attempt, reason, discarded: answer.text });
-    await ports.sleep(pauseBefore(attempt, answer.error), signal);
+    const pauseMs = pauseBefore(attempt, answer.error);
+    emit({ type: "retry", attempt, reason, pauseMs, discarded: answer.text });
+    await ports.sleep(pauseMs, signal);
   }
 }
 

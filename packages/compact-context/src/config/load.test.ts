@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { CompactError } from "../errors.ts";
 import { formatProblem, mergeConfig } from "./layer.ts";
 import { checkConfig, type LoadConfigOptions, loadConfig } from "./load.ts";
@@ -199,12 +202,18 @@ models:
   });
 
   it("COMPACT_CONFIG names the file, a path given by hand goes before it", () => {
-    const read = (path: string) => `model: from ${path}`;
-    const env = { COMPACT_CONFIG: "env.yaml" };
-    expect(load({ env, read }).model).toBe("from env.yaml");
-    expect(load({ env, read, path: "hand.yaml" }).model).toBe("from hand.yaml");
-    expect(load({ env, read, path: "found.yaml", found: true }).model).toBe("from env.yaml");
-    expect(refused({ env })).toMatchObject({ code: "InvalidArgument", place: "env.yaml" });
+    const folder = mkdtempSync(join(tmpdir(), "compact-config-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const [named, hand, missing] = ["env.yaml", "hand.yaml", "missing.yaml"].map((name) =>
+      join(folder, name),
+    );
+    writeFileSync(named ?? "", "model: env");
+    writeFileSync(hand ?? "", "model: hand");
+    const env = { COMPACT_CONFIG: named };
+    expect(load({ env }).model).toBe("env");
+    expect(load({ env, path: hand }).model).toBe("hand");
+    expect(load({ env, path: hand, found: true }).model).toBe("env");
+    expect(refused({ env: { COMPACT_CONFIG: missing } })).toMatchObject({ code: "NotFound", place: missing });
     expect(refused({ env: { COMPACT_CONFIG: "" } }).message).toMatch(/^COMPACT_CONFIG is set to nothing/);
   });
 });

@@ -25,8 +25,6 @@ export interface LoadConfigOptions {
   readonly found?: boolean;
   readonly env: Environment;
   readonly overrides?: CompactConfigInput;
-  /** Reads a file's text; throws when it cannot. */
-  readonly read?: (path: string) => string;
 }
 
 export interface LoadedConfig {
@@ -74,25 +72,13 @@ function fileLayer(options: LoadConfigOptions): Layer | undefined {
     const message = "is set to nothing; unset the variable, or name a file";
     throw configError([{ place: CONFIG_VARIABLE, path: "", message }]);
   }
-  if (found && named !== undefined) return readDocument(readFile(options, named), named);
+  if (found && named !== undefined) return readDocument(readConfigFile(named), named);
   const path = options.path ?? named;
   if (path === undefined && options.text === undefined) return undefined;
   const name = path ?? "compact.yaml";
-  const layer = readDocument(options.text ?? readFile(options, name), name);
+  const layer = readDocument(options.text ?? readConfigFile(name), name);
   if (!found) return layer;
   return { ...layer, problems: [...layer.problems, ...checkGuards(layer)] };
-}
-
-function readFile({ read }: LoadConfigOptions, path: string): string {
-  if (read !== undefined) return read(path);
-  throw new CompactError(
-    "InvalidArgument",
-    `the configuration ${path} is named, but nothing here can read files`,
-    {
-      place: path,
-      hint: "Give its content as `text`, or a `read` function.",
-    },
-  );
 }
 
 // ---- files

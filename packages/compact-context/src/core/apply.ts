@@ -1,32 +1,40 @@
 import { abortable, abortError, CompactError } from "../errors.ts";
-import { applyEdit, losesText } from "./edit.ts";
+import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import {
-  type Format,
   type LiveSummary,
   type Message,
-  markSummaries,
   nextSummaryVersion,
   readSummary,
   summaryOf,
   wrapSummary,
 } from "./message.ts";
-import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
-import { isPinned, type KeepCounts, partition, type TriggerReason } from "./policy.ts";
+import { actionsFor, type CompactionPlan, type PlannedMessage } from "./plan.ts";
+import { isPinned, type KeepCounts } from "./policy.ts";
 import {
   FALLBACK,
   type SummarizeOptions,
   type Summarizer,
   type Summary,
   type SummaryAttempt,
-  type SummaryCheck,
   type SummaryContext,
-  type TokenCount,
 } from "./ports.ts";
-import type { CompactionRequest } from "./usage.ts";
-import { assemble, needsOpening, placeOf } from "./view.ts";
+import { afterCompaction, type CompactionRequest } from "./usage.ts";
+import {
+  assemble,
+  fingerprintOf,
+  keptMessage,
+  type LoggedMessage,
+  needsOpening,
+  placeOf,
+  type ReplacedState,
+  type SessionState,
+  type StoredSummary,
+  type ViewContext,
+  type ViewEntry,
+} from "./view.ts";
 
-// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list and reports it.
+// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list, and makes the state that gives it again.
 
 /** A summarizer that failed, and what was done instead. */
 export interface SummarizerFailure {
@@ -380,162 +388,120 @@ function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: Keep
   return `keep:${recent}/${keepToolIoPairs}`;
 }
 
-// ---- the report
+// ---- the state after a compaction
 
-export interface LayerSize {
-  readonly messages: number;
-  readonly tokens: number;
+/** State and entries of the view after a compaction. */
+export interface NextView {
+  readonly state: SessionState;
+  readonly entries: readonly ViewEntry[];
 }
 
-export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remainder";
+/** The session that a compaction was made for. */
+interface Compacted {
+  /** The part of its state that applies to the view. */
+  readonly activeState: SessionState;
+  readonly entries: readonly ViewEntry[];
+  readonly view: readonly Message[];
+  readonly log: readonly LoggedMessage[];
+  readonly current: ViewContext;
+}
 
-/** Before: the partition, without `summary`. After: what remains of each layer, and the summary. */
-export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
-
-export interface ArchiveReceipt {
-  readonly location: string;
+export interface Commit {
   readonly step: number;
-  /** One id per archived message, in the order of the list. */
-  readonly ids: readonly string[];
+  /** ISO 8601. */
+  readonly at: string;
+  /** False where only messages changed that were never sent: this does not count as a compaction. */
+  readonly rewrote: boolean;
 }
 
-/** Why a compaction that was due or requested was not made. */
-export type RefusalReason =
-  /** Everything has to stay, or only the earlier summary could go. */
-  | "nothing_to_compact"
-  /** The list would not become shorter. */
-  | "no_gain"
-  /** It fits, and the last compaction is so recent that another would gain little. */
-  | "just_compacted"
-  /** It fits, and the last compaction was undone. */
-  | "undone"
-  /** It fits, and a background compaction is still running. */
-  | "in_background"
-  /** What is never pruned is over the trigger on its own. */
-  | "fixed_over_trigger"
-  /** It fits, and the last attempts failed: the next one waits until the list has grown. */
-  | "attempts_failed";
-
-/** What a compaction did, or why there was none. */
-export interface CompactionReport {
-  readonly compacted: boolean;
-  readonly reason: TriggerReason;
-  /** Why a compaction that was due or requested was not made. */
-  readonly refused: RefusalReason | undefined;
-  readonly format: Format | undefined;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  /** Error range of `tokensAfter`. */
-  readonly range: TokenCount;
-  readonly messagesBefore: number;
-  readonly messagesAfter: number;
-  readonly layers: { readonly before: LayerSizes; readonly after: LayerSizes };
-  /** Messages that left the list; kept ones whose tool output was cleared; kept ones that were cut. */
-  readonly prunedCount: number;
-  readonly clearedCount: number;
-  readonly elidedCount: number;
-  /** Kept messages whose signed reasoning was removed because the model binds it to an unchanged prefix. */
-  readonly reasoningDropped: number;
-  /** Blocks of reasoning that the provider says it dropped from the call before; left out where it says nothing. */
-  readonly reasoningDroppedByProvider?: number;
-  /** What remains of the user's latest message; undefined where nothing was done or there is none. */
-  readonly newestAsk: AskFate | undefined;
-  readonly summaryVersion: number | undefined;
-  readonly summaryTokens: number;
-  readonly summarizer: string | undefined;
-  /** Summarizers that failed, and what was done instead. */
-  readonly failures: readonly SummarizerFailure[];
-  /** Every request to a model, in order. */
-  readonly attempts: readonly SummaryAttempt[];
-  /** Share of the summarized messages that the summarizer read, 0 to 1, where it says so. */
-  readonly coverage: number | undefined;
-  readonly check: SummaryCheck | undefined;
-  /**
-   * What was done, in order: `keep:<turns>/<pairs>` where the keep counts were lowered because more did not fit,
-   * `clear`, `elide`, `summary:<name>`, `pruning-only`.
-   */
-  readonly rungs: readonly string[];
-  readonly archive: ArchiveReceipt | undefined;
-  /** Milliseconds. */
-  readonly elapsedMs: number;
-  readonly plan: CompactionPlan | undefined;
-}
-
-/** The new list and its report. */
-export interface CompactionResult<T = unknown> {
-  /** Kept messages are the caller's own objects; the very array that was given when nothing was done to it. */
-  readonly messages: T[];
-  /** Text of the summary in the list, without its tag. */
-  readonly summary: string | undefined;
-  readonly report: CompactionReport;
-}
-
-/** Messages and tokens by layer; `cost` gives the tokens of an entry, undefined to leave it out. */
-function layerSizes(
-  entries: readonly PlannedMessage[],
-  cost: (entry: PlannedMessage) => number | undefined,
-  summary: LayerSize = { messages: 0, tokens: 0 },
-): LayerSizes {
-  const none = (): { messages: number; tokens: number } => ({ messages: 0, tokens: 0 });
-  const sizes = { pinned: none(), summary, recent: none(), toolPairs: none(), remainder: none() };
-  for (const entry of entries) {
-    const tokens = cost(entry);
-    if (tokens === undefined) continue;
-    sizes[entry.layer].messages += 1;
-    sizes[entry.layer].tokens += tokens;
-  }
-  return sizes;
-}
-
-export function reportOf(
-  { reason, format, counter }: CompactionRequest,
+/** The state and view that a compaction gives; changes nothing. */
+export function stateAfter(
+  session: Compacted,
+  plan: CompactionPlan,
   outcome: Outcome,
-  { archive, elapsedMs }: Pick<CompactionReport, "archive" | "elapsedMs">,
-): CompactionReport {
-  const { plan } = outcome;
-  const count = (action: PlannedMessage["action"]): number =>
-    plan.entries.filter((entry) => entry.action === action).length;
-  const summary = { messages: outcome.summary === undefined ? 0 : 1, tokens: outcome.summaryTokens };
-  const after = (entry: PlannedMessage): number | undefined =>
-    entry.action === "summarize" ? undefined : entry.tokensAfter;
-  return {
-    compacted: true,
-    reason,
-    refused: undefined,
-    format,
-    tokensBefore: plan.tokensBefore,
-    tokensAfter: outcome.tokensAfter,
-    range: counter.range(outcome.tokensAfter),
-    messagesBefore: plan.entries.length,
-    messagesAfter: outcome.messages.length,
-    layers: {
-      before: layerSizes(plan.entries, (entry) => entry.tokens),
-      after: layerSizes(plan.entries, after, summary),
-    },
-    prunedCount: count("summarize"),
-    clearedCount: count("clear"),
-    elidedCount: count("elide"),
-    reasoningDropped: plan.entries.filter((entry) => entry.edit?.stripReasoning === true).length,
-    newestAsk: plan.newestAsk?.fate,
-    summaryVersion: outcome.summary?.version,
-    summaryTokens: outcome.summaryTokens,
-    summarizer: outcome.summarizer,
-    failures: outcome.failures,
-    attempts: outcome.attempts,
-    coverage: outcome.made?.coverage,
-    check: outcome.made?.check,
-    rungs: outcome.rungs,
-    archive,
-    elapsedMs,
-    plan,
+  commit: Commit,
+): NextView {
+  const { activeState: before, current } = session;
+  const actions = actionsFor(plan, session.entries);
+  const log = [...session.log];
+  const entries: ViewEntry[] = [];
+  const summarized: string[] = [];
+  for (const [index, entry] of session.entries.entries()) {
+    const action = actions[index];
+    if (action?.action !== "summarize") entries.push(editedEntry(entry, action, current.edit));
+    else if (entry.message.meta?.summaryVersion === undefined)
+      summarized.push(entry.message.callerId ?? entry.message.id);
+  }
+  const summary = summaryAfter(session, plan, outcome, commit);
+  // Without a summarizer's text, no summary covers what leaves now.
+  const wrote = outcome.summarizer !== undefined;
+  const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
+  const { epochStart = 0, tokensAfter, calibration, before: replaced, undone } = before;
+  const epoch = commit.rewrote
+    ? newEpoch(session, plan, outcome, commit.step)
+    : { epochStart, tokensAfter, calibration, before: replaced, undone };
+  const state: SessionState = {
+    counter: current.counter.id,
+    log,
+    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    summary,
+    summaryCount: before.summaryCount + (wrote ? 1 : 0),
+    summarizedMessageIds: wrote ? [...read, ...summarized] : read,
+    step: commit.step,
+    ...epoch,
   };
+  return { state, entries };
 }
 
-/** The layer of each message; our own summary is a layer of its own. */
-export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
-  const marked = markSummaries(messages);
-  const { layers } = partition(marked, keep);
-  return marked.map((message, index) =>
-    message.meta?.summaryVersion === undefined ? (layers[index] ?? "remainder") : "summary",
+function newEpoch(
+  { activeState, entries, log }: Compacted,
+  { tokensBefore }: CompactionPlan,
+  { tokensAfter }: Outcome,
+  step: number,
+): Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before"> {
+  const { summary, summaryCount, summarizedMessageIds, calibration, epochStart } = activeState;
+  const before: ReplacedState = {
+    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    summary,
+    summaryCount,
+    summarizedMessageIds,
+    epochStart,
+    tokensAfter: activeState.tokensAfter,
+    step,
+    logged: log.length,
+    tokens: tokensBefore,
+  };
+  return { epochStart: log.length, tokensAfter, calibration: afterCompaction(calibration), before };
+}
+
+/** The new summary, or the one that stays in the view. */
+function summaryAfter(
+  { activeState: { summary }, view }: Compacted,
+  plan: CompactionPlan,
+  outcome: Outcome,
+  { step, at }: Commit,
+): StoredSummary | undefined {
+  const made = outcome.summary;
+  if (summary !== undefined && made?.version === summary.version)
+    return { ...summary, after: made.after, behind: made.behind };
+  if (made !== undefined)
+    return { ...made, fingerprint: fingerprintOf(made.text), at, tokens: outcome.summaryTokens, step };
+  const carried = view.some(
+    (message, index) =>
+      message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
   );
+  return carried ? summary : undefined;
+}
+
+function editedEntry(entry: ViewEntry, planned: PlannedMessage | undefined, context: EditContext): ViewEntry {
+  if (planned?.edit === undefined) return entry;
+  const message = applyEdit(entry.message, planned.edit, context);
+  if (message === entry.message) return entry;
+  return { ...entry, tokens: planned.tokensAfter, message, edit: appendEdit(entry.edit, planned.edit) };
+}
+
+/** All edits of a message, in order. */
+function appendEdit(before: Edit | undefined, now: Edit): Edit {
+  if (before === undefined) return now;
+  return { ...before, next: before.next === undefined ? now : appendEdit(before.next, now) };
 }

@@ -1,17 +1,24 @@
-import {
-  CompactError,
-  crc32Hex,
-  hasCode,
-  openRecord,
-  requireOptions,
-  sealRecord,
-  sha256Hex,
-} from "../errors.ts";
-import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
+import { CompactError, hasCode, openRecord, requireOptions, sealRecord, sha256Hex } from "../errors.ts";
+import type { Message } from "./message.ts";
 import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
+import {
+  type ArchivedTranscript,
+  type ArchiveEntry,
+  type ArchivePlace,
+  archiveId,
+  archiveLine,
+  type LineHead,
+  linesOf,
+  noTranscript,
+  ownChecksum,
+  readLineHead,
+  readTranscriptPieces,
+  referringLine,
+  sorted,
+} from "./transcript.ts";
 
 // The archive of a session: one folder with a transcript and a summary for each compaction, and events. Transcripts have
-// one line with a checksum for each message. Secrets are removed before anything is written.
+// one line for each message, see `transcript.ts`. Secrets are removed before anything is written.
 
 // ---- names
 
@@ -160,271 +167,7 @@ function stepName(step: number): string {
   });
 }
 
-// ---- one line per message
-
 type Redact = Pick<Redaction, "redactText" | "redactValue">;
-
-/** An archived message, secrets removed. */
-export interface ArchivedMessage {
-  /** The id in stubs and summaries; equal for equal content. */
-  readonly archiveId: string;
-  readonly n: number;
-  readonly message: Message;
-  /** True when a secret was removed: the text differs from the original there. */
-  readonly redacted: boolean;
-  /** Why something is missing, such as a native object nested too deep. */
-  readonly leftOut?: string;
-}
-
-/** Everything of a line but its checksum, in the order in which it is written. */
-interface LineContent {
-  readonly n: number;
-  readonly of: number;
-  readonly id: string;
-  readonly hash: string;
-  readonly role: Role;
-  readonly redacted?: true;
-  readonly left_out?: string;
-  readonly message: { readonly parts: readonly Part[]; readonly meta?: MessageMeta };
-  readonly native?: unknown;
-  readonly format?: Format;
-}
-
-// JSON.stringify overflows the stack at about 4,100 levels on an empty stack: this leaves room for a full one.
-const MAX_DEPTH = 400;
-const ID_LENGTH = 10;
-const CHECKSUM = /,"c":"([0-9a-f]{8})"\}$/;
-
-/** Ten characters of base 36 made from role and content. */
-export function archiveId(message: Message): string {
-  return hashOf(message).padStart(ID_LENGTH, "0").slice(-ID_LENGTH);
-}
-
-/** One line of a transcript, newline included; `n` of `of`, both from 1. Throws `InvalidArgument` for parts that are no JSON. */
-export function archiveLine(message: Message, n: number, of: number, redactor: Redact): string {
-  const { parts, meta, native, format } = message;
-  const neutral = { parts, meta };
-  const body = jsonOfParts(neutral, n, redactor);
-  const whole = jsonOfNative(native, redactor);
-  const leftOut = [body.leftOut, whole.leftOut].filter((reason) => reason !== undefined).join("; ");
-  const head = {
-    n,
-    of,
-    id: message.id,
-    hash: archiveId(message),
-    role: message.role,
-    redacted: body.redacted || whole.redacted ? true : undefined,
-    left_out: leftOut === "" ? undefined : leftOut,
-  };
-  const nativeJson = whole.json === undefined ? "" : `,"native":${whole.json}`;
-  const formatJson = format === undefined ? "" : `,"format":${JSON.stringify(format)}`;
-  const unsigned = `${JSON.stringify(head).slice(0, -1)},"message":${body.json}${nativeJson}${formatJson}`;
-  return `${unsigned},"c":"${crc32Hex(unsigned)}"}\n`;
-}
-
-/** The message of a line and how many its transcript has; otherwise a sentence that says what is wrong with it. */
-export function readArchiveLine(line: string): { archived: ArchivedMessage; of: number } | string {
-  const checksum = CHECKSUM.exec(line);
-  if (checksum === null) return "the line has no checksum: it was cut or written by something else";
-  if (crc32Hex(line.slice(0, checksum.index)) !== checksum[1]) return "the line does not match its checksum";
-  try {
-    const content = JSON.parse(line) as LineContent;
-    return { archived: fromContent(content), of: content.of };
-  } catch {
-    return "the line is no JSON";
-  }
-}
-
-function fromContent(content: LineContent): ArchivedMessage {
-  const { n, id, hash, role, redacted = false, left_out, message, native, format } = content;
-  const { parts, meta } = message;
-  return {
-    archiveId: hash,
-    n,
-    redacted,
-    leftOut: left_out,
-    message: { id, role, parts, meta, native, format },
-  };
-}
-
-interface Encoded {
-  readonly json: string | undefined;
-  readonly redacted: boolean;
-  readonly leftOut?: string;
-}
-
-function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redact): Encoded {
-  const deep = isTooDeep(neutral);
-  try {
-    const safe = deep ? redactor.redactValue(neutral, MAX_DEPTH) : redactor.redactValue(neutral);
-    const json = JSON.stringify(safe);
-    const redacted = safe !== neutral;
-    return deep ? { json, redacted, leftOut: `values deeper than ${MAX_DEPTH} levels` } : { json, redacted };
-  } catch (cause) {
-    throw new CompactError("InvalidArgument", "a message cannot be archived: its parts are no JSON", {
-      place: `messages[${n - 1}]`,
-      hint: "Tool call arguments must be JSON text or plain JSON values: no BigInt, no throwing getter.",
-      cause,
-    });
-  }
-}
-
-/** The caller's native object; left out with a note in the line where it is not JSON. */
-function jsonOfNative(native: unknown, redactor: Redact): Encoded {
-  if (native === undefined) return { json: undefined, redacted: false };
-  const without = (reason: string): Encoded => ({
-    json: undefined,
-    redacted: false,
-    leftOut: `native: ${reason}`,
-  });
-  try {
-    if (isTooDeep(native)) return without(`nested deeper than ${MAX_DEPTH} levels`);
-    const safe = redactor.redactValue(native);
-    return { json: JSON.stringify(safe), redacted: safe !== native };
-  } catch {
-    return without("no JSON");
-  }
-}
-
-/** A value inside itself counts as too deep. */
-function isTooDeep(value: unknown): boolean {
-  const open: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next.value !== "object" || next.value === null || ArrayBuffer.isView(next.value)) continue;
-    if (next.depth > MAX_DEPTH) return true;
-    for (const inner of Object.values(next.value)) open.push({ value: inner, depth: next.depth + 1 });
-  }
-  return false;
-}
-
-function hashOf(message: Message): string {
-  try {
-    return contentHash(message);
-  } catch {
-    // Arguments that are too deep or not JSON: the id identifies the message.
-    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
-  }
-}
-
-// ---- reading a transcript
-
-/** A line of a stored value, from 1; `torn` where the value ends without a newline. */
-export interface StoredLine {
-  readonly line: number;
-  readonly text: string;
-  readonly torn: boolean;
-}
-
-/** The lines of a value that comes in pieces; stopping early closes the value. */
-export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<StoredLine> {
-  let open: string[] = [];
-  let line = 1;
-  for await (const piece of pieces) {
-    let from = 0;
-    for (let end = piece.indexOf("\n"); end >= 0; end = piece.indexOf("\n", from)) {
-      const tail = piece.slice(from, end);
-      yield { line, text: open.length === 0 ? tail : open.join("") + tail, torn: false };
-      open = [];
-      line += 1;
-      from = end + 1;
-    }
-    if (from < piece.length) open.push(piece.slice(from));
-  }
-  if (open.length > 0) yield { line, text: open.join(""), torn: true };
-}
-
-export interface ArchiveProblem {
-  /** From 1. */
-  readonly line: number;
-  readonly problem: string;
-}
-
-/** An entry of a transcript file, in order; problems have `problem`. */
-export type ArchiveEntry = ArchivedMessage | ArchiveProblem;
-
-export interface ArchivedTranscript {
-  readonly messages: readonly ArchivedMessage[];
-  readonly problems: readonly ArchiveProblem[];
-}
-
-/** The messages of a transcript file, and its damaged, missing and cut-off lines. */
-export function readTranscriptText(text: string): ArchivedTranscript {
-  const reading = createReading();
-  const lines = text.split("\n");
-  const torn = lines.pop() ?? "";
-  const entries = lines.flatMap((line) => reading.take(line, false));
-  if (torn !== "") entries.push(...reading.take(torn, true));
-  return sorted([...entries, ...reading.end()]);
-}
-
-/** The entries of a file that comes in pieces. */
-async function* readTranscriptPieces(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry> {
-  const reading = createReading();
-  for await (const { text, torn } of linesOf(pieces)) yield* reading.take(text, torn);
-  yield* reading.end();
-}
-
-/** The error for a missing transcript; names those that exist. */
-function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
-  return new CompactError(
-    "NotFound",
-    `session ${JSON.stringify(sessionId)} has no transcript of step ${step}`,
-    {
-      hint:
-        steps.length === 0
-          ? "Nothing of this session is in the archive: look at the ids of the sessions that are."
-          : `There are transcripts of the steps ${steps.join(", ")}.`,
-    },
-  );
-}
-
-export interface Reading {
-  /** What the next line holds; `torn` when the file ends without a newline behind it. */
-  take(text: string, torn: boolean): ArchiveEntry[];
-  /** What should have followed. */
-  end(): ArchiveProblem[];
-  /** The number of messages that the lines so far state; 0 where none could be read. */
-  stated(): number;
-}
-
-export function createReading(): Reading {
-  let line = 0;
-  let expected = 1;
-  let total: number | undefined;
-  let torn = false;
-  return {
-    take(text, isTorn) {
-      line += 1;
-      torn = isTorn;
-      const read = isTorn ? "the last line was cut off" : readArchiveLine(text);
-      if (typeof read === "string") {
-        expected += 1;
-        return [{ line, problem: read }];
-      }
-      const { archived, of } = read;
-      const gap = { line, problem: `message ${archived.n} follows where ${expected} should` };
-      const entries = archived.n === expected ? [archived] : [gap, archived];
-      expected = archived.n + 1;
-      total = of;
-      return entries;
-    },
-    end() {
-      const behind = torn ? line : line + 1;
-      if (total === undefined) {
-        return !torn && expected === 1 ? [{ line: behind, problem: "the file is empty" }] : [];
-      }
-      const missing = `messages ${expected} to ${total} are missing`;
-      return expected <= total ? [{ line: behind, problem: missing }] : [];
-    },
-    stated: () => total ?? 0,
-  };
-}
-
-function sorted(entries: readonly ArchiveEntry[]): ArchivedTranscript {
-  const isProblem = (entry: ArchiveEntry): entry is ArchiveProblem => "problem" in entry;
-  const messages = entries.filter((entry): entry is ArchivedMessage => !isProblem(entry));
-  return { messages, problems: entries.filter(isProblem) };
-}
 
 // ---- the archive of a driver
 
@@ -469,13 +212,14 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
   };
   const streamTranscript = async function* (sessionId: string, step: number): AsyncGenerator<ArchiveEntry> {
     let isThere = false;
+    const textOf = (one: number) => driver.stream(archiveFiles.transcript(sessionKey(sessionId), one));
     const pieces = async function* (): AsyncGenerator<string> {
-      for await (const piece of driver.stream(archiveFiles.transcript(sessionKey(sessionId), step))) {
+      for await (const piece of textOf(step)) {
         isThere = true;
         yield piece;
       }
     };
-    for await (const entry of readTranscriptPieces(pieces())) {
+    for await (const entry of readTranscriptPieces(pieces(), textOf)) {
       const known = isThere ? [step] : await steps(sessionId);
       if (!known.includes(step)) throw noTranscript(sessionId, step, known);
       yield entry;
@@ -540,9 +284,9 @@ async function saveTranscript(
   for (let free = step; ; free++) {
     const key = archiveFiles.transcript(session, free);
     const ifVersion = (await driver.version(key)) ?? null;
-    const stored = readTranscriptPieces(driver.stream(key));
-    const overlap = ifVersion === null ? "extends" : await compare(stored, messages, ids);
-    const write = () => driver.put(key, lines(messages, redact), { ifVersion });
+    const overlap = ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, ids);
+    const known = await knownPlaces(driver, session, free - 1);
+    const write = () => driver.put(key, lines(messages, { ids, known, redact }), { ifVersion });
     if (overlap === "extends" && !(await unlessOvertaken(write))) {
       // Another worker saved this step: compare again.
       free -= 1;
@@ -552,9 +296,50 @@ async function saveTranscript(
   }
 }
 
-function* lines(messages: readonly Message[], redact: Redact): Generator<string> {
+/** The heads of a transcript's lines; undefined for lines that cannot be read. */
+async function* headsOf(driver: StorageDriver, key: string): AsyncGenerator<LineHead | undefined> {
+  for await (const { text, torn } of linesOf(driver.stream(key))) {
+    const head = torn ? "torn" : readLineHead(text);
+    yield typeof head === "string" ? undefined : head;
+  }
+}
+
+/** Where the messages of a transcript have their originals, by `nameOf`. */
+async function knownPlaces(
+  driver: StorageDriver,
+  session: string,
+  step: number,
+): Promise<ReadonlyMap<string, ArchivePlace>> {
+  const places = new Map<string, ArchivePlace>();
+  if (step < 0) return places;
+  let line = 0;
+  for await (const head of headsOf(driver, archiveFiles.transcript(session, step))) {
+    line += 1;
+    if (head?.own !== undefined) places.set(nameOf(head), head.at ?? [step, line]);
+  }
+  return places;
+}
+
+function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): string {
+  return JSON.stringify([hash, own, id]);
+}
+
+interface Writing {
+  readonly ids: readonly string[];
+  readonly known: ReadonlyMap<string, ArchivePlace>;
+  readonly redact: Redact;
+}
+
+function* lines(messages: readonly Message[], { ids, known, redact }: Writing): Generator<string> {
+  const of = messages.length;
   for (const [index, message] of messages.entries()) {
-    yield archiveLine(message, index + 1, messages.length, redact);
+    const hash = ids[index] ?? "";
+    const n = index + 1;
+    const own = known.size === 0 ? undefined : ownChecksum(message);
+    const at = own === undefined ? undefined : known.get(nameOf({ hash, id: message.id, own }));
+    yield at === undefined
+      ? archiveLine(message, n, of, redact)
+      : referringLine(message, { n, of, hash, own, at });
   }
 }
 
@@ -563,17 +348,13 @@ function* lines(messages: readonly Message[], redact: Redact): Generator<string>
  * extend it and may replace it, or it differs.
  */
 async function compare(
-  stored: AsyncIterable<ArchiveEntry>,
+  stored: AsyncIterable<LineHead | undefined>,
   messages: readonly Message[],
   ids: readonly string[],
 ): Promise<"holds" | "extends" | "differs"> {
   let index = 0;
-  for await (const entry of stored) {
-    if ("problem" in entry) {
-      if (messages.length > 0) return "differs";
-      continue;
-    }
-    const isOurs = entry.archiveId === ids[index] && entry.message.id === messages[index]?.id;
+  for await (const head of stored) {
+    const isOurs = head?.n === index + 1 && head.hash === ids[index] && head.id === messages[index]?.id;
     if (index < messages.length && !isOurs) return "differs";
     index += 1;
   }

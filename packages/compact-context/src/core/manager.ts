@@ -6,50 +6,46 @@ import {
   requireList,
   requireOptions,
 } from "../errors.ts";
-import type { CompactionReport, CompactionResult, RefusalReason } from "./apply.ts";
 import { conflict } from "./archive.ts";
+import type { Message } from "./message.ts";
+import { unsentResults } from "./plan.ts";
+import { coldShare, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import { type Environment, FALLBACK, type Fence, type Redaction, type Summarizer } from "./ports.ts";
 import {
   type Announce,
-  compactionUndone,
+  type CompactionNotice,
+  type CompactionReport,
+  type CompactionResult,
   type EventRecorder,
-  failureOf,
-  tokenEstimate,
-  triggerDecision,
+  type Malformation,
+  type ManagerState,
+  type RefusalReason,
+  type RequestedCompaction,
+  type RunningSummary,
+  reasonFor,
+  recoverableRefusal,
+  refusalFor,
+  type UndoneCompaction,
   unchangedReport,
-  warning,
-} from "./events.ts";
-import { unsentResults } from "./plan.ts";
-import { coldShare, type Policy, type TriggerDecision, type TriggerReason } from "./policy.ts";
+} from "./report.ts";
 import {
-  type Environment,
-  FALLBACK,
-  type Fence,
-  type Redaction,
-  type Summarizer,
-  type SummaryAttempt,
-} from "./ports.ts";
-import {
-  adviceFor,
   BackgroundCompactions,
   type BeforeCommit,
+  compactionRequest,
   compactSession,
   listBefore,
-  liveConversation,
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
-import { isProjectInstructions } from "./units.ts";
-import type { CompactionRequest, ManualRequest, PreflightRequest } from "./usage.ts";
+import type { ManualRequest, PreflightRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
 
 export interface ManagerSettings extends SessionSettings {
   /** Most tokens of a summary; a tenth of the window, at most 8,192, when left out. */
   readonly maxSummaryTokens: number | undefined;
-  /** The driver's kind, such as `fs`, for events. */
-  readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onStorageFailure: "stop" | "continue";
   /** The settings of a call that names another model; always the same object for the same name. */
@@ -69,8 +65,6 @@ export interface ManagerParts {
   readonly beforeCommit?: BeforeCommit;
   /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
-  /** Adds provider and cost to an attempt where they are known. */
-  withCost(attempt: SummaryAttempt): SummaryAttempt;
   warn(message: string): void;
 }
 
@@ -84,58 +78,9 @@ export interface ListCheck {
   ): readonly T[];
   /** Finishes the checks that are pending. */
   lintWaiting(): void;
+  /** What is broken in messages, whatever their provider. */
+  findFaults(messages: readonly Message[]): readonly Malformation[];
   forget(sessionId: string): void;
-}
-
-/** What is known of a session at any time. */
-export interface ManagerState {
-  /** Tokens of the newest request. */
-  readonly totalTokens: number;
-  readonly maxContextTokens: number;
-  /** Messages of the view: what the model gets. */
-  readonly messageCount: number;
-  readonly summaryCount: number;
-  /** ISO 8601. */
-  readonly lastSummaryAt: string | undefined;
-  readonly summaryVersion: number | undefined;
-  readonly archiveSteps: number;
-}
-
-/** The running summary of a session and how far it reaches. */
-export interface RunningSummary {
-  readonly summary: string;
-  readonly summarizedMessageIds: readonly string[];
-  readonly lastSummarizedMessageId: string | undefined;
-}
-
-/** Sent to listeners after a compaction. */
-export interface CompactionNotice {
-  readonly sessionId: string;
-  readonly report: CompactionReport;
-}
-
-/** A compaction that was undone. */
-export interface UndoneCompaction<T = unknown> {
-  /** The archive step of the compaction; its files stay. */
-  readonly step: number;
-  /** Tokens of the request from now on. */
-  readonly tokens: number;
-  /**
-   * The list as it was before, read from the archive, with what came since behind it: for applications that keep our
-   * output. Undefined where the process has seen no list of the session or the archive does not have it.
-   */
-  readonly messages: T[] | undefined;
-}
-
-/** The answer to a request for a compaction. */
-export interface RequestedCompaction {
-  /** True where the next preflight compacts. */
-  readonly accepted: boolean;
-  /** Tokens of the newest request, and those at which a compaction starts by itself. */
-  readonly tokens: number;
-  readonly triggerTokens: number;
-  /** Calls to wait; 0 where the list is too small. */
-  readonly waitCalls: number;
 }
 
 /** A model may ask for a compaction from this share of the trigger on, and after so many calls since the last one. */
@@ -143,12 +88,8 @@ const MIN_REQUESTED_SHARE = 0.5;
 const MIN_REQUESTED_CALLS = 10;
 /** Conflicts in one call before it fails: each means that another worker went on, so many mean another fault. */
 const MAX_CONFLICTS = 20;
-/** A summary gets at most a tenth of the window, and never more than this. */
-const MAX_SUMMARY_TOKENS = 8192;
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
-/** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
-const ROOM_TO_GROW = 0.75;
 
 interface Call<T> {
   readonly sessionId: string;
@@ -169,8 +110,6 @@ export class SessionManager {
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
-  /** Cancels the compaction that would be prepared before the cache lapses, by session. */
-  readonly #beforeLapse = new Map<string, () => void>();
   #toldServerManaged = false;
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
@@ -186,7 +125,7 @@ export class SessionManager {
       now,
       warn,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#cancelPrepared(sessionId),
+      onForget: (sessionId) => this.#background?.forget(sessionId),
     });
     this.#recorder = recorder;
     this.#lists = parts.lists?.((...found) => this.warn(...found));
@@ -301,7 +240,7 @@ export class SessionManager {
       this.#toldServerManaged = true;
       this.#parts.warn(message);
     }
-    this.#recorder.announcer(sessionId)(warning({ severity: "medium", code, message }));
+    this.#recorder.announcer(sessionId)({ kind: "warning", severity: "medium", code, message });
   }
 
   /** Calls back after every compaction; the returned function removes the listener. */
@@ -344,23 +283,22 @@ export class SessionManager {
     session.storedVersion = await this.#sessions.save(session, state, fence);
     const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
     session.goBack(state);
-    this.#cancelPrepared(session.id);
-    const done = { step: before.step, tokensBefore, tokensAfter: state.tokensAfter };
-    this.#recorder.announcer(session.id)(compactionUndone({ ...done, model: this.#settings.model }));
+    this.#background?.forget(session.id);
+    this.#recorder.announcer(session.id)({
+      kind: "undone",
+      model: this.#settings.model,
+      step: before.step,
+      tokensBefore,
+      tokensAfter: state.tokensAfter,
+    });
     await this.#recorder.write(session.id);
     return { step: before.step, tokens: state.tokensAfter, messages };
-  }
-
-  #cancelPrepared(sessionId: string): void {
-    this.#background?.forget(sessionId);
-    this.#beforeLapse.get(sessionId)?.();
-    this.#beforeLapse.delete(sessionId);
   }
 
   async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
     requireList(call.messages);
     requireOptions(call.request, "request");
-    this.#beforeLapse.get(call.sessionId)?.();
+    this.#background?.callOff(call.sessionId);
     const messages = this.#lists?.prepare(call.sessionId, call.messages, call.request) ?? call.messages;
     return this.#inTurn(call.sessionId, () => this.#retryConflicts({ ...call, messages }));
   }
@@ -426,7 +364,7 @@ export class SessionManager {
     if (truncated !== undefined) return this.#compacted(session, truncated);
     // A failed attempt was reported where it failed.
     const announced = decision.triggered && outcome === "attempts_failed";
-    if (!announced) announce(triggerDecision({ triggered: false, reason }, policy, { model }));
+    if (!announced) announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
     return this.#passed(call, session, reason, outcome);
   }
 
@@ -441,7 +379,7 @@ export class SessionManager {
     const { model, policy } = session.settings;
     const due = session.decide(false).triggered;
     const reason = due ? "attempts_failed" : "below_trigger";
-    announce(triggerDecision({ triggered: false, reason }, policy, { model }));
+    announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
     return this.#passed(call, session, reason, due ? "attempts_failed" : undefined);
   }
 
@@ -476,10 +414,10 @@ export class SessionManager {
       // A conflict is retried; nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
         const { model, policy } = session.settings;
-        announce(triggerDecision(decision, policy, { model, error, note: call.request.note }));
+        announce({ kind: "decision", decision, policy, model, error, note: call.request.note });
       }
       if (refused !== undefined) return refused;
-      if (hasCode(error, "InsufficientBudget")) announce(failureOf(error, FALLBACK.none));
+      if (hasCode(error, "InsufficientBudget")) announce({ kind: "failed", error, fallback: FALLBACK.none });
       throw error;
     } finally {
       await this.#recorder.write(session.id);
@@ -500,7 +438,8 @@ export class SessionManager {
     decision: TriggerDecision,
     announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
-    const request = this.#requestFor(call, session, decision);
+    const { maxSummaryTokens } = this.#settings;
+    const request = compactionRequest(session, call.request, decision.reason, maxSummaryTokens);
     const mayUsePrepared = decision.reason !== "tool_output";
     if (
       mayUsePrepared &&
@@ -522,37 +461,8 @@ export class SessionManager {
     );
   }
 
-  #requestFor<T>(call: Call<T>, session: Session, decision: TriggerDecision): CompactionRequest {
-    const { policy, maxContextTokens, reasoningBound, summaryRole } = session.settings;
-    const { codec, counter, edit } = session.current;
-    const { note, targetTokens, signal } = call.request;
-    const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
-    return {
-      messages: session.view,
-      format: codec.format,
-      counter,
-      policy,
-      reason: decision.reason,
-      fixedTokens: session.fixedTokens,
-      budget: session.budget(),
-      answerTokens: session.answerTokens,
-      target: call.manual ? targetTokens : targetFor(decision.reason, policy),
-      preferred: call.manual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
-      maxSummaryTokens: this.#settings.maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
-      summaryRole,
-      lastSummaryVersion: session.state.summary?.version,
-      reasoningBound,
-      archiveId: edit.archiveId,
-      pinned: new Set(session.view.filter(isProjectInstructions)),
-      recalled: session.recalled(),
-      note: call.manual ? note : session.requested || undefined,
-      signal,
-      live: () => liveConversation(session, call.request),
-    };
-  }
-
   async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
-    const { open, environment, summarizers, beforeCommit, withCost } = this.#parts;
+    const { open, environment, summarizers, beforeCommit } = this.#parts;
     const store = await open();
     const { archive } = urgent ? store.patient : store;
     return {
@@ -560,13 +470,12 @@ export class SessionManager {
       summarizers,
       announce,
       model: settings.model,
-      storageKind: this.#settings.storageKind,
       onFailure: this.#settings.onStorageFailure,
       beforeCommit,
+      findFaults: this.#lists?.findFaults,
       now: () => environment.now().toISOString(),
       clock: () => environment.clock(),
       save: (session, state) => this.#sessions.save(session, state, fence),
-      withCost,
     };
   }
 
@@ -575,37 +484,34 @@ export class SessionManager {
     const { policy } = session.settings;
     const { beforeCacheLapse, cacheTtlSeconds } = policy;
     if (beforeCacheLapse === undefined) return;
-    const cancel = this.#parts.environment.later(
-      Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000,
-      () => {
-        // A compaction that was prepared for a shorter list is not worth a second one in the same pause.
-        if (this.#background?.isRunning(session.id) !== true) this.#background?.forget(session.id);
-        this.#startBackground(call, session, coldShare(policy));
-      },
-    );
-    this.#beforeLapse.set(session.id, cancel);
+    const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
+    const start = (): void => this.#startBackground(call, session, coldShare(policy));
+    this.#backgroundCompactions().startLater(session.id, ms, start);
   }
 
   /** Prepares a compaction in the background for a request over this share of the window. */
   #startBackground<T>(call: Call<T>, session: Session, share = Number.POSITIVE_INFINITY): void {
-    const { maxContextTokens } = session.settings;
-    const usagePct = session.requestTokens / maxContextTokens;
+    const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
     const announce = this.#recorder.announcer(session.id);
-    const decision: TriggerDecision = { triggered: true, reason: "trigger_pct", usagePct };
-    this.#background ??= new BackgroundCompactions();
-    this.#background.start(
-      session,
-      async (snapshot, signal) => {
-        const request = this.#requestFor(
-          { ...call, request: { ...call.request, signal } },
-          snapshot,
-          decision,
-        );
-        return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
-      },
-      (error) => announce(failureOf(error, FALLBACK.atTrigger)),
+    const { maxSummaryTokens } = this.#settings;
+    const prepare = async (snapshot: Session, signal: AbortSignal) => {
+      const request = compactionRequest(
+        snapshot,
+        { ...call.request, signal },
+        "trigger_pct",
+        maxSummaryTokens,
+      );
+      return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
+    };
+    this.#backgroundCompactions().start(session, prepare, (error) =>
+      announce({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
+  }
+
+  #backgroundCompactions(): BackgroundCompactions {
+    this.#background ??= new BackgroundCompactions((...timer) => this.#parts.environment.later(...timer));
+    return this.#background;
   }
 
   /** The list fits, and no compaction was requested. */
@@ -645,70 +551,35 @@ export class SessionManager {
       `the request takes ${usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
       { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
-    announce(triggerDecision({ ...decision, triggered: true }, policy, { model, error }));
-    announce(failureOf(error, FALLBACK.none));
+    announce({ kind: "decision", decision: { ...decision, triggered: true }, policy, model, error });
+    announce({ kind: "failed", error, fallback: FALLBACK.none });
     return error;
   }
 
-  /** Warns once where compactions are frequent, and names the setting that helps. */
+  /** Warns once where compactions are frequent. */
   #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
-    const { policy, maxContextTokens } = session.settings;
-    const message =
-      `session ${session.id} is compacted every few calls: ${report.tokensAfter} of ${maxContextTokens} tokens ` +
-      `have to stay each time. To compact less often, ${adviceFor(session, report, policy)}, or use a ` +
-      "larger window";
-    this.#parts.warn(message);
-    announce(warning({ severity: "medium", code: "compacts_often", message }));
+    const { policy, maxContextTokens: maxTokens } = session.settings;
+    announce({ kind: "compactsOften", report, policy, fixedTokens: session.fixedTokens, maxTokens });
   }
 
   #announceEstimate(session: Session, announce: Announce): void {
     if (session.reset) {
       session.reset = false;
-      const message = "messages that were already summarized have changed; the list is used as it is now";
-      announce(warning({ severity: "low", code: "history_changed", message }));
+      announce({ kind: "historyChanged" });
     }
-    const { model = "unknown", maxContextTokens } = session.settings;
-    announce(tokenEstimate(model, session.usage, maxContextTokens));
+    const { model, maxContextTokens: maxTokens } = session.settings;
+    announce({ kind: "estimate", model, count: session.usage, maxTokens });
   }
 
   #warnOfFixedPart(session: Session, announce: Announce): void {
     if (session.warnedOfFixedPart) return;
     session.warnedOfFixedPart = true;
-    const message =
-      `the system prompt, tools and protected messages take ${session.fixedPart()} of ${session.settings.maxContextTokens} ` +
-      "tokens, which is over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
-    this.#parts.warn(message);
-    announce(warning({ severity: "high", code: "fixed_over_trigger", message }));
+    const { maxContextTokens: maxTokens } = session.settings;
+    announce({ kind: "fixedOverTrigger", fixedTokens: session.fixedPart(), maxTokens });
   }
 
   #clock(): number {
     return this.#parts.environment.clock();
   }
-}
-
-/** Too many messages: filling up to the target would keep them. */
-function targetFor(reason: TriggerReason, { targetContextTokens }: Policy): number | undefined {
-  return reason === "max_messages" ? undefined : targetContextTokens;
-}
-
-/** The refusal for failures that are no reason to reject a list that fits. */
-function recoverableRefusal(error: unknown): RefusalReason | undefined {
-  if (hasCode(error, "StorageFailed")) return "attempts_failed";
-  return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
-}
-
-/** The refusal of a decision against a compaction that was due. */
-function refusalFor(reason: TriggerReason): RefusalReason | undefined {
-  if (reason === "nothing_eligible") return "nothing_to_compact";
-  const isRefusal =
-    reason === "just_compacted" ||
-    reason === "undone" ||
-    reason === "attempts_failed" ||
-    reason === "fixed_over_trigger";
-  return isRefusal ? reason : undefined;
-}
-
-function reasonFor(refused: RefusalReason): TriggerReason {
-  return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
 }

@@ -38,7 +38,7 @@ it("a session is let go after its calls under way", async () => {
 it("of more sessions than are kept in memory, the one longest unused leaves first", async () => {
   const manager = setUp();
   const list = turns(1);
-  for (let index = 0; index < 256; index += 1) await manager.preflight(`s${index}`, list);
+  for (let index = 0; index < 4096; index += 1) await manager.preflight(`s${index}`, list);
   await manager.preflight("s0", list);
   await manager.preflight("one more", list);
   const isLive = (id: string) => manager.getState(id).totalTokens > 0;
@@ -57,5 +57,5 @@ it("a session that made room for others comes back with all that it had learned"
     await expect.poll(() => manager.getState("s").totalTokens === 0).toBe(others > 0);
     return (await manager.preflight("s", third)).report.tokensBefore;
   };
-  expect(await tokensOf(300)).toBe(await tokensOf(0));
+  expect(await tokensOf(4200)).toBe(await tokensOf(0));
 });

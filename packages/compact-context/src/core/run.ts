@@ -1,26 +1,22 @@
 import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
-import { applyPlan, type CompactionReport, type Outcome, type RefusalReason, reportOf } from "./apply.ts";
-import { type ArchiveStore, archiveId, type SavedTranscript } from "./archive.ts";
-import {
-  type Announce,
-  archival,
-  attemptFailure,
-  type EventDescription,
-  failure,
-  failureOf,
-  prunedMessages,
-  type StepTimes,
-  summaryCreated,
-  triggerDecision,
-  warning,
-} from "./events.ts";
+import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
+import type { ArchiveStore, SavedTranscript } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
-import { isPinned, type Policy } from "./policy.ts";
-import { FALLBACK, type LiveConversation, type Summarizer, type SummaryAttempt } from "./ports.ts";
+import { isPinned, type TriggerReason } from "./policy.ts";
+import { type Environment, FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
+import {
+  type Announce,
+  type CompactionReport,
+  type Malformation,
+  type RefusalReason,
+  reportOf,
+  type StepTimes,
+} from "./report.ts";
 import type { Session } from "./session.ts";
-import { findMalformations, groupUnits } from "./units.ts";
-import type { CompactionRequest, PreflightRequest } from "./usage.ts";
+import { archiveId } from "./transcript.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
+import type { CompactionRequest, ManualRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
@@ -44,17 +40,16 @@ export interface RunContext {
   readonly summarizers: readonly Summarizer[];
   readonly announce: Announce;
   readonly model: string | undefined;
-  readonly storageKind: string;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onFailure: "stop" | "continue";
   readonly beforeCommit?: BeforeCommit;
+  /** What is broken in a list, whatever its provider. */
+  findFaults?(messages: readonly Message[]): readonly Malformation[];
   now(): string;
   /** Milliseconds of a steady clock. */
   clock(): number;
   /** Makes the new state durable; rejects with `Conflict` when another worker was quicker. */
   save(session: Session, state: SessionState): Promise<string>;
-  /** Adds provider and cost to an attempt, where they are known. */
-  withCost(attempt: SummaryAttempt): SummaryAttempt;
 }
 
 /** A compaction that is not committed yet: the session is unchanged. */
@@ -91,19 +86,19 @@ export async function prepareCompaction(
   const refused = refusalOf(request, plan);
   if (refused !== undefined) return refused;
   const decidedAt = context.now();
-  announceMalformed(request.messages, announce);
+  const faults = context.findFaults?.(request.messages) ?? [];
+  if (faults.length > 0) announce({ kind: "malformed", faults });
   const receipt = await archiveView(session, context, decidedAt);
   const step = receipt?.step ?? session.state.step + 1;
   const startedAt = context.now();
   const outcome = await applyPlan(request, plan, {
     summarizers: context.summarizers,
     step: receipt?.step,
-    onAttempt: (attempt) => announce(attemptFailure(context.withCost(attempt), step)),
-    onFailure: ({ error, fallback, attempt }) =>
-      announce(failureOf(error, fallback, { attempt: attempt && context.withCost(attempt), step })),
+    onAttempt: (attempt) => announce({ kind: "attemptFailed", attempt, step }),
+    onFailure: ({ error, fallback, attempt }) => announce({ kind: "failed", error, fallback, attempt, step }),
   }).catch((error: unknown) => {
     // A step that was archived needs a last event.
-    if (request.signal?.aborted) announce(failureOf(error, FALLBACK.nothingPruned, { step }));
+    if (request.signal?.aborted) announce({ kind: "failed", error, fallback: FALLBACK.nothingPruned, step });
     throw error;
   });
   const times = { startedAt, endedAt: context.now() };
@@ -124,7 +119,7 @@ async function commitCompaction(
   // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
-  const next = session.next(plan, outcome, { step, at: context.now(), rewrote });
+  const next = stateAfter(session, plan, outcome, { step, at: context.now(), rewrote });
   const queued = await queueBeforeCommit(session, plan, step, context);
   const flushes = queued?.flushes ?? session.state.flushes;
   const state = flushes === undefined ? next.state : { ...next.state, flushes };
@@ -155,31 +150,17 @@ function refusalOf(
   return plan.tokensAfter < plan.tokensBefore ? undefined : "no_gain";
 }
 
-function announceMalformed(messages: readonly Message[], announce: Announce): void {
-  const faults = findMalformations(messages);
-  if (faults.length === 0) return;
-  const shown = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
-  announce(
-    failure({
-      errorType: "MalformedMessages",
-      message: shown.join("; "),
-      fallback: FALLBACK.asTheyAre,
-    }),
-  );
-}
-
 /** Archives the view before anything is dropped; undefined where it fails and `onFailure` is `continue`. */
 async function archiveView(
   session: Session,
-  { archive, announce, storageKind, onFailure }: RunContext,
+  { archive, announce, onFailure }: RunContext,
   startedAt: string,
 ): Promise<SavedTranscript | undefined> {
   const step = session.state.step + 1;
   try {
     const saved = await archive.saveTranscript(session.id, step, session.view);
     const { location, ids } = saved;
-    const event = { sessionId: session.id, step: saved.step, storageAdapter: storageKind, location };
-    announce(archival({ ...event, messages: ids.length }), { startedAt });
+    announce({ kind: "archived", step: saved.step, location, messages: ids.length }, { startedAt });
     return saved;
   } catch (error) {
     if (announceSkipped(error, FALLBACK.withoutArchive, { announce, onFailure, step })) return undefined;
@@ -194,7 +175,7 @@ function announceSkipped(
   { announce, onFailure, step }: Pick<RunContext, "announce" | "onFailure"> & { readonly step: number },
 ): boolean {
   const goesOn = onFailure === "continue";
-  announce(failureOf(error, goesOn ? fallback : FALLBACK.nothingPruned, { step }));
+  announce({ kind: "failed", error, fallback: goesOn ? fallback : FALLBACK.nothingPruned, step });
   return goesOn;
 }
 
@@ -222,8 +203,8 @@ async function saveState(
   try {
     return await save(session, state);
   } catch (error) {
-    const overtaken = hasCode(error, "Conflict");
-    announce(failureOf(error, overtaken ? FALLBACK.readAgain : FALLBACK.nothingPruned, { step }));
+    const fallback = hasCode(error, "Conflict") ? FALLBACK.readAgain : FALLBACK.nothingPruned;
+    announce({ kind: "failed", error, fallback, step });
     throw error;
   }
 }
@@ -249,7 +230,7 @@ async function saveSummary(
       tokensAfter: report.tokensAfter,
     });
   } catch (error) {
-    announce(failureOf(error, FALLBACK.summaryNotArchived, { step }));
+    announce({ kind: "failed", error, fallback: FALLBACK.summaryNotArchived, step });
   }
 }
 
@@ -264,33 +245,20 @@ function storageFailed(what: string, error: unknown, skipped: string): CompactEr
 }
 
 function announceDone(
-  request: CompactionRequest,
+  { policy, reason, note }: CompactionRequest,
   { outcome, step, decidedAt, times }: PreparedCompaction,
   report: CompactionReport,
   startedAt: string,
-  { announce, withCost, model }: RunContext,
+  { announce, model }: RunContext,
 ): void {
-  const { policy, reason, note } = request;
   const decision = { triggered: true, reason };
   const moment = { startedAt: decidedAt, endedAt: decidedAt };
-  announce(triggerDecision(decision, policy, { model, report, note, step }), moment);
+  announce({ kind: "decision", decision, policy, model, report, note, step }, moment);
   if (outcome.summary !== undefined) {
-    const costed = { ...report, attempts: report.attempts.map(withCost) };
-    announce(summaryCreated(costed, policy.strategy, { text: outcome.summary.text, step }), times);
+    const { text } = outcome.summary;
+    announce({ kind: "summary", report, strategy: policy.strategy, text, step }, times);
   }
-  announce(prunedMessages(report, { model, step }), { startedAt });
-  const cut = latestMessageCut(report);
-  if (cut !== undefined) announce(cut);
-}
-
-/** The warning where the user's latest message was cut. */
-function latestMessageCut({ plan }: CompactionReport): EventDescription | undefined {
-  const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
-  if (entry === undefined) return undefined;
-  const message =
-    `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
-    "tools and protected messages it does not fit; the archive has all of it";
-  return warning({ severity: "medium", code: "ask_cut", message });
+  announce({ kind: "pruned", report, model, step }, { startedAt });
 }
 
 // ---- undoing one
@@ -338,6 +306,28 @@ interface BackgroundCompaction {
 /** Compactions in preparation, at most one for each session; they change nothing before they are committed. */
 export class BackgroundCompactions {
   readonly #compactions = new Map<string, BackgroundCompaction>();
+  readonly #later: Environment["later"];
+  /** Call off the compactions that start later, by session. */
+  readonly #timers = new Map<string, () => void>();
+
+  constructor(later: Environment["later"]) {
+    this.#later = later;
+  }
+
+  /** Calls `start` after `ms`, unless that is called off. */
+  startLater(sessionId: string, ms: number, start: () => void): void {
+    const begin = (): void => {
+      // A compaction that was prepared for a shorter list is not worth a second one in the same pause.
+      if (!this.isRunning(sessionId)) this.forget(sessionId);
+      start();
+    };
+    this.#timers.set(sessionId, this.#later(ms, begin));
+  }
+
+  callOff(sessionId: string): void {
+    this.#timers.get(sessionId)?.();
+    this.#timers.delete(sessionId);
+  }
 
   /** Starts `work` on a snapshot, unless one runs already; `onError` receives its failure. */
   start(
@@ -372,8 +362,9 @@ export class BackgroundCompactions {
     return this.#compactions.get(sessionId)?.running === true;
   }
 
-  /** Cancels a session's compaction. */
+  /** Cancels a session's compaction, and one that starts later. */
   forget(sessionId: string): void {
+    this.callOff(sessionId);
     this.#compactions.get(sessionId)?.cancel();
     this.#compactions.delete(sessionId);
   }
@@ -436,10 +427,54 @@ function isSame(before: Message, now: Message | undefined): boolean {
   return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
 }
 
-/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
-export function liveConversation(
+// ---- what a compaction is asked for
+
+/** A summary gets at most a tenth of the window, and never more than this. */
+const MAX_SUMMARY_TOKENS = 8192;
+/** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
+const ROOM_TO_GROW = 0.75;
+
+/** The compaction of a session's view. */
+export function compactionRequest(
   session: Session,
-  { system, tools, compact }: PreflightRequest,
+  request: ManualRequest,
+  reason: TriggerReason,
+  maxSummaryTokens: number | undefined,
+): CompactionRequest {
+  const { policy, maxContextTokens, reasoningBound, summaryRole } = session.settings;
+  const { codec, counter, edit } = session.current;
+  const isManual = reason === "manual";
+  const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
+  // Too many messages: filling up to the target would keep them.
+  const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
+  return {
+    messages: session.view,
+    format: codec.format,
+    counter,
+    policy,
+    reason,
+    fixedTokens: session.fixedTokens,
+    budget: session.budget(),
+    answerTokens: session.answerTokens,
+    target: isManual ? request.targetTokens : target,
+    preferred: isManual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
+    maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+    summaryRole,
+    lastSummaryVersion: session.state.summary?.version,
+    reasoningBound,
+    archiveId: edit.archiveId,
+    pinned: new Set(session.view.filter(isProjectInstructions)),
+    recalled: session.recalled(),
+    note: isManual ? request.note : session.requested || undefined,
+    signal: request.signal,
+    live: () => liveConversation(session, request),
+  };
+}
+
+/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
+function liveConversation(
+  session: Session,
+  { system, tools, compact }: ManualRequest,
 ): LiveConversation | undefined {
   const { codec } = session.current;
   if (codec.neutral || codec.format === undefined) return undefined;
@@ -450,17 +485,4 @@ export function liveConversation(
     tokens: session.usage.tokens,
     compact,
   };
-}
-
-/** The setting of the layer that takes most of the list after a compaction. */
-export function adviceFor({ fixedTokens }: Session, report: CompactionReport, policy: Policy): string {
-  const { pinned, recent, toolPairs } = report.layers.after;
-  const fixed = fixedTokens + pinned.tokens;
-  if (fixed >= Math.max(recent.tokens, toolPairs.tokens)) {
-    return "shorten the system prompt, the tools or the protected messages";
-  }
-  if (recent.tokens >= toolPairs.tokens) {
-    return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
-  }
-  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }

@@ -1,19 +1,15 @@
 import type { CompactError } from "../errors.ts";
-import type { Outcome } from "./apply.ts";
-import { archiveId } from "./archive.ts";
-import { applyEdit, type Edit } from "./edit.ts";
+import type { NextView } from "./apply.ts";
 import {
   callsOfTools,
-  contentHash,
   hashesOf,
-  type LiveSummary,
   type Message,
   markSummaries,
   sameJson,
   toolResults,
   wireBytes,
 } from "./message.ts";
-import { actionsFor, type CompactionPlan, type PlannedMessage, RECALL_TOOL_NAMES } from "./plan.ts";
+import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   budgetOf,
   coldShare,
@@ -24,8 +20,8 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { Codecs, ListCodec, RequestCount, TokenCounter } from "./ports.ts";
+import { archiveId } from "./transcript.ts";
 import {
-  afterCompaction,
   calibrated,
   calibratedBudget,
   leastTokens,
@@ -39,13 +35,11 @@ import {
   appendEntry,
   assemble,
   emptyState,
-  fingerprintOf,
-  type KeptMessage,
+  keptMessage,
   type LoggedMessage,
   project,
-  type ReplacedState,
   type SessionState,
-  type StoredSummary,
+  stateWithout,
   unloggedEntry,
   type ViewContext,
   type ViewEntry,
@@ -502,118 +496,11 @@ export class Session {
     return { ...this.state, counter: this.current.counter.id, log, kept };
   }
 
-  /**
-   * The state without its newest compaction: what came since stays behind what was there before. Undefined where there
-   * is nothing to undo; changes nothing.
-   */
+  /** The state without its newest compaction, for `goBack`; undefined where there is nothing to undo. */
   withoutCompaction(): SessionState | undefined {
-    const { before } = this.activeState;
-    if (before === undefined) return undefined;
-    // Named one by one: a state that was stored has no keys of undefined values.
-    const { kept, summary, summaryCount, summarizedMessageIds, epochStart, logged, tokens } = before;
-    const { before: __, ...now } = this.context === undefined ? this.state : this.resumableState();
-    const since = now.log.slice(logged).reduce((total, [, cost]) => total + cost, 0);
-    return {
-      ...now,
-      summary,
-      summaryCount,
-      summarizedMessageIds,
-      epochStart,
-      kept: [...kept, ...now.kept.filter(({ at }) => at >= logged)],
-      tokensAfter: tokens + since,
-      calibration: afterCompaction(now.calibration),
-      undone: true,
-    };
+    const now = this.context === undefined ? this.state : this.resumableState();
+    return this.activeState.before && stateWithout(this.activeState.before, now);
   }
-
-  /** The state and view after a compaction; changes nothing. */
-  next(plan: CompactionPlan, outcome: Outcome, { step, at, rewrote }: Commit): NextView {
-    const { counter, edit } = this.current;
-    const actions = actionsFor(plan, this.entries);
-    const log = [...this.log];
-    const entries: ViewEntry[] = [];
-    const summarized: string[] = [];
-    for (const [index, entry] of this.entries.entries()) {
-      const action = actions[index];
-      if (action?.action !== "summarize") entries.push(editedEntry(entry, action, edit));
-      else if (entry.message.meta?.summaryVersion === undefined)
-        summarized.push(entry.message.callerId ?? entry.message.id);
-    }
-    const before = this.activeState;
-    const summary = this.#summaryAfter(plan, outcome, { step, at });
-    // Without a summarizer's text, no summary covers what leaves now.
-    const wrote = outcome.summarizer !== undefined;
-    const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
-    const state: SessionState = {
-      counter: counter.id,
-      log,
-      kept: entries.flatMap((entry) => keptMessage(entry, log)),
-      summary,
-      summaryCount: before.summaryCount + (wrote ? 1 : 0),
-      summarizedMessageIds: wrote ? [...read, ...summarized] : read,
-      step,
-      ...(rewrote ? this.#newEpoch(plan, outcome, step) : epochOf(before)),
-    };
-    return { state, entries };
-  }
-
-  #newEpoch({ tokensBefore }: CompactionPlan, { tokensAfter }: Outcome, step: number): Epoch {
-    const { summary, summaryCount, summarizedMessageIds, calibration, ...state } = this.activeState;
-    const kept = this.entries.flatMap((entry) => keptMessage(entry, this.log));
-    const logged = this.log.length;
-    const before: ReplacedState = {
-      kept,
-      summary,
-      summaryCount,
-      summarizedMessageIds,
-      epochStart: state.epochStart,
-      tokensAfter: state.tokensAfter,
-      step,
-      logged,
-      tokens: tokensBefore,
-    };
-    return { epochStart: logged, tokensAfter, calibration: afterCompaction(calibration), before };
-  }
-
-  /** The new summary, or the one that stays in the view. */
-  #summaryAfter(
-    plan: CompactionPlan,
-    outcome: Outcome,
-    { step, at }: Pick<Commit, "step" | "at">,
-  ): StoredSummary | undefined {
-    const { summary } = this.activeState;
-    const made = outcome.summary;
-    if (summary !== undefined && made?.version === summary.version) {
-      const { after, behind } = made;
-      return { ...summary, after, behind };
-    }
-    if (made !== undefined) return { ...stored(made, outcome.summaryTokens, at), step };
-    const carried = this.view.some(
-      (message, index) =>
-        message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
-    );
-    return carried ? summary : undefined;
-  }
-}
-
-type Epoch = Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before" | "undone">;
-
-function epochOf({ epochStart = 0, tokensAfter, calibration, before, undone }: SessionState): Epoch {
-  return { epochStart, tokensAfter, calibration, before, undone };
-}
-
-/** State and entries of the view after a compaction. */
-export interface NextView {
-  readonly state: SessionState;
-  readonly entries: readonly ViewEntry[];
-}
-
-export interface Commit {
-  readonly step: number;
-  /** ISO 8601. */
-  readonly at: string;
-  /** False where only messages changed that were never sent: this does not count as a compaction. */
-  readonly rewrote: boolean;
 }
 
 /** The codec that read the list so far, unless new entries show another format; else that of the given or detected format. */
@@ -675,32 +562,4 @@ function withNatives(
     const { edited: _, ...rest } = message;
     return { ...rest, native: natives[index], format };
   });
-}
-
-function stored(summary: LiveSummary, tokens: number, at: string): StoredSummary {
-  return { ...summary, fingerprint: fingerprintOf(summary.text), at, tokens };
-}
-
-function editedEntry(
-  entry: ViewEntry,
-  planned: PlannedMessage | undefined,
-  context: ViewContext["edit"],
-): ViewEntry {
-  if (planned?.edit === undefined) return entry;
-  const message = applyEdit(entry.message, planned.edit, context);
-  if (message === entry.message) return entry;
-  return { ...entry, tokens: planned.tokensAfter, message, edit: appendEdit(entry.edit, planned.edit) };
-}
-
-/** All edits of a message, in order. */
-function appendEdit(before: Edit | undefined, now: Edit): Edit {
-  if (before === undefined) return now;
-  return { ...before, next: before.next === undefined ? now : appendEdit(before.next, now) };
-}
-
-function keptMessage({ at, edit, message }: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
-  if (at === undefined) return [];
-  if (edit === undefined) return [{ at }];
-  const hash = contentHash(message);
-  return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
 }

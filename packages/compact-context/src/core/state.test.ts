@@ -47,7 +47,7 @@ describe("a stored state", () => {
 
   it("names its schema first and ends with a checksum of all before it", async () => {
     const text = await storedState();
-    expect(text).toMatch(/^\{"schema":2,[\s\S]*,"checksum":"[0-9a-f]{8}"\}\n$/);
+    expect(text).toMatch(/^\{"schema":3,[\s\S]*,"checksum":"[0-9a-f]{8}"\}\n$/);
     const end = text.lastIndexOf(',"checksum"');
     expect(text.slice(end)).toContain(crc32Hex(text.slice(0, end)));
   });
@@ -130,7 +130,7 @@ describe("a stored state", () => {
 
   it("ARC-7 FIT-7 of a newer release is refused in words and left as it is, and a list that fits goes out", async () => {
     const storage = createMemoryDriver();
-    const text = (await storedState()).replace('{"schema":2,', '{"schema":3,"more":1,');
+    const text = (await storedState()).replace('{"schema":3,', '{"schema":4,"more":1,');
     const end = text.lastIndexOf(',"checksum"');
     const newer = `${text.slice(0, end)},"checksum":"${crc32Hex(text.slice(0, end))}"}\n`;
     await storage.put("s/state.json", newer);
@@ -183,7 +183,7 @@ describe("an archive that an earlier release wrote", () => {
     await manager.flush();
     expect(report.compacted).toBe(true);
     const text = (await storage.get("chat-1/state.json"))?.value ?? "";
-    expect(text).toMatch(/^\{"schema":2,/);
+    expect(text).toMatch(/^\{"schema":3,/);
     expect(text).not.toContain('"format"');
     const after = readState(text, "here");
     expect(after).toMatchObject({ step: 3, summaryCount: 3, epochStart: 150 });

@@ -68,14 +68,20 @@ interface SessionsOptions {
   onForget(sessionId: string): void;
 }
 
-/** Sessions in memory; the least recently used one is stored and forgotten first. */
-const MAX_SESSIONS = 256;
+/** So many sessions stay in memory, and more of them while their lists are small; the least recently used one is stored and forgotten first. */
+const MIN_SESSIONS = 256;
+const MAX_SESSIONS = 4096;
+/** Tokens of all lists in memory, above which no more than the fewest stay. */
+const MAX_TOKENS = 16_000_000;
 
 /** The sessions in memory; each is loaded from its stored state at its first call. */
 export class Sessions {
   readonly #options: SessionsOptions;
   /** Least recently used first. */
   readonly #live = new Map<string, Session>();
+  /** Tokens of the newest list of each, as its last call found them. */
+  readonly #tokens = new Map<string, number>();
+  #allTokens = 0;
   #makingRoom = false;
 
   constructor(options: SessionsOptions) {
@@ -126,8 +132,15 @@ export class Sessions {
   #remember(session: Session): Session {
     this.#live.delete(session.id);
     this.#live.set(session.id, session);
+    this.#weigh(session.id, session.requestTokens);
     void this.#makeRoom();
     return session;
+  }
+
+  #weigh(sessionId: string, tokens: number): void {
+    this.#allTokens += tokens - (this.#tokens.get(sessionId) ?? 0);
+    if (tokens > 0) this.#tokens.set(sessionId, tokens);
+    else this.#tokens.delete(sessionId);
   }
 
   /** True when another worker stored a newer state; false where that cannot be seen now. */
@@ -147,6 +160,7 @@ export class Sessions {
 
   forget(sessionId: string): void {
     this.#live.delete(sessionId);
+    this.#weigh(sessionId, 0);
     this.#options.onForget(sessionId);
   }
 
@@ -268,7 +282,8 @@ export class Sessions {
     if (this.#makingRoom) return;
     this.#makingRoom = true;
     for (const sessionId of this.#live.keys()) {
-      if (this.#live.size <= MAX_SESSIONS) break;
+      const most = this.#allTokens > MAX_TOKENS ? MIN_SESSIONS : MAX_SESSIONS;
+      if (this.#live.size <= most) break;
       await this.#options.inTurn(sessionId, async () => {
         await this.keep(sessionId);
         this.forget(sessionId);

@@ -5,7 +5,6 @@ import { expect, it, vi } from "vitest";
 import { mergeConfig } from "../config/layer.ts";
 import { configuredExporters } from "../create-manager.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
-import { warning } from "./events.ts";
 
 vi.mock("../storage/fs/driver.ts", async (load) => {
   const real = await load<typeof import("../storage/fs/driver.ts")>();
@@ -19,8 +18,12 @@ it("a file of events that could not be opened is opened at the next event", asyn
   vi.mocked(createFsDriver).mockImplementationOnce(() => {
     throw new Error("too many open files");
   });
-  const facts = warning({ severity: "low", code: "c", message: "m" });
-  const event = { ...facts, session_id: "s", timestamp: "2026-01-01T00:00:00.000Z" } as never;
+  const event = {
+    name: "compact.warning",
+    properties: { message: "m" },
+    session_id: "s",
+    timestamp: "2026-01-01T00:00:00.000Z",
+  } as never;
   await expect(exporter?.export(event)).rejects.toThrow("too many open files");
   await exporter?.export(event);
   expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(1);

@@ -16,7 +16,7 @@ import {
 import { isPinned, type Policy } from "./policy.ts";
 import type { ListCodec, TokenCounter } from "./ports.ts";
 import { isProjectInstructions } from "./units.ts";
-import { type Calibration, emptyCalibration } from "./usage.ts";
+import { afterCompaction, type Calibration, emptyCalibration } from "./usage.ts";
 
 // The view is what the model gets: a projection of the raw list by the session's state. Hosts pass the raw list each
 // time, or our last output followed by new messages; both give the same view.
@@ -101,11 +101,43 @@ export function emptyState(): SessionState {
   };
 }
 
-/** Version of the layout of stored states; the first had `format: 1` in its place, and no checksum. */
-const STATE_SCHEMA = 2;
+/**
+ * Version of the layout of stored states; the first had `format: 1` in its place, and no checksum, the second all ids in
+ * full.
+ */
+const STATE_SCHEMA = 3;
 
-export function writeState(state: SessionState): string {
-  return sealRecord(STATE_SCHEMA, state);
+export function writeState({ before, ...state }: SessionState): string {
+  const places = new Map(state.log.map(([hash], index) => [hash, index]));
+  const packed = <T extends { readonly summarizedMessageIds: readonly string[] }>(part: T) => ({
+    ...part,
+    summarizedMessageIds: packIds(part.summarizedMessageIds, places),
+  });
+  return sealRecord(STATE_SCHEMA, { ...packed(state), before: before && packed(before) });
+}
+
+/** Runs of ids that the log has, as `[index, count]`; an id that a message brought along as it is. */
+function packIds(ids: readonly string[], places: ReadonlyMap<string, number>): (string | [number, number])[] {
+  const packed: (string | [number, number])[] = [];
+  for (const id of ids) {
+    const place = places.get(id);
+    const last = packed.at(-1);
+    if (place === undefined) packed.push(id);
+    else if (typeof last === "object" && last[0] + last[1] === place) last[1] += 1;
+    else packed.push([place, 1]);
+  }
+  return packed;
+}
+
+function unpackIds<T extends { readonly summarizedMessageIds: readonly string[] }>(
+  part: T,
+  log: SessionState["log"],
+): T {
+  const packed = part.summarizedMessageIds as readonly (string | readonly [number, number])[];
+  const ids = packed.flatMap((one) =>
+    typeof one === "string" ? [one] : log.slice(one[0], one[0] + one[1]).map(([hash]) => hash),
+  );
+  return { ...part, summarizedMessageIds: ids };
 }
 
 /** Reads a stored state. Throws for text that is not a state, is damaged, or was written by a newer release. */
@@ -117,7 +149,8 @@ export function readState(text: string, place: string): SessionState {
   const { log, kept, summarizedMessageIds, calibration } = state;
   const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && isObject(calibration);
   if (!whole) throw new Error("parts of it are missing");
-  return state as unknown as SessionState;
+  const { before, ...read } = unpackIds(state as unknown as SessionState, state.log as SessionState["log"]);
+  return before === undefined ? read : { ...read, before: unpackIds(before, read.log) };
 }
 
 export function fingerprintOf(text: string): string {
@@ -346,6 +379,34 @@ function projectOutput(
     }
   }
   return { kept, summary: state.summary, asGiven: true, log, reset: false };
+}
+
+// ---- what is stored of a view
+
+/** An entry as the state stores it; none for one that is not in the log. */
+export function keptMessage({ at, edit, message }: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
+  if (at === undefined) return [];
+  if (edit === undefined) return [{ at }];
+  const hash = contentHash(message);
+  return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
+}
+
+/** A state without its newest compaction: what came since stays behind what was there before. */
+export function stateWithout(replaced: ReplacedState, { before: _, ...now }: SessionState): SessionState {
+  // Named one by one: a state that was stored has no keys of undefined values.
+  const { kept, summary, summaryCount, summarizedMessageIds, epochStart, logged, tokens } = replaced;
+  const since = now.log.slice(logged).reduce((total, [, cost]) => total + cost, 0);
+  return {
+    ...now,
+    summary,
+    summaryCount,
+    summarizedMessageIds,
+    epochStart,
+    kept: [...kept, ...now.kept.filter(({ at }) => at >= logged)],
+    tokensAfter: tokens + since,
+    calibration: afterCompaction(now.calibration),
+    undone: true,
+  };
 }
 
 // ---- from the view to a list

@@ -141,6 +141,8 @@ class FlushQueue implements MemoryFlushing {
     const { redact, now } = this.#context;
     const { claim } = this.#delivery;
     const { outbox } = await this.#context.open(session.urgent ? "patient" : "quick");
+    // What runs beside the call waits as long as the medium does.
+    const { outbox: beside } = await this.#context.open();
     const at = now().toISOString();
     const queued = { sessionId: session.id, step, base: session.storedVersion, at, messages };
     const item = encodeFlushItem(queued, redact);
@@ -152,8 +154,8 @@ class FlushQueue implements MemoryFlushing {
       flushes: [...earlier, item.id],
       handOn: () => {
         if (!mine) start();
-        else if (this.#free > 0) this.#begin(outbox, { ...item, attempts: 0 });
-        else void outbox.retry(item, claim.by, { inMs: 0, attempts: 0 }).then(start, start);
+        else if (this.#free > 0) this.#begin(beside, { ...item, attempts: 0 });
+        else void beside.retry(item, claim.by, { inMs: 0, attempts: 0 }).then(start, start);
       },
     };
   }

@@ -1,8 +1,9 @@
-import type { Format } from "../core/message.ts";
+import type { Format, Message } from "../core/message.ts";
+import type { Malformation } from "../core/report.ts";
 import { createLruMap, later } from "../errors.ts";
 import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
-import { entryId } from "./generic.ts";
+import { entryId, findMalformations } from "./generic.ts";
 import { rulesFor } from "./lint.ts";
 import { pairCalls } from "./pairs.ts";
 import { repair } from "./repair.ts";
@@ -249,6 +250,11 @@ export class LiveLists {
         "`new CompactManager(config, { repair: true })` mends such lists";
       this.#options.report(sessionId, "malformed_list", message);
     }
+  }
+
+  /** What is broken in the messages whatever the provider. */
+  findFaults(messages: readonly Message[]): readonly Malformation[] {
+    return findMalformations(messages);
   }
 
   forget(sessionId: string): void {

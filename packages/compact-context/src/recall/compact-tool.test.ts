@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Summarizer } from "../core/ports.ts";
 import { CompactManager } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { asAnthropicTools, asOpenAiChatTools, compactTool, runRecallTool } from "./index.ts";
+import { compactTool, formatTools, runRecallTool } from "./index.ts";
 
 const turns = (count: number): { role: string; content: string }[] =>
   Array.from({ length: count }, (_, index) => [
@@ -44,7 +44,7 @@ describe("the tool with which a model compacts", () => {
       { requestCompaction: () => ({ accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 }) },
       "s",
     );
-    expect(asOpenAiChatTools([tool])[0]?.function.name).toBe("compact_context");
-    expect(asAnthropicTools([tool])[0]?.input_schema.properties).toHaveProperty("keep");
+    expect(formatTools([tool], "openai-chat")[0]?.function.name).toBe("compact_context");
+    expect(formatTools([tool], "anthropic")[0]?.input_schema.properties).toHaveProperty("keep");
   });
 });

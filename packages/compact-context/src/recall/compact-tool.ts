@@ -1,4 +1,4 @@
-import type { RequestedCompaction } from "../core/manager.ts";
+import type { RequestedCompaction } from "../core/report.ts";
 import { requireFunction, requireOptions } from "../errors.ts";
 import { COMPACT_TOOL, textIn } from "./arguments.ts";
 import { type RecallTool, safely, schema } from "./tools.ts";

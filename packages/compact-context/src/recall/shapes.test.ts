@@ -1,14 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import {
-  asAiSdkTools,
-  asAnthropicTools,
-  asLangChainTools,
-  asOpenAiAgentsTools,
-  asOpenAiChatTools,
-  asOpenAiResponsesTools,
-  asPiTools,
-} from "./shapes.ts";
+import { formatTools } from "./shapes.ts";
 import type { RecallTool } from "./tools.ts";
 
 const tool: RecallTool = {
@@ -25,35 +17,35 @@ const tool: RecallTool = {
 const { name, description, parameters } = tool;
 
 it("INT-3 Chat Completions, Responses and Messages get the schema where they look for it", () => {
-  expect(asOpenAiChatTools([tool])).toEqual([
+  expect(formatTools([tool], "openai-chat")).toEqual([
     { type: "function", function: { name, description, parameters } },
   ]);
-  expect(asOpenAiResponsesTools([tool])).toEqual([
+  expect(formatTools([tool], "openai-responses")).toEqual([
     { type: "function", name, description, parameters, strict: false },
   ]);
-  expect(asAnthropicTools([tool])).toEqual([{ name, description, input_schema: parameters }]);
+  expect(formatTools([tool], "anthropic")).toEqual([{ name, description, input_schema: parameters }]);
 });
 
 it("INT-3 hosts that run tools themselves hand the arguments over and get the text", async () => {
-  const [langchain] = asLangChainTools([tool]);
+  const [langchain] = formatTools([tool], "langchain");
   const call = { name, id: "1", type: "tool_call", args: { id: "x" } };
   expect(await langchain?.invoke(call)).toBe('{"id":"x"}');
   expect(await langchain?.invoke({ id: "x" })).toBe('{"id":"x"}');
-  const [agents] = asOpenAiAgentsTools([tool]);
+  const [agents] = formatTools([tool], "openai-agents");
   expect(await agents?.invoke(undefined, '{"id":"x"}')).toBe('"{\\"id\\":\\"x\\"}"');
   expect([await agents?.needsApproval(), await agents?.isEnabled()]).toEqual([false, true]);
-  const [pi] = asPiTools([tool]);
+  const [pi] = formatTools([tool], "pi");
   const answer = { content: [{ type: "text", text: '{"id":"x"}' }], details: {} };
   expect(await pi?.execute("1", { id: "x" })).toEqual(answer);
   expect(pi).toMatchObject({ name, label: name, description, parameters });
-  expect(await asAiSdkTools([tool])[name]?.execute({ id: "x" })).toBe('{"id":"x"}');
+  expect(await formatTools([tool], "ai-sdk")[name]?.execute({ id: "x" })).toBe('{"id":"x"}');
 });
 
 const sdk = new URL("../../../test/compat/ai-sdk/node_modules/ai/dist/index.mjs", import.meta.url);
 
 it.skipIf(!existsSync(sdk))("INT-3 the AI SDK takes the schema as one of its own", async () => {
   const { asSchema } = (await import(sdk.href)) as { asSchema(schema: unknown): { jsonSchema: unknown } };
-  const { inputSchema } = asAiSdkTools([tool])[name] ?? {};
+  const { inputSchema } = formatTools([tool], "ai-sdk")[name] ?? {};
   expect(asSchema(inputSchema)).toBe(inputSchema);
   expect(asSchema(inputSchema).jsonSchema).toEqual(parameters);
 });
@@ -67,7 +59,7 @@ it.skipIf(!existsSync(langchain))("INT-3 LangChain tells models of them", async 
   const { convertToOpenAITool } = (await import(langchain.href)) as {
     convertToOpenAITool(tool: unknown): unknown;
   };
-  const [made] = asLangChainTools([tool]);
+  const [made] = formatTools([tool], "langchain");
   expect(convertToOpenAITool(made)).toEqual({
     type: "function",
     function: { name, description, parameters },

@@ -1,14 +1,15 @@
+import { CompactError } from "../errors.ts";
 import { type ParametersSchema, type RecallTool, requireTools } from "./tools.ts";
 
 /** A schema as the SDKs of OpenAI and Anthropic type it: any further field may stand in it, and lists are their own to change. */
-export type SdkSchema = Omit<ParametersSchema, "required"> & { required: string[]; [field: string]: unknown };
+type SdkSchema = Omit<ParametersSchema, "required"> & { required: string[]; [field: string]: unknown };
 
 function sdkSchema({ required, ...schema }: ParametersSchema): SdkSchema {
   return { ...schema, required: [...required] };
 }
 
 /** Chat Completions: `tools`; calls are run with `runRecallTool`. */
-export interface OpenAiChatTool {
+interface OpenAiChatTool {
   readonly type: "function";
   readonly function: {
     readonly name: string;
@@ -17,8 +18,7 @@ export interface OpenAiChatTool {
   };
 }
 
-export function asOpenAiChatTools(tools: readonly RecallTool[]): OpenAiChatTool[] {
-  requireTools(tools);
+function asOpenAiChatTools(tools: readonly RecallTool[]): OpenAiChatTool[] {
   return tools.map(({ name, description, parameters }) => ({
     type: "function",
     function: { name, description, parameters: sdkSchema(parameters) },
@@ -26,7 +26,7 @@ export function asOpenAiChatTools(tools: readonly RecallTool[]): OpenAiChatTool[
 }
 
 /** Responses: `tools`; calls are run with `runRecallTool`. */
-export interface OpenAiResponsesTool {
+interface OpenAiResponsesTool {
   readonly type: "function";
   readonly name: string;
   readonly description: string;
@@ -35,22 +35,20 @@ export interface OpenAiResponsesTool {
   readonly strict: false;
 }
 
-export function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResponsesTool[] {
-  requireTools(tools);
+function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResponsesTool[] {
   return tools.map(({ name, description, parameters }) => {
     return { type: "function", name, description, parameters: sdkSchema(parameters), strict: false };
   });
 }
 
 /** Messages: `tools`; calls are run with `runRecallTool`. */
-export interface AnthropicTool {
+interface AnthropicTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: SdkSchema;
 }
 
-export function asAnthropicTools(tools: readonly RecallTool[]): AnthropicTool[] {
-  requireTools(tools);
+function asAnthropicTools(tools: readonly RecallTool[]): AnthropicTool[] {
   return tools.map(({ name, description, parameters }) => ({
     name,
     description,
@@ -62,7 +60,7 @@ export function asAnthropicTools(tools: readonly RecallTool[]): AnthropicTool[] 
 const SCHEMA: unique symbol = Symbol.for("vercel.ai.schema") as never;
 
 /** A tool of the AI SDK; spread the record into `tools`. */
-export interface AiSdkTool {
+interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: {
     readonly [SCHEMA]: true;
@@ -73,8 +71,7 @@ export interface AiSdkTool {
   execute(input: unknown): Promise<string>;
 }
 
-export function asAiSdkTools(tools: readonly RecallTool[]): Record<string, AiSdkTool> {
-  requireTools(tools);
+function asAiSdkTools(tools: readonly RecallTool[]): Record<string, AiSdkTool> {
   return Object.fromEntries(
     tools.map(({ name, description, parameters, execute }) => {
       const inputSchema = { [SCHEMA]: true, _type: {}, jsonSchema: parameters, validate: undefined } as const;
@@ -84,7 +81,7 @@ export function asAiSdkTools(tools: readonly RecallTool[]): Record<string, AiSdk
 }
 
 /** A runnable tool as LangChain's agents and `bindTools` take it. */
-export interface LangChainTool {
+interface LangChainTool {
   readonly name: string;
   readonly description: string;
   readonly schema: ParametersSchema;
@@ -94,8 +91,7 @@ export interface LangChainTool {
   invoke(input: unknown): Promise<string>;
 }
 
-export function asLangChainTools(tools: readonly RecallTool[]): LangChainTool[] {
-  requireTools(tools);
+function asLangChainTools(tools: readonly RecallTool[]): LangChainTool[] {
   return tools.map(({ name, description, parameters, execute }) => ({
     name,
     description,
@@ -111,7 +107,7 @@ function isToolCall(input: unknown): input is { readonly args: unknown } {
 }
 
 /** A function tool of the OpenAI Agents SDK. */
-export interface OpenAiAgentsTool {
+interface OpenAiAgentsTool {
   readonly type: "function";
   readonly name: string;
   readonly description: string;
@@ -122,8 +118,7 @@ export interface OpenAiAgentsTool {
   isEnabled(): Promise<boolean>;
 }
 
-export function asOpenAiAgentsTools(tools: readonly RecallTool[]): OpenAiAgentsTool[] {
-  requireTools(tools);
+function asOpenAiAgentsTools(tools: readonly RecallTool[]): OpenAiAgentsTool[] {
   return tools.map(({ name, description, parameters, execute }) => ({
     type: "function",
     name,
@@ -137,7 +132,7 @@ export function asOpenAiAgentsTools(tools: readonly RecallTool[]): OpenAiAgentsT
 }
 
 /** A tool of pi: `pi.registerTool`, or `tools` of its agent. */
-export interface PiTool {
+interface PiTool {
   readonly name: string;
   readonly label: string;
   readonly description: string;
@@ -148,8 +143,7 @@ export interface PiTool {
   ): Promise<{ content: { type: "text"; text: string }[]; details: Record<string, never> }>;
 }
 
-export function asPiTools(tools: readonly RecallTool[]): PiTool[] {
-  requireTools(tools);
+function asPiTools(tools: readonly RecallTool[]): PiTool[] {
   return tools.map(({ name, description, parameters, execute }) => ({
     name,
     label: name,
@@ -157,4 +151,41 @@ export function asPiTools(tools: readonly RecallTool[]): PiTool[] {
     parameters,
     execute: async (_, args) => ({ content: [{ type: "text", text: await execute(args) }], details: {} }),
   }));
+}
+
+/** The tools of each SDK and API, by its format. */
+export interface ToolShapes {
+  readonly "openai-chat": OpenAiChatTool[];
+  readonly "openai-responses": OpenAiResponsesTool[];
+  readonly anthropic: AnthropicTool[];
+  readonly "ai-sdk": Record<string, AiSdkTool>;
+  readonly langchain: LangChainTool[];
+  readonly "openai-agents": OpenAiAgentsTool[];
+  readonly pi: PiTool[];
+}
+
+const SHAPES: { readonly [F in keyof ToolShapes]: (tools: readonly RecallTool[]) => ToolShapes[F] } = {
+  "openai-chat": asOpenAiChatTools,
+  "openai-responses": asOpenAiResponsesTools,
+  anthropic: asAnthropicTools,
+  "ai-sdk": asAiSdkTools,
+  langchain: asLangChainTools,
+  "openai-agents": asOpenAiAgentsTools,
+  pi: asPiTools,
+};
+
+/**
+ * Tools of `recallTools` and `compactTool` as an SDK or API takes them: a list, and for `ai-sdk` a record to spread.
+ * Throws `UnknownFormat`.
+ */
+export function formatTools<F extends keyof ToolShapes>(
+  tools: readonly RecallTool[],
+  format: F,
+): ToolShapes[F] {
+  requireTools(tools);
+  if (Object.hasOwn(SHAPES, format)) return SHAPES[format](tools);
+  throw new CompactError("UnknownFormat", `there are no tools in the format ${JSON.stringify(format)}`, {
+    place: "format",
+    hint: `Use one of ${Object.keys(SHAPES).join(", ")}.`,
+  });
 }

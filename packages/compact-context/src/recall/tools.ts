@@ -31,7 +31,7 @@ export interface ParametersSchema {
   readonly additionalProperties: false;
 }
 
-/** A tool for a model, of no SDK; `asOpenAiChatTools` and its like make those of one. */
+/** A tool for a model, of no SDK; `formatTools` makes those of one. */
 export interface RecallTool {
   readonly name: string;
   readonly description: string;

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Finding, findAround, findPrivateKeys, joinFindings, replaceFindings } from "./finding.ts";
-import { findAnchoredTokens, findKeyValues, findKubernetesSecrets, findPlaces } from "./named.ts";
+import { findAnchoredTokens, findTokens } from "./formats.ts";
+import { findKeyValues, findKubernetesSecrets } from "./named.ts";
+import { findPlaces } from "./places.ts";
 import { redact } from "./redactor.ts";
-import { findTokens } from "./token-scanner.ts";
 
 const FINDERS = [
   findPrivateKeys,

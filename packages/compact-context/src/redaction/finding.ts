@@ -155,17 +155,18 @@ export const REDACTED = "<REDACTED>";
 
 /** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
 export const SECRET_NAME: string = [
-  "(?:api|access|private|secret|encryption|signing|auth|account|master|shared|service|admin|session|webhook|license)[_ -]?key",
+  "(?:api|access|private|secret|encryption|signing|auth|account|master|shared|service|admin|session|webhook|license)[_\\x20-]?key",
   "passw(?:or)?d",
   "passphrase",
   "passcode",
-  "(?<=_|\\bpg|\\bdb|\\bsmtp)pass",
+  "(?:_|pg|db|smtp|store|key|require|root|admin)pass(?![a-z])",
+  "(?:pass|pw)(?=[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
   "pwd",
   "secret",
   "token",
   "credentials?",
   "authorization",
-  "(?<=[._-]|\\b)_?auth(?=[\"'`]?\\s{0,3}[=:])",
+  "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
 ].join("|");
 
 const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
@@ -175,7 +176,7 @@ const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_ -]?key|access[_ -]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|private|bearer|webhook|dsn|license",
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|private|bearer|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -191,7 +192,7 @@ const HARMLESS =
 
 /** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
 export function isSecretName(name: string): boolean {
-  return name.length <= 200 && (WHOLE_NAME.test(name) || /^_?auth$/i.test(name));
+  return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
 }
 
 /** True for a name beside which a value that looks generated is a secret: `datadogId`, `keys`, `tokenForProd`. */
@@ -201,8 +202,11 @@ export function isHintingName(name: string): boolean {
 
 /** True for names whose value a person may have chosen: short, plain words, with spaces. */
 export function isPasswordName(name: string): boolean {
-  return /passw|passphrase|passcode|pass$|pwd/i.test(name);
+  return /passw|passphrase|passcode|pass$|pwd?$|pwd/i.test(name);
 }
+
+/** Words that name a password as well as a test that passed, or a page's width: the value has to tell. */
+const AMBIGUOUS = /^(?:pass|pw)$/i;
 
 /** Where an unquoted value stands; enough to tell a value from code and from prose. */
 export interface ValueContext {
@@ -245,10 +249,13 @@ const NAMES_A_SECRET = /token|secret|passw|passphrase|api.?key|credential|pwd/i;
 /** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
 export function isQuotedSecret(value: string, name: string): boolean {
   if (isStandIn(value, name)) return false;
+  if (AMBIGUOUS.test(name)) return isGiven(value, name);
   const words = value.trim().split(/\s+/, 4).length;
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
   if (words > 1 && NAMES_A_SECRET.test(value) && !/\d/.test(value)) return false;
-  return isPasswordName(name) || /secret|key/i.test(name) || !/^[a-z]{1,10}$/i.test(value);
+  if (isPasswordName(name)) return true;
+  if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+  return !isWords(value) || /^[a-z]+\d+$/.test(value);
 }
 
 /** The names of specification 001, and what people choose who choose badly. */
@@ -260,11 +267,12 @@ const WEAK =
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.]/.test(context.next)) return true;
-  if (isStandIn(value, name) || isExpression(value)) return false;
-  // A variable is called like what it holds: `token: previousToken2`.
-  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return false;
+  if (isStandIn(value, name) || isExpression(value) || isVariable(value, context)) return false;
+  if (AMBIGUOUS.test(name)) return isGiven(value, name);
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
+  if (context.joint !== "=" && /[a-z\d][A-Z]/.test(value) && isWords(value)) return false;
+  if (/^\/[\^[(\\]/.test(value)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
@@ -277,13 +285,15 @@ export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value)) return false;
   if (looksGenerated(value)) return true;
   if (!isPasswordName(name) && !/secret/i.test(name)) return false;
-  if (value.length < 6 || /\s/.test(value) || NAMES_A_SECRET.test(value)) return false;
-  return isMixed(value);
+  return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
 
 /** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
 export function isMixed(value: string): boolean {
-  if (!/\d/.test(value)) return value.length >= 10 && caseSwitches(value) >= 5 && /^[A-Za-z]+$/.test(value);
+  if (!/\d/.test(value)) {
+    const signed = /[!@#$%^&*?+=~]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
+    return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{10,}$/.test(value)));
+  }
   return /[A-Za-z]/.test(value) && !ALGORITHM.test(value);
 }
 
@@ -294,15 +304,36 @@ function isStandIn(value: string, name: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
+/** True for a value that stands where a secret belongs and is no variable, template or word for one. */
+export function isFilledIn(value: string): boolean {
+  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[)|<REDACTED>/i.test(value)) return false;
+  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|changeme|placeholder)$/i.test(value);
+}
+
 function plainName(name: string): string {
   return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 function isExpression(value: string): boolean {
-  if (/^[!&*]\w|^[([{]|^[A-Za-z_$][\w$.]*[([{]/.test(value)) return true;
+  if (/^[!&*/]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^[A-Za-z_$][\w$.:]*[([{]/.test(value))
+    return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
   return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+}
+
+/** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `decimal-literal`. */
+function isWords(value: string): boolean {
+  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d.*[A-Za-z].*\d|\d{4}/.test(value)) return false;
+  const words = value.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).filter((word) => word !== "");
+  const capitals = words.filter((word) => /^.+[A-Z]/.test(word) && /[a-z]/.test(word)).length;
+  return value.replace(/[^A-Za-z]/g, "").length >= 3.5 * words.length && capitals === 0;
+}
+
+/** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
+function isVariable(value: string, { joint }: ValueContext): boolean {
+  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
+  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && isWords(value);
 }
 
 /** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
@@ -313,7 +344,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
     const code = NAMES_A_SECRET.test(value) ? /[,;:)\]}]/ : /[,)]/;
     return !code.test(context.next) || value.length >= 24;
   }
-  if (value.length >= 32 && !NAMES_A_SECRET.test(value)) return true;
+  if (value.length >= 32 && !isWords(value)) return true;
   if (context.joint === "= ") return false;
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
@@ -330,7 +361,7 @@ const LEAST_ENTROPY = 3.2;
  */
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
-  if (value.length < 15 || !/[A-Za-z]/.test(value)) return false;
+  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value)) return false;
   if (!/\d/.test(value)) return value.length >= 20 && caseSwitches(value) >= 8 && /^[A-Za-z]+$/.test(value);
   if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
@@ -344,7 +375,7 @@ function caseSwitches(value: string): number {
 
 /** How often letters and digits take turns; words with a number at the end have one. */
 function digitSwitches(value: string): number {
-  return value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0;
+  return value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
 }
 
 /** Bits by character, after Shannon. */

@@ -9,8 +9,11 @@ import {
   REDACTED,
   withoutSplitSecrets,
 } from "./finding.ts";
-import { isPair } from "./named.ts";
+import { isPair } from "./places.ts";
 
+/** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
+const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
+const IS_NAMED = /^(?:\w{0,12}Value|value)$/;
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
 
 /** A string of structured data and where it stands. */
@@ -117,13 +120,13 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
 function walkFields(value: object, walk: Walk): unknown {
   const fields = new Map<string, unknown>();
   let changed = false;
-  const given = nameGiven(value);
+  const given = Object.keys(value).some((key) => IS_NAMED.test(key)) ? nameGiven(value) : undefined;
   const isKey = "kty" in value && typeof value.kty === "string";
   for (const [key, before] of Object.entries(value)) {
     const after =
       isKey && PRIVATE_PARTS_OF_JWK.has(key) && typeof before === "string"
         ? REDACTED
-        : walkValue(before, key === "value" ? (given ?? key) : key, walk);
+        : walkValue(before, IS_NAMED.test(key) ? (given ?? key) : key, walk);
     const shownKey = freeName(walk.redactText(key), fields);
     changed ||= after !== before || shownKey !== key;
     fields.set(shownKey, after);
@@ -133,9 +136,8 @@ function walkFields(value: object, walk: Walk): unknown {
 
 /** The name that `{ "name": "DB_PASSWORD", "value": "…" }` gives its value. */
 function nameGiven(value: object): string | undefined {
-  if (!("value" in value)) return undefined;
-  if ("name" in value && typeof value.name === "string") return value.name;
-  return "key" in value && typeof value.key === "string" ? value.key : undefined;
+  const name: unknown = Object.entries(value).find(([key]) => NAMES_ANOTHER.test(key))?.[1];
+  return typeof name === "string" ? name : undefined;
 }
 
 /** Two names that were secrets must not end up as one field. */
@@ -210,7 +212,7 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
 function addLateEdits(edits: Edit[], { isKey, before, held = [] }: Frame, { onNamed }: JsonReading): void {
   for (const { start, end, key, value } of held) {
     const isPart = isKey && PRIVATE_PARTS_OF_JWK.has(key) && value !== REDACTED;
-    const shown = isPart ? REDACTED : key === "value" ? redactByName({ value, name: before }) : undefined;
+    const shown = isPart ? REDACTED : IS_NAMED.test(key) ? redactByName({ value, name: before }) : undefined;
     if (shown === undefined || shown === value) continue;
     onNamed?.();
     edits.push({ start, end, shown: JSON.stringify(shown) });
@@ -284,7 +286,7 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
 function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
   const { key } = frame;
   if (key === "kty") frame.isKey = true;
-  else if (key === "value" || (key !== undefined && PRIVATE_PARTS_OF_JWK.has(key))) {
+  else if (key !== undefined && (IS_NAMED.test(key) || PRIVATE_PARTS_OF_JWK.has(key))) {
     frame.held ??= [];
     frame.held.push({ start, end, key, value });
   }
@@ -293,7 +295,7 @@ function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
 function nameOf(frame: Frame | undefined): string | undefined {
   if (frame === undefined) return undefined;
   if (frame.array) return flagName(frame.before) ?? frame.name;
-  return frame.key === "value" ? (frame.before ?? frame.key) : frame.key;
+  return IS_NAMED.test(frame.key ?? "") ? (frame.before ?? frame.key) : frame.key;
 }
 
 /** The string as it is to be shown. */
@@ -306,8 +308,7 @@ function redactString(value: string, frame: Frame | undefined, { redactText, onN
   const isSecond = frame?.array === true && isPaired(frame.before, value);
   const named = isSecond ? REDACTED : redactByName({ value, name: nameOf(frame) });
   if (named !== undefined && named !== value) onNamed?.();
-  if (frame !== undefined && (frame.array || frame.key === "name" || frame.key === "key"))
-    frame.before = value;
+  if (frame !== undefined && (frame.array || NAMES_ANOTHER.test(frame.key ?? ""))) frame.before = value;
   return named ?? redactText(value);
 }
 

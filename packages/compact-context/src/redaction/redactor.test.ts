@@ -170,6 +170,74 @@ describe("default patterns", () => {
     expect(redact(text)).toBe(text);
   });
 
+  it.each([
+    // Behind calls, defaults, types and the comma of a pair
+    'api_key: SecretStr = SecretStr("@")',
+    '(defparameter *db-password* "@")',
+    'password <- "@"',
+    'var password = new StringBuilder("@");',
+    'let token = String::from("@");',
+    'const jwtSecret = process.env.JWT_SECRET || "@";',
+    'env::var("API_KEY").unwrap_or("@".into())',
+    'conf.set("fs.s3a.secret.key", "@")',
+    "Config.put(:api_token, '@')",
+    'requests.get(url, auth=("ann", "@"))',
+    'new NetworkCredential("user", "@")',
+    '[request setValue:"@" forHTTPHeaderField:"X-Api-Key"];',
+    // Commands and statements
+    "keytool -storepass @ -list",
+    "sqlcmd -S h -U sa -P @",
+    "gh auth login --with-token <<< @",
+    "cmdkey /add:h /user:u /pass:@",
+    "INSERT INTO users (name, password) VALUES ('ann', '@');",
+    "UPDATE settings SET value = '@' WHERE name = 'smtp_password';",
+    "CREATE USER ann IDENTIFIED BY @;",
+    // Tables, pairs and markup
+    "user,password\nann,@",
+    " id | user | password \n----+------+----------\n  1 | ann  | @",
+    "| user | api_key |\n|------|---------|\n| ann | @ |",
+    "Password ........ @",
+    '{"ParameterKey": "DBPassword", "ParameterValue": "@"}',
+    "<tr><td>Password</td><td>@</td></tr>",
+    '<wsse:Password Type="x#PasswordText">@</wsse:Password>',
+    '<input type="password" value="@">',
+    "{&quot;api_key&quot;: &quot;@&quot;}",
+    "\u001b[32mpassword\u001b[0m: @",
+    // Sentences
+    "das neue Passwort ist jetzt @",
+    "Mon mot de passe pour le serveur est @",
+    "la contraseña de la base de datos es @",
+    "minha senha do servidor é @",
+    "la password del database è @",
+    "mijn wachtwoord voor de server is @",
+    "hasło do bazy to @",
+    "пароль от базы: @",
+    "数据库密码是@",
+    "パスワードは@です",
+    "비밀번호는 @입니다",
+  ])("RED-2 takes what is given to a name in %s", (text) => {
+    // Beside a key or a token, only what a machine drew is one.
+    const drawn = "s9KqZ7wTr2LmX4vB8nHd";
+    for (const secret of /key|token/i.test(text) ? [drawn] : [drawn, "Falc0n#845x"]) {
+      const shown = redact(text.replace("@", secret));
+      expect(shown).not.toContain(secret);
+      expect(shown).toContain(R);
+    }
+  });
+
+  it.each([
+    "exports.validateMountCredentialFileEffectivePaths = validateMountCredentialFileEffectivePaths;",
+    "const MY_API_KEY = 'LANGSMITH_API_KEY';",
+    "const RFC9110_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;",
+    "credentials: DecartCredentials<Message>['credentials'];",
+    "authentication: x509Authentication,",
+    'case "cookie": return parse(value);',
+    "password,name,role\nrequired,optional,none",
+    "the password field is not shown",
+  ])("RED-2 leaves names in code alone: %s", (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
   it("RED-2 expands no replacement pattern and keeps what is redacted already", () => {
     expect(redact("$& password=abc$1c9 $& $1")).toBe(`$& password=${R} $& $1`);
     const done = `password=${R} token: "${R}" Authorization: Bearer ${R} ${pem(R)} x://u:${R}@h`;

@@ -11,10 +11,10 @@ import {
   replacements,
   type Span,
 } from "./finding.ts";
+import { findAnchoredTokens, findTokens } from "./formats.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
-import { findAnchoredTokens, findKeyValues, findKubernetesSecrets, findPlaces } from "./named.ts";
-import { findPersonal } from "./personal.ts";
-import { findTokens } from "./token-scanner.ts";
+import { findKeyValues, findKubernetesSecrets } from "./named.ts";
+import { findPersonal, findPlaces } from "./places.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor extends Redaction {

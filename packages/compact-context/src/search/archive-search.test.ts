@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { archiveId } from "../core/archive.ts";
 import { type Message, wrapSummary } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
+import { archiveId } from "../core/transcript.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { archiveId, archiveLine } from "../core/archive.ts";
-import { failure } from "../core/events.ts";
 import type { Message, Part } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
+import { archiveId, archiveLine } from "../core/transcript.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
@@ -25,6 +24,11 @@ function setUp(driver: StorageDriver = createMemoryDriver()) {
   return { driver, archive: createArchive(driver, { redact }) };
 }
 
+const failure = (message: string) => ({
+  name: "compact.error" as const,
+  status: "error" as const,
+  properties: { error_type: "X", message, fallback: "none" },
+});
 const three = [message("m1", "first"), message("m2", "second needle here"), message("m3", "third")];
 
 describe("saveTranscript", () => {
@@ -32,7 +36,7 @@ describe("saveTranscript", () => {
     const { driver, archive } = setUp();
     const saved = await archive.saveTranscript("chat-1", 7, three);
     await archive.saveSummary("chat-1", 7, { version: 1, text: "so far" });
-    const error = { ...failure({ errorType: "X", message: "m", fallback: "none" }), sessionId: "chat-1" };
+    const error = { ...failure("m"), sessionId: "chat-1" };
     await archive.appendEvents("chat-1", [{ ...error, version: 1, startedAt: "t", endedAt: "t" }]);
     expect(await driver.list("")).toEqual([
       "chat-1/events.jsonl",
@@ -70,7 +74,44 @@ describe("saveTranscript", () => {
     expect(messages.map(({ n, redacted }) => [n, redacted])).toEqual([1, 2, 3, 4].map((n) => [n, false]));
     const lines = ((await driver.get("s/transcript-pre-compact-001.jsonl"))?.value ?? "").split("\n");
     expect(lines.length).toBe(5);
-    expect(Object.keys(JSON.parse(lines[0] ?? ""))).toEqual("n of id hash role message native c".split(" "));
+    expect(Object.keys(JSON.parse(lines[0] ?? ""))).toEqual(
+      "n of id hash role own message native c".split(" "),
+    );
+  });
+
+  it("ARC-1 stores an original once: later transcripts name its place, and give it back all the same", async () => {
+    const { driver, archive } = setUp();
+    const long = "a text that is long enough to be stored a single time ".repeat(4);
+    const told = message("m1", long, { native: { role: "user", content: long, "=": 1 } });
+    const other = message("m2", long, { native: { role: "user", content: long } });
+    await archive.saveTranscript("s", 1, [told, other]);
+    await archive.saveTranscript("s", 2, [told, other, message("m3", "next")]);
+    const changed = { ...told, native: { role: "user", content: long, cache: true } };
+    await archive.saveTranscript("s", 3, [changed, other, message("m4", "last")]);
+    const stored = async (step: number) =>
+      ((await driver.get(`s/transcript-pre-compact-00${step}.jsonl`))?.value ?? "").trim().split("\n");
+    const places = (await stored(2)).map((line) => (JSON.parse(line) as { at?: unknown }).at);
+    expect(places).toEqual([[1, 1], [1, 2], undefined]);
+    expect((await stored(3)).map((line) => (JSON.parse(line) as { at?: unknown }).at)).toEqual([
+      undefined,
+      [1, 2],
+      undefined,
+    ]);
+    expect((await stored(1))[1]?.split(long).length).toBe(2);
+    const read = async (step: number) => {
+      const { messages, problems } = await archive.readTranscript("s", step);
+      expect(problems).toEqual([]);
+      expect(messages.map(({ n }) => n)).toEqual(messages.map((_, index) => index + 1));
+      return messages.map((archived) => archived.message);
+    };
+    expect(await read(1)).toEqual([told, other]);
+    expect(await read(2)).toEqual([told, other, message("m3", "next")]);
+    expect(await read(3)).toEqual([changed, other, message("m4", "last")]);
+    const { value = "" } = (await driver.get("s/transcript-pre-compact-001.jsonl")) ?? {};
+    await driver.put("s/transcript-pre-compact-001.jsonl", value.replace("long enough", "long enouGh"));
+    const { messages, problems } = await archive.readTranscript("s", 2);
+    expect(messages.map(({ message: { id } }) => id)).toEqual(["m2", "m3"]);
+    expect(problems).toEqual([{ line: 1, problem: "its message is line 1 of step 1, which cannot be read" }]);
   });
 
   it("RED-1 takes secrets out of everything written and says where, never out of the messages in memory", async () => {
@@ -80,7 +121,7 @@ describe("saveTranscript", () => {
     await archive.saveTranscript("s", 1, [secret, message("m2", "plain")]);
     await archive.saveSummary("s", 1, { text: "token=hunter2", token: "hunter2" });
     const event = {
-      ...failure({ errorType: "X", message: "password=hunter2", fallback: "none" }),
+      ...failure("password=hunter2"),
       sessionId: "s",
     };
     await archive.appendEvents("s", [

@@ -1,5 +1,4 @@
 import {
-  type ArchivedMessage,
   type ArchiveStore,
   createArchiveStore,
   readSessionId,
@@ -8,6 +7,7 @@ import {
 } from "../core/archive.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
+import type { ArchivedMessage } from "../core/transcript.ts";
 import { CompactError, requireOptions } from "../errors.ts";
 import {
   type Deleted,
@@ -253,6 +253,8 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
 
 /** So many times the texts that are shown are looked at for the whole query. */
 const LOOKED_AT = 3;
+/** Texts that are read at once: each is an open file, or a request. */
+const AT_ONCE = 16;
 
 /** Texts that hold the query as it is come first: words side by side say more than the same words apart. */
 async function wholeFirst(
@@ -261,13 +263,15 @@ async function wholeFirst(
 ): Promise<readonly Ranked[]> {
   const [first] = ranked;
   if (query.whole === "" || first === undefined) return ranked;
-  const raised = await Promise.all(
-    ranked.slice(0, limit * LOOKED_AT).map(async (one) => {
-      const stored = await indexes.textOf(folders.get(one.from) ?? "", one.from, one.document);
-      const holds = stored !== undefined && foldedText(stored.text).includes(query.whole);
-      return holds ? { ...one, score: one.score + first.score } : one;
-    }),
-  );
+  const raise = async (one: Ranked): Promise<Ranked> => {
+    const stored = await indexes.textOf(folders.get(one.from) ?? "", one.from, one.document);
+    const holds = stored !== undefined && foldedText(stored.text).includes(query.whole);
+    return holds ? { ...one, score: one.score + first.score } : one;
+  };
+  const looked = ranked.slice(0, limit * LOOKED_AT);
+  const raised: Ranked[] = [];
+  for (let from = 0; from < looked.length; from += AT_ONCE)
+    raised.push(...(await Promise.all(looked.slice(from, from + AT_ONCE).map(raise))));
   return best(raised, raised.length);
 }
 

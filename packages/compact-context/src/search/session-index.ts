@@ -1,12 +1,14 @@
+import { archiveFiles } from "../core/archive.ts";
+import type { StorageDriver } from "../core/ports.ts";
 import {
   type ArchivedMessage,
   type ArchiveProblem,
-  archiveFiles,
   createReading,
+  isReference,
   linesOf,
   readArchiveLine,
-} from "../core/archive.ts";
-import type { StorageDriver } from "../core/ports.ts";
+  readLineHead,
+} from "../core/transcript.ts";
 import { CompactError, crc32Hex } from "../errors.ts";
 import {
   addOnce,
@@ -270,6 +272,7 @@ async function readStep(
   const reading = createReading();
   for await (const { text, torn } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
     for (const entry of reading.take(text, torn)) {
+      if (isReference(entry)) continue;
       if ("problem" in entry) problems.push(entry);
       else await take(entry);
     }
@@ -281,8 +284,8 @@ async function readStep(
 /** How many messages the first line of a transcript says there are; 0 where there is none or it cannot be read. */
 async function statedLength(driver: StorageDriver, folder: string, step: number): Promise<number> {
   for await (const { text } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
-    const read = readArchiveLine(text);
-    return typeof read === "string" ? 0 : read.of;
+    const head = readLineHead(text);
+    return typeof head === "string" ? 0 : head.of;
   }
   return 0;
 }
@@ -297,8 +300,9 @@ export async function readPlace(
     // Lines before its own can only be passed over: one message stands on each.
     if (line < wanted.n) continue;
     const read = readArchiveLine(text);
-    const matches = typeof read !== "string" && read.archived.archiveId === wanted.archiveId;
-    return matches ? read.archived : undefined;
+    return typeof read !== "string" && read.archived?.archiveId === wanted.archiveId
+      ? read.archived
+      : undefined;
   }
   return undefined;
 }

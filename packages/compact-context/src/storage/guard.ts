@@ -10,6 +10,8 @@ export interface GuardOptions {
   /** Milliseconds of a steady clock. */
   clock(): number;
   later(ms: number, work: () => void): () => void;
+  /** Awaited after each call of `quick`, so that answers that come together are worked on in turn. */
+  turn(): Promise<void>;
   /** Told once for each outage. */
   warn(message: string): void;
 }
@@ -56,7 +58,7 @@ interface Outage {
 }
 
 export function guardStorage(driver: StorageDriver, options: GuardOptions): GuardedStorage {
-  const { timeoutMs, clock, later, warn } = options;
+  const { timeoutMs, clock, later, turn, warn } = options;
   let outage: Outage | undefined;
 
   const late = (): CompactError =>
@@ -112,6 +114,7 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
     try {
       const value = await within({ ms: timeoutMs, later, late, grown }, call);
       worked(call);
+      await turn();
       return value;
     } catch (error) {
       const failure = asFailure(error);

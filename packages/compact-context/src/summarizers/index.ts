@@ -1,3 +1,2 @@
-export { builtinSummarizer } from "./extractive/builtin.ts";
 export { createModelSummarizer } from "./llm/create.ts";
 export type { ModelSummarizerOptions } from "./llm/options.ts";

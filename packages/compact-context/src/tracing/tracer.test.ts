@@ -1,17 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ArchiveStore } from "../core/archive.ts";
-import { type EventRecorder, warning } from "../core/events.ts";
 import type { CompactEvent, Exporter } from "../core/ports.ts";
-import { createCallbackExporter } from "./exporters/local.ts";
-import { ArchivingRecorder, createTracer, type EventSink, escapeControl } from "./tracer.ts";
+import type { EventRecorder } from "../core/report.ts";
+import { escapeControl } from "../errors.ts";
+import { ArchivingRecorder, createTracer, type EventSink } from "./tracer.ts";
 
-const note = (message: string) => ({ ...warning({ severity: "low", code: "x", message }), sessionId: "s" });
+const warning = (message: string) => ({
+  name: "compact.warning" as const,
+  status: "ok" as const,
+  properties: { severity: "low", code: "x", message },
+});
+const note = (message: string) => ({ ...warning(message), sessionId: "s" });
 const messageOf = (event: CompactEvent): unknown => event.properties.message;
 
 function collector(): { events: CompactEvent[]; exporter: Exporter } {
   const events: CompactEvent[] = [];
-  return { events, exporter: createCallbackExporter((event) => void events.push(event)) };
+  return { events, exporter: { export: (event: CompactEvent) => void events.push(event) } };
 }
 
 describe("createTracer", () => {
@@ -84,10 +89,12 @@ describe("createTracer", () => {
     const received: unknown[] = [];
     const lines: string[] = [];
     let release = (): void => undefined;
-    const slow = createCallbackExporter(async (event) => {
-      received.push(messageOf(event));
-      if (received.length === 1) await new Promise<void>((resolve) => (release = resolve));
-    });
+    const slow = {
+      export: async (event: CompactEvent) => {
+        received.push(messageOf(event));
+        if (received.length === 1) await new Promise<void>((resolve) => (release = resolve));
+      },
+    };
     const quick = collector();
     const onError = (line: string): void => void lines.push(line);
     const tracer = createTracer({ exporters: [slow, quick.exporter], now: () => 0, maxQueue: 3, onError });
@@ -251,6 +258,7 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
     sink: { emit: (draft) => draft, flush: async () => undefined, takeLosses: () => [], ...sink },
     first: undefined,
     archive: async () => archive as unknown as ArchiveStore,
+    storageKind: "memory",
     now: () => new Date(0),
     warn: (message) => void warnings.push(message),
   });
@@ -259,7 +267,7 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
 
 function say(recorder: EventRecorder, session: string, ...words: readonly (string | number)[]): void {
   for (const word of words)
-    recorder.announcer(session)(warning({ severity: "low", code: "x", message: String(word) }));
+    recorder.announcer(session)({ kind: "warning", severity: "low", code: "x", message: String(word) });
 }
 
 describe("events beside the archive", () => {

@@ -1,14 +1,15 @@
 import type { ArchiveStore } from "../core/archive.ts";
 import {
-  type Announce,
-  type EventDescription,
-  type EventDraft,
-  type EventRecorder,
-  type StepTimes,
-  warning,
-} from "../core/events.ts";
-import { type CompactEvent, EVENT_VERSION, type Exporter, FALLBACK, type Place } from "../core/ports.ts";
-import { createKeyedMutex, errorMessage, hasCode } from "../errors.ts";
+  type CompactEvent,
+  EVENT_VERSION,
+  type Exporter,
+  FALLBACK,
+  type HostSpan,
+  type Place,
+} from "../core/ports.ts";
+import type { Announce, EventRecorder, SessionEvent, StepTimes } from "../core/report.ts";
+import { createKeyedMutex, errorMessage, escapeControl, hasCode } from "../errors.ts";
+import { type DescriptionContext, describeEvent, type EventDescription } from "./descriptions.ts";
 import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
 export interface Tracer extends EventSink {
@@ -162,29 +163,12 @@ function createReport(
   };
 }
 
-// Controls but tab and newline, then what turns or hides text: soft hyphen, zero-width, bidi and invisible marks.
-const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
-
-/**
- * The text with every character that could move the cursor, hide, or turn what follows made visible
- * (`\x1b`, `\u202e`); newline and tab stay. Safe to print to a terminal.
- */
-export function escapeControl(text: string): string {
-  return replaceUnseen(text, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
-    return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
-  });
-}
-
-/** The same characters written in another way, such as that of a data format. */
-export function replaceUnseen(text: string, written: (character: string) => string): string {
-  return text.replace(UNSEEN, written);
-}
-
 // ---- an event and its times
+
+export interface EventDraft extends EventDescription, StepTimes {
+  readonly sessionId: string;
+  readonly host?: HostSpan;
+}
 
 /** The event of a draft that was sent `at`, ISO 8601. It never ends before it began, even if the clock was set back. */
 function eventAt(draft: EventDraft, at: string): CompactEvent {
@@ -246,15 +230,18 @@ const MAX_WAITING = 1000;
 /** Failed sessions in a row after which the others are not tried. */
 const MAX_FAILURES = 3;
 
+/** Warnings that a person can act on: also told to `onWarning`. */
+const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
+
 interface WaitingEvent {
   readonly draft: EventDraft;
   readonly at: Date;
 }
 
-interface RecorderOptions {
+interface RecorderOptions extends DescriptionContext {
   readonly sink: EventSink;
   /** Announced before anything else. */
-  readonly first: EventDescription | undefined;
+  readonly first: SessionEvent | undefined;
   archive(): Promise<ArchiveStore>;
   now(): Date;
   warn(message: string): void;
@@ -266,7 +253,7 @@ interface RecorderOptions {
  */
 export class ArchivingRecorder implements EventRecorder {
   readonly #options: RecorderOptions;
-  #first: EventDescription | undefined;
+  #first: SessionEvent | undefined;
   readonly #inTurn = createKeyedMutex();
   /** By session; the one that waits longest is the first. */
   readonly #waiting = new Map<string, WaitingEvent[]>();
@@ -282,11 +269,11 @@ export class ArchivingRecorder implements EventRecorder {
   }
 
   announcer(sessionId: string): Announce {
-    return (description, times) => {
+    return (told, times) => {
       if (this.#first !== undefined) this.#announce(sessionId, this.#first);
       this.#first = undefined;
       this.#announceLosses();
-      this.#announce(sessionId, description, times);
+      this.#announce(sessionId, told, times);
     };
   }
 
@@ -310,11 +297,19 @@ export class ArchivingRecorder implements EventRecorder {
     if (this.#announceLosses()) await Promise.all([this.#writeAll(), sink.flush()]);
   }
 
-  #announce(sessionId: string, description: EventDescription, times?: StepTimes): void {
+  #announce(sessionId: string, told: SessionEvent, times?: StepTimes): void {
+    const { warn } = this.#options;
+    for (const description of describeEvent(sessionId, told, this.#options)) {
+      this.#emit({ ...description, sessionId, ...times });
+      if (TOLD_TO_USER.has(told.kind)) warn(String(description.properties.message));
+    }
+  }
+
+  #emit(draft: EventDraft): void {
     const { sink, now } = this.#options;
-    const event = { draft: sink.emit({ ...description, sessionId, ...times }), at: now() };
-    const events = this.#waiting.get(sessionId);
-    if (events === undefined) this.#waiting.set(sessionId, [event]);
+    const event = { draft: sink.emit(draft), at: now() };
+    const events = this.#waiting.get(draft.sessionId);
+    if (events === undefined) this.#waiting.set(draft.sessionId, [event]);
     else events.push(event);
     this.#waitingCount += 1;
     if (this.#waitingCount > MAX_WAITING) this.#dropOldest();
@@ -400,7 +395,7 @@ export class ArchivingRecorder implements EventRecorder {
   }
 }
 
-function lossWarning({ target, count }: EventLoss): EventDescription {
+function lossWarning({ target, count }: EventLoss): SessionEvent {
   const message = `${count} ${count === 1 ? "event was" : "events were"} not delivered to ${target}`;
-  return warning({ severity: "medium", code: LOSS_CODE, message, count });
+  return { kind: "warning", severity: "medium", code: LOSS_CODE, message, count };
 }

@@ -33,14 +33,17 @@ export interface CallKind {
 
 /** A call by which a provider compacts a list that it is given. */
 export interface CompactionCall {
-  /** Header and value that this call needs, and every later one with what it made. */
-  readonly header: readonly [name: string, value: string];
+  /** What it adds to the path of the call under way; left out where both go to one address. */
+  readonly path?: string;
+  /** Header and value that this call needs, and every later one whose list begins with what it made. */
+  readonly beta?: {
+    readonly header: readonly [name: string, value: string];
+    opens(list: readonly unknown[]): boolean;
+  };
   /** The body that asks for it, from that of the call under way. */
   bodyOf(body: Json, list: readonly unknown[]): Json;
   /** What came of it; undefined where it is no compaction. */
-  read(answer: Json): ProviderCompaction | undefined;
-  /** True for a list that begins with what such a call made. */
-  opens(list: readonly unknown[]): boolean;
+  read(answer: Json): Omit<ProviderCompaction, "model"> | undefined;
 }
 
 /** A request that is over its budget. */
@@ -124,7 +127,13 @@ const MIN_ANSWER = 8_192;
 
 /** Compaction on demand, with the same model, system prompt, tools and thinking: else kept thinking is not valid after it. */
 const onDemand: CompactionCall = {
-  header: ["anthropic-beta", "compact-2026-09-04"],
+  beta: {
+    header: ["anthropic-beta", "compact-2026-09-04"],
+    opens: ([first]) => {
+      const [block] = objectsIn(objectOf(first).content);
+      return block?.type === "compaction" && typeof block.signature === "string";
+    },
+  },
   bodyOf: ({ model, max_tokens: limit, system, tools, thinking }, messages) => ({
     model,
     max_tokens: Math.max(MIN_ANSWER, positiveOf(limit) ?? 0),
@@ -134,7 +143,7 @@ const onDemand: CompactionCall = {
     messages,
     compaction: { type: "summarize" },
   }),
-  read({ stop_reason: stop, content, model, usage }) {
+  read({ stop_reason: stop, content, usage }) {
     const [block] = objectsIn(content);
     if (stop !== "compaction" || block?.type !== "compaction" || typeof block.content !== "string")
       return undefined;
@@ -142,13 +151,29 @@ const onDemand: CompactionCall = {
     return {
       entry: { role: "assistant", content },
       text: block.content,
-      model: textOf(model),
       usage: record,
     };
   },
-  opens: ([first]) => {
-    const [block] = objectsIn(objectOf(first).content);
-    return block?.type === "compaction" && typeof block.signature === "string";
+};
+
+/**
+ * Compaction of Responses. The answer repeats the messages of the user before its item, and an item of an earlier
+ * compaction stands for what came before: only the newest item is taken, since what stays of the user's words is
+ * chosen here.
+ */
+const compactResponse: CompactionCall = {
+  path: "/compact",
+  bodyOf: ({ model, instructions, prompt_cache_key, service_tier }, input) => ({
+    model,
+    input,
+    instructions,
+    prompt_cache_key,
+    service_tier,
+  }),
+  read({ object, output, usage }) {
+    const item = objectsIn(output).findLast(({ type }) => type === "compaction");
+    if (object !== "response.compaction" || textOf(item?.encrypted_content) === "") return undefined;
+    return { entry: item, text: "", usage };
   },
 };
 
@@ -184,6 +209,7 @@ const KINDS: readonly CallKind[] = [
     usageOf: ({ usage, response }) => usage ?? objectOf(response).usage,
     changesOf: ({ input_transformations: changes, response }) =>
       changes ?? objectOf(response).input_transformations,
+    compaction: compactResponse,
     tooLong: openAiTooLong,
   },
   { ...gemini, path: /:(?:streamG|g)enerateContent$/ },
@@ -199,6 +225,12 @@ export function callKind(url: string | URL): CallKind | undefined {
 /** The path of a URL, which may be relative to a page. */
 export function pathOf(url: string | URL): string {
   return new URL(url, "http://page").pathname;
+}
+
+/** The same URL with a longer path. */
+export function below(url: string | URL, path: string): string {
+  const [address = "", ...query] = String(url).split(/(?=[?#])/);
+  return `${address}${path}${query.join("")}`;
 }
 
 /** The model that a call names, in its body or in its path. */

@@ -1,5 +1,5 @@
-import type { CompactionReport } from "../core/apply.ts";
 import type { CompactByProvider } from "../core/ports.ts";
+import type { CompactionReport } from "../core/report.ts";
 import { CompactError, createLruMap, hasCode, type LruMap, requireOptions } from "../errors.ts";
 import {
   createHostCompaction,
@@ -9,7 +9,7 @@ import {
   type HostOptions,
 } from "../host.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
-import { type CallKind, callKind, hasConversation, listIn, modelOf, pathOf } from "./calls.ts";
+import { below, type CallKind, callKind, hasConversation, listIn, modelOf, pathOf } from "./calls.ts";
 import { refusesReasoning, withoutReasoning, withoutThinking } from "./reasoning.ts";
 import { sessionName } from "./session-name.ts";
 import { watchUsage } from "./usage-tee.ts";
@@ -158,7 +158,8 @@ type Sendable = Pick<Request, "body" | "headers">;
 
 /** The headers for a list, with the beta by which the provider knows its own compaction. */
 function headersFor(headers: Headers, { compaction }: CallKind, list: readonly unknown[]): Headers {
-  return compaction?.opens(list) === true ? withHeader(headers, compaction.header) : headers;
+  const beta = compaction?.beta;
+  return beta?.opens(list) === true ? withHeader(headers, beta.header) : headers;
 }
 
 function withHeader(headers: Headers, [name, value]: readonly [string, string]): Headers {
@@ -270,18 +271,24 @@ class ModelCall {
     const { fetch } = this.#shared.options;
     if (compaction === undefined || fetch === undefined)
       throw noCompaction("it offers no compaction on demand");
-    const headers = withHeader(given, compaction.header);
+    const { beta, path = "" } = compaction;
+    const headers = beta === undefined ? new Headers(given) : withHeader(given, beta.header);
     for (const name of ["content-length", "accept", "accept-encoding", "idempotency-key"])
       headers.delete(name);
     const request = JSON.stringify(compaction.bodyOf(body, entries));
-    const response = await fetch(url, { method: "POST", headers, body: request, signal: signal ?? null });
+    const response = await fetch(below(url, path), {
+      method: "POST",
+      headers,
+      body: request,
+      signal: signal ?? null,
+    });
     const text = await response.text();
     if (!response.ok) throw noCompaction(`it answered ${response.status}: ${text.slice(0, 400)}`);
     const answer = parsed(text);
     const made = compaction.read(answer);
     if (made === undefined)
       throw noCompaction(`it stopped with ${textOf(answer.stop_reason) || "no compaction"}`);
-    return made;
+    return { ...made, model: modelOf(url, body) ?? "" };
   };
 
   get #compaction(): HostCompaction {

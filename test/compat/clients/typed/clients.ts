@@ -3,12 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { CompactManager } from "compact-context";
 import { compactAnthropic } from "compact-context/adapters/anthropic";
 import { compactOpenAi } from "compact-context/adapters/openai";
-import {
-  asAnthropicTools,
-  asOpenAiChatTools,
-  asOpenAiResponsesTools,
-  recallTools,
-} from "compact-context/recall";
+import { formatTools, recallTools } from "compact-context/recall";
 import { compactFetch } from "compact-context/wire";
 import OpenAI from "openai";
 import OpenAI6 from "openai-v6";
@@ -35,16 +30,21 @@ export const asked: readonly unknown[] = [
   openAi.chat.completions.create({
     model: "m",
     messages,
-    tools: [...ownTools, ...asOpenAiChatTools(recall)],
+    tools: [...ownTools, ...formatTools(recall, "openai-chat")],
   }),
-  openAi.responses.create({ model: "m", input: "hello", tools: asOpenAiResponsesTools(recall) }),
-  older.chat.completions.create({ model: "m", messages: [], tools: asOpenAiChatTools(recall) }),
-  older.responses.create({ model: "m", input: "hello", tools: asOpenAiResponsesTools(recall) }),
-  anthropic.messages.create({ model: "m", max_tokens: 9, messages: [], tools: asAnthropicTools(recall) }),
+  openAi.responses.create({ model: "m", input: "hello", tools: formatTools(recall, "openai-responses") }),
+  older.chat.completions.create({ model: "m", messages: [], tools: formatTools(recall, "openai-chat") }),
+  older.responses.create({ model: "m", input: "hello", tools: formatTools(recall, "openai-responses") }),
+  anthropic.messages.create({
+    model: "m",
+    max_tokens: 9,
+    messages: [],
+    tools: formatTools(recall, "anthropic"),
+  }),
   anthropic.beta.messages.create({
     model: "m",
     max_tokens: 9,
     messages: [],
-    tools: asAnthropicTools(recall),
+    tools: formatTools(recall, "anthropic"),
   }),
 ];

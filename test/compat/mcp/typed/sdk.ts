@@ -1,7 +1,8 @@
 // Compiled, never run: the adapter fits the types of the SDK.
 import * as server from "@modelcontextprotocol/server";
 import * as stdio from "@modelcontextprotocol/server/stdio";
-import { type McpSdk, serveMcp } from "compact-context/adapters/mcp";
+import { serveMcp } from "compact-context/adapters/mcp";
+import type { McpSdk } from "compact-context/internal/adapters/mcp/sdk";
 
 const sdk: McpSdk = { ...server, ...stdio };
 await serveMcp({ sdk, tools: [], info: { name: "typed", version: "1" } });

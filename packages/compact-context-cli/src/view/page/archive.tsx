@@ -49,48 +49,49 @@ export function ArchivePanel(): JSX.Element {
   };
   return (
     <div class="stack">
-      <form
-        class="search"
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void run();
-        }}
-        onKeyDown={(event) => {
-          if (event.key !== "ArrowDown" || hits.value.length === 0) return;
-          event.preventDefault();
-          marked.value = 0;
-          document.getElementById("hits")?.focus();
-        }}
-      >
-        <label class="unseen" for="search">
-          Search the archive
-        </label>
-        <input
-          type="search"
-          id="search"
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="Words, a file, an error, an archive id …"
-          value={query.value}
-          onInput={({ currentTarget }) => {
-            query.value = currentTarget.value;
-            window.clearTimeout(timer.current);
-            timer.current = window.setTimeout(() => void run(), PAUSE);
+      <search>
+        <form
+          class="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void run();
           }}
-        />
-        <label class="check">
+          onKeyDown={(event) => {
+            if (event.key !== "ArrowDown" || hits.value.length === 0) return;
+            event.preventDefault();
+            marked.value = 0;
+            document.getElementById("hits")?.focus();
+          }}
+        >
+          <label class="unseen" for="search">
+            Search the archive
+          </label>
           <input
-            type="checkbox"
-            checked={everywhere.value}
-            onChange={({ currentTarget }) => {
-              everywhere.value = currentTarget.checked;
-              void run();
+            type="search"
+            id="search"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="Words, a file, an error, an archive id …"
+            value={query.value}
+            onInput={({ currentTarget }) => {
+              query.value = currentTarget.value;
+              window.clearTimeout(timer.current);
+              timer.current = window.setTimeout(() => void run(), PAUSE);
             }}
           />
-          all sessions
-        </label>
-      </form>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={everywhere.value}
+              onChange={({ currentTarget }) => {
+                everywhere.value = currentTarget.checked;
+                void run();
+              }}
+            />
+            all sessions
+          </label>
+        </form>
+      </search>
       <p class="caption" role="status">
         {about?.searchable === false && !everywhere.value
           ? "This session keeps no originals that could be searched."

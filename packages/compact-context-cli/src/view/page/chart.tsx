@@ -126,7 +126,7 @@ function Flags(): JSX.Element {
   }
   const stop = flags.some(({ each }) => each.index === opened) ? opened : flags[0]?.each.index;
   return (
-    <div class="cliffs" role="group" aria-label="Compactions" onKeyDown={rove}>
+    <fieldset class="cliffs" aria-label="Compactions" onKeyDown={rove}>
       {flags.map(({ each, x }, place) => {
         const right = flags[place + 1]?.x ?? (seen?.left ?? 0) + (seen?.width ?? 0) + 14;
         const room = right - x;
@@ -151,7 +151,7 @@ function Flags(): JSX.Element {
           </button>
         );
       })}
-    </div>
+    </fieldset>
   );
 }
 

@@ -206,15 +206,18 @@ function Opened({
     line.value = undefined;
     marked.value = -1;
   };
+  const beside = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const pressed = ({ key }: KeyboardEvent): void => {
+      if (key === "Escape") clear();
+    };
+    beside.current?.addEventListener("keydown", pressed);
+    return () => beside.current?.removeEventListener("keydown", pressed);
+  });
   const from = row?.message === undefined || line.value !== undefined ? undefined : row.message;
   const pieces = view?.summary ?? [];
   return (
-    <div
-      class="beside"
-      onKeyDown={({ key }) => {
-        if (key === "Escape") clear();
-      }}
-    >
+    <div class="beside" ref={beside}>
       <div class="column">
         <Filters messages={messages} hidden={hidden.value} change={(now) => (hidden.value = now)} />
         <List
@@ -321,7 +324,7 @@ function Filters({
 }): JSX.Element {
   const fates = (Object.keys(FATES) as Fate[]).filter((fate) => messages.some((each) => each.fate === fate));
   return (
-    <div class="filters" role="group" aria-label="Show messages that were">
+    <fieldset class="filters" aria-label="Show messages that were">
       {fates.map((fate) => {
         const those = messages.filter((each) => each.fate === fate);
         const tokens = those.reduce((total, each) => total + each.tokens, 0);
@@ -348,7 +351,7 @@ function Filters({
           </button>
         );
       })}
-    </div>
+    </fieldset>
   );
 }
 
@@ -372,7 +375,7 @@ function Summary({ view, chosen, from, choose, follow }: SummaryProps): JSX.Elem
   const stop = chosen ?? pieces.findIndex(isLine);
   const words = view === undefined ? "…" : "No summary was written: nothing but old tool output left.";
   return (
-    <div ref={node} class="summary" role="group" aria-label="The summary, line by line" onKeyDown={rove}>
+    <fieldset ref={node} class="summary" aria-label="The summary, line by line" onKeyDown={rove}>
       {pieces.length === 0 && <p class="empty">{words}</p>}
       {pieces.map((piece, place) => {
         if (piece.kind === "blank" || piece.text.trim() === "") return <div key={place} class="blank" />;
@@ -401,7 +404,7 @@ function Summary({ view, chosen, from, choose, follow }: SummaryProps): JSX.Elem
           </>
         );
       })}
-    </div>
+    </fieldset>
   );
 }
 
@@ -418,7 +421,7 @@ function Chips({
 }: { readonly sources: readonly SourceView[] } & Pick<SummaryProps, "follow">): JSX.Element {
   const more = sources.length - MOST_CHIPS;
   return (
-    <div class="chips" role="group" aria-label="Sources of this line">
+    <fieldset class="chips" aria-label="Sources of this line">
       <span>{sources.length === 0 ? "No source was found for this line." : "from"}</span>
       {sources.slice(0, MOST_CHIPS).map((source) => {
         const name = source.message === undefined ? "archive" : `#${count(source.message + 1)}`;
@@ -436,6 +439,6 @@ function Chips({
         );
       })}
       {more > 0 && <span>{`and ${count(more)} more, marked in the list`}</span>}
-    </div>
+    </fieldset>
   );
 }

@@ -39,9 +39,7 @@ export function MessageDialog(): JSX.Element {
       class="message-dialog"
       aria-labelledby="message-title"
       onClose={() => (shown.value = undefined)}
-      onClick={({ target }) => {
-        if (target === dialog.current) dialog.current?.close();
-      }}
+      closedby="any"
     >
       <header>
         <div>
@@ -52,6 +50,7 @@ export function MessageDialog(): JSX.Element {
           Close
         </button>
       </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys scroll only what has the focus */}
       <section class="whole" tabIndex={0} aria-label="Text">
         {problem.value !== undefined && <p class="problem">{problem.value}</p>}
         {first === undefined && problem.value === undefined && <p class="empty">…</p>}

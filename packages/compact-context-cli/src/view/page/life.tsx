@@ -245,7 +245,8 @@ function Table(): JSX.Element | null {
     </button>
   );
   return (
-    <div id="table" class="table" role="region" aria-label="The window, call by call" tabIndex={0}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys scroll only what has the focus
+    <section id="table" class="table" aria-label="The window, call by call" tabIndex={0}>
       <div class="pages">
         {turn(-1, "Earlier", page.value === 0)}
         <p class="caption">
@@ -283,7 +284,7 @@ function Table(): JSX.Element | null {
           })}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 

@@ -116,9 +116,11 @@ export function List(props: ListProps): JSX.Element {
       aria-activedescendant={marked >= first && marked < last ? `${prefix}${marked}` : undefined}
       onScroll={scrolled}
       onKeyDown={pressed}
+      onClick={(event) => at(event, move)}
+      onDblClick={(event) => at(event, props.open)}
     >
       <div class="rows" role="presentation" style={{ height: `${length * sight.row}px` }}>
-        <Rows {...props} prefix={prefix} first={first} last={last} height={sight.row} move={move} />
+        <Rows {...props} prefix={prefix} first={first} last={last} height={sight.row} />
       </div>
       {length === 0 && <p class="empty">{isWaiting ? "…" : empty}</p>}
     </div>
@@ -131,27 +133,23 @@ interface Drawn {
   readonly last: number;
   /** Of one row, in pixels. */
   readonly height: number;
-  move(to: number): void;
+}
+
+/** Does something with the row that an event of the list happened on. */
+function at(event: MouseEvent, act: (index: number) => void): void {
+  const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-index]") : null;
+  if (row !== null) act(Number(row.dataset.index));
 }
 
 /** The rows in sight. */
-function Rows({
-  prefix,
-  first,
-  last,
-  height,
-  move,
-  length,
-  marked,
-  row,
-  open,
-}: ListProps & Drawn): JSX.Element {
+function Rows({ prefix, first, last, height, length, marked, row }: ListProps & Drawn): JSX.Element {
   const places = Array.from({ length: Math.max(0, last - first) }, (_, place) => first + place);
   return (
     <>
       {places.map((index) => {
         const { kind, content } = row(index);
         return (
+          // biome-ignore lint/a11y/useFocusableInteractive: the list box has the focus and names the active row
           <div
             key={index}
             id={`${prefix}${index}`}
@@ -162,8 +160,6 @@ function Rows({
             aria-posinset={index + 1}
             aria-selected={index === marked}
             style={{ transform: `translateY(${index * height}px)` }}
-            onClick={() => move(index)}
-            onDblClick={() => open(index)}
           >
             {content}
           </div>

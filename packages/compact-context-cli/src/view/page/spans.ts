@@ -5,6 +5,8 @@ export interface SpanRow {
   readonly span: SpanView;
   /** 0 for a root. */
   readonly depth: number;
+  /** Plain words: the compactions are numbered, what happens in one says what it is. */
+  readonly label: string;
   /** Milliseconds from the beginning of its root; 0 where there are no times. */
   readonly offset: number;
   /** Milliseconds from the beginning of the session. */
@@ -20,13 +22,27 @@ export function spanRows(spans: readonly SpanView[]): SpanRow[] {
   const begin = firstTime(spans);
   const rows: SpanRow[] = [];
   const seen = new Set<string>();
+  let compactions = 0;
+  const labelOf = ({ name }: SpanView, depth: number): string => {
+    if (depth > 0 || name !== "compact") return name.replace(/^compact\./, "").replaceAll("_", " ");
+    compactions += 1;
+    return `compaction ${compactions}`;
+  };
   const add = (span: SpanView, root: Root, depth: number): void => {
     if (seen.has(span.id)) return;
     seen.add(span.id);
     const start = startOf(span) ?? root.start;
     const duration = Math.max(0, span.durationMs ?? 0);
     const offset = Math.max(0, start - root.start);
-    rows.push({ span, depth, offset, since: start - begin, duration, busy: root.busy });
+    rows.push({
+      span,
+      depth,
+      label: labelOf(span, depth),
+      offset,
+      since: start - begin,
+      duration,
+      busy: root.busy,
+    });
     for (const child of inTime(children.get(span.id) ?? [])) add(child, root, depth + 1);
   };
   // Spans that are each other's parents hang under no root: they come last.

@@ -97,15 +97,19 @@ function spanRow(
   longest: number,
 ): { readonly kind: string; readonly content: JSX.Element | null } {
   if (row === undefined) return { kind: "span", content: null };
-  const { span, depth, offset, since, duration: took } = row;
+  const { span, depth, label, offset, since, duration: took } = row;
   const start = Math.min(100, ((isAligned ? offset : since) / longest) * 100);
   const width = Math.min((took / longest) * 100, 100 - start);
   const words = span.durationMs === undefined ? "" : took === 0 ? "moment" : duration(took);
   const isFailed = span.status === "error";
   const content = (
     <>
-      <span class="span-name" style={{ paddingInlineStart: `${Math.min(depth, 12) * 14}px` }}>
-        {`${isFailed ? "! " : ""}${firstLine(span.name, 120)}`}
+      <span
+        class="span-name"
+        title={span.name}
+        style={{ paddingInlineStart: `${Math.min(depth, 12) * 14}px` }}
+      >
+        {`${isFailed ? "! " : ""}${firstLine(label, 120)}`}
       </span>
       <span class="lane" aria-hidden="true">
         <span class={`span-bar ${colourOf(span.name)}`} style={{ left: `${start}%`, width: `${width}%` }} />
@@ -132,6 +136,7 @@ function Inspector({
   readonly inside: readonly SpanView[];
 }): JSX.Element {
   return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys scroll only what has the focus
     <section id="inspector" class="inspector" aria-label="Span" tabIndex={0}>
       {span === undefined ? (
         <p class="empty">Choose a span to see what it says.</p>

@@ -162,7 +162,7 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
         <h3>
           What fills the <Term name="window">window</Term>
         </h3>
-        <span class="switch" role="group" aria-label="Gathered by">
+        <fieldset class="switch" aria-label="Gathered by">
           {GROUPINGS.map((each) => (
             <button
               key={each}
@@ -174,8 +174,9 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
               {`by ${each}`}
             </button>
           ))}
-        </span>
+        </fieldset>
       </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys scroll only what has the focus */}
       <ul class="share-list" tabIndex={0} aria-label="Shares of the window">
         {fixed.map((share) => (
           <li key={share.name} class="share fixed">

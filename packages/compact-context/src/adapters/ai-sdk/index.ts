@@ -1,14 +1,4 @@
 export { type AiSdkAgentModelOptions, agentModelFromAiSdk } from "./agent-model.ts";
-export {
-  type CompactLanguageModelMiddleware,
-  compactLanguageModelMiddleware,
-  type LanguageModelMiddlewareOptions,
-} from "./middleware.ts";
-export {
-  type CallSettings,
-  compactCall,
-  compactPrepareStep,
-  type PrepareStep,
-  type PrepareStepOptions,
-} from "./prepare-step.ts";
+export { compactLanguageModelMiddleware, type LanguageModelMiddlewareOptions } from "./middleware.ts";
+export { compactCall, compactPrepareStep, type PrepareStepOptions } from "./prepare-step.ts";
 export { type AiSdkTextModelOptions, textModelFromAiSdk } from "./text-model.ts";

@@ -1,2 +1,2 @@
-export { type CompactMiddleware, compactMiddleware, type MiddlewareOptions } from "./middleware.ts";
+export { compactMiddleware, type MiddlewareOptions } from "./middleware.ts";
 export { type LangChainTextModelOptions, textModelFromLangChain } from "./text-model.ts";

@@ -1,9 +1,8 @@
-export type { GraphModel } from "./node.ts";
 export {
   createGraphArchive,
   type GraphArchive,
+  type GraphModel,
   SummarizationNode,
-  type SummarizationNodeConstructor,
   type SummarizationNodeOptions,
 } from "./node.ts";
 export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";

@@ -1,7 +1,7 @@
 import { decode } from "../../codecs/formats.ts";
-import type { RunningSummary } from "../../core/manager.ts";
 import type { Message } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
+import type { RunningSummary } from "../../core/report.ts";
 import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/delivery.ts";
 import { objectOf } from "../../providers/request.ts";

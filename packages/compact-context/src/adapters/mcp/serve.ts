@@ -1,10 +1,18 @@
 import type { Readable, Writable } from "node:stream";
-import { requireFunction, requireOptions } from "../../errors.ts";
+import { requireFunction, requireList, requireOptions } from "../../errors.ts";
 import { isFailure, type RecallTool } from "../../recall/tools.ts";
-import type { McpAnswer, McpCall, McpSdk, McpServer, McpServerInfo } from "./sdk.ts";
+import {
+  loadMcpSdk,
+  type McpAnswer,
+  type McpCall,
+  type McpSdk,
+  type McpServer,
+  type McpServerInfo,
+} from "./sdk.ts";
 
 export interface McpServingOptions {
-  readonly sdk: McpSdk;
+  /** The package `@modelcontextprotocol/server` when left out. */
+  readonly sdk?: McpSdk;
   readonly tools: readonly RecallTool[];
   /** What the server calls itself. */
   readonly info: McpServerInfo;
@@ -23,13 +31,19 @@ const INVALID_PARAMS = -32602;
 
 /** Answers MCP over stdio, for clients of the 2025 protocol and of 2026-07-28, until the client leaves. */
 export async function serveMcp(options: McpServingOptions): Promise<void> {
-  requireOptions(options, "options", "Pass { sdk: await loadMcpSdk(), tools }.");
-  requireOptions(options.sdk, "options.sdk", "Pass await loadMcpSdk().");
-  requireFunction(options.sdk.StdioServerTransport, "options.sdk", "Pass await loadMcpSdk().");
-  const { sdk, stdin = process.stdin, stdout = process.stdout } = options;
+  requireOptions(options, "options", "Pass { tools, info }.");
+  requireList(options.tools, "options.tools", "Pass what recallTools gave back.");
+  requireOptions(options.info, "options.info", "Pass { name, version }.");
+  const { stdin = process.stdin, stdout = process.stdout } = options;
+  const sdk = options.sdk ?? (await loadMcpSdk());
+  requireFunction(
+    sdk.StdioServerTransport,
+    "options.sdk",
+    "Leave it out, or pass the SDK and its stdio module.",
+  );
   const transport = new sdk.StdioServerTransport(stdin, stdout);
   const onerror = (error: Error): void => options.onError?.(error);
-  sdk.serveStdio(() => createServer(options) as never, { transport, onerror });
+  sdk.serveStdio(() => createServer(sdk, options) as never, { transport, onerror });
   return new Promise((resolve) => {
     const closed = transport.onclose;
     transport.onclose = () => {
@@ -39,7 +53,7 @@ export async function serveMcp(options: McpServingOptions): Promise<void> {
   });
 }
 
-function createServer({ sdk, tools, info }: McpServingOptions): McpServer {
+function createServer(sdk: McpSdk, { tools, info }: McpServingOptions): McpServer {
   const server = new sdk.Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   const listed = tools.map(({ name, description, parameters }) => ({
     name,

@@ -1,4 +1,5 @@
-import { compactedText, contextView } from "../../agent/index.ts";
+import { compactedText } from "../../agent/compaction-words.ts";
+import { contextView } from "../../agent/context-view.ts";
 import { decode } from "../../codecs/formats.ts";
 import type { CompactConfigInput } from "../../config/settings.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
@@ -8,7 +9,7 @@ import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createUsageOnce } from "../../providers/usage-once.ts";
-import { asPiTools, recallTools } from "../../recall/index.ts";
+import { formatTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
 import {
   contextText,
@@ -170,10 +171,10 @@ function requestOf(pi: PiExtensionApi, context: PiContext): PreflightRequest {
 function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
   const unknown = (): Promise<never> => Promise.reject(new Error("the session is not known yet"));
   const unbound = { sessionId: "", expand: unknown, search: unknown, steps: unknown, restore: unknown };
-  for (const shape of asPiTools(recallTools({ recall: () => unbound }, ""))) {
+  for (const shape of formatTools(recallTools({ recall: () => unbound }, ""), "pi")) {
     const execute = async (callId: string, args: unknown, ...[, , context]: ToolRest): Promise<unknown> => {
       const tools = recallTools(managerFor(context), context.sessionManager.getSessionId());
-      return asPiTools(tools)
+      return formatTools(tools, "pi")
         .find(({ name }) => name === shape.name)
         ?.execute(callId, args);
     };

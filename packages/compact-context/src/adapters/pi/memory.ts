@@ -1,6 +1,7 @@
-import { type ContextView, type MemoryView, memoryView } from "../../agent/index.ts";
+import type { ContextView } from "../../agent/context-view.ts";
+import { type MemoryView, memoryView } from "../../agent/memory-view.ts";
 import { decode } from "../../codecs/formats.ts";
-import type { ManagerState } from "../../core/manager.ts";
+import type { ManagerState } from "../../core/report.ts";
 import { errorMessage } from "../../errors.ts";
 import type { ChannelMemory } from "../../memory/index.ts";
 import { objectOf } from "../../providers/request.ts";

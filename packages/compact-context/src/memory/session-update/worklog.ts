@@ -1,6 +1,6 @@
 import { type Message, messageText } from "../../core/message.ts";
 import { turnStarts } from "../../core/units.ts";
-import { commandKey, isLookingCommand } from "../../summarizers/extractive/actions.ts";
+import { commandKey, isLookingCommand } from "../../summarizers/extractive/commands.ts";
 import type { Outcome } from "../../summarizers/extractive/outcomes.ts";
 import type { Reading } from "../../summarizers/extractive/reading.ts";
 import type { Step } from "../../summarizers/extractive/steps.ts";

@@ -31,7 +31,7 @@ import {
   versionPath,
   writeTemp,
 } from "./files.ts";
-import { createFolders, entriesOf, type Folders, type Place, storageFailed, syncFolder } from "./folders.ts";
+import { createFolders, entriesOf, type Folders, type Place, storageFailed } from "./folders.ts";
 
 const PUT_ATTEMPTS = 100;
 const ROOT_HINT = 'Pass the folder of the archive: { root: ".compact" }.';
@@ -169,7 +169,7 @@ async function append(folders: Folders, { key, records, warn }: Append): Promise
     // A put value has a second name, the one for people: it is written anew instead of in place.
     if (newest !== undefined) return rewriteWith(place, key, text);
     await appendDurably(versionFile(place, 0), text, warn);
-    if (isNew) await syncFolder(place.folder);
+    if (isNew) await place.sync();
   });
 }
 
@@ -193,7 +193,7 @@ async function remove(folders: Folders, key: string): Promise<void> {
     }
     // What a writer left behind that died half-way may hold the same.
     await sweepTemps(place.folder, Date.now());
-    await syncFolder(place.folder);
+    await place.sync();
   });
   await folders.prune(key);
 }

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { conflict } from "../../core/archive.ts";
 import type { StoredValue } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, createLruMap } from "../../errors.ts";
 import {
   entriesOf,
   FolderVanished,
@@ -13,7 +13,6 @@ import {
   type Place,
   refuseSwapped,
   storageFailed,
-  syncFolder,
   systemCode,
 } from "./folders.ts";
 
@@ -120,8 +119,7 @@ export async function writeTemp(place: Place, chunks: Iterable<string>): Promise
       await handle.writeFile(chunk, "utf8");
     }
     await handle.sync();
-    const { mtimeMs } = await handle.stat();
-    await sweepTemps(place.folder, mtimeMs);
+    await sweepSometimes(place, handle);
     return { path, fingerprint: shortened(hash) };
   } catch (error) {
     await dropTemp(path);
@@ -221,7 +219,7 @@ export async function commitFirst(place: Place, temp: TempFile, key: string): Pr
   if ((await versionNumbers(place)).length > 0) throw conflict(key);
   await linkOrConflict(temp.path, versionPath(place, 0), key);
   await rm(temp.path, { force: true });
-  await syncFolder(place.folder);
+  await place.sync();
   return `0.${temp.fingerprint}`;
 }
 
@@ -241,7 +239,7 @@ export async function commitNext(
     throw conflict(key);
   }
   await showNewest(place, temp, base + 1);
-  await syncFolder(place.folder);
+  await place.sync();
   return `${base + 1}.${temp.fingerprint}`;
 }
 
@@ -343,7 +341,26 @@ export function tempName(): string {
 /** Removes a temporary file; one that cannot be removed now goes with a later sweep. */
 export async function dropTemp(path: string): Promise<void> {
   needed.delete(basename(path));
-  await rm(path, { force: true });
+  try {
+    await rm(path, { force: true });
+  } catch (error) {
+    swept = createLruMap(MOST_SWEPT);
+    throw error;
+  }
+}
+
+const SWEEP_AGAIN_MS = 10 * 60_000;
+const MOST_SWEPT = 4096;
+/** When a folder was swept last, by its path. */
+let swept = createLruMap<number>(MOST_SWEPT);
+
+/** The first write into a folder looks for what a process left there, and then one in ten minutes. */
+async function sweepSometimes({ folder, shown }: Place, written: FileHandle): Promise<void> {
+  const last = swept.get(shown);
+  const now = Date.now();
+  if (last !== undefined && Math.abs(now - last) < SWEEP_AGAIN_MS) return;
+  swept.set(shown, now);
+  await sweepTemps(folder, (await written.stat()).mtimeMs);
 }
 
 /**

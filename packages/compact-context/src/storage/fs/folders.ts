@@ -10,6 +10,8 @@ export interface Place {
   /** The folder's own path, for people. */
   readonly shown: string;
   readonly name: string;
+  /** Makes the entries of the folder durable. */
+  sync(): Promise<void>;
 }
 
 export interface Folders {
@@ -99,13 +101,14 @@ export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
 }
 
 /** Makes the entries of a folder durable; Windows neither needs nor allows it. */
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder({ path, handle }: Pick<Held, "path" | "handle">): Promise<void> {
   if (process.platform === "win32") return;
-  const handle = await open(folder, "r");
+  if (handle !== undefined) return handle.sync();
+  const opened = await open(path, "r");
   try {
-    await handle.sync();
+    await opened.sync();
   } finally {
-    await handle.close();
+    await opened.close();
   }
 }
 
@@ -143,8 +146,9 @@ function steps(segments: readonly string[], how: Omit<Step, "segment"> = {}): St
 
 /** The last folder, held open; nothing where one on the way is not there. */
 async function walk(start: string, way: readonly Step[]): Promise<Held | undefined> {
-  const real = await realRoot(start);
-  let held = real === undefined ? undefined : await hold(real, real);
+  // A folder that cannot be held open is known by its real path.
+  const path = showsOpenFiles() ? start : await realRoot(start);
+  let held: Held | undefined = path === undefined ? undefined : { path, shown: path, handle: undefined };
   for (const step of way) {
     if (held === undefined) return undefined;
     held = await enter(held, step);
@@ -182,10 +186,8 @@ async function enter(parent: Held, { segment, make, close }: Step): Promise<Held
   const path = `${parent.path}/${segment}`;
   const shown = join(parent.shown, segment);
   try {
-    if (!(await isFolder(path, shown))) {
-      if (!make || !(await makeWithin(parent, path))) return undefined;
-    }
-    const held = await hold(path, shown);
+    let held = await hold(path, shown);
+    if (held === undefined && make && (await makeWithin(parent, path))) held = await hold(path, shown);
     if (close && held !== undefined) await closeToOthers(held);
     return held;
   } finally {
@@ -197,7 +199,7 @@ async function enter(parent: Held, { segment, make, close }: Step): Promise<Held
 async function makeWithin(parent: Held, path: string): Promise<boolean> {
   try {
     await makeFolder(path);
-    await syncFolder(parent.path);
+    await syncFolder(parent);
     return true;
   } catch (error) {
     if (systemCode(error) === "ENOENT" && (await isRemoved(parent))) return false;
@@ -210,15 +212,19 @@ async function isRemoved({ path, handle }: Held): Promise<boolean> {
   return (await realRoot(path)) === undefined;
 }
 
+/** Nothing where the folder is not there. */
 async function hold(path: string, shown: string): Promise<Held | undefined> {
-  if (!showsOpenFiles()) return { path, shown, handle: undefined };
+  if (!showsOpenFiles()) {
+    return (await isFolder(path, shown)) ? { path, shown, handle: undefined } : undefined;
+  }
   try {
     const handle = await open(path, OPEN_FOLDER);
     return { path: `${OPEN_FILES}/${handle.fd}`, shown, handle };
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
-    const swapped = ["ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "");
-    throw swapped ? notOurs(shown, "the folder became a symbolic link") : error;
+    if (!["ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "")) throw error;
+    await isFolder(path, shown);
+    throw notOurs(shown, "the folder became a symbolic link");
   }
 }
 
@@ -235,7 +241,7 @@ async function closeToOthers({ path, handle }: Held): Promise<void> {
 
 async function within<T>(held: Held, name: string, work: (place: Place) => Promise<T>): Promise<T> {
   try {
-    return await work({ folder: held.path, shown: held.shown, name });
+    return await work({ folder: held.path, shown: held.shown, name, sync: () => syncFolder(held) });
   } finally {
     await held.handle?.close();
   }

@@ -25,14 +25,6 @@ import {
   writeValue,
 } from "./values.ts";
 
-export {
-  type PostgresClient,
-  type PostgresDdlOptions,
-  type PostgresPool,
-  type PostgresResult,
-  postgresDdl,
-} from "./client.ts";
-
 export interface PostgresDriverOptions {
   /**
    * `postgres://user@host/database`. When left out `COMPACT_POSTGRES_URL` of the environment, and where that is

@@ -157,7 +157,7 @@ function writesOf(notes: Notes): string[] {
  * alone into an object that names that copy as what comes before it. Every step counts with one conditional write of
  * the object itself, so appends and puts of several processes never overwrite one another.
  */
-const FULL = 32_768;
+const FULL = 16_384;
 const APPEND_ATTEMPTS = 100;
 const BEFORE = "compact-before";
 const COUNT = "compact-count";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { commandKey, isLookingCommand, readAction } from "./actions.ts";
+import { readAction } from "./actions.ts";
+import { commandKey, isLookingCommand } from "./commands.ts";
 
 const act = (name: string, args: unknown) => readAction({ type: "toolCall", id: "1", name, arguments: args });
 const words = (name: string, args: unknown): string => act(name, args).words;

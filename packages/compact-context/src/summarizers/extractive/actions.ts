@@ -1,6 +1,6 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { filesOfSteps, keyOfCommand, onlyLooks, quotedCode, readSteps, wordsOfCommand } from "./commands.ts";
+import { filesOfSteps, isLookingCommand, quotedCode, readSteps, wordsOfCommand } from "./commands.ts";
 import {
   addedLines,
   describeChange,
@@ -53,16 +53,6 @@ export function readAction(call: ToolCallPart): Action {
   const given: Given = { name: call.name, args, text: typeof value === "string" ? value : undefined };
   const action = readPatchCall(given) ?? TOOLS.get(plainName(call.name))?.(given) ?? readByArguments(given);
   return { ...action, words: clipEnd(oneLine(action.words), LONGEST_WORDS) };
-}
-
-/** A command without leading cd, env assignments and plumbing (`| tail`, `2>&1`): two runs of the same program read the same. */
-export function commandKey(command: string): string {
-  return keyOfCommand(command);
-}
-
-/** True for commands that only look around (ls, cat, grep, git status, git log …). */
-export function isLookingCommand(command: string): boolean {
-  return onlyLooks(command);
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -289,7 +279,7 @@ function runOf(command: string): Action {
   const files = filesOfSteps(steps).map(({ path, effect, content }): FileChange => {
     return { path, effect, what: content === undefined ? "" : describeContent(path, content), added: [] };
   });
-  const looks = onlyLooks(command);
+  const looks = isLookingCommand(command);
   const searches = steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
   const reads = looks && files.length > 0 && files.every(({ effect }) => effect === "read");
   const kind = searches && looks ? "search" : reads ? "read" : "run";

@@ -201,8 +201,8 @@ function workingSteps(steps: readonly Step[]): Step[] {
   return telling.length > 0 ? telling : working;
 }
 
-/** A command without leading cd, assignments and plumbing: two runs of the same program read the same. */
-export function keyOfCommand(command: string): string {
+/** A command without leading cd, env assignments and plumbing (`| tail`, `2>&1`): two runs of the same program read the same. */
+export function commandKey(command: string): string {
   const steps = workingSteps(readSteps(command));
   const words = steps
     .map(({ joiner, program }, index) => (index === 0 ? program : `${spaced(joiner)}${program}`))
@@ -226,8 +226,8 @@ const GIT_LOOKING =
 const LOOKING_STEP =
   /^(?:git (?:branch|tag|remote|stash list|worktree list|config (?:--get|--list|-l)\b|notes (?:list|show)|submodule status)(?: (?:-[avrl]{1,3}|--?(?:all|list|merged|no-merged|show-current|contains|verbose|sort\S{0,40}|format\S{0,80})|get-url|show)\b.{0,300})?|gh \w{2,12} (?:view|list|diff|checks|status)\b.{0,2000}|gh api (?!.{0,2000}(?:-X|--method|-f|-F|--field|--raw-field|--input)\b).{0,2000}|(?:docker|podman) (?:ps|logs|images|inspect)\b.{0,500}|kubectl (?:get|describe|logs)\b.{0,500}|(?:npm|pnpm|yarn) (?:ls|list|view|info|why|outdated)\b.{0,500}|pip3? (?:list|show|freeze)\b.{0,200}|go (?:env|version|list|doc)\b.{0,500}|\S{1,100} (?:--version|-v|-V|--help|-h|version|help))$/;
 
-/** True where every step only looks around. */
-export function onlyLooks(command: string): boolean {
+/** True for commands that only look around (ls, cat, grep, git status, git log …). */
+export function isLookingCommand(command: string): boolean {
   const steps = readSteps(command).filter(({ words }) => !SETTING_UP.has(words[0] ?? ""));
   return steps.length > 0 && steps.every(isLooking);
 }

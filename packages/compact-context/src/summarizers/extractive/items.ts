@@ -1,4 +1,5 @@
 import type { FileChange } from "./actions.ts";
+import { isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
 import type { Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
@@ -62,12 +63,16 @@ const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
 /** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
-export function itemsOf(reading: Reading, firstEpisode: number, shorten: Shorten): Item[] {
+export function itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Item[] {
   const last = reading.messages.length;
   const ageOf = (message: number): number =>
     (OLDEST + (1 - OLDEST) * (message / last)) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
+  const scope: Scope = {
+    shorten,
+    newest: last - NEWEST_MESSAGES,
+  };
   return reading.episodes.flatMap((episode, index) =>
-    pieces(episode, shorten).map(({ message, ...piece }, order) => ({
+    pieces(episode, scope).map(({ message, ...piece }, order) => ({
       ...piece,
       // A typed message keeps its lines; in anything else a line break could forge a section.
       text: piece.kind === "request" ? piece.text : oneLine(piece.text),
@@ -81,7 +86,15 @@ export function itemsOf(reading: Reading, firstEpisode: number, shorten: Shorten
 
 type Piece = Pick<Item, "kind" | "text" | "weight">;
 
-function pieces(episode: Episode, shorten: Shorten): (Piece & { message: number })[] {
+/** What a piece depends on beside its own entry. */
+interface Scope {
+  /** Takes the common root out of paths. */
+  readonly shorten: (text: string) => string;
+  /** First of the newest messages. */
+  readonly newest: number;
+}
+
+function pieces(episode: Episode, scope: Scope): (Piece & { message: number })[] {
   const last = lastOfEach(episode.entries);
   const request = episode.request;
   const asked =
@@ -91,7 +104,7 @@ function pieces(episode: Episode, shorten: Shorten): (Piece & { message: number 
   return [
     ...asked.map((piece) => ({ ...piece, message: request?.message ?? 0 })),
     ...episode.entries.flatMap((entry) =>
-      entryPieces(entry, last, shorten).map((piece) => ({ ...piece, message: messageOf(entry) })),
+      entryPieces(entry, last, scope).map((piece) => ({ ...piece, message: messageOf(entry) })),
     ),
   ];
 }
@@ -177,10 +190,8 @@ function groupBy<Key, Value>(values: readonly Value[], keyFor: (value: Value) =>
   return groups;
 }
 
-type Shorten = (text: string) => string;
-
-function entryPieces(entry: Entry, last: Last, shorten: Shorten): Piece[] {
-  if (entry.kind === "step") return entry.step.stays ? [] : stepPieces(entry.step, last, shorten);
+function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
+  if (entry.kind === "step") return entry.step.stays ? [] : stepPieces(entry.step, last, scope);
   if (entry.kind === "answer")
     return [{ kind: "user", text: answerWords(entry.answer), weight: WEIGHTS.answer }];
   const { text, stays } = entry.speech;
@@ -278,36 +289,45 @@ function foreignLines(text: string): TextLine[] {
   return rest.filter(({ text: line }) => !FRAME.test(line));
 }
 
-function stepPieces(step: Step, last: Last, shorten: Shorten): Piece[] {
+function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   const { action, outcome } = step;
-  if (step.emptied) return emptiedPieces(step, shorten);
+  const { shorten } = scope;
+  if (step.emptied) return emptiedPieces(step, scope);
   const changed = (last.files.get(step) ?? []).map((story): Piece => {
     return { kind: "changed", text: shorten(changeWords(story)), weight: WEIGHTS.changed };
   });
-  if (action.kind === "edit" && outcome.state !== "failed") return [...changed, ...codePieces(step, shorten)];
+  if (action.kind === "edit" && outcome.state !== "failed") return [...changed, ...codePieces(step, scope)];
   if (changed.length > 0) return changed;
   const runs = last.runs.get(keyOf(step)) ?? [];
-  return runs.at(-1) === step ? donePieces(step, runs.length, shorten) : [];
+  return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
 
 /** What a step did that changed no file, told where it happened last. */
-function donePieces(step: Step, times: number, shorten: Shorten): Piece[] {
+function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action, outcome } = step;
-  const words = shorten(clipEnd(action.words, MAX_WORDS));
-  switch (action.kind) {
+  const words = scope.shorten(clipEnd(action.words, MAX_WORDS));
+  const newer = step.message >= scope.newest;
+  const looks = action.command !== undefined && isLookingCommand(action.command);
+  switch (looks ? "search" : action.kind) {
     case "plan":
     case "ask":
       return [];
     case "read":
       return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "search":
-      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }, ...foundPieces(step, shorten)];
+      return [
+        { kind: "looked", text: words, weight: WEIGHTS.looked },
+        ...(newer ? foundPieces(step, scope) : []),
+      ];
     case "agent":
       return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
     default: {
       const ended = outcomeWords(outcome);
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
-      return [{ kind: "ran", text, weight: runWeight(step) }, ...foundPieces(step, shorten)];
+      return [
+        { kind: "ran", text, weight: runWeight(step) },
+        ...(action.kind === "run" ? [] : foundPieces(step, scope)),
+      ];
     }
   }
 }
@@ -327,7 +347,7 @@ function runWeight({ action, outcome }: Step): number {
 }
 
 /** Lines that an edit added, where there is room for them. */
-function codePieces({ action }: Step, shorten: Shorten): Piece[] {
+function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
   return action.files.flatMap(({ path, added }) =>
     added
       .filter((line) => line.length >= MIN_CODE && line.length <= MAX_CODE && /[a-z]{3}/.test(line))
@@ -336,9 +356,9 @@ function codePieces({ action }: Step, shorten: Shorten): Piece[] {
 }
 
 /** What an emptied output said, each line with the call that stands beside the summary. */
-function emptiedPieces(step: Step, shorten: Shorten): Piece[] {
-  const from = shorten(clipEnd(step.action.words, MAX_FROM));
-  return foundPieces(step, shorten).map((piece) => ({
+function emptiedPieces(step: Step, scope: Scope): Piece[] {
+  const from = scope.shorten(clipEnd(step.action.words, MAX_FROM));
+  return foundPieces(step, scope).map((piece) => ({
     ...piece,
     kind: "ran",
     text: `${from}: ${piece.text}`,
@@ -351,7 +371,7 @@ const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
-function foundPieces({ result }: Step, shorten: Shorten): Piece[] {
+function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
   const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
   return lines
     .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !PROGRESS.test(line))
@@ -380,11 +400,14 @@ function fieldsOf(value: unknown, depth: number): string[] {
   return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
 }
 
+const TAG = /<\/?[\w-]{1,60}>/g;
+
 /** What a sub-agent reported, sentence by sentence. */
 function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")))
     .map((sentence) => ({
       kind: "ran",
       text: clipEnd(oneLine(withoutMarks(sentence.trim())), MAX_SENTENCE),

@@ -265,7 +265,7 @@ function optionOf(label: string, asked: string): string | undefined {
   const line = readable(asked)
     .split("\n")
     .findLast((candidate) => begins.test(candidate.slice(0, 60)));
-  return line === undefined ? undefined : oneLine(line);
+  return line === undefined ? undefined : oneLine(line.replace(/^\s*[-*+•]\s+/, ""));
 }
 
 function toEpisodes(entries: readonly Entry[]): Episode[] {

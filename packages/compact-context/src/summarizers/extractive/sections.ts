@@ -258,9 +258,11 @@ function strength(rule: string): number {
   return ABSOLUTE.test(rule) ? 1 : 0;
 }
 
-function allRules({ reading, earlier }: Scene): string[] {
+/** A request that is one sentence says its rule itself. */
+function allRules({ reading, earlier, request }: Scene): string[] {
   const older = earlier.rules.map((text) => ({ text }));
-  return standing([...reading.rules, ...older]).map(({ text }) => text);
+  const asked = oneLine(request);
+  return standing([...reading.rules, ...older]).flatMap(({ text }) => (text === asked ? [] : [text]));
 }
 
 function taskRows(plan: readonly Task[]): string[] {

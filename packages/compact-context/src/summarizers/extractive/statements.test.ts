@@ -316,3 +316,16 @@ describe("acceptedIn", () => {
     expect(acceptedIn(proposal, reply)).toHaveLength(count);
   });
 });
+
+describe("what is told as done", () => {
+  it("is no rule, though it says what no longer is", () => {
+    const text = (heading: string) => `${heading}:\n- The state is a type alias now, no more converters`;
+    expect(rulesIn(text("What's already done"))).toEqual([]);
+    expect(rulesIn(text("Rules"))).not.toEqual([]);
+  });
+
+  it("is no next step where `uncommitted` names a thing of the program", () => {
+    expect(nextStepsIn("Uncommitted checkpoints now show no diff stats.")).toEqual([]);
+    expect(nextStepsIn("There are uncommitted changes in the tree.")).not.toEqual([]);
+  });
+});

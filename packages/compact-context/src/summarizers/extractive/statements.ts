@@ -127,6 +127,8 @@ const said = ({ text, at }: Sentence): Statement => ({ text, at });
 const QUESTION = /[?？]["”')\]]{0,2}$/;
 const RULE_HEADING =
   /(?:^|\b)(?:rules?|constraints?|guidelines?|conventions?|non-?goals|out of scope|ground rules|preferences|regeln|vorgaben|règles|contraintes|reglas|restricciones|regras|restrições|правила|ограничения)\b(?: (?:for|across|on|of|to|in) (?:\w+ ?){1,4})?\s{0,2}[:：]?$|(?:^|\b)important[:：]?$|(?:规则|约束|要求|规范|注意事项|ルール|制約|注意事項)[:：]?$/iu;
+/** What stands below is told as done. */
+const DONE_HEADING = /\b(?:already|done|completed|finished|implemented)\b/;
 /** In a plan only what says how to work is a rule: the rest describes what is to be built. */
 const ABOUT_WORK =
   /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item|phase)|backward)\b/i;
@@ -170,6 +172,7 @@ const WISHES =
 function isRule({ plain, heading, item }: Sentence, isPlan: boolean): boolean {
   if (plain.length < 5 || !/\p{L}{2}/u.test(plain)) return false;
   if (/[:：]$/.test(plain) && plain.length < 40) return false;
+  if (item && DONE_HEADING.test(heading)) return false;
   const wishes = WISHES.test(plain);
   if ((QUESTION.test(plain) || ASKS_UNMARKED.test(plain)) && !wishes) return false;
   if (ONE_OFF.test(plain) || NO_OPINION.test(plain)) return false;
@@ -350,7 +353,7 @@ const NEXT_HEADING =
   /^(?:[^\n]{0,40}[^\p{L}])?(?:next steps?|remaining|to-?do|follow-?ups?|outstanding|what['’]?s (?:left|next)|pending|still open|open (?:items|tasks|points)|not (?:yet )?done|下一步|待办|剩余|次のステップ|残り|nächste schritte|offen|prochaines étapes|reste à faire|próximos pasos|pendiente|próximos passos|pendente|следующие шаги|осталось)(?![\p{L}\p{N}_])[^\n]{0,40}$/iu;
 /** What is left in plain words, also where more was said since. */
 const LEFT =
-  /\bonly .{1,80}\b(?:remains?|(?:is|are) left)\b|\b(?:is|are) still (?:running|working|open|pending|missing|failing|in progress)\b|^still (?:running|working|open|pending|in progress)\b|\b(?:did|do|does|has|have|is|are|was|were)(?:n['’]t| not) (?:yet )?(?:been )?(?:commit(?:ted)?|pushed?|merged?|finish(?:ed)?|deployed|implemented|tested)\b|\b(?:not (?:yet )?(?:committed|pushed|merged|deployed)|uncommitted)\b|\bonce .{1,80},? (?:i|we)['’](?:ll|m going to)\b/;
+  /\bonly .{1,80}\b(?:remains?|(?:is|are) left)\b|\b(?:is|are) still (?:running|working|open|pending|missing|failing|in progress)\b|^still (?:running|working|open|pending|in progress)\b|\b(?:did|do|does|has|have|is|are|was|were)(?:n['’]t| not) (?:yet )?(?:been )?(?:commit(?:ted)?|pushed?|merged?|finish(?:ed)?|deployed|implemented|tested)\b|\b(?:not (?:yet )?(?:committed|pushed|merged|deployed)|uncommitted (?:changes?|work|edits?|files?))\b|\bonce .{1,80},? (?:i|we)['’](?:ll|m going to)\b/;
 const NAMED_ONLY = /^[`*_]{0,3}[\w./@-]+[`*_]{0,3}$/;
 const FINISHED =
   /(?:^|\s)(?:✅|✓|☑|\[x\]|~~)|\b(?:nothing (?:left|remaining|else)|no (?:remaining|outstanding|further) |all (?:done|tasks (?:are )?(?:done|complete)))/i;

@@ -1,6 +1,7 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { type Action, commandKey, isLookingCommand } from "./actions.ts";
+import type { Action } from "./actions.ts";
+import { commandKey, isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
 import { clipEnd, oneLine } from "./text.ts";
 

@@ -119,6 +119,35 @@ function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; of
   return { bytes, offsets };
 }
 
+/** Of a pair of ids, for `merges`. */
+export function hashPair(left: number, right: number): number {
+  return hashShort(left | (right << 18), right);
+}
+
+const FILTER_BITS = 20;
+
+/**
+ * One bit by the first bits of each entry's hash, for `short` and `merges`: small enough for the processor's cache, it
+ * spares most searches in a large table for what is not there.
+ */
+export function filterOf(table: Int32Array): Int32Array {
+  const filter = new Int32Array(1 << (FILTER_BITS - 5));
+  for (let at = 0; at < table.length; at += 2) {
+    const first = table[at] as number;
+    const second = table[at + 1] as number;
+    if (second === 0 || (first & second) === -1) continue;
+    const bit = hashPair(first & 0x3ffff, (first >>> 18) | ((second >>> 18) << 14)) >>> (32 - FILTER_BITS);
+    filter[bit >> 5] = (filter[bit >> 5] as number) | (1 << bit);
+  }
+  return filter;
+}
+
+/** False when no entry of the table of the filter has this hash. */
+export function mayHold(filter: Int32Array, hash: number): boolean {
+  const bit = hash >>> (32 - FILTER_BITS);
+  return (((filter[bit >> 5] as number) >>> bit) & 1) === 1;
+}
+
 /** Where in `merges` the pair stands or would stand: index of its slot's first word. */
 export function pairSlot(merges: Int32Array, shift: number, left: number, right: number): number {
   const mask = merges.length - 1;

@@ -1,14 +1,8 @@
 import { eventLine } from "../../core/archive.ts";
 import type { CompactEvent, Exporter } from "../../core/ports.ts";
-import { requireOptions } from "../../errors.ts";
-import { escapeControl } from "../tracer.ts";
+import { escapeControl, requireOptions } from "../../errors.ts";
 
-// Exporters that stay in the process: a function, a file, the terminal.
-
-/** Hands every event to a function of the caller's; what it throws never reaches the run. */
-export function createCallbackExporter(receive: (event: CompactEvent) => void | Promise<void>): Exporter {
-  return { export: (event) => receive(event) };
-}
+// Exporters that stay in the process: a file, the terminal.
 
 /** Writes one JSON record a line through `append`, which gets the line with its newline. */
 export function createJsonlExporter(options: {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type EventDescription, warning } from "../../core/events.ts";
+import type { EventDescription } from "../descriptions.ts";
 import { createTracer } from "../tracer.ts";
 import type { OpenTelemetryAttributes, OpenTelemetryContext } from "./metrics.ts";
 import {
@@ -56,7 +56,12 @@ function fakeApi(registered = true) {
   return { api, spans, inside: <T>(name: string, act: () => T): T => current.run(name, act) };
 }
 
-const note = { ...warning({ severity: "low", code: "x", message: "m" }), sessionId: "s" };
+const warning = (message: string) => ({
+  name: "compact.warning" as const,
+  status: "ok" as const,
+  properties: { severity: "low", code: "x", message },
+});
+const note = { ...warning("m"), sessionId: "s" };
 
 function trace(options: OpenTelemetryOptions = {}) {
   const lines: string[] = [];

@@ -1,0 +1,197 @@
+import { relative } from "node:path";
+import type { Agent } from "compact-context/internal/agent/agent";
+import type { ContextLayer, ContextView } from "compact-context/internal/agent/context-view";
+import type { Spent } from "compact-context/internal/agent/event";
+import type { MemoryView } from "compact-context/internal/agent/memory-view";
+import type { CompactionReport } from "compact-context/internal/core/report";
+import type { Invocation } from "../command.ts";
+import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
+import type { Style } from "../render/palette.ts";
+import { firstWords, oneLine, safeLines } from "../render/safe.ts";
+import { bar } from "../render/table.ts";
+import { padEnd, padStart, truncate, wrap } from "../render/width.ts";
+import type { Terminal } from "../terminal.ts";
+import { providersWithKey } from "./models.ts";
+import type { ChatFolders } from "./open-chat.ts";
+
+export interface BannerOptions {
+  readonly agent: Agent;
+  readonly folders: ChatFolders;
+  readonly invocation: Invocation;
+  readonly terminal: Terminal;
+}
+
+/** What a chat begins with: who answers, where it works, what it goes on with. */
+export function bannerLines({ agent, folders, invocation: { ports }, terminal }: BannerOptions): string[] {
+  const { paint, width } = terminal;
+  const line = (label: string, text: string): string =>
+    `  ${paint("faint", padEnd(label, 9))}${truncate(oneLine(text), width - 11)}`;
+  const place = relative(ports.cwd, folders.channelDir);
+  return [
+    "",
+    `  ${paint("strong", "compact chat")}`,
+    "",
+    ...modelLines(agent, ports.env, line),
+    line("folder", ports.cwd),
+    line("session", `${sessionWords(agent)}, kept in ${place === "" ? "." : place}`),
+    line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
+  ];
+}
+
+type Line = (label: string, text: string) => string;
+
+/** A script that answers is said to be one. */
+function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], line: Line): string[] {
+  if (!agent.model.name.startsWith("demo:")) return [line("model", agent.model.name)];
+  const [provider] = providersWithKey(env);
+  const how =
+    provider === undefined
+      ? "--model provider/model and its key"
+      : `--model ${provider}/MODEL (its key is set)`;
+  return [line("model", "none: a script answers, to try things out"), line("", `for a real one: ${how}`)];
+}
+
+function sessionWords({ messages }: Agent): string {
+  return messages.length === 0 ? "new" : `goes on with ${plural(messages.length, "message")}`;
+}
+
+const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, style: Style]>> = {
+  system: ["system prompt", "faint"],
+  tools: ["tools", "faint"],
+  pinned: ["pinned", "pinned"],
+  summary: ["summary", "summary"],
+  recent: ["recent turns", "recent"],
+  toolPairs: ["tool pairs", "toolPairs"],
+  remainder: ["older", "remainder"],
+};
+
+const LABEL = 15;
+const COUNT = 9;
+const SHARE = 7;
+
+/** What `/context` prints: how full, of what, what is pinned, when the next compaction comes, what was recalled. */
+export function contextLines(view: ContextView, terminal: Terminal): string[] {
+  const { width, paint } = terminal;
+  const { tokens, window, layers } = view;
+  const cells = Math.max(10, Math.min(40, width - 2 - LABEL - COUNT - SHARE - 16));
+  const row = (layer: ContextLayer): string => {
+    const [label, style] = NAMES[layer.name];
+    const drawn = bar(layer.tokens, window, cells);
+    const count = padStart(formatCount(layer.tokens), COUNT);
+    const share = paint("faint", padStart(formatPercent(layer.tokens, window), SHARE));
+    const messages = paint("faint", messagesOf(layer));
+    return `  ${padEnd(label, LABEL)}${count}${share}  ${paint(style, padEnd(drawn, cells))} ${messages}`.trimEnd();
+  };
+  const line = (label: string, text: string): string =>
+    `  ${padEnd(label, LABEL)}${truncate(oneLine(text), width - 2 - LABEL)}`;
+  return [
+    `  ${paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
+    "",
+    ...layers.map(row),
+    `  ${padEnd("free", LABEL)}${padStart(formatCount(Math.max(0, window - tokens)), COUNT)}${paint("faint", padStart(formatPercent(Math.max(0, window - tokens), window), SHARE))}`,
+    "",
+    line("compaction", triggerWords(view)),
+    line("so far", pastWords(view)),
+    line("pinned", pinnedWords(view)),
+    line(
+      "recalled",
+      view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(", "),
+    ),
+  ];
+}
+
+function messagesOf({ name, messages }: ContextLayer): string {
+  if (messages === 0 || name === "system") return "";
+  return name === "tools" ? plural(messages, "tool") : plural(messages, "message");
+}
+
+function triggerWords({ trigger, untilTrigger }: ContextView): string {
+  if (untilTrigger === 0) return `due with the next message (trigger ${formatCount(trigger)})`;
+  return `starts at ${formatCount(trigger)} tokens: ${formatCount(untilTrigger)} to go`;
+}
+
+function pastWords({ compactions, lastCompaction, archiveSteps }: ContextView): string {
+  if (compactions === 0) return "nothing was compacted";
+  const when =
+    lastCompaction === undefined ? "" : `, the last ${lastCompaction.slice(0, 16).replace("T", " ")} UTC`;
+  return `${plural(compactions, "compaction")}${when}; ${plural(archiveSteps, "archive step")}`;
+}
+
+function pinnedWords({ pinned }: ContextView): string {
+  const held = pinned.map((text) => firstWords(text, 60));
+  return ["the system prompt", ...held].join("; ");
+}
+
+const MOST_LINES = 40;
+
+/** The sections of a page that say something. */
+function filledSections(page: string): string {
+  const sections = page.replace(/<!--[\s\S]*?-->/g, "").split(/^(?=# )/m);
+  const filled = sections.filter((section) => section.replace(/^# .*/, "").trim() !== "");
+  return filled.map((section) => section.trim()).join("\n\n");
+}
+
+/** What `/memory` prints: the files and the state of the work, or what was found for a question. */
+export function memoryLines(view: MemoryView, folder: string, terminal: Terminal): string[] {
+  const { paint, width } = terminal;
+  if (!view.enabled) return ["  This chat keeps no memory."];
+  const laid = (text: string): string[] =>
+    safeLines(text.trim())
+      .flatMap((line) => wrap(line, width - 6))
+      .map((line) => `    ${line}`.trimEnd());
+  if (view.found.length > 0) {
+    return view.found.flatMap(({ title, source, path, content }, index) => [
+      ...(index === 0 ? [] : [""]),
+      `  ${paint("strong", oneLine(title || source))}  ${paint("faint", oneLine(relative(folder, path) || path))}`,
+      ...laid(content),
+    ]);
+  }
+  const files = view.files.map(
+    ({ path, characters }) =>
+      `  ${padEnd(oneLine(relative(folder, path) || path), 40)} ${paint("faint", `${formatCount(characters)} characters`)}`,
+  );
+  const session = laid(filledSections(view.session));
+  const left = session.length - MOST_LINES;
+  return [
+    ...(files.length === 0 ? ["  The memory is empty."] : files),
+    "",
+    ...session.slice(0, MOST_LINES),
+    ...(left > 0 ? [`    (${left} lines more)`] : []),
+  ];
+}
+
+/** What a compaction did, in a line: sizes, and what was kept. */
+export function compactionWords(report: CompactionReport): string {
+  const { tokensBefore, tokensAfter, prunedCount, clearedCount, layers, reason } = report;
+  const size = `${formatCount(tokensBefore)} → ${formatCount(tokensAfter)} tokens`;
+  if (reason === "tool_output") return `${size}: long tool output shortened, the whole is archived`;
+  const { pinned, recent, toolPairs, remainder } = layers.after;
+  const kept = pinned.messages + recent.messages + toolPairs.messages + remainder.messages;
+  const cleared = clearedCount === 0 ? "" : `, ${plural(clearedCount, "tool result")} emptied`;
+  return `${size}: ${formatCount(prunedCount)} summarized${cleared}, ${formatCount(kept)} kept, all archived`;
+}
+
+export interface Status {
+  readonly model: string;
+  readonly contextTokens: number;
+  readonly window: number;
+  readonly spent: Spent;
+}
+
+/** What stands above the prompt, on as many lines as it needs: how full the context is, what was used, what it cost. */
+export function statusLines({ model, contextTokens, window, spent }: Status, width: number): string[] {
+  const context = `context ${formatCount(contextTokens)} of ${formatShort(window)} (${formatPercent(contextTokens, window)})`;
+  const cached = spent.cachedTokens === 0 ? "" : `, ${formatShort(spent.cachedTokens)} cached`;
+  const used = `${formatShort(spent.inputTokens)} in${cached}, ${formatShort(spent.outputTokens)} out`;
+  const parts = [context, used, model.startsWith("demo:") ? "no cost" : costText(spent), oneLine(model)];
+  // A part is not broken where there is room for it on the next line.
+  return wrap(parts.map((part) => part.replaceAll(" ", "\u00a0")).join("\u00a0· "), width - 2).map(
+    (line) => `  ${line.replaceAll("\u00a0", " ")}`,
+  );
+}
+
+export function costText({ dollars, requests }: Spent): string {
+  if (requests === 0) return "$0";
+  if (dollars === undefined) return "cost unknown";
+  return dollars === 0 ? "$0" : `$${dollars.toFixed(dollars < 0.1 ? 4 : 2)}`;
+}

@@ -1,0 +1,1 @@
+export { createRedactor, type Redactor, type RedactorOptions, redact } from "./redactor.ts";

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { createTurns } from "./turns.ts";
+
+it("lets the event loop run between two steps, and keeps their order", async () => {
+  const turn = createTurns();
+  const log: string[] = [];
+  let round = 0;
+  let over = false;
+  const count = (): void => {
+    round += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  const step = async (name: string): Promise<void> => {
+    await turn();
+    // What follows after many promises still belongs to the step.
+    for (let hop = 0; hop < 100; hop += 1) await undefined;
+    log.push(`${name} ${round}`);
+  };
+  await Promise.all(["a", "b", "c", "d"].map(step));
+  over = true;
+  expect(log.map((one) => one[0])).toEqual(["a", "b", "c", "d"]);
+  expect(new Set(log.map((one) => one.slice(2))).size).toBe(4);
+});
+
+it("does not wait where nobody else is at work", async () => {
+  const turn = createTurns();
+  const log: string[] = [];
+  for (const name of ["a", "b"]) {
+    setImmediate(() => log.push("round"));
+    await turn();
+    log.push(name);
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  expect(log).toEqual(["a", "round", "b", "round"]);
+});

@@ -1,0 +1,344 @@
+import type { PlannedMessage } from "../core/plan.ts";
+import { type CompactEventName, FALLBACK, type SummaryAttempt } from "../core/ports.ts";
+import type { CompactionReport, LayerSizes, SessionEvent } from "../core/report.ts";
+import { CompactError, defined, errorMessage } from "../errors.ts";
+
+// The core tells what happened as data; this file gives each event its name, properties and words. `schema.ts` documents
+// them.
+
+/** An event without session and times. */
+export interface EventDescription {
+  readonly name: CompactEventName;
+  readonly status: "ok" | "error";
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly payload?: unknown;
+}
+
+/** What describing needs to know of the manager. */
+export interface DescriptionContext {
+  /** The driver's kind, such as `fs`. */
+  readonly storageKind: string;
+  /** Adds provider and cost to an attempt where they are known. */
+  readonly withCost?: (attempt: SummaryAttempt) => SummaryAttempt;
+}
+
+type EventOf<Kind extends SessionEvent["kind"]> = Extract<SessionEvent, { readonly kind: Kind }>;
+
+/** Events of one happening, in order: a cut of the user's newest request is told behind its compaction. */
+export function describeEvent(
+  sessionId: string,
+  told: SessionEvent,
+  { storageKind, withCost = (attempt) => attempt }: DescriptionContext,
+): EventDescription[] {
+  switch (told.kind) {
+    case "estimate":
+      return [tokenEstimate(told)];
+    case "decision":
+      return [triggerDecision(told)];
+    case "summary":
+      return [summaryCreated({ ...told, attempts: told.report.attempts.map(withCost) })];
+    case "pruned":
+      return [prunedMessages(told), ...latestMessageCut(told.report)];
+    case "archived":
+      return [archival(sessionId, told, storageKind)];
+    case "undone":
+      return [compactionUndone(told)];
+    case "failed":
+      return [failureOf({ ...told, attempt: told.attempt && withCost(told.attempt) })];
+    case "attemptFailed":
+      return [attemptFailure(withCost(told.attempt), told.step)];
+    case "malformed":
+      return [malformedMessages(told)];
+    default:
+      return [warning(warningOf(sessionId, told))];
+  }
+}
+
+function event(name: CompactEventName, properties: Record<string, unknown>): EventDescription {
+  return { name, status: "ok", properties: defined(properties) };
+}
+
+/** Rounded to four places: enough for a chart, stable in tests. */
+function ratio(part: number, whole: number): number {
+  return whole > 0 ? Math.round((part / whole) * 10_000) / 10_000 : 0;
+}
+
+/** OBS-1. `usage_pct` is a ratio like `trigger_pct`: 0.85 for 85 %; `max_tokens` is the model's window. */
+function tokenEstimate({ model = "unknown", count, maxTokens }: EventOf<"estimate">): EventDescription {
+  const { system, developer, tools_schema, messages } = count.breakdown;
+  return event("compact.token_estimate", {
+    model,
+    t_est: count.tokens,
+    max_tokens: maxTokens,
+    usage_pct: ratio(count.tokens, maxTokens),
+    breakdown: { system, developer, tools_schema, messages },
+  });
+}
+
+/** TRG-2: the decision; one to compact is sent after the compaction, with its outcome. */
+function triggerDecision(told: EventOf<"decision">): EventDescription {
+  const { decision, policy, model, report, error, note, step } = told;
+  const kept = report?.plan?.counts;
+  const done = report === undefined ? undefined : "compacted";
+  return event("compact.trigger_decision", {
+    triggered: decision.triggered,
+    reason: decision.reason,
+    outcome: error === undefined ? done : "failed",
+    error_type: error === undefined ? undefined : errorTypeOf(error),
+    model,
+    policy: {
+      trigger_pct: policy.triggerPct,
+      hard_cap_buffer: policy.hardCapBuffer,
+      strategy: policy.strategy,
+    },
+    kept: kept && { pinned: kept.pinned, recent_turns: kept.recentTurns, tool_pairs: kept.toolPairs },
+    pruned_count: report?.prunedCount,
+    step,
+    note,
+  });
+}
+
+/** OBS-2. `compression_ratio` is summary tokens ÷ input tokens: 0.05 is one twentieth. */
+function summaryCreated(
+  told: EventOf<"summary"> & { readonly attempts: readonly SummaryAttempt[] },
+): EventDescription {
+  const { report, strategy, text, step, attempts } = told;
+  const replaced = report.plan?.entries.filter((entry) => entry.action === "summarize") ?? [];
+  const inputTokens = replaced.reduce((total, entry) => total + entry.tokens, 0);
+  const unfound = report.check?.unfound.map(({ kind, text: claim }) => `${kind}: ${claim}`);
+  const description = event("compact.summary_created", {
+    strategy,
+    input_messages: replaced.length,
+    summary_tokens: report.summaryTokens,
+    compression_ratio: ratio(report.summaryTokens, inputTokens),
+    summarizer: report.summarizer,
+    coverage: report.coverage,
+    checked_count: report.check?.checked,
+    unfound_count: unfound?.length,
+    unfound,
+    attempts: attempts.length === 0 ? undefined : attempts.map(attemptProperties),
+    cost_usd: costOf(attempts),
+    step,
+  });
+  return { ...description, payload: text };
+}
+
+/** Entries in `actions` at most. */
+const MAX_ACTIONS = 200;
+
+/**
+ * OBS-3: what remains of each layer, and the action for each message. `layers` counts tool pairs as recent, as specified;
+ * `layer_tokens` separates them. `elapsed_ms` does not include waiting.
+ */
+function prunedMessages({ report, model, step }: EventOf<"pruned">): EventDescription {
+  const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
+  const entries = report.plan?.entries ?? [];
+  const runs = actionRuns(entries);
+  const shown = runs.slice(0, MAX_ACTIONS);
+  const leftOut = runs.slice(MAX_ACTIONS).reduce((total, { from, to }) => total + to - from + 1, 0);
+  const fixed = report.plan?.fixedTokens ?? 0;
+  return event("compact.pruned_messages", {
+    model,
+    layers: {
+      pinned: pinned.messages,
+      summary: summary.messages,
+      recent: recent.messages + toolPairs.messages + remainder.messages,
+    },
+    layer_tokens: {
+      before: layerTokens(report.layers.before, fixed),
+      after: layerTokens(report.layers.after, fixed),
+    },
+    pruned_count: report.prunedCount,
+    cleared_count: report.clearedCount,
+    elided_count: report.elidedCount,
+    kept_count: entries.filter(({ action }) => action === "keep").length,
+    actions: shown,
+    actions_left_out: leftOut === 0 ? undefined : leftOut,
+    tokens_before: report.tokensBefore,
+    tokens_after: report.tokensAfter,
+    step,
+    elapsed_ms: Math.round(report.elapsedMs * 1000) / 1000,
+  });
+}
+
+function layerTokens(layers: LayerSizes, fixed: number): Record<string, number> {
+  return {
+    fixed,
+    pinned: layers.pinned.tokens,
+    summary: layers.summary.tokens,
+    recent: layers.recent.tokens,
+    tool_pairs: layers.toolPairs.tokens,
+    remainder: layers.remainder.tokens,
+  };
+}
+
+/** Neighbouring messages with the same action and layer. */
+interface ActionRun {
+  readonly from: number;
+  to: number;
+  readonly action: PlannedMessage["action"];
+  readonly layer: string;
+  tokens_before: number;
+  tokens_after: number;
+}
+
+function actionRuns(entries: readonly PlannedMessage[]): ActionRun[] {
+  const runs: ActionRun[] = [];
+  for (const { index, action, layer: planned, tokens, tokensAfter } of entries) {
+    const layer = planned === "toolPairs" ? "tool_pairs" : planned;
+    const last = runs.at(-1);
+    if (last?.action === action && last.layer === layer) {
+      last.to = index;
+      last.tokens_before += tokens;
+      last.tokens_after += tokensAfter;
+    } else {
+      runs.push({ from: index, to: index, action, layer, tokens_before: tokens, tokens_after: tokensAfter });
+    }
+  }
+  return runs;
+}
+
+/** The warning where the user's newest request was cut. */
+function latestMessageCut({ plan }: CompactionReport): EventDescription[] {
+  const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
+  if (entry === undefined) return [];
+  const message =
+    `the user's newest request was cut from ${entry.tokens} to ${entry.tokensAfter} tokens: with the system prompt, ` +
+    "tools and protected messages it does not fit; the archive has all of it";
+  return [warning({ severity: "medium", code: "ask_cut", message })];
+}
+
+/** Where the originals are. */
+function archival(
+  sessionId: string,
+  { step, location, messages }: EventOf<"archived">,
+  storageKind: string,
+): EventDescription {
+  const place = { storage_adapter: storageKind, location };
+  return event("compact.archival", { session_id: sessionId, step, ...place, messages });
+}
+
+function compactionUndone(told: EventOf<"undone">): EventDescription {
+  const { model, step, tokensBefore, tokensAfter } = told;
+  return event("compact.undone", { model, step, tokens_before: tokensBefore, tokens_after: tokensAfter });
+}
+
+/** OBS-3: what went wrong and what was done instead. */
+function failure(
+  errorType: string,
+  message: string,
+  { fallback, attempt, step }: Omit<EventOf<"failed">, "kind" | "error">,
+): EventDescription {
+  const properties = {
+    error_type: errorType,
+    message,
+    fallback,
+    attempt: attempt && attemptProperties(attempt),
+    step,
+  };
+  return { ...event("compact.error", properties), status: "error" };
+}
+
+function failureOf(told: EventOf<"failed">): EventDescription {
+  return failure(errorTypeOf(told.error), errorMessage(told.error), told);
+}
+
+/** A `CompactError`'s code, or another error's name. */
+function errorTypeOf(error: unknown): string {
+  if (CompactError.isInstance(error)) return error.code;
+  return error instanceof Error ? error.name : "Error";
+}
+
+/** A failed request to a model, and what followed. */
+function attemptFailure(attempt: SummaryAttempt, step: number | undefined): EventDescription {
+  const { model, outcome, detail, fallback = FALLBACK.none } = attempt;
+  const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
+  return failure("SummarizerFailed", message, { fallback, attempt, step });
+}
+
+function malformedMessages({ faults }: EventOf<"malformed">): EventDescription {
+  const shown = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
+  return failure("MalformedMessages", shown.join("; "), { fallback: FALLBACK.asTheyAre });
+}
+
+// ---- warnings
+
+type Warning = Omit<EventOf<"warning">, "kind">;
+
+function warning({ severity, code, message, count }: Warning): EventDescription {
+  return event("compact.warning", { severity, code, message, count });
+}
+
+function warningOf(
+  sessionId: string,
+  told: EventOf<"warning" | "historyChanged" | "fixedOverTrigger" | "compactsOften">,
+): Warning {
+  switch (told.kind) {
+    case "warning":
+      return told;
+    case "historyChanged": {
+      const message = "messages that were already summarized have changed; the list is used as it is now";
+      return { severity: "low", code: "history_changed", message };
+    }
+    case "fixedOverTrigger": {
+      const message =
+        `the system prompt, tools and protected messages take ${told.fixedTokens} of ${told.maxTokens} tokens, which is ` +
+        "over the trigger: compacting cannot help until the hard cap. Reduce them, or raise the trigger";
+      return { severity: "high", code: "fixed_over_trigger", message };
+    }
+    case "compactsOften": {
+      const message =
+        `session ${sessionId} is compacted every few calls: ${told.report.tokensAfter} of ${told.maxTokens} tokens ` +
+        `have to stay each time. To compact less often, ${adviceFor(told)}, or use a larger window`;
+      return { severity: "medium", code: "compacts_often", message };
+    }
+  }
+}
+
+/** The setting of the layer that takes most of the list after a compaction. */
+function adviceFor({ report, policy, fixedTokens }: EventOf<"compactsOften">): string {
+  const { pinned, recent, toolPairs } = report.layers.after;
+  if (fixedTokens + pinned.tokens >= Math.max(recent.tokens, toolPairs.tokens))
+    return "shorten the system prompt, the tools or the protected messages";
+  if (recent.tokens >= toolPairs.tokens) return `lower policy.keepRecentTurns, now ${policy.keepRecentTurns}`;
+  return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
+}
+
+// ---- requests to models
+
+function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
+  const { usage } = attempt;
+  return defined({
+    model: attempt.model,
+    provider: attempt.provider,
+    prompt: attempt.prompt,
+    input: attempt.input,
+    part: attempt.part,
+    parts: attempt.parts,
+    max_tokens: attempt.maxTokens,
+    outcome: attempt.outcome,
+    detail: attempt.detail,
+    fallback: attempt.fallback,
+    duration_ms: Math.round(attempt.durationMs),
+    input_tokens: attempt.inputTokens,
+    output_tokens: attempt.outputTokens,
+    usage: usage && {
+      input: usage.input,
+      cache_read: usage.cacheRead,
+      cache_write: usage.cacheWrite,
+      output: usage.output,
+    },
+    cost_usd: attempt.costUsd,
+  });
+}
+
+/** Dollars of all requests together; undefined when one is not known. */
+function costOf(attempts: readonly SummaryAttempt[]): number | undefined {
+  const asked = attempts.filter(({ outcome }) => outcome !== "skipped");
+  let total = 0;
+  for (const { costUsd } of asked) {
+    if (costUsd === undefined) return undefined;
+    total += costUsd;
+  }
+  return asked.length === 0 ? undefined : total;
+}
