@@ -257,3 +257,65 @@ export const passing: readonly (readonly [Language, string])[] = [
   ["ja", "テストが失敗しています。"],
   ["ja", "このエラーを直してください。"],
 ];
+
+/** Facts that are somebody else's, supposed, denied, told in a story, or material for a task. */
+export const notOwn: readonly string[] = [
+  "My colleague says our office is in Rome.",
+  "Here is the mail from Ana:\nOur office moved to Rome. We deploy on Mondays.\nBest, Ana",
+  "Translate to German: We deploy on Mondays.",
+  "Fix the grammar:\n\nOur office is in Rome and we meets on Mondays.",
+  "Write a story in which I live in Rome.",
+  "I never said that our office is in Rome.",
+  "> We deploy on Mondays.\nWhat do you think of this?",
+  "Bob: We deploy on Mondays.\nAnn: No, our office is in Rome.",
+  "Our office is in Rome, says Bob.",
+  "Bob told me that our office is in Rome.",
+  "Please don't remember this: I live in Rome.",
+  "I was told our budget is 9000 euros.",
+  "In the novel, my name is Rex and I live in Rome.",
+  "Let's pretend we use Mondays for deploys.",
+  "My boss wants our office in Rome.",
+  "Speaking as the customer: our office is in Rome.",
+  "Rumour has it that our office is in Rome.",
+  "Is it true that our office is in Rome",
+  "The old docs claim our office is in Rome.",
+  "It would be nice if our office was in Rome.",
+  "I wish I lived in Rome.",
+  "Laut Bob ist unser Büro in Rom.",
+  "Angenommen, unser Büro ist in Rom.",
+  "Mon collègue dit que notre bureau est à Rome.",
+  "Traduis : Notre bureau est à Rome.",
+  "Según Bob, nuestra oficina está en Roma.",
+  "Suponha que nosso escritório fica em Roma.",
+  "По словам Боба, наш офис в Риме.",
+  "假设我们的办公室在罗马。",
+  "同僚によると、オフィスはローマにあります。",
+  "覚えないでください。私はローマに住んでいます。",
+];
+
+/** What is said, and words that have it forgotten. */
+export const forgotten: readonly (readonly [said: string, forget: string])[] = [
+  ["My salary is 5000 euros.", "Please delete what I told you about my salary."],
+  ["I live in Berlin.", "You can forget where I live."],
+  ["My dog is called Rex.", "I'd like you to forget about my dog."],
+  ["My dog is called Rex.", "Could you erase my dog from memory?"],
+  ["I am allergic to nuts.", "Stop remembering that I am allergic to nuts."],
+  ["My sister is called Eva.", "Scrub my sister from your notes."],
+  ["Our client is Acme.", "Remove the client Acme from your memory, please."],
+  ["Ich wohne in Köln.", "Bitte lösche, dass ich in Köln wohne."],
+  ["Mon chien s'appelle Rex.", "Supprime mon chien de ta mémoire."],
+  ["Vivo en Madrid.", "Elimina de tu memoria que vivo en Madrid."],
+  ["Moro em Recife.", "Remova da sua memória que moro em Recife."],
+  ["Моя зарплата 5000 евро.", "Удали из памяти мою зарплату."],
+  ["我的工资是五千。", "把我的工资忘了吧。"],
+  ["私の給料は50万円です。", "私の給料を記憶から消して。"],
+];
+
+/** Secrets in other words than `password is`. */
+export const told: readonly (readonly [text: string, secret: string])[] = [
+  ["My PIN's 4821.", "4821"],
+  ["The admin password's hunter2.", "hunter2"],
+  ["Log in with admin / s3cr3tpw.", "s3cr3tpw"],
+  ["The pw is tulip-44.", "tulip-44"],
+  ["The combination to the safe is 12-34-56.", "12-34-56"],
+];

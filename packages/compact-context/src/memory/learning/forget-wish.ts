@@ -36,11 +36,12 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
 const ALL =
   /(?<![\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|всё|все|what (?:i|you))(?![\p{L}])|所有|全部/iu;
 const PLACE =
-  /(?:,?\s*(?:from|out of|aus|de|da|из)\s+(?:your|the|deinem|ta|tu|tua|sua|своей)?\s*(?:memory|gedächtnis|mémoire|memoria|memória|памяти))|从?记忆(?:中|里)?/iu;
+  /(?:,?\s*(?:from|out of|aus|de|da|из)\s+(?:your|the|deinem|ta|tu|tua|sua|своей)?\s*(?:memory|notes|records|gedächtnis|mémoire|memoria|memória|памяти))|从?记忆(?:中|里)?/iu;
 
 function topicOf(sentence: string): string {
   const lead = FORGET.exec(sentence)?.[0];
-  const rest = lead === undefined ? sentence.replace(FORGET_BEHIND, "") : sentence.slice(lead.length);
+  const rest =
+    lead === undefined ? sentence.replace(new RegExp(FORGET_BEHIND, "giu"), "") : sentence.slice(lead.length);
   const named = rest.replace(PLACE, "").trim();
   return THAT.test(named) ? named : named.replace(ABOUT, "").trim();
 }

@@ -127,7 +127,7 @@ export const WEAK_CHANGE: RegExp = rule(
 
 /** Somebody else's words, told again. */
 export const REPORTED: RegExp = rule(
-  "(?<![\\p{L}])(?<!(?:^|[\\s,])(?:i|we)(?:['’]ve| have| just| already)? )(?:says?|said|wrote|writes|told (?!you)|claims?|claimed|thinks|believes|insists?|suggests|suggested|proposes|recommends|wants us|asked (?:me|us)|states|reads)(?![\\p{L}])",
+  "(?<![\\p{L}])(?<!(?:^|[\\s,])(?:i|we)(?:['’]ve| have| just| already)? )(?:says?|said|wrote|writes|told(?! you)|claims?|claimed|thinks|believes|insists?|suggests|suggested|proposes|recommends|wants|demands|demanded|requested|asked (?:me|us)|states|reads)(?![\\p{L}])",
   word("according to"),
   word(
     any(
@@ -159,6 +159,8 @@ export const SUPPOSED: RegExp = rule(
   word(
     any(
       "suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend|what if|let['’]s say|say (?:we|i|you)",
+      "in (?:the|my|this|a) (?:novel|story|game|movie|film|book|scenario|dream|example|play)|speaking as|role-?play\\p{L}*",
+      "im (?:roman|spiel|film)|dans (?:le roman|le film|l['’]histoire)|en la (?:novela|película)|no (?:romance|filme)|в (?:романе|фильме)",
       "hypothetically|in theory|for (?:example|instance)|e\\.g\\.|maybe|perhaps|might|not sure",
       "(?:we|i|you) (?:could|would(?! (?:like|prefer|rather)))|angenommen|stell dir vor|vielleicht",
       "zum beispiel|könnten|supposons|imagine(?:z|ons)?|peut-être|par exemple|supongamos|imagina|quizás?",
@@ -166,7 +168,7 @@ export const SUPPOSED: RegExp = rule(
       "возможно|может быть|например",
     ),
   ),
-  "假设|假如|也许|可能|例如|比如|想象|仮に|たとえば|例えば|かもしれ",
+  "假设|假如|小说里|故事里|小説で|物語で|也许|可能|例如|比如|想象|仮に|たとえば|例えば|かもしれ",
 );
 
 /** Asks not to keep what is said. */
@@ -206,17 +208,18 @@ export const LABEL: RegExp =
 
 /** Asks to have something forgotten; what follows says what. */
 export const FORGET: RegExp = new RegExp(
-  `^(?:actually[, ]+|please[, ]+|and |bitte |por favor,? |s['’]il te plaît,? |пожалуйста,? |请|请你)*${any(
-    "(?:forget|erase|unlearn|(?:delete|remove|drop|wipe)(?=.*(?:memory|remember|what (?:i|you)|everything|that i|from your)))(?![\\p{L}])",
-    "(?:don['’]?t|do not) remember(?![\\p{L}])|(?:vergiss|vergesst|lösche?)(?![\\p{L}])",
-    "(?:oublie|efface)(?![\\p{L}])|(?:olvida|borra)(?= (?:que|mi|lo|eso|todo|de tu memoria))(?![\\p{L}])",
-    "(?:esqueça|esquece|apague)(?![\\p{L}])|(?:забудь|сотри из памяти)(?![\\p{L}])|忘记|忘掉|忘了",
+  `^(?:actually[, ]+|please[, ]+|and |now |you (?:can|may|should) (?:now )?|(?:can|could|would) you (?:please )?|i(?:['’]d like| would like| want| need) you to |bitte |por favor,? |s['’]il te plaît,? |tu peux |peux-tu |puedes |(?:você )?pode |(?:ты )?можешь |пожалуйста,? |请|请你)*${any(
+    "(?:forget|erase|unlearn|(?:delete|remove|drop|wipe|scrub|purge|clear)(?=.*(?:memory|your notes|remember|what (?:i|you)|everything|that i|from your)))(?![\\p{L}])",
+    "(?:don['’]?t|do not|stop|no longer) remember(?:ing)?(?![\\p{L}])|(?:vergiss|vergesst|lösche?)(?![\\p{L}])|entferne?(?=.*gedächtnis)",
+    "(?:oublie[rsz]?|efface[rsz]?)(?![\\p{L}])|(?:supprime|retire|enlève)r?(?=.*mémoire)|(?:olvida|borra)r?(?= (?:que|mi|lo|eso|todo|de tu memoria))(?![\\p{L}])",
+    "(?:elimina|quita)r?(?=.*memoria)|(?:esqueça|esquece|esquecer|apague)(?![\\p{L}])|(?:remova|elimine|apaga|tire)(?=.*memória)",
+    "(?:забудь|забыть|сотри из памяти)(?![\\p{L}])|(?:удали|убери|сотри)(?=.*памят)|忘记|忘掉|忘了|(?:删除|清除|删掉)(?=.*(?:记忆|信息|告诉))",
   )}`,
   "iu",
 );
-/** In Japanese the verb comes last. */
+/** Where the verb comes last: in Japanese, and behind what is named first. */
 export const FORGET_BEHIND: RegExp =
-  /(?:のこと)?(?:を|は|であることを|ということを|ことを)?(?:忘れて|消去して|記憶から消して)(?:ください|ほしい)?[。.!！]*$/u;
+  /^(?:kannst|könntest) du (?:bitte )?(?=.* vergessen)| (?:wieder )?vergessen[.!]*$|^请?把(?=.*(?:忘|从记忆))|(?:忘了|忘掉|忘记|从记忆(?:中|里)(?:删除|清除))吧?[。.]?$|(?:のこと)?(?:を|は|であることを|ということを|ことを)?(?:忘れて|消去して|記憶から消して)(?:ください|ほしい)?[。.!！]*$/u;
 
 /** What stands for something that was just spoken of. */
 export const THAT: RegExp =
@@ -224,4 +227,4 @@ export const THAT: RegExp =
 
 /** Words around a topic that are none of it. */
 export const ABOUT: RegExp =
-  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|what|i|told|you|said|that|about|was|ich|dass|über|ce que|que|qu['’]|j['’]ai dit|sur|lo que|dije|sobre|o que|eu|disse|что|про|о|об|关于)(?![\p{L}])|关于|有关)+/iu;
+  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|what|where|who|how|which|i|told|you|said|that|about|was|wo|où|dónde|onde|где|ich|dass|über|ce que|que|qu['’]|j['’]ai dit|sur|lo que|dije|sobre|o que|eu|disse|что|про|о|об|关于)(?![\p{L}])|关于|有关)+/iu;

@@ -61,12 +61,22 @@ export function ownStatements(text: string): string[] {
 }
 
 function isOwn(sentence: string): boolean {
-  if (/[?？¿]|[吗か]。?$/.test(sentence) || hasLongQuote(sentence) || isLabelled(sentence)) return false;
+  if (
+    /[?？¿]|[吗か]。?$/.test(sentence) ||
+    ASKS.test(sentence) ||
+    hasLongQuote(sentence) ||
+    isLabelled(sentence)
+  )
+    return false;
   if (FORGET.test(sentence) || FORGET_BEHIND.test(sentence)) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
   return !REPORTED.test(sentence);
 }
+
+/** A question without its mark. */
+const ASKS =
+  /^(?:is|are|was|were|does|did|has|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])/iu;
 
 const GIVES_TEXT =
   /[:：]|(?<![\p{L}])(?:says?|saying|in which|where i|whose|titled|called|containing|with the (?:text|words)|dass|que|die sagt|что|который)(?![\p{L}])|写着|内容/iu;
@@ -97,7 +107,7 @@ function materialAt(text: string): number | undefined {
     const handsOver = /[:：]/.test(match[0])
       ? TASK.test(lead) ||
         SUPPOSED.test(lead) ||
-        (/^\s*\n/.test(text.slice(at - 1)) && !isOwnLead(lead)) ||
+        (/^\s*\n/.test(text.slice(at)) && !isOwnLead(lead)) ||
         REPORTED.test(lead)
       : /(?:\?|？)/.test(match[0]) || TASK.test(lead)
         ? MATERIAL.test(lead)
@@ -113,7 +123,7 @@ function isOwnLead(lead: string): boolean {
     REMEMBER.test(lead) ||
     LABEL.test(lead) ||
     LASTING.test(lead) ||
-    /(?<![\p{L}])(?:my|our|rules?|preferences?|unsere?|meine?|regeln|nos|mes|règles|nuestras|reglas|nossas|regras|наши|правила)(?![\p{L}])|规则|ルール/iu.test(
+    /(?<![\p{L}])(?:my|our|us|me|rules?|preferences?|facts?|info(?:rmation)?|context|notes?|know|team|setup|unsere?|meine?|regeln|nos|mes|règles|nuestras|reglas|nossas|regras|наши|правила)(?![\p{L}])|规则|ルール/iu.test(
       lead,
     )
   );

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { both, facts, passing } from "../../../../../test/memory/cases/facts.ts";
+import { both, facts, forgotten, notOwn, passing, told } from "../../../../../test/memory/cases/facts.ts";
 import type { Message } from "../../core/message.ts";
+import { forgetWishes, isMeant } from "./forget-wish.ts";
 import { relationOf } from "./meaning.ts";
 import { durableStatements } from "./statements.ts";
+import { withoutToldSecrets } from "./told-secrets.ts";
 
 const said = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
 const learned = (text: string, known: readonly string[] = []): string[] =>
@@ -27,5 +29,18 @@ describe("plain facts", () => {
 
   it.each(passing)("%s learns nothing lasting from %s", (_, text) => {
     expect(learned(text)).toEqual([]);
+  });
+
+  it.each(notOwn)("MEM-15 takes nothing in from %j", (text) => {
+    expect(learned(text, ["Our office is in Lisbon.", "My name is Ana."])).toEqual([]);
+  });
+
+  it.each(forgotten)("MEM-14 %s is meant by: %s", (text, forget) => {
+    expect(learned(text)).toHaveLength(1);
+    expect(forgetWishes([said(forget)]).some(({ topic }) => isMeant(topic, text))).toBe(true);
+  });
+
+  it.each(told)("takes the secret out of %s", (text, secret) => {
+    expect(withoutToldSecrets(text)).not.toContain(secret);
   });
 });

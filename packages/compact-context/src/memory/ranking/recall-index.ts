@@ -91,8 +91,8 @@ export function createRecallIndex(
       size: units.length,
       coverage: corpus.postings.coverage,
       search: (query, { limit = DEFAULT_LIMIT } = {}) => {
-        const scores = adjusted(wordScores(analyze(query), corpus), query, corpus);
-        return spreadOut(scores, limit, corpus);
+        const found = wordScores(analyze(query), corpus);
+        return spreadOut(bestOf(found, 2 * limit + POOL, adjusted(found, query, corpus)), limit, corpus);
       },
     };
   });
@@ -196,17 +196,24 @@ function collect(
   const reach = spread ? corpus.weights.windowReach : 0;
   const middle = corpus.weights.windowReach;
   const touched: number[] = [];
+  const add = (unit: number, value: number): void => {
+    const known = counts[unit] ?? 0;
+    if (known === 0 && value !== 0) touched.push(unit);
+    counts[unit] = known + value;
+  };
   for (const { units, values } of terms) {
     units.forEach((unit, place) => {
-      const to = Math.min(ends[unit] ?? 0, unit + reach + 1);
-      for (let other = Math.max(starts[unit] ?? 0, unit - reach); other < to; other++) {
-        const known = counts[other] ?? 0;
-        if (known === 0) touched.push(other);
-        counts[other] = known + (values[place] ?? 0) * (kernel[other - unit + middle] ?? 0);
+      const value = values[place] ?? 0;
+      if (reach === 0) {
+        add(unit, value);
+        return;
       }
+      const to = Math.min(ends[unit] ?? 0, unit + reach + 1);
+      for (let other = Math.max(starts[unit] ?? 0, unit - reach); other < to; other++)
+        add(other, value * (kernel[other - unit + middle] ?? 0));
     });
   }
-  return touched.filter((unit) => counts[unit] !== 0);
+  return touched;
 }
 
 /** BM25's constants for whole sections, which are long: the usual ones. */
@@ -217,28 +224,31 @@ function addSections(
   scores: Float64Array,
   { units, sectionLengths }: Corpus,
 ): void {
-  const counts = new Map<number, number>();
+  const counts = new Uint32Array(scores.length);
+  const touched: number[] = [];
   for (const posting of terms) {
     for (const unit of posting.units) {
       const section = units[unit]?.section ?? 0;
-      counts.set(section, (counts.get(section) ?? 0) + 1);
+      if (counts[section] === 0) touched.push(section);
+      counts[section] = (counts[section] ?? 0) + 1;
     }
   }
-  const rarity = rarityOf(scores.length, counts.size);
-  for (const [section, count] of counts) {
-    const { saturation, lengthPenalty } = SECTION;
+  const rarity = rarityOf(scores.length, touched.length);
+  const { saturation, lengthPenalty } = SECTION;
+  for (const section of touched) {
+    const count = counts[section] ?? 0;
     const length = 1 - lengthPenalty + lengthPenalty * (sectionLengths[section] ?? 0);
     const part = (count * (saturation + 1)) / (count + saturation * length);
     scores[section] = (scores[section] ?? 0) + rarity * part;
   }
 }
 
-/** Turns what words say into the order to show: who spoke, answers after questions, sections, dates. */
+/** What words say of a unit, and who spoke, answers after questions, sections, dates. */
 function adjusted(
   { units: scores, sections, found }: Scores,
   query: string,
   corpus: Corpus,
-): Map<number, number> {
+): (unit: number) => number {
   const { units, weights } = corpus;
   const factorOf = factors(query, corpus);
   let top = 0;
@@ -249,16 +259,14 @@ function adjusted(
   const best = sections.reduce((most, score) => Math.max(most, score), 0);
   const share = sections.length < 2 || best === 0 ? 0 : (weights.section * top) / best;
   const date = findDate(query, corpus.newestYear);
-  return new Map(
-    found.map((unit) => {
-      const one = units[unit] as Unit;
-      const asked = units[unit - 1];
-      const follows = asked?.section === one.section && asked.asks;
-      const answer = follows ? weights.answer * (scores[unit - 1] ?? 0) : 0;
-      const near = date === undefined ? 0 : weights.date * top * nearness(one, date, weights);
-      return [unit, (scores[unit] ?? 0) + share * (sections[one.section] ?? 0) + answer + near];
-    }),
-  );
+  return (unit) => {
+    const one = units[unit] as Unit;
+    const asked = units[unit - 1];
+    const follows = asked?.section === one.section && asked.asks;
+    const answer = follows ? weights.answer * (scores[unit - 1] ?? 0) : 0;
+    const near = date === undefined ? 0 : weights.date * top * nearness(one, date, weights);
+    return (scores[unit] ?? 0) + share * (sections[one.section] ?? 0) + answer + near;
+  };
 }
 
 /** What a unit's score is multiplied by: its length, whether it asks, who is asked about, and whether a time is. */
@@ -295,8 +303,11 @@ function nearness({ time, spans }: Unit, date: TimeSpan, { dateDays, spoken }: R
 }
 
 /** The best units one after the other; what stands right beside a taken one counts a little less, since its score came in part from there. */
-function spreadOut(scores: Map<number, number>, limit: number, { units, weights }: Corpus): RecallHit[] {
-  const pool = bestOf(scores, 2 * limit + POOL);
+function spreadOut(
+  pool: readonly (readonly [number, number])[],
+  limit: number,
+  { units, weights }: Corpus,
+): RecallHit[] {
   const left = new Map(pool);
   const taken: RecallHit[] = [];
   while (taken.length < limit) {
@@ -314,14 +325,33 @@ function spreadOut(scores: Map<number, number>, limit: number, { units, weights 
 }
 
 /** Those with the highest scores, best first, equal ones in the order of their numbers. */
-function bestOf(scores: ReadonlyMap<number, number>, most: number): readonly (readonly [number, number])[] {
-  const all = [...scores];
-  const ordered = Float64Array.from(all, ([, score]) => score).sort();
-  const least = ordered[ordered.length - most] ?? Number.NEGATIVE_INFINITY;
-  return all
-    .filter(([, score]) => score >= least)
-    .sort((one, other) => other[1] - one[1] || one[0] - other[0])
-    .slice(0, most);
+function bestOf(
+  { found }: Scores,
+  most: number,
+  scoreOf: (unit: number) => number,
+): readonly (readonly [number, number])[] {
+  const scores = Float64Array.from(found, scoreOf);
+  const least = found.length > most ? leastOf(scores, most) : Number.NEGATIVE_INFINITY;
+  const best: [number, number][] = [];
+  scores.forEach((score, place) => {
+    if (score >= least) best.push([found[place] ?? 0, score]);
+  });
+  return best.sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, most);
+}
+
+/** The score of the last of the `most` best. */
+function leastOf(scores: Float64Array, most: number): number {
+  const best = new Float64Array(most).fill(Number.NEGATIVE_INFINITY);
+  for (const score of scores) {
+    if (score <= (best[most - 1] ?? 0)) continue;
+    let place = most - 1;
+    while (place > 0 && (best[place - 1] ?? 0) < score) {
+      best[place] = best[place - 1] ?? 0;
+      place -= 1;
+    }
+    best[place] = score;
+  }
+  return best[most - 1] ?? 0;
 }
 
 function highest(scores: ReadonlyMap<number, number>): readonly [number | undefined, number] {
