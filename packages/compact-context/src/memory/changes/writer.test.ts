@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -263,3 +263,34 @@ it("MEM-11 an unfinished change that was damaged stops changes with words, and i
   await rm(join(channelDir, ".memory", "pending.json"));
   expect((await writer.apply([fact("The port is 8080.")], note)).done.length).toBe(1);
 });
+
+it("2,100 changes leave a bounded folder: log, undo, retired items and files", {
+  timeout: 300_000,
+}, async () => {
+  const sizes: number[] = [];
+  let target = (await writer.apply([fact("The port of the service is 1000.")], note)).done[0]?.id ?? "";
+  for (let change = 1; change <= 2_100; change += 1) {
+    const put = { op: "supersede", target, text: `The port of the service is ${1_000 + change}.` } as const;
+    const { done } = await writer.apply([put], note);
+    expect(done).toHaveLength(1);
+    target = done[0]?.id ?? "";
+    if (change % 700 === 0) sizes.push(await bytesIn(channelDir));
+  }
+  expect((await memory()).match(/The port of the service/g)).toHaveLength(1);
+  expect((await text("memory-log.jsonl")).trimEnd().split("\n").length).toBeLessThanOrEqual(2_000);
+  expect((await text("RETIRED.md")).match(/^- /gm)?.length).toBeLessThanOrEqual(500);
+  expect((await readdir(join(channelDir, ".memory", "undo"))).length).toBeLessThanOrEqual(50);
+  // Undo holds 50 times the files before and after; once it and the lists are full, nothing grows.
+  const [, full = 0, last = 0] = sizes;
+  expect(last).toBeLessThan(1.1 * full);
+  expect(last).toBeLessThan(10_000_000);
+});
+
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(async (file) => (await stat(join(file.parentPath, file.name))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
