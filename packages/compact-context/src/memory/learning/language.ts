@@ -48,36 +48,6 @@ export const CHOSEN: RegExp = rule(
   "我们决定|决定(?:用|使用)|に決め(?:た|ました)",
 );
 
-const FIRST_PERSON_VERBS = {
-  we: "use|deploy|run|host|ship|release|build|store|support|target|write|test|meet|develop|prefer|keep|own|work|are|have|moved|switched|migrated|dropped|changed|stopped",
-  i: "live|work|prefer|speak|like|love|own|lead|use|moved|changed|switched|drink|eat",
-};
-
-/** Facts about the people who speak and their ways, by how they begin. */
-export const OWN_FACT: RegExp = new RegExp(
-  `^${any(
-    "(?:(?:and|so|also|by the way|btw),?\\s+)?(?:my|our|the team['’]s)\\s+[\\p{L}\\p{N}' -]{2,60}?\\s(?:is|are|was|has|runs?|lives?|uses?|starts?|ends?|needs?|lasts?|takes?|owns?|moved|changed)\\s",
-    `we\\s+(?:no longer\\s+|don['’]t\\s+|now\\s+|also\\s+)?(?:${FIRST_PERSON_VERBS.we})\\s`,
-    "i(?:['’]m| am)\\s+(?:not\\s+)?(?:an?|the|from|based|called|allergic|vegetarian|vegan|working (?:at|for|in))(?![\\p{L}])",
-    `i\\s+(?:don['’]t\\s+|no longer\\s+)?(?:${FIRST_PERSON_VERBS.i})\\s`,
-    "(?:you can )?call me\\s",
-    "\\p{Lu}[\\p{L}]+ (?:owns|leads|maintains|manages|handles|is (?:responsible for|in charge of)|leitet|verantwortet|betreut|gère|dirige|gestiona|lidera|cuida de|отвечает за|ведёт)\\s",
-    "(?:unser|mein)\\p{L}{0,2}\\s",
-    "wir\\s+(?:verwenden|nutzen|benutzen|deployen|hosten|bauen|testen|unterstützen|arbeiten|sind)\\s",
-    "ich\\s+(?:bin|wohne|lebe|arbeite|heiße|bevorzuge|mag|spreche)\\s",
-    "(?:notre|nos|mon|ma|mes)\\s",
-    "(?:nous\\s+(?:n['’])?|on\\s+)(?:utilisons|utilise|déployons|hébergeons|testons|sommes|supportons)\\s",
-    "je\\s+(?:ne\\s+)?(?:suis|travaille|préfère|vis|parle|m['’]appelle)\\s|j['’](?:habite|utilise|ai\\s+une?)\\s|je n['’]habite plus",
-    "(?:nuestr[oa]s?|mis?)\\s|(?:ya no\\s+)?(?:usamos|desplegamos|soportamos|vivo|trabajo|soy|prefiero|me llamo|hablo)\\s",
-    "(?:noss[oa]s?|meus?|minhas?)\\s|(?:eu\\s+)?(?:não\\s+)?(?:usamos|implantamos|sou|moro|trabalho|prefiro|falo)\\s",
-    "(?:наш|мой|мо[яеи]|моё|наш[аеиу])\\s|(?:меня зовут|у меня|у нас)\\s",
-    "мы\\s+(?:больше не\\s+)?(?:используем|деплоим|поддерживаем|храним|пишем|тестируем|перешли)\\s|я\\s+(?:больше не\\s+)?(?:живу|работаю|предпочитаю|говорю)\\s",
-    "我们?(?:的|不再|都)?\\s?(?:用|使用|在|叫|是|住|对|有|喜欢|支持|部署|从|改)|我们?的",
-    "(?:私(?:たち)?|僕|我々)[はのが]|うちの|弊社",
-  )}`,
-  "u".concat("i"),
-);
-
 /** True for an afternoon only. */
 export const TRANSIENT: RegExp = rule(
   word(
@@ -131,17 +101,18 @@ export const STRONG_CHANGE: RegExp = rule(
   word(
     any(
       "no longer|any ?more|instead|corrections?:?|changed my mind|actually|sorry|scratch that",
-      "(?:moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced)|nicht mehr",
+      "(?:moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
+      "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
       "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
       "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
       "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
       "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
       "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos)|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
       "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
-      "(?:перешли|перенесли|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
+      "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
     ),
   ),
-  "不再|改成|改为|改用|改到|换成|换到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え",
+  "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
 );
 
 export const WEAK_CHANGE: RegExp = rule(
@@ -160,7 +131,7 @@ export const REPORTED: RegExp = rule(
   word("according to"),
   word(
     any(
-      "(?<!ich )(?<!wir )(?:sagt(?:e)?|meint(?:e)?|schreibt|schrieb|behauptet|findet)|laut",
+      "(?<!ich )(?<!wir )(?:sagt(?:e)?|meint(?:e)?|schreibt|schrieb|behauptet|findet,? dass)|laut",
       "(?<!je )(?<!j['’]ai )(?:dit|écrit|affirme|pense) qu[e'’]|selon|d['’]après",
       "(?:dice|dijo|escribe|escribió|cree|afirma) que|según|(?:diz|disse|escreveu|acha|afirma) que",
       "segundo (?:o|a)|(?:говорит|сказал\\p{L}?|пишет|написал\\p{L}?|считает|утверждает)|по словам",

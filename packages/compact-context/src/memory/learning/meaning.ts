@@ -1,4 +1,4 @@
-import { FORBIDS, LASTING, PERMITS, STRONG_CHANGE, WEAK_CHANGE } from "./language.ts";
+import { FORBIDS, LASTING, NEGATED, PERMITS, STRONG_CHANGE, WEAK_CHANGE } from "./language.ts";
 
 /** What a newer statement is to an older one. */
 export type Relation =
@@ -14,7 +14,8 @@ export function relationOf(newer: string, older: string): Relation {
   const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
   if (newer === older) return "apart";
   if (says) return "replaces";
-  if (same(now.content, then.content)) return "apart";
+  if (same(now.content, then.content))
+    return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then)) return "apart";
   return now.isChange ? "replaces" : "conflicts";
 }
@@ -116,7 +117,7 @@ const FUNCTION = list(`
   correction changé passés passé décalée j' n' l' d' qu'
   el los las una unos unas y o pero es son soy está no nunca siempre ya más nosotros yo tú nuestro nuestra nuestros
   nuestras mi mis al del en lugar vez sino ahora partir puedes hacer se para con por corrección cambió cambiamos movió
-  um uma os as e ou mas é são sou não nunca sempre já mais nós eu nosso nossa nossos nossas meu minha ao aos do da dos das
+  um uma os as e ou mas é são sou não nunca sempre já mais nós eu nosso nossa nossos nossas meu minha ao aos do da das
   no na nos nas em vez agora partir pode foi para com por correção mudou mudamos adiado faça
   и или но не нет это мы я ты наш наша наше наши мой моя моё мои мою моей моего моих нашу нашей нашего мне мной в на с со к по от для из о об про больше теперь отныне
   никогда всегда а можно вместо исправление что перешли перенесли изменился меня у
@@ -124,7 +125,7 @@ const FUNCTION = list(`
   私 たち 僕 は が を に の で と も へ や です ます でし た て い いる いま ませ ん ない でき し する さ れ なり 今 もう 代わり 使っ 使い 使う 変更 変わり まし 切り替え 訂正 から
   これから 今後 必ず 絶対 いい よい よ ね では じゃ あり なく で は おい 覚え ください まし
 `);
-const FILLER = /^['’_.-]*$/;
+const FILLER = /^[^\p{L}\p{N}]*$/u;
 
 /** Forms of one word: a long common beginning of two words in small letters. */
 function inflected(one: string, other: string): boolean {
@@ -133,13 +134,16 @@ function inflected(one: string, other: string): boolean {
   if (short < 3 || Math.max(one.length, other.length) - short > 4) return false;
   let common = 0;
   while (common < short && one[common] === other[common]) common += 1;
+  // Cases of Russian nouns end in up to three letters.
+  if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
+    return Math.max(one.length, other.length) - common <= 3;
   if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
   return (
     common >= 3 && common >= short - 2 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
   );
 }
 
-const ENDINGS = /^(?:r|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
+const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
   /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|o a|a o|en t|t en|er ez|ez er)$/;
 
@@ -153,11 +157,14 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
   [
     [
       "owner",
-      "owns|leads|maintains|manages|handles|is responsible for|is in charge of|leitet|verantwortet|betreut|gère|dirige|gestiona|lidera|cuida de|отвечает за|ведёт",
+      "owns|leads|maintains|manages|handles|heads|takes care of|has taken over|took over|(?:is|are) (?:now )?(?:responsible for|in charge of|the|our|my)|(?:ist|sind) (?:jetzt )?(?:unsere?|meine?)|est (?:maintenant |désormais )?(?:notre|mon|ma)|es (?:ahora )?(?:nuestr[oa]|mi)|é (?:agora )?(?:noss[oa]|meu|minha)|leitet|verantwortet|betreut|übernimmt|kümmert sich um|gère|dirige|s['’]occupe de|gestiona|lidera|lleva|se encarga de|cuida de|gerencia|отвечает за|ведёт|руководит|занимается",
     ],
     ["answer", "(?:answer|respond|reply|antworte|réponds?|responde?|responda|отвечай)(?: always| immer)?"],
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
-    ["live", "live|moved to|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from"],
+    [
+      "live",
+      "live|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
+    ],
     [
       "use",
       `${OURS}(?:use|using|used|switched to|migrated to|support)|verwenden|nutzen|benutzen|utilisons|utilise|usamos|используем`,
@@ -169,27 +176,49 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
     [
       "be",
-      "is|are|was|am|['’]m|runs|run|lives|lasts|takes|starts|ends|listens|has been|ist|sind|bin|dauert|läuft|liegt|heißt|est|suis|écoute|dure|es|soy|está|é|sou|fica",
+      "is|are|was|am|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
 const SCRIPT_VERBS = /是|在|为|叫|は/u;
+const LIVE_IN_SCRIPTS = /住在|搬到了?|搬去|に(?=住んで|引っ越)/u;
+const OWNER_IN_SCRIPTS = /负责|が(?=.{1,20}担当)/u;
 const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*verschoben)|hat sich geändert|a changé|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|перенесли на|изменился на|改成了?|改为|改到|变成了?|に(?:変更|変わり))(?![\p{L}])|改成了?|改为|改到|に(?:変更|変わり)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 const LEADS: readonly RegExp[] = [
   /^(?:correction|sorry|actually|korrektur|désolée?|pardon|corrección|correção|исправление|更正|訂正)\s?[:,，：、]?\s*/iu,
   /(?:^|,\s*)i changed my mind[,.]?\s*/iu,
   /^(?:from now on|now|ab jetzt|jetzt|désormais|maintenant|ahora|agora|теперь|отныне|a partir de (?:ahora|agora))[,，]?\s+/iu,
   /(?<![\p{L}])(?:always|immer|toujours|siempre|sempre|всегда)(?![\p{L}])\s*/giu,
-  /现在(?=在|是|用|改)/gu,
+  /现在|如今/gu,
 ];
+
+/** Somebody's change of a thing: `We migrated the wiki to Notion`. */
+const CHANGED: readonly RegExp[] = [
+  /^(?:we|i)(?:['’]ve| have)? (?:moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed) (?:the |our |my )(.+?)(?: from .+?)? to (.+)$/iu,
+  /^(?:wir|ich) haben? (.+?)(?: von .+?)? (?:auf|nach|zu) (.+?) (?:verschoben|umgestellt|migriert|verlegt|umgezogen|geändert)/iu,
+  /^(?:nous avons|on a|j['’]ai) (?:déplacé|migré|déménagé|décalé|reporté|passé) (.+?) (?:à|au|vers|sur) (.+)$/iu,
+  /^(?:hemos movido|movimos|migramos|pasamos|cambiamos|trasladamos) ((?:el|la|los|las|nuestr[oa]s?) .+?) (?:al?|para) (.+)$/iu,
+  /^(?:movemos|mudamos|migramos|transferimos|adiamos) ((?:os?|as?|noss[oa]s?) .+?) (?:para|pro) (.+)$/iu,
+  /^мы (?:перенесли|перевели|продлили) (.+?) (?:на|в|до) (.+)$/iu,
+  /^我们?把(.+?)(?:搬到|迁移?到|改到|改成|换成|移到|推迟到)(.+)$/u,
+];
+
+function changedIn(plain: string): Key | undefined {
+  for (const pattern of CHANGED) {
+    const [, subject = "", value = ""] = pattern.exec(plain) ?? [];
+    if (topicTerms(subject).size > 0)
+      return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
+  }
+  return undefined;
+}
 
 function keyOf(text: string): Key | undefined {
   const plain = LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC"));
-  return becameIn(plain) ?? statedIn(plain) ?? bareIn(plain);
+  return changedIn(plain) ?? becameIn(plain) ?? statedIn(plain) ?? bareIn(plain);
 }
 
 /** `The release was moved to May 10`. */
@@ -210,6 +239,10 @@ function becameIn(plain: string): Key | undefined {
 /** `Our CI runs on Jenkins`. */
 function statedIn(plain: string): Key | undefined {
   if (/[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain)) {
+    const owner = OWNER_IN_SCRIPTS.exec(plain);
+    if (owner !== null) return keyAt(plain, "owner", owner);
+    const live = LIVE_IN_SCRIPTS.exec(plain);
+    if (live !== null) return keyAt(plain, "live", live);
     const use = USE_IN_SCRIPTS.exec(plain);
     const found = use ?? SCRIPT_VERBS.exec(plain);
     return found === null ? undefined : keyAt(plain, use === null ? "be" : "use", found);
@@ -228,8 +261,9 @@ function bareIn(plain: string): Key | undefined {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-/** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`. */
-const BARE_VALUE = /^(?:наш|наша|наше|мой|моя|моё)\s(\S+?)\s(?:не\s\S+,\sа\s)?((?:на\s)?\S.*)$/iu;
+/** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
+const BARE_VALUE =
+  /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;
 
 const PURPOSE =
   /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*(.*)$|做\s*(.+)$/iu;
@@ -243,9 +277,12 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
   const after = text.slice(found.index + found[0].length).replace(OLD_VALUE, "");
   const purpose = topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? "");
   const rest = after.replace(PURPOSE, "");
+  // `Теперь за дизайн отвечает Иван`.
+  if (verb === "owner" && /^(?:теперь\s)?за\s/iu.test(before))
+    return { subject: topicTerms(before), verb, link: "", value: topicTerms(after), purpose: NONE };
   if (verb === "owner")
     return { subject: topicTerms(after), verb, link: "", value: topicTerms(before), purpose: NONE };
-  const isJapanese = /(?:は|が|を)/u.test(before) && verb === "use";
+  const isJapanese = /(?:は|が|を)/u.test(before) && (verb === "use" || verb === "live");
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
   return { subject, verb, link: (LINK.exec(after)?.[1] ?? "").toLowerCase(), value, purpose };
@@ -282,13 +319,21 @@ function sharesKey(newer: Read, older: Read): boolean {
 
 const DAYS = list(`
   monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi
+  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag montags dienstags mittwochs donnerstags freitags samstags
+  sonntags lundis mardis mercredis jeudis vendredis noon midnight week weeks day days month months fridays saturdays lundi mardi mercredi jeudi
   vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo segunda terça quarta quinta sexta
-  понедельник вторник среда четверг пятница mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
+  понедельник вторник среда среду четверг пятница пятницу субботу понедельникам вторникам средам четвергам пятницам
+  周一 周二 周三 周四 周五 月曜日 火曜日 水曜日 木曜日 金曜日 mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
+
+const NUMBERS = list(`
+  one two three four five six seven eight nine ten eleven twelve fifteen twenty zwei drei vier fünf sechs sieben acht neun zehn
+  deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez dois duas três quatro sete oito nove dez
+  два две три четыре пять шесть семь восемь девять десять первый второй third second first fourth fifth troisième quatrième
+  deuxième premier 一 二 两 兩 三 四 五 六 七 八 九 十 两个 三个 四个 五个 二人 三人 四人 一人 五人`);
 
 /** Days, numbers and times: what a statement may say otherwise of the same thing. */
 function isValue(term: string): boolean {
-  return DAYS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
+  return DAYS.has(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
 }
 
 /** Two facts of the same words but for such values. */
@@ -334,7 +379,7 @@ const OLD_NAMED: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
   /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
   /(?:no longer|stopped(?: using)?|dropped|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
-  /(?:moved|switched|migrated|changed)(?: \w+)? from ([^,;]+?) to /iu,
+  /(?:moved|switched|migrated|changed)(?: \w+){0,4} from ([^,;]+?) to /iu,
   /nicht(?: mehr)?(?: auf| in)? ([^,;.]+)/iu,
   /kein\p{L}* ([^,;.]+?) mehr/iu,
   /(?:statt|anstelle von) ([^,;.]+)/iu,

@@ -132,7 +132,8 @@ function hasLongQuote(sentence: string): boolean {
   });
 }
 
-const SPEAKER = /^(?:\[[^\]\n]{1,30}\]\s*)?([\p{L}][\p{L}\p{N}_.' -]{0,40}?)\s?[:：](?!\/\/)\s*\S/u;
+const SPEAKER =
+  /^(?:\[[^\]\n]{1,30}\]\s*)?([\p{L}][\p{L}\p{N}_.' -]{0,40}?)\s?[:：](?!\/\/|(?<=\d:)\d)\s*\S/u;
 
 function isLabelled(sentence: string): boolean {
   const name = SPEAKER.exec(sentence)?.[1];

@@ -1,11 +1,11 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
+import { tellsFact } from "./facts.ts";
 import {
   CHOSEN,
   FORBIDS,
   LASTING,
-  OWN_FACT,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
@@ -97,13 +97,9 @@ function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
 
-const NOW_LEAD =
-  /^(?:(?:from now on|now|ab jetzt|jetzt|désormais|maintenant|ahora|a partir de ahora|agora|a partir de agora|теперь|отныне|sorry|actually|correction|korrektur|désolée?|corrección|correção|исправление|更正|訂正)[,:：，]?\s*)+/iu;
-
 function sectionOf(text: string, asked: boolean, known: readonly string[]): DurableSection | undefined {
   if (!asked && TRANSIENT.test(text)) return undefined;
-  const bare = text.replace(NOW_LEAD, "");
-  const isFact = OWN_FACT.test(bare) || OWN_FACT.test(text);
+  const isFact = tellsFact(text);
   if (CHOSEN.test(text)) return "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
   return isRule(text) ? "Constraints" : sectionOfChange(text, known);
