@@ -106,7 +106,7 @@ describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an 
         await opened.getByText("Call 2 of 2").first().waitFor();
         const took = performance.now() - written;
         console.log(`page, live: the last call was shown after ${Math.round(took)} ms`);
-        expect(took).toBeLessThan(1000);
+        expect(took).toBeLessThan(5_000);
       } finally {
         await browser.close();
         view.kill();
