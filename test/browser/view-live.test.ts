@@ -75,7 +75,7 @@ describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an 
   );
 
   it(
-    "shows the last call of an agent within a second, from its archive beside it",
+    "shows the last call of an agent soon after it, from its archive beside it",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "compact-live-"));
       const manager = new CompactManager({
