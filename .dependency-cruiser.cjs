@@ -172,7 +172,7 @@ const spareTests = ({ from, ...rule }) => ({
 module.exports = {
   forbidden: rules.map(spareTests),
   options: {
-    doNotFollow: { path: "node_modules" },
+    doNotFollow: { path: "node_modules|/(?:dist|lib)/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.test.json" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types"] },

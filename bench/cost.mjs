@@ -3,9 +3,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { replaySession } from "../packages/compact-context-cli/dist/replay.js";
-import { earlySettings, settingsFor } from "../packages/compact-context-cli/dist/settings.js";
-import { readTranscript } from "../packages/compact-context-cli/dist/transcripts/read.js";
+import { readTranscript } from "../test/support/dist/reader.js";
+import { replaySession } from "../test/support/dist/replay.js";
+import { earlySettings, settingsFor } from "../test/support/dist/settings.js";
 import { number, table } from "./markdown.mjs";
 
 const root = fileURLToPath(new URL("../../shared/transcripts/", import.meta.url));

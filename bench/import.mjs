@@ -7,20 +7,20 @@ import { inTurns, spread } from "./measure.mjs";
 
 const ROUNDS = 7;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const dist = (path) => new URL(`../packages/compact-context/dist/${path}`, import.meta.url).href;
+const lib = (path) => new URL(`../packages/compact-context/lib/${path}`, import.meta.url).href;
 const OURS = "compact-context";
 
 /** What is imported, by name; `after` is measured with it. */
 const IMPORTS = [
-  { name: OURS, from: dist("index.js") },
+  { name: OURS, from: lib("index.js") },
   {
     name: `${OURS}, with a first count`,
-    from: dist("index.js"),
+    from: lib("index.js"),
     after: 'module.countTokens([{ role: "user", content: "first" }])',
   },
-  { name: `${OURS}/config`, from: dist("config/index.js") },
-  { name: `${OURS}/memory`, from: dist("memory/index.js") },
-  { name: `${OURS}/agents`, from: dist("agent/index.js") },
+  { name: `${OURS}/config`, from: lib("config/index.js") },
+  { name: `${OURS}/memory`, from: lib("memory/index.js") },
+  { name: `${OURS}/agents`, from: lib("agent/index.js") },
   ...[
     "tiktoken",
     "gpt-tokenizer",

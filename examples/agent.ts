@@ -1,9 +1,9 @@
 // An agent with tools, a sub-agent, a skill and a memory, kept in a folder of its own. Its model is a script: needs no key.
-// With one: `agentModelFromAiSdk(openai("gpt-5.4-mini"))` from `compact-context/adapters/ai-sdk` in its place.
+// With one: `modelFromAiSdk(openai("gpt-5.4-mini"))` from `compact-context/adapters/ai-sdk` in its place.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentTool, createAgent, createScriptedModel } from "compact-context/agents";
+import { type AgentModel, type AgentTool, createAgent } from "compact-context/agents";
 import { createChannelMemory } from "compact-context/memory";
 
 const workspaceDir = await mkdtemp(join(tmpdir(), "agent-"));
@@ -20,15 +20,22 @@ const depths: AgentTool = {
 };
 
 let quay = 0;
-const model = createScriptedModel(({ system, messages }) => {
-  if (system.startsWith("You check")) return { text: "Checked: the figures hold." };
-  const answered = messages.at(-1)?.role === "tool";
-  if (answered) return { text: `Noted quay ${quay}.` };
-  quay += 1;
-  const name = quay % 10 === 0 ? "sub_agent" : "depths";
-  const args = name === "depths" ? { quay } : { agent: "checker", task: `Check quay ${quay}.` };
-  return { calls: [{ name, arguments: args }] };
-});
+const model: AgentModel = {
+  name: "scripted:surveyor",
+  async *stream({ system, messages }) {
+    const checks = system.startsWith("You check");
+    if (checks || messages.at(-1)?.role === "tool") {
+      yield { type: "text", text: checks ? "Checked: the figures hold." : `Noted quay ${quay}.` };
+      yield { type: "end", stop: "end" };
+      return;
+    }
+    quay += 1;
+    const name = quay % 10 === 0 ? "sub_agent" : "depths";
+    const args = name === "depths" ? { quay } : { agent: "checker", task: `Check quay ${quay}.` };
+    yield { type: "toolCall", id: `call_${quay}`, name, arguments: args };
+    yield { type: "end", stop: "tools" };
+  },
+};
 
 const agent = await createAgent({
   model,

@@ -2,7 +2,7 @@
 // is scripted, so that no key is needed.
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { createGraphArchive, SummarizationNode } from "compact-context/adapters/langgraph";
+import { SummarizationNode } from "compact-context/adapters/langgraph";
 import { createMemoryDriver } from "compact-context/storage/memory";
 
 const State = Annotation.Root({
@@ -10,9 +10,9 @@ const State = Annotation.Root({
   context: Annotation<Record<string, unknown>>({ reducer: (_, next) => next, default: () => ({}) }),
   summarized_messages: Annotation<BaseMessage[]>({ reducer: (_, next) => next, default: () => [] }),
 });
-const archive = createGraphArchive(createMemoryDriver());
+const compact = SummarizationNode({ maxTokens: 4_000, storage: createMemoryDriver() });
 const graph = new StateGraph(State)
-  .addNode("compact", SummarizationNode({ maxTokens: 4_000, archive }))
+  .addNode("compact", compact)
   .addNode("answer", ({ summarized_messages }) => ({ messages: [answer(summarized_messages)] }))
   .addEdge(START, "compact")
   .addEdge("compact", "answer")
@@ -24,7 +24,7 @@ for (let turn = 0; turn < 40; turn += 1) {
   const content = `Question ${turn}: ${"what does this line do? ".repeat(20)}`;
   state = await graph.invoke({ messages: [{ role: "user", content }] }, config);
 }
-const steps = await archive.recall("demo").steps();
+const steps = await compact.recall("demo").steps();
 console.log(
   `the state holds ${state?.messages.length} messages, the last request had ${state?.summarized_messages.length}, ` +
     `summaries were made ${steps.length} times`,

@@ -12,7 +12,7 @@ const { exports: subpaths } = JSON.parse(readFileSync(join(library, "package.jso
 const modules = new Map(
   Object.entries(subpaths).flatMap(([subpath, target]) => {
     if (typeof target === "string" || subpath.includes("*")) return [];
-    const path = target.default.replace(/^\.\/dist\/(.*)\.js$/, "$1");
+    const path = target.default.replace(/^\.\/lib\/(.*)\.js$/, "$1");
     return [[path.replace(/\/index$/, ""), { path, name: join("compact-context", subpath) }]];
   }),
 );

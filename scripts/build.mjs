@@ -1,19 +1,20 @@
-// Builds dist/ of each package: packs the vocabularies when they are missing, compiles the library, then the command and
-// the page of `compact view`, and what tests and soaks share in test/support; last it puts pages, examples and the schema
-// of compact.yaml into the library's package. `--if-needed` leaves a fresh build
-// alone.
+// Builds the packages: packs the vocabularies when they are missing; compiles the library into dist/, for its types and
+// for scripts, and bundles it into lib/, which is published; bundles the command, the page of `compact view` and what soaks
+// take of test/support; last it puts pages, examples and the schema of compact.yaml into the library's package.
+// `--if-needed` leaves a fresh build alone.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { endianness } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundlePage } from "./bundle-page.mjs";
+import { bundleCommand, bundleLibrary, bundleSupport } from "./bundle-program.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const library = join(root, "packages", "compact-context");
 const command = join(root, "packages", "compact-context-cli");
 const support = join(root, "test", "support");
-const outputs = [library, command, support].map((folder) => join(folder, "dist"));
+const outputs = [...[library, command, support].map((folder) => join(folder, "dist")), join(library, "lib")];
 const sources = [join(library, "src"), join(command, "src"), support];
 const stamp = join(command, "dist", ".built");
 
@@ -67,14 +68,14 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   const run = (...args) => execFileSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   run(join(root, "scripts", "build-vocabulary.mjs"));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  // The command is compiled against the library that was built.
   run(tsc, "-p", library);
   await storeVocabularies();
-  run(tsc, "-p", command);
+  await bundleLibrary(join(library, "lib"));
+  await bundleCommand(join(command, "dist"));
   // The page has a browser's types, and is served as one script.
   run(tsc, "-p", join(command, "src", "view", "page"));
-  await bundlePage(join(command, "dist", "view", "page"));
-  run(tsc, "-p", support);
+  await bundlePage(join(command, "dist", "page"));
+  await bundleSupport(join(support, "dist"));
   await packPages();
   writeFileSync(stamp, "");
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { configTable } from "../packages/compact-context/dist/config/environment.js";
 import { CompactManager } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
-import { createJsonlExporter } from "../packages/compact-context/dist/tracing/exporters/local.js";
+import { createJsonlExporter } from "../packages/compact-context/dist/tracing/exporters/http-post.js";
 import { METRICS } from "../packages/compact-context/dist/tracing/exporters/metrics.js";
 import * as schema from "../packages/compact-context/dist/tracing/schema.js";
 import { drawCompaction, figuresOf, pictureOf, THEMES } from "./compaction-picture.mjs";

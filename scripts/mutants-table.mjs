@@ -133,7 +133,7 @@ export const MUTANTS = [
   {
     id: "INT-2",
     what: "the removal of all messages is left out",
-    file: "packages/compact-context/src/adapters/langgraph/node.ts",
+    file: "packages/compact-context/src/adapters/langgraph/index.ts",
     find: "rewrites ? [REMOVE_ALL, ...made.messages] : made.messages",
     replace: "made.messages",
     test: "packages/compact-context/src/adapters/langgraph/node-keys.test.ts",
@@ -142,7 +142,7 @@ export const MUTANTS = [
   {
     id: "INT-2",
     what: "the output key has another default",
-    file: "packages/compact-context/src/adapters/langgraph/node.ts",
+    file: "packages/compact-context/src/adapters/langgraph/index.ts",
     find: 'outputMessagesKey = "summarized_messages"',
     replace: 'outputMessagesKey = "summarizedMessages"',
     test: "packages/compact-context/src/adapters/langgraph/node-keys.test.ts",

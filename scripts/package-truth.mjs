@@ -12,11 +12,11 @@ const expect = (right, fault) => void (right || faults.push(fault));
 
 /** What building leaves behind, and what no entry point leads to: in the command, types. */
 const USELESS = {
-  "compact-context": /\.test\.|\.tsbuildinfo$|\.generated\.js\.map$|\.built$/,
+  "compact-context": /\.test\.|\.tsbuildinfo$|embedded\.js\.map$|^dist\/.*(?<!\.d\.ts)$/,
   "compact-context-cli": /\.test\.|\.tsbuildinfo$|\.built$|\.d\.ts$/,
 };
 
-/** What is packed beside `dist` and `bin`. */
+/** What is packed beside what was built, pages and examples. */
 const BESIDE = {
   "compact-context": [
     "package.json",
@@ -55,7 +55,7 @@ function checkContents(folder, manifest, files) {
   const { name } = manifest;
   for (const path of files) {
     expect(
-      BESIDE[name].includes(path) || /^(?:dist|bin|docs|examples)\//.test(path),
+      BESIDE[name].includes(path) || /^(?:lib|dist|bin|docs|examples)\//.test(path),
       `${name}: ${path} is packed and should not be`,
     );
     expect(!USELESS[name].test(path), `${name}: ${path} is packed and is of no use there`);
@@ -72,7 +72,7 @@ function checkContents(folder, manifest, files) {
 function checkTexts(folder, files) {
   const machine = [root, homedir()].filter((path) => path.length > 1);
   // Some words of a vocabulary are names of folders.
-  for (const path of files.filter((name) => /^(?:dist|bin)\/(?!.*\.tables$)/.test(name))) {
+  for (const path of files.filter((name) => /^(?:lib|dist|bin)\/(?!.*\.tables$)/.test(name))) {
     const text = readFileSync(join(folder, path), "utf8");
     for (const place of machine) {
       expect(

@@ -1,15 +1,11 @@
 // Makes, uses and ends many of a kind and counts the objects that are alive after each stretch.
 // Usage: node --expose-gc soak-objects-worker.mjs '{"kind", "warm", "measured", "folder"}'
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { queryObjects } from "node:v8";
-import {
-  createAgent,
-  createScriptedModel,
-  loadSkills,
-  loadSubAgents,
-} from "../packages/compact-context/dist/agent/index.js";
+import { createAgent, loadDefinitions } from "../packages/compact-context/dist/agent/index.js";
+import { createScriptedModel } from "../packages/compact-context/dist/agent/scripted.js";
 import { CompactManager, countText } from "../packages/compact-context/dist/index.js";
 import { createChannelMemory, createRecallIndex } from "../packages/compact-context/dist/memory/index.js";
 
@@ -87,8 +83,7 @@ async function newAgent(channelDir, workspaceDir, extra = {}) {
     memory: createChannelMemory({ workspaceDir, channelDir }),
     channelDir,
     workspaceDir,
-    skills: (await loadSkills([join(folder, "skills")])).found,
-    subAgents: (await loadSubAgents([join(folder, "sub-agents")])).found,
+    ...(await loadDefinitions(folder)),
     hookFunctions: { note: () => "Noted." },
     ...extra,
   });
@@ -190,7 +185,22 @@ function readsOrWrites() {
   return process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"));
 }
 
+/** An archive keeps folders open for a moment after the last work in them; one that stays open is counted. */
+async function untilFoldersClose() {
+  if (process.platform !== "linux") return;
+  const isOurs = (fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+    } catch {
+      return false;
+    }
+  };
+  for (let waits = 0; waits < 100 && readdirSync("/proc/self/fd").some(isOurs); waits += 1)
+    await new Promise((done) => setTimeout(done, 50));
+}
+
 async function census() {
+  await untilFoldersClose();
   // What is handed on in the background ends first: four rounds in a row with nothing to read or write.
   for (let quiet = 0; quiet < 4; quiet = readsOrWrites() ? 0 : quiet + 1) {
     await nextRound();

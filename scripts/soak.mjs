@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { FORMATS } from "compact-context/internal/codecs/formats";
+import { FORMATS } from "../packages/compact-context/dist/codecs/formats.js";
 import {
   countObjects,
   isFlat,
@@ -60,6 +60,10 @@ const blocks =
         .map((line) => JSON.parse(line))
     : [];
 
+if (values.broken && values.page) {
+  console.error("docs/soak.md is about histories: run --broken without --page, and read its table");
+  process.exit(2);
+}
 const page = join(root, "docs", "soak.md");
 if (values.page && !values.objects) {
   const section = objectsIn(readFileSync(page, "utf8"));

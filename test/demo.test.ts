@@ -13,8 +13,7 @@ import { latestUserMessage, turnStarts } from "../packages/compact-context/src/c
 import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { findMalformations } from "../packages/compact-context/src/lint/generic.ts";
 import { knownModels } from "../packages/compact-context/src/tokens/models.ts";
-import { detectFormat } from "../packages/compact-context-cli/src/transcripts/detect.ts";
-import { readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";
+import { detectFormat, readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";
 
 interface Block {
   readonly type: string;

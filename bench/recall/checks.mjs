@@ -1,6 +1,6 @@
 // Our Markdown reader and stemmer against the reference ones, on drawn texts and on the words of the conversations.
 import { scanMarkdown } from "../../packages/compact-context/dist/memory/markdown.js";
-import { englishStem } from "../../packages/compact-context/dist/memory/ranking/stem.js";
+import { englishStem } from "../../packages/compact-context/dist/memory/ranking/words.js";
 import { seeded } from "../measure.mjs";
 import { optional } from "../peers.mjs";
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { messageText } from "../../packages/compact-context/dist/core/message.js";
 import { latestUserMessage } from "../../packages/compact-context/dist/core/units.js";
 import { countTokens, decode, encode } from "../../packages/compact-context/dist/index.js";
-import { readTranscript } from "../../packages/compact-context-cli/dist/transcripts/read.js";
+import { readTranscript } from "../../test/support/dist/reader.js";
 import { drawHistory } from "../../test/support/dist/soak-history.js";
 import { newlyBroken } from "../../test/support/dist/soak-promises.js";
 

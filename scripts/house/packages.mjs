@@ -44,7 +44,13 @@ export function builtFile({ folder, exports }, subpath) {
 }
 
 const sourceOf = ({ folder }, built) =>
-  join(folder, built.slice(join(folder, "/").length).replace(/^dist/, "src").replace(/js$/, "ts"));
+  join(
+    folder,
+    built
+      .slice(join(folder, "/").length)
+      .replace(/^(?:dist|lib)/, "src")
+      .replace(/js$/, "ts"),
+  );
 
 /** Source files of the public entries, by subpath; patterns (`./internal/*`) and data files are left out. */
 export function entryFiles(pack) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const READER = join(ROOT, "packages/compact-context-cli/dist/transcripts/read.js");
+const READER = join(ROOT, "test/support/dist/reader.js");
 const SUMMARIES = join(ROOT, "test/summaries");
 
 /** The messages before the first compaction of the session's own tool. */

@@ -7,9 +7,15 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Folders that are looked into when none is named, newest layout first. */
 const DISTS = ["packages/compact-context/dist", "dist"];
-const READERS = ["packages/compact-context-cli/dist", "packages/compact-context/dist", "dist"];
+const READERS = [
+  "test/support/dist",
+  "packages/compact-context-cli/dist",
+  "packages/compact-context/dist",
+  "dist",
+];
 const LIBRARY = "index.js";
-const READER = "transcripts/read.js";
+/** What the reader is called, newest layout first. */
+const READER_FILES = ["reader.js", "transcripts/read.js"];
 const SUBPATHS = { fs: "./storage/fs", memory: "./storage/memory", langgraph: "./adapters/langgraph" };
 
 export const PATHS = {
@@ -25,7 +31,7 @@ export async function loadLibrary({ dist, reader }) {
   const library = await load(join(folder, LIBRARY));
   const subpaths = await Promise.all(Object.values(SUBPATHS).map((name) => load(exported(folder, name))));
   const [fs, memory, langgraph] = subpaths;
-  const read = await loadReader(reader === undefined ? firstWith(READERS, READER) : resolve(reader));
+  const read = await loadReader(reader === undefined ? firstWith(READERS, ...READER_FILES) : resolve(reader));
   return {
     ...library,
     createFsDriver: fs.createFsDriver,
@@ -43,7 +49,8 @@ export async function loadLibrary({ dist, reader }) {
 }
 
 async function loadReader(folder) {
-  const { readTranscript } = await load(join(folder, READER));
+  const file = READER_FILES.find((name) => existsSync(join(folder, name))) ?? READER_FILES[0];
+  const { readTranscript } = await load(join(folder, file));
   const index = join(folder, LIBRARY);
   const { decode, encode, countTokens } = existsSync(index) ? await load(index) : {};
   return { readTranscript, decode, encode, countTokens };
@@ -67,10 +74,12 @@ function packageAbove(dist) {
   }
 }
 
-function firstWith(folders, file) {
-  const found = folders.map((one) => join(ROOT, one)).find((one) => existsSync(join(one, file)));
+function firstWith(folders, ...files) {
+  const found = folders
+    .map((one) => join(ROOT, one))
+    .find((one) => files.some((file) => existsSync(join(one, file))));
   if (found === undefined)
-    throw new Error(`no ${file} in ${folders.join(", ")}: build first, or name the folder`);
+    throw new Error(`no ${files[0]} in ${folders.join(", ")}: build first, or name the folder`);
   return found;
 }
 

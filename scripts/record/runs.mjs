@@ -621,10 +621,11 @@ async function invokeAlong(about, name) {
   const { library } = about;
   const storage = openStorage(library, false);
   const said = [];
-  const archive = library.createGraphArchive(storage.open());
+  const driver = storage.open();
   const node = new library.SummarizationNode({
     ...runningLimits(about, name),
-    archive,
+    // Builds of the base commit take an archive.
+    ...(library.createGraphArchive ? { archive: library.createGraphArchive(driver) } : { storage: driver }),
     onWarning: (message) => void said.push(message),
   });
   let context = {};

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadSkills, loadSubAgents } from "../../packages/compact-context/src/agent/index.ts";
+import { loadSkills } from "../../packages/compact-context/src/agent/skills/skill.ts";
+import { loadSubAgents } from "../../packages/compact-context/src/agent/sub-agents/sub-agent.ts";
 import { tempFolder } from "./harness.ts";
 
 const file = (lines: readonly string[], body = "Do it well."): string =>

@@ -10,9 +10,9 @@ import {
   type AgentOptions,
   type AgentTool,
   createAgent,
-  createScriptedModel,
 } from "../../packages/compact-context/src/agent/index.ts";
 import type { ScriptedAnswer } from "../../packages/compact-context/src/agent/scripted.ts";
+import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  type AgentModel,
-  createAgent,
-  createScriptedModel,
-} from "../../packages/compact-context/src/agent/index.ts";
+import { type AgentModel, createAgent } from "../../packages/compact-context/src/agent/index.ts";
+import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tool } from "./harness.ts";
 

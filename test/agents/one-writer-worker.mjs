@@ -1,5 +1,6 @@
 // Opens a channel's agent, plays one turn, and stays until it is killed. Usage: node one-writer-worker.mjs CHANNEL
-import { createAgent, createScriptedModel } from "../../packages/compact-context/dist/agent/index.js";
+import { createAgent } from "../../packages/compact-context/dist/agent/index.js";
+import { createScriptedModel } from "../../packages/compact-context/dist/agent/scripted.js";
 
 const agent = await createAgent({
   model: createScriptedModel(() => ({ text: "Said by the worker." })),

@@ -1,7 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createAgent, createScriptedModel } from "../../packages/compact-context/src/agent/index.ts";
+import { createAgent } from "../../packages/compact-context/src/agent/index.ts";
+import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { lint } from "../../packages/compact-context/src/lint/index.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";

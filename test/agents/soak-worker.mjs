@@ -1,12 +1,8 @@
 // Plays turns of a scripted session in a channel folder until its last turn, or until it is killed; what happened goes
 // to the parent. Usage: node --expose-gc soak-worker.mjs '{"folder", "from", "to", "turns", "window", "dieAt"}'
 import { join } from "node:path";
-import {
-  createAgent,
-  createScriptedModel,
-  loadSkills,
-  loadSubAgents,
-} from "../../packages/compact-context/dist/agent/index.js";
+import { createAgent, loadDefinitions } from "../../packages/compact-context/dist/agent/index.js";
+import { createScriptedModel } from "../../packages/compact-context/dist/agent/scripted.js";
 import { decode, encode, lint } from "../../packages/compact-context/dist/index.js";
 import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 import { factsOf, MODEL, turnOf } from "./soak-script.mjs";
@@ -66,8 +62,7 @@ const model = createScriptedModel(
 );
 
 const channelDir = join(folder, "channel");
-const skills = await loadSkills([join(folder, "skills")]);
-const subAgents = await loadSubAgents([join(folder, "sub-agents")]);
+const definitions = await loadDefinitions(folder);
 const tool = (name, execute) => ({ name, description: `Does ${name}.`, schema: { type: "object" }, execute });
 const facts = factsOf(turns);
 const started = performance.now();
@@ -90,8 +85,7 @@ const agent = await createAgent({
   memory: createChannelMemory({ workspaceDir: folder, channelDir }),
   channelDir,
   workspaceDir: folder,
-  skills: skills.found,
-  subAgents: subAgents.found,
+  ...definitions,
   hookFunctions: {
     note: () => {
       sums.hooks += 1;

@@ -1,12 +1,12 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  type AgentModelRequest,
-  type AgentOptions,
-  createScriptedModel,
-  type SubAgent,
+import type {
+  AgentModelRequest,
+  AgentOptions,
+  SubAgent,
 } from "../../packages/compact-context/src/agent/index.ts";
+import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
 import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";

@@ -16,7 +16,7 @@ import { startViewServer, type ViewServer } from "../../packages/compact-context
 import { createViewStore, type ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, type Page, type Profile, START_MS } from "./profile.ts";
 
-const page = resolve("packages/compact-context-cli/dist/view/page");
+const page = resolve("packages/compact-context-cli/dist/page");
 const built = existsSync(`${page}/page.js`);
 
 const SEPARATOR = "\u2028";

@@ -11,7 +11,7 @@ import { startViewServer } from "../../packages/compact-context-cli/src/view/ser
 import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, START_MS } from "./profile.ts";
 
-const page = resolve("packages/compact-context-cli/dist/view/page");
+const page = resolve("packages/compact-context-cli/dist/page");
 
 const command = resolve("packages/compact-context-cli/bin/compact.js");
 

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import {
+  cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -19,7 +20,7 @@ const root = join(import.meta.dirname, "../..");
 const tools = join(import.meta.dirname, "node_modules");
 const ready =
   existsSync(join(tools, "esbuild")) &&
-  ["compact-context/dist/index.js", "compact-context-cli/dist/main.js"].every((file) =>
+  ["compact-context/lib/index.js", "compact-context-cli/dist/main.js"].every((file) =>
     existsSync(join(root, "packages", file)),
   );
 const chromium = "/usr/bin/chromium";
@@ -66,6 +67,11 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Runs a program of the project. */
+/** The environment without settings of Compact, which a run of these tests may have. */
+function withoutSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("COMPACT_")));
+}
+
 async function node(file: string, text: string, flags: readonly string[] = []): Promise<string> {
   writeFileSync(join(project, file), text);
   const { stdout } = await run(process.execPath, [...flags, file], { cwd: project });
@@ -78,16 +84,10 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     expect(installed.sort()).toEqual([
       "@hono",
       "@modelcontextprotocol",
-      "ansi-regex",
-      "commander",
       "compact-context",
       "compact-context-cli",
-      "get-east-asian-width",
       "hono",
-      "picocolors",
       "picomatch",
-      "string-width",
-      "strip-ansi",
       "yaml",
       "zod",
     ]);
@@ -119,6 +119,26 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     expect(stdout).toContain("tokens");
   });
 
+  it("has a library that exports nothing internal", async () => {
+    const text = `import("compact-context/internal/errors").then(() => console.log("found"), ({ code }) => console.log(code));`;
+    expect(await node("internal.mjs", text)).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
+  });
+
+  it("has a command that needs no library beside it, and 64 descriptors", async () => {
+    const folder = mkdtempSync(join(project, "alone-"));
+    const installed = join(project, "node_modules", "compact-context-cli");
+    cpSync(installed, join(folder, "compact-context-cli"), { recursive: true });
+    const bin = join(folder, "compact-context-cli", "bin", "compact.js");
+    const env = { ...withoutSettings(), HOME: folder, XDG_DATA_HOME: join(folder, "data") };
+    const line = `ulimit -n 64; for words in --version "config show" demo; do "${process.execPath}" "${bin}" $words || exit 1; done`;
+    const { stdout, stderr } = await run("bash", ["-c", line], { cwd: folder, env });
+    expect(stderr).toBe("");
+    expect(stdout).toContain("The ask, the newest steps");
+    const notices = readFileSync(join(installed, "dist", "THIRD_PARTY_NOTICES.txt"), "utf8");
+    for (const held of ["commander", "picocolors", "preact", "yaml"])
+      expect(notices).toMatch(new RegExp(`^${held} \\d`, "m"));
+  });
+
   it("serves MCP in an empty folder", async () => {
     const folder = mkdtempSync(join(project, "empty-"));
     const command = join(project, "node_modules", ".bin", "compact");
@@ -127,8 +147,7 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
       capabilities: {},
       clientInfo: { name: "test", version: "1" },
     };
-    const own = Object.entries(process.env).filter(([name]) => !name.startsWith("COMPACT_"));
-    const env = { ...Object.fromEntries(own), HOME: folder, XDG_DATA_HOME: "" };
+    const env = { ...withoutSettings(), HOME: folder, XDG_DATA_HOME: "" };
     const child = run(command, ["mcp"], { cwd: folder, env });
     child.child.stdin?.write(
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: ask })}\n`,
@@ -151,7 +170,7 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
       properties: object;
     };
     expect(schema.properties).toHaveProperty("policy");
-    expect(existsSync(join(library, "dist", "index.js.map"))).toBe(true);
+    expect(existsSync(join(library, "lib", "index.js.map"))).toBe(true);
     const text = readFileSync(join(library, "examples", "quick-start.ts"), "utf8");
     const { build } = createRequire(join(tools, "x"))("esbuild") as Bundler;
     writeFileSync(join(project, "quick-start.ts"), text);

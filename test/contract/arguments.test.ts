@@ -32,7 +32,7 @@ async function exportedCalls(): Promise<readonly (readonly [string, Call])[]> {
   const calls = new Map<unknown, readonly [string, Call]>();
   for (const [subpath, target] of Object.entries(manifest.exports)) {
     if (typeof target === "string" || subpath.includes("*")) continue;
-    const source = target.default.replace(/^\.\/dist\/(.*)\.js$/, "../../packages/compact-context/src/$1.ts");
+    const source = target.default.replace(/^\.\/lib\/(.*)\.js$/, "../../packages/compact-context/src/$1.ts");
     const module = (await import(source)) as object;
     for (const [name, value] of Object.entries(module) as [string, unknown][]) {
       for (const [key, call] of callsOf(name, value)) {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
+import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/index.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { drip, noHeaders } from "../stubs/answers.ts";
 import { type Stub, type StubOptions, startStub } from "../stubs/server.ts";

@@ -144,7 +144,7 @@ function compilerOptions(): ts.CompilerOptions {
       : [
           [
             join("compact-context", subpath),
-            [target.default.replace(/^\.\/dist\/(.*)\.js$/, `${root}/packages/compact-context/src/$1.ts`)],
+            [target.default.replace(/^\.\/lib\/(.*)\.js$/, `${root}/packages/compact-context/src/$1.ts`)],
           ],
         ],
   );

@@ -8,8 +8,8 @@ import { loadConfig } from "compact-context/config";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { COMMANDS } from "../../packages/compact-context-cli/src/commands/index.ts";
+import { createTerminal } from "../../packages/compact-context-cli/src/ports.ts";
 import { readCommandLine } from "../../packages/compact-context-cli/src/program.ts";
-import { createTerminal } from "../../packages/compact-context-cli/src/terminal.ts";
 import { newSchema, startServer } from "../postgres/server.ts";
 import { s3Server } from "../s3/server.ts";
 import { startStub } from "../stubs/server.ts";
@@ -89,7 +89,7 @@ describe("deploy/compose.yaml", () => {
   });
 });
 
-const built = existsSync(resolve("packages/compact-context-cli/dist/commands/doctor.js"));
+const built = existsSync(resolve("packages/compact-context-cli/dist/main.js"));
 const bin = resolve("packages/compact-context-cli/bin/compact.js");
 
 /** The proxy as the compose file starts it, at a port that is free, and the records that it logs. */

@@ -4,9 +4,8 @@ import { defaultConfig } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { afterEach, describe, expect, it } from "vitest";
 import { startProxy } from "../../packages/compact-context-cli/src/proxy/server.ts";
-import { createSessions } from "../../packages/compact-context-cli/src/proxy/sessions.ts";
+import { createSessions, upstreamsOf } from "../../packages/compact-context-cli/src/proxy/sessions.ts";
 import { createTally } from "../../packages/compact-context-cli/src/proxy/tally.ts";
-import { upstreamsOf } from "../../packages/compact-context-cli/src/proxy/upstream.ts";
 import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
 import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 

@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../packages/compact-context-cli/src/main.ts";
 import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
@@ -67,6 +69,27 @@ const agent = (calls: number, code: number): string[] => [
   ...["--", process.execPath, join(folder, "agent.mjs")],
   ...[String(calls), String(code)],
 ];
+
+const bin = resolve("packages/compact-context-cli/bin/compact.js");
+
+describe.skipIf(!existsSync(resolve("packages/compact-context-cli/dist/main.js")))("compact proxy", () => {
+  it("prints what each agent has to be told, and ends when it is asked", async () => {
+    const child = spawn(process.execPath, [bin, "proxy", "--port", "0"], { cwd: folder });
+    let said = "";
+    await new Promise<void>((done) => {
+      child.stdout.on("data", (piece) => {
+        said += piece;
+        if (said.includes("Ctrl-C")) done();
+      });
+    });
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+    for (const agent of ["Claude Code", "Codex", "opencode", "Gemini CLI", "aider", "Cline"])
+      expect(said).toMatch(new RegExp(`^  ${agent} [^]*?${url}`, "m"));
+    child.kill("SIGINT");
+    const [code] = await once(child, "exit");
+    expect(code).toBe(0);
+  });
+});
 
 describe("compact proxy -- PROGRAM", () => {
   it("INT-5 leads the program's calls through itself, and ends with its exit code", async () => {

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -243,7 +243,9 @@ describe("content", () => {
       await Promise.all(sessions.map((key) => driver.append(key, "{}\n")));
     }
     for await (const _ of driver.stream("s1/events.jsonl")) break;
-    expect(open()).toBeLessThanOrEqual(before + 2);
+    // Some folders stay open for a moment.
+    expect(open()).toBeLessThanOrEqual(before + 18);
+    await expect.poll(open).toBeLessThanOrEqual(before + 2);
     expect((await driver.list("")).length).toBe(1_000);
   });
 });
@@ -281,7 +283,8 @@ describe("a disk of 64 KB", () => {
       expect((await driver.get("s/events.jsonl"))?.value).toBe('{"n":1}\n{"n":3}\n');
       expect(readdirSync(join(disk, "archive/s")).filter((name) => name.startsWith(".temp-"))).toEqual([]);
     } finally {
-      execFileSync("umount", [disk]);
+      // The driver keeps the folder open for a moment.
+      await expect.poll(() => spawnSync("umount", [disk]).status, { timeout: 5000 }).toBe(0);
     }
   });
 });

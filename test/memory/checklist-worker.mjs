@@ -1,11 +1,8 @@
 // One process of an agent in a channel: plays its steps, prints what its model was asked, and ends, or is killed.
 // Usage: node checklist-worker.mjs '{"workspaceDir", "now", "steps": […]}'
 import { join } from "node:path";
-import {
-  createAgent,
-  createScriptedModel,
-  loadSubAgents,
-} from "../../packages/compact-context/dist/agent/index.js";
+import { createAgent, loadDefinitions } from "../../packages/compact-context/dist/agent/index.js";
+import { createScriptedModel } from "../../packages/compact-context/dist/agent/scripted.js";
 import { createChannelMemory } from "../../packages/compact-context/dist/memory/index.js";
 
 const { workspaceDir, now, steps } = JSON.parse(process.argv[2]);
@@ -37,7 +34,7 @@ const tools = ["read_file", "edit_file", "bash"].map((name) => ({
 
 // The first touch of the channel.
 await memory.recall("");
-const { found: subAgents } = await loadSubAgents([join(workspaceDir, "sub-agents")]);
+const { subAgents } = await loadDefinitions(workspaceDir);
 const agent = await createAgent({
   model,
   system: "You work on a parser.",

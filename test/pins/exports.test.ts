@@ -17,7 +17,7 @@ const INTERNAL = "./internal/*";
 const subpaths = Object.entries(manifest.exports).flatMap(([subpath, target]): [string, string][] =>
   typeof target === "string" || subpath === INTERNAL
     ? []
-    : [[subpath, target.default.replace(/^\.\/dist\/(.*)\.js$/, "../../packages/compact-context/src/$1.ts")]],
+    : [[subpath, target.default.replace(/^\.\/lib\/(.*)\.js$/, "../../packages/compact-context/src/$1.ts")]],
 );
 
 it.each(subpaths)("%s exports what is pinned in exports.json", async (subpath, source) => {

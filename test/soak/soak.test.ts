@@ -32,6 +32,20 @@ interface Fixture {
 const folder = new URL("../fixtures/soak/", import.meta.url);
 
 describe("what once broke a promise", () => {
+  it.each([
+    ["openai-agents", 333],
+    ["openai-responses", 2278],
+    ["openai-responses", 2491],
+    ["openai-responses", 23],
+    ["openai-responses", 21744],
+    ["openai-agents", 26269],
+    ["openai-responses", 6490],
+    ["openai-agents", 14429],
+  ] as const)("a session of %s, seed %d: reasoning was taken out", async (format, seed) => {
+    const { violations, compactions } = await soakHistory(format, seed);
+    expect({ violations, compacted: compactions > 0 }).toEqual({ violations: [], compacted: true });
+  });
+
   it.each(readdirSync(folder))("%s", async (name) => {
     const { options, list } = JSON.parse(readFileSync(new URL(name, folder), "utf8")) as Fixture;
     const { list: left, broken, refusal } = await checkCompaction(list, options);

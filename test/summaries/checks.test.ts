@@ -191,6 +191,18 @@ describe("SUM-8 what the model leaves out is put back", () => {
     );
   });
 
+  it("SUM-8 tells what is still running, which the model did not", async () => {
+    const launched = "Async agent launched successfully.\nagentId: a91c";
+    const served = "Command running in background with ID: b7f2. Output is being written to: /tmp/b7f2";
+    const list = [
+      say("1", "user", "Serve it, and have the scales read."),
+      ...exchange("agent", "Task", { description: "Read the scales", prompt: "Read them." }, launched),
+      ...exchange("serve", "Bash", { command: "npm run serve", run_in_background: true }, served),
+    ];
+    const { text } = await summarize("### State\nSome work was done.", list);
+    expect(sectionOf(text, HEADINGS.running)).toMatch(/a91c[\s\S]*b7f2|b7f2[\s\S]*a91c/);
+  });
+
   it("SUM-8 in little room what the prose leaves out comes before what it says", async () => {
     const rules = Array.from({ length: 24 }, (_, index) => `Never change table ledger_${index * 37 + 11}.`);
     const list = [say("1", "user", rules.join("\n")), say("2", "user", "Then go on with the page.")];
@@ -243,7 +255,7 @@ describe("SUM-8 what the model leaves out is put back", () => {
     for (const round of [2, 3])
       ({ text } = await summarize(`### State\nRound ${round}.`, done, { previous: text }));
     expect(sectionOf(text, HEADINGS.request)).toBe("> Now mend the reset form too.");
-    expect(sectionOf(text, HEADINGS.story)).toMatch(/> Now mend the reset form too\.\nChanged: .*reset\.ts/);
+    expect(sectionOf(text, HEADINGS.story)).toMatch(/### Current request, see above\nChanged: .*reset\.ts/);
     expect(text.match(/reset\.ts/g)).toHaveLength(1);
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
+import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/index.ts";
 import { decode } from "../../packages/compact-context/src/codecs/formats.ts";
 import { compact } from "../../packages/compact-context/src/compact.ts";
 import type { CompactConfigInput } from "../../packages/compact-context/src/config/settings.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/text-model.ts";
+import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/index.ts";
 import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";

@@ -196,7 +196,9 @@ function managerDrive(history: SoakHistory): Drive {
         hardCapBuffer: BUFFER,
         strategy: history.strategy,
         onOverflow: last?.onOverflow ?? "elide",
-        targetContextTokens: last?.aim === undefined ? undefined : Math.max(1, Math.floor(all * last.aim)),
+        // A target has to lie below the window, which may have room for one token only.
+        targetContextTokens:
+          last?.aim === undefined || all < 2 ? undefined : Math.max(1, Math.floor(all * last.aim)),
       },
       storage: { kind: "memory" },
       redaction: { enabled: history.redacts },

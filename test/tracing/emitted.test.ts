@@ -6,7 +6,7 @@ import type { TextModel, TextModelAnswer } from "../../packages/compact-context/
 import { CompactManager, type ManagerPorts } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
-import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/local.ts";
+import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/http-post.ts";
 import { recordProblems } from "../../packages/compact-context/src/tracing/schema.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 

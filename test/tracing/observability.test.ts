@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { TriggerReason } from "../../packages/compact-context/src/core/policy.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
-import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/local.ts";
+import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/http-post.ts";
 import { METRICS } from "../../packages/compact-context/src/tracing/exporters/metrics.ts";
 import * as schema from "../../packages/compact-context/src/tracing/schema.ts";
 import { eventsSection, fill, metricsTable } from "../../scripts/events-page.mjs";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import { detectFormat } from "../../packages/compact-context-cli/src/transcripts/detect.ts";
-import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
+import { detectFormat, readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import { compactSimply, manifest, ports, present, textOf } from "./sessions.ts";
 
 /** A small session of each format, records cut down to the first hundred lines. */

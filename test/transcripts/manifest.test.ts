@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
-import { detectFormat } from "../../packages/compact-context-cli/src/transcripts/detect.ts";
+import { detectFormat } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type ManifestEntry, manifest, present, read, recordings, textOf } from "./sessions.ts";
 

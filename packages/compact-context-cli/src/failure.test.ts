@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { CompactError } from "compact-context/internal/errors";
 import { describe, expect, it } from "vitest";
-import { reportFailure } from "./failure.ts";
+import { reportFailure } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
 
 function report(error: unknown): { code: number; text: string } {

@@ -8,11 +8,10 @@ import type { Archive } from "compact-context/recall";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./inspection.ts";
-import type { CliPorts } from "./ports.ts";
+import type { CliPorts, Progress } from "./ports.ts";
 import { messagesTarget, type Settings } from "./settings.ts";
-import type { Progress } from "./terminal.ts";
 import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
-import { fatesToStore } from "./view/stored-record.ts";
+import { fatesToStore } from "./view/archived-steps.ts";
 
 export interface Job {
   readonly transcript: Transcript;

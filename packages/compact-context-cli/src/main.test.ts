@@ -147,6 +147,21 @@ describe("the main job", () => {
     );
   });
 
+  it("calls a session by what its user typed first: no command, nothing that a host put there", async () => {
+    const said = [
+      "/mode",
+      "# AGENTS.md instructions for /src\n\n<INSTRUCTIONS>x</INSTRUCTIONS>",
+      "mend the parser",
+    ];
+    const list = said.flatMap((content) => [
+      { role: "user", content },
+      { role: "assistant", content: "done" },
+    ]);
+    writeFileSync(join(folder, "said.json"), JSON.stringify(list));
+    const { out } = await run(["said.json"]);
+    expect(out).toMatch(/^\n {2}mend the parser\n/);
+  });
+
   it("archives every message before anything is dropped, and the same list only once", async () => {
     const file = session();
     const first = JSON.parse((await run([file, ...QUARTER, "--json"])).out) as { archive: string };
@@ -386,7 +401,7 @@ describe("-o", () => {
     it.each([3, 40])("is answered by compact and told, after %i steps", async (steps) => {
       const { code, err } = await run([killed(steps), "-o", "out.json"]);
       expect(code).toBe(0);
-      expect(err).toContain("generic/dead-call and was mended");
+      expect(err.match(/generic\/dead-call and was mended/g)).toHaveLength(1);
       expect(answers("out.json")).toHaveLength(1);
       expect((await run(["lint", "out.json"])).code).toBe(0);
     });
@@ -760,5 +775,14 @@ describe("config check", () => {
     expect(bad.err).toContain("policy.trigger_pct must be 0.0-1.0");
     writeFileSync(join(folder, "good.yaml"), "policy:\n  trigger_pct: 0.8\n");
     expect(await run(["config", "check", "good.yaml"])).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("checks what the environment sets, with a file and without one", async () => {
+    expect(await run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+    const wrong = await run(["config", "check"], { env: { COMPACT_TRIGGER_PCT: "9" } });
+    expect(wrong).toMatchObject({ code: 1, out: "" });
+    expect(wrong.err).toMatch(
+      /COMPACT_TRIGGER_PCT policy\.trigger_pct must be 0\.0-1\.0.*\n1 problem in what the/,
+    );
   });
 });

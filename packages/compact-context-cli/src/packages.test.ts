@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { importPackage } from "./packages.ts";
+import { importPackage } from "./chat/models.ts";
 
 let folder = "";
 beforeEach(() => {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Command } from "./command.ts";
 import { completionOf } from "./commands/completion.ts";
 import { COMMANDS } from "./commands/index.ts";
+import type { Command } from "./flags.ts";
 import { readCommandLine } from "./program.ts";
 
 const layout = { width: 80, paint: (_: unknown, text: string) => text };

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { Argument, CommanderError, Help, Option, Command as Parser } from "commander";
 import { CompactError, closest } from "compact-context/internal/errors";
-import type { Command } from "./command.ts";
+import type { Command } from "./flags.ts";
 import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
+import type { Terminal } from "./ports.ts";
 import { paragraph } from "./render/width.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** What a command line asks for: a text, or a command with its words and flags. */
 export type Asked =
@@ -17,9 +17,12 @@ export type Asked =
       readonly flags: Flags;
     };
 
+/** The package's folder: its sources, and the program made of them, lie one folder below it. */
+export const PACKAGE: URL = new URL("../", import.meta.url);
+
 /** `compact-context-cli 1.2.3`, from the package's own description. */
 export function versionText(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("package.json", PACKAGE), "utf8");
   const { name, version } = JSON.parse(text) as { readonly name: string; readonly version: string };
   return `${name} ${version}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createProgress } from "./terminal.ts";
+import { createProgress } from "./ports.ts";
 
 function setUp(isTerminal: boolean) {
   let written = "";

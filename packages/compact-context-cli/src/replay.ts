@@ -2,8 +2,7 @@ import type { Message } from "compact-context";
 import { createCostTally, type PolicyCost, type PricedModel, pricedModel } from "./replay/cost.ts";
 import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./replay/live.ts";
 import { RIVALS } from "./replay/policies.ts";
-import { type RecordedSession, recordedSession } from "./replay/session.ts";
-import { createTally, type Tallied } from "./replay/tally.ts";
+import { createTally, type RecordedSession, recordedSession, type Tallied } from "./replay/session.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
 

@@ -6,10 +6,8 @@ import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
-import type { CliPorts } from "./ports.ts";
-import { parseTokens, parseTokensOrShare } from "./quantities.ts";
-import { formatCount } from "./render/numbers.ts";
-import type { Progress } from "./terminal.ts";
+import type { CliPorts, Progress } from "./ports.ts";
+import { formatCount, parseTokens, parseTokensOrShare } from "./render/numbers.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
 /** Everything that flags, configuration and the transcript decide together. */

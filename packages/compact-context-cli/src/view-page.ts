@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { CompactError } from "compact-context/internal/errors";
-import type { Invocation } from "./command.ts";
+import type { Invocation } from "./flags.ts";
+import { PACKAGE } from "./program.ts";
 import { readPageFiles } from "./view/page-files.ts";
 import { startViewServer, type ViewServer } from "./view/server.ts";
 import type { ViewStore } from "./view/view-store.ts";
@@ -15,10 +16,11 @@ export interface Viewed {
 
 /** Serves the page until the reader has enough: the exit code. */
 export async function serveView(invocation: Invocation, { store, fill }: Viewed): Promise<number> {
-  const server = await startPage(invocation, store);
+  // Listened for before the page tells how to end it.
   const stopped = new AbortController();
+  const enough = untilStopped(invocation).then(() => stopped.abort());
+  const server = await startPage(invocation, store);
   try {
-    const enough = untilStopped(invocation).then(() => stopped.abort());
     await Promise.all([fill(stopped.signal, server), enough]);
   } finally {
     stopped.abort();
@@ -34,7 +36,7 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
     flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
   const server = await startViewServer({
     store,
-    files: await readPageFiles(),
+    files: await readPageFiles(new URL("dist/page/", PACKAGE)),
     port: portOf(flags.port, 0),
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,

@@ -1,6 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Invocation } from "./command.ts";
+import type { Invocation } from "./flags.ts";
 import { changesOf } from "./view/changes.ts";
 import { readEventLine } from "./view/event-reader.ts";
 import { createViewStore, type ViewStore } from "./view/view-store.ts";

@@ -5,16 +5,15 @@ import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { sessionNameOf } from "./job.ts";
-import { firstWords } from "./render/safe.ts";
 import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
-import { typedAsk } from "./view/message-view.ts";
 import { createPlayedRecord, type PlayedSession } from "./view/played-session.ts";
 import type { Originals } from "./view/session-record.ts";
 import type { CostView } from "./view/session-view.ts";
 import type { ViewStore } from "./view/view-store.ts";
+import { titleOf } from "./views/headline.ts";
 
 /** Plays a session as `replaySession` does, for the page to look on. */
 export async function replayWatched(
@@ -34,7 +33,7 @@ export async function replayWatched(
         history,
         system: transcript.system,
         tools: transcript.tools,
-        title: titleOf(transcript),
+        title: titleOf(transcript).slice(0, 200),
         format: transcript.format,
         model: settings.model,
         window: settings.window,
@@ -81,13 +80,6 @@ function reportedOf(
     }),
   );
   return (messages) => records.get(messages);
-}
-
-/** The session's own title, or the first words that its user typed. */
-function titleOf(transcript: Transcript): string {
-  const messages = transcript.segments.flatMap((segment) => segment.messages);
-  const typed = messages.map(typedAsk).find((text) => text !== undefined);
-  return firstWords(transcript.title ?? typed ?? sessionNameOf(transcript)).slice(0, 200);
 }
 
 /** Searches all messages: those that never left the prompt are archived for the first search. */

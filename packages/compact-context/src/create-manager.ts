@@ -37,9 +37,8 @@ import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import type { Archive } from "./search/archive.ts";
 import { guardDeleted, sweep } from "./search/deletion.ts";
-import { type GuardedStorage, guardStorage } from "./storage/guard.ts";
+import { createTurns, type GuardedStorage, guardStorage, type Turn } from "./storage/guard.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
-import { createTurns } from "./storage/turns.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { lookUpModel, overrideOf, withCost } from "./tokens/models.ts";
 import { createCounters } from "./tokens/token-counter.ts";
@@ -258,11 +257,8 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   };
   const parts: ManagerParts = {
     environment,
-    async open() {
-      // Every call passes here first.
-      await turn();
-      return open();
-    },
+    enter: () => turn(true),
+    open,
     worker,
     redaction,
     summarizers: createSummarizers(ports.summarizer, summarizer, {
@@ -337,7 +333,7 @@ async function openStorage(
     readonly redaction: Redaction;
     warn(message: string): void;
     now(): Date;
-    turn(): Promise<void>;
+    turn: Turn;
   },
 ): Promise<Storage> {
   const { redaction, warn, now, turn } = context;
@@ -447,7 +443,7 @@ async function fsDriver(root: string, warn: (message: string) => void): Promise<
 /** Exporters to the places that the configuration names. */
 export function configuredExporters({ tracing }: CompactConfig, warn: (message: string) => void): Exporter[] {
   const exporters: Exporter[] = [];
-  const local = () => import("./tracing/exporters/local.ts");
+  const local = () => import("./tracing/exporters/http-post.ts");
   if (tracing.console) exporters.push(openedLater(async () => (await local()).createConsoleExporter()));
   if (tracing.jsonl !== undefined) {
     const append = fileAppender(tracing.jsonl, warn);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agentModelFromAiSdk } from "../../../packages/compact-context/src/adapters/ai-sdk/index.ts";
+import { modelFromAiSdk } from "../../../packages/compact-context/src/adapters/ai-sdk/index.ts";
 import { type AgentEvent, createAgent } from "../../../packages/compact-context/src/agent/index.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 
@@ -53,7 +53,7 @@ const STREAMS: readonly (readonly object[])[] = [
 describe.each([
   ["ai", "MockLanguageModelV3"],
   ["ai-v7", "MockLanguageModelV4"],
-])("agentModelFromAiSdk, %s", async (name, mock) => {
+])("modelFromAiSdk, %s", async (name, mock) => {
   const MockModel = await load(name, mock);
 
   it.skipIf(MockModel === undefined)(
@@ -68,7 +68,7 @@ describe.each([
           return { stream: streamOf(STREAMS[request - 1] ?? []) };
         },
       });
-      const model = agentModelFromAiSdk(sdkModel);
+      const model = modelFromAiSdk(sdkModel);
       expect(model).toMatchObject({ name: "anthropic.messages:claude-sonnet-4-5" });
       const agent = await createAgent({
         model,
@@ -142,7 +142,7 @@ describe.each([
         },
       });
       const agent = await createAgent({
-        model: agentModelFromAiSdk(sdkModel),
+        model: modelFromAiSdk(sdkModel),
         managerPorts: { storage: createMemoryDriver(), onWarning: () => undefined },
       });
       for (const said of ["one", "two"]) for await (const _ of agent.send(said));
@@ -174,7 +174,7 @@ describe.each([
         },
       });
       const agent = await createAgent({
-        model: agentModelFromAiSdk(sdkModel),
+        model: modelFromAiSdk(sdkModel),
         managerPorts: { storage: createMemoryDriver(), onWarning: () => undefined },
         sleep: async () => undefined,
       });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import {
-  compactCall,
   compactLanguageModelMiddleware,
   compactPrepareStep,
   type PrepareStepOptions,
@@ -227,8 +226,9 @@ describe.each(["ai", "ai-v7"])("AI SDK, %s", async (name) => {
     it("counts system prompt and tools that are written once", async () => {
       const { model, tools, manager } = scene();
       const messages = [{ role: "user", content: ask(3) }];
-      const tokensOf = async (sessionId: string, call: object): Promise<number> => {
-        await sdk.ai.generateText({ model, messages, ...compactCall(call, { manager, sessionId }) });
+      const tokensOf = async (sessionId: string, call: Partial<PrepareStepOptions>): Promise<number> => {
+        const prepareStep = compactPrepareStep({ ...call, manager, sessionId });
+        await sdk.ai.generateText({ model, messages, ...call, prepareStep });
         return manager.getState(sessionId).totalTokens;
       };
       const bare = await tokensOf("bare", {});

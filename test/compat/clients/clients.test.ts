@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { compactAnthropic } from "../../../packages/compact-context/src/adapters/anthropic/client.ts";
-import { compactOpenAi } from "../../../packages/compact-context/src/adapters/openai/client.ts";
+import { compactAnthropic } from "../../../packages/compact-context/src/adapters/anthropic/index.ts";
+import { compactOpenAi } from "../../../packages/compact-context/src/adapters/openai/index.ts";
 import type { Format } from "../../../packages/compact-context/src/core/message.ts";
 import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { recallTools, runRecallTool } from "../../../packages/compact-context/src/recall/index.ts";
+import { recallTools } from "../../../packages/compact-context/src/recall/index.ts";
 import { compactFetch } from "../../../packages/compact-context/src/wire/index.ts";
 import { ANSWERS, createProvider, createWatched, interview, survey, WINDOW } from "../scripted-agent.ts";
 
@@ -68,7 +68,10 @@ describe.skipIf(genai === undefined)("compactFetch in Google's Gen AI SDK", () =
         let answer = await send(text);
         while (answer.functionCalls !== undefined) {
           const results = answer.functionCalls.map(async ({ id, name, args }: Loose) => {
-            const output = name === "survey" ? survey(args) : await runRecallTool(recall, name, args);
+            const output =
+              name === "survey"
+                ? survey(args)
+                : await recall.find((tool) => tool.name === name)?.execute(args);
             return { functionResponse: { id, name, response: { output } } };
           });
           answer = await send(await Promise.all(results));

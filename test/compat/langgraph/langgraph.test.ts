@@ -3,9 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import {
-  createGraphArchive,
   createRecallNode,
-  type GraphArchive,
   SummarizationNode,
   type SummarizationNodeOptions,
 } from "../../../packages/compact-context/src/adapters/langgraph/index.ts";
@@ -87,14 +85,15 @@ function stateOf({ graph }: Modules): Loose {
 function surveyGraph(
   modules: Modules,
   provider: Provider,
-  node: { readonly options: SummarizationNodeOptions; readonly source: GraphArchive; saver: unknown },
+  node: { readonly options: SummarizationNodeOptions; saver: unknown },
 ): Loose {
   const { StateGraph, START, END } = modules.graph;
   const model = chatModel(modules, playedBy(provider)) as Loose;
+  const compact = SummarizationNode(node.options);
   const output = node.options.outputMessagesKey ?? "summarized_messages";
   const calls = (state: Loose): Loose[] => state.messages.at(-1)?.tool_calls ?? [];
   return new StateGraph(stateOf(modules))
-    .addNode("compact", SummarizationNode(node.options))
+    .addNode("compact", compact)
     .addNode("model", async (state: Loose) => ({ messages: [await model.invoke(state[output])] }))
     .addNode("survey", (state: Loose) => ({
       messages: calls(state).map(
@@ -102,7 +101,7 @@ function surveyGraph(
           new modules.core.ToolMessage({ tool_call_id: id, name: "survey", content: survey(args) }),
       ),
     }))
-    .addNode("recall", createRecallNode({ source: node.source }))
+    .addNode("recall", createRecallNode({ source: compact }))
     .addEdge(START, "compact")
     .addEdge("compact", "model")
     .addConditionalEdges(
@@ -166,10 +165,9 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
       "INT-2 reads messages, writes summarized_messages, keeps context.running_summary; every fact found",
       async () => {
         const provider = createScriptedProvider();
-        const archive = createGraphArchive(createMemoryDriver());
+        const storage = createMemoryDriver();
         const graph = surveyGraph(modules, provider, {
-          options: { ...LIMITS, archive },
-          source: archive,
+          options: { ...LIMITS, storage },
           saver: new modules.graph.MemorySaver(),
         });
         const { answers, state } = await play(provider, (text) => graph.invoke(say(text), config("apart")));
@@ -184,7 +182,13 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
         expect(new Set(running.summarizedMessageIds).size).toBe(running.summarizedMessageIds.length);
         expect(running.summarizedMessageIds).toContain(running.lastSummarizedMessageId);
         expect(provider.figures.largest).toBeLessThanOrEqual(WINDOW);
-        expect((await archive.recall("apart").steps()).length).toBeGreaterThanOrEqual(4);
+        expect(
+          (
+            await SummarizationNode({ ...LIMITS, storage })
+              .recall("apart")
+              .steps()
+          ).length,
+        ).toBeGreaterThanOrEqual(4);
         const { read, cached } = provider.figures;
         expect(cached / read).toBeGreaterThan(0.3);
       },
@@ -197,16 +201,11 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
           const saver = await make(modules);
           const thread = `equal-${Math.random()}`;
           const provider = createScriptedProvider();
-          const driver = createMemoryDriver();
+          const storage = createMemoryDriver();
           const options = { ...LIMITS, outputMessagesKey: "messages" };
           const { answers, state } = await play(provider, (text) => {
-            // A new process each time: all that lasts is the checkpointer and the archive's medium.
-            const archive = createGraphArchive(driver);
-            const graph = surveyGraph(modules, provider, {
-              options: { ...options, archive },
-              source: archive,
-              saver,
-            });
+            // A new process each time: all that lasts is the checkpointer and the storage.
+            const graph = surveyGraph(modules, provider, { options: { ...options, storage }, saver });
             return graph.invoke(say(text), config(thread));
           });
           expect(answers).toEqual(expected);
@@ -368,8 +367,9 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
       expect(contentOf(made.summarized_messages[0])).toContain("Summary of the conversation so far");
       expect(warnings.join()).toContain("no answer");
 
-      const archive = { save: () => Promise.reject(new Error("disk full")) };
-      const loose = { maxTokens: 12_000, maxTokensBeforeSummary: 4_000, archive, onWarning, sessionId: "s" };
+      const full = () => Promise.reject(new Error("disk full"));
+      const storage = { ...createMemoryDriver(), append: full, put: full };
+      const loose = { maxTokens: 12_000, maxTokensBeforeSummary: 4_000, storage, onWarning, sessionId: "s" };
       const passed = (await SummarizationNode(loose).invoke(state)) as Loose;
       expect(passed.summarized_messages).toBe(state.messages);
       expect(passed.context).toBeUndefined();

@@ -1,26 +1,26 @@
 import { describe, it } from "vitest";
 import {
-  type AiSdkLanguageModel,
-  textModelFromAiSdk,
-} from "../../../packages/compact-context/src/adapters/ai-sdk/text-model.ts";
+  type AiSdkModel,
+  modelFromAiSdk,
+} from "../../../packages/compact-context/src/adapters/ai-sdk/model.ts";
 import {
   type AnthropicClient,
   textModelFromAnthropic,
-} from "../../../packages/compact-context/src/adapters/anthropic/text-model.ts";
+} from "../../../packages/compact-context/src/adapters/anthropic/index.ts";
 import {
   type LangChainChatModel,
   type LangChainSettings,
   textModelFromLangChain,
-} from "../../../packages/compact-context/src/adapters/langchain/text-model.ts";
+} from "../../../packages/compact-context/src/adapters/langchain/index.ts";
 import {
   type OpenAiClient,
   textModelFromOpenAi,
-} from "../../../packages/compact-context/src/adapters/openai/text-model.ts";
+} from "../../../packages/compact-context/src/adapters/openai/index.ts";
 import {
   type PiModel,
   type PiTextModelOptions,
   textModelFromPi,
-} from "../../../packages/compact-context/src/adapters/pi/text-model.ts";
+} from "../../../packages/compact-context/src/adapters/pi/index.ts";
 import {
   AI_SDK_PREFIX,
   type Api,
@@ -75,10 +75,10 @@ await using<{ Anthropic: Constructor<AnthropicClient> }>("@anthropic-ai/sdk", ({
 ]);
 
 interface OpenAiProvider {
-  createOpenAI(options: object): Record<"chat" | "responses", (model: string) => AiSdkLanguageModel>;
+  createOpenAI(options: object): Record<"chat" | "responses", (model: string) => AiSdkModel>;
 }
 interface AnthropicProvider {
-  createAnthropic(options: object): (model: string) => AiSdkLanguageModel;
+  createAnthropic(options: object): (model: string) => AiSdkModel;
 }
 
 for (const version of ["v2", "v3", "v4"]) {
@@ -87,7 +87,7 @@ for (const version of ["v2", "v3", "v4"]) {
       title: `AI SDK ${version}, OpenAI ${api}`,
       api,
       make: ({ openAiUrl }) =>
-        textModelFromAiSdk(createOpenAI({ apiKey: "test-key", baseURL: openAiUrl })[api]("gpt-4o")),
+        modelFromAiSdk(createOpenAI({ apiKey: "test-key", baseURL: openAiUrl })[api]("gpt-4o")),
       prefix: AI_SDK_PREFIX,
       doesWithout: "temperature",
       // AI SDK 5 takes a refusal for a malformed answer.
@@ -99,7 +99,7 @@ for (const version of ["v2", "v3", "v4"]) {
       title: `AI SDK ${version}, Anthropic`,
       api: "anthropic",
       make: ({ openAiUrl }) =>
-        textModelFromAiSdk(createAnthropic({ apiKey: "test-key", baseURL: openAiUrl })("claude-sonnet-4-0")),
+        modelFromAiSdk(createAnthropic({ apiKey: "test-key", baseURL: openAiUrl })("claude-sonnet-4-0")),
       prefix: AI_SDK_PREFIX,
       doesWithout: "temperature",
     },

@@ -30,10 +30,16 @@ async function load(...names: string[]): Promise<Modules | undefined> {
   }
 }
 
+async function loadNext(): Promise<Modules | undefined> {
+  const path = "./next/missing.mjs";
+  return (await import(path).catch(() => undefined)) as Modules | undefined;
+}
+
 /** The line that ended, and the one that goes on, which asks for a newer Node. */
 const lines: Readonly<Record<string, Modules | undefined>> = {
   "pi 0.73": await load("@mariozechner/pi-coding-agent", "@mariozechner/pi-ai"),
   "pi 0.87": await load("@earendil-works/pi-coding-agent", "@earendil-works/pi-ai"),
+  "pi 1.4": await loadNext(),
 };
 const folders: string[] = [];
 const ends: (() => unknown)[] = [];

@@ -8,7 +8,7 @@ import { type Stub, type StubOptions, startStub } from "../../stubs/server.ts";
 
 const packages = fileURLToPath(new URL("node_modules", import.meta.url));
 export const compactBin = resolve("packages/compact-context-cli/bin/compact.js");
-const isBuilt = existsSync("packages/compact-context-cli/dist/proxy/start-proxy.js");
+const isBuilt = existsSync("packages/compact-context-cli/dist/main.js");
 
 /** Tokens that a prompt may have; the clients believe in 200,000 and more. */
 const WINDOW = 60_000;

@@ -2,14 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type { AgentModel } from "compact-context/internal/agent/agent-model";
+import type { AgentModel } from "compact-context/internal/agent/agent-message";
 import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Invocation } from "../command.ts";
-import type { Flags } from "../flags.ts";
-import { processPorts } from "../ports.ts";
-import { createTerminal } from "../terminal.ts";
-import { runChat } from "./chat.ts";
+import type { Flags, Invocation } from "../flags.ts";
+import { createTerminal, processPorts } from "../ports.ts";
 import { problemText } from "./events.ts";
 import { createChatInput, createInterrupts } from "./input.ts";
 import { bannerLines } from "./lines.ts";
@@ -17,6 +14,7 @@ import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
 import { createChatScreen } from "./screen.ts";
+import { runChat } from "./start-chat.ts";
 import { createWorkplace } from "./workplace.ts";
 
 let folder = "";

@@ -1,12 +1,11 @@
 import type { Agent } from "compact-context/internal/agent/agent";
-import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/diagnostic";
+import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/event";
 import type { Skill } from "compact-context/internal/agent/skills/skill";
 import { closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { formatCount, formatShort, plural } from "../render/numbers.ts";
-import { firstWords, oneLine } from "../render/safe.ts";
 import { table } from "../render/table.ts";
-import { padEnd, paragraph, wrap } from "../render/width.ts";
+import { firstWords, oneLine, padEnd, paragraph, wrap } from "../render/width.ts";
 import { showEarlier } from "./events.ts";
 import type { ChatInput, Interrupts } from "./input.ts";
 import { compactionWords, contextLines, memoryLines } from "./lines.ts";

@@ -1,5 +1,5 @@
+import type { AgentModel, AgentModelRequest } from "compact-context/internal/agent/agent-message";
 import { type AgentMessage, agentMessageText } from "compact-context/internal/agent/agent-message";
-import type { AgentModel, AgentModelRequest } from "compact-context/internal/agent/agent-model";
 import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
 import { o200kBase } from "compact-context/internal/tokens/encodings/o200k-base";
 

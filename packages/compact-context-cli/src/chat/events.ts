@@ -1,14 +1,14 @@
 import type { Agent } from "compact-context/internal/agent/agent";
 import { agentMessageText } from "compact-context/internal/agent/agent-message";
-import { type Diagnostic, diagnosticText } from "compact-context/internal/agent/diagnostic";
 import type { AgentEvent, TurnEnd } from "compact-context/internal/agent/event";
+import { type Diagnostic, diagnosticText } from "compact-context/internal/agent/event";
 import { USE_SKILL } from "compact-context/internal/agent/skills/use-skill";
 import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-agent";
 import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/tools";
 import { formatDuration, plural } from "../render/numbers.ts";
-import { firstWords, safeLines } from "../render/safe.ts";
+import { firstWords, safeLines } from "../render/width.ts";
 import { compactionWords } from "./lines.ts";
 import { ASKED_TOOLS } from "./permissions.ts";
 import type { ChatScreen } from "./screen.ts";

@@ -1,16 +1,14 @@
 import { relative } from "node:path";
 import type { Agent } from "compact-context/internal/agent/agent";
-import type { ContextLayer, ContextView } from "compact-context/internal/agent/context-view";
+import type { ContextLayer, ContextView, MemoryView } from "compact-context/internal/agent/context-view";
 import type { Spent } from "compact-context/internal/agent/event";
-import type { MemoryView } from "compact-context/internal/agent/memory-view";
 import type { CompactionReport } from "compact-context/internal/core/report";
-import type { Invocation } from "../command.ts";
+import type { Invocation } from "../flags.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
-import type { Style } from "../render/palette.ts";
-import { firstWords, oneLine, safeLines } from "../render/safe.ts";
+import type { Style } from "../render/table.ts";
 import { bar } from "../render/table.ts";
-import { padEnd, padStart, truncate, wrap } from "../render/width.ts";
-import type { Terminal } from "../terminal.ts";
+import { firstWords, oneLine, padEnd, padStart, safeLines, truncate, wrap } from "../render/width.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
 

@@ -1,16 +1,15 @@
-import {
-  type AiSdkStreamingModel,
-  agentModelFromAiSdk,
-} from "compact-context/internal/adapters/ai-sdk/agent-model";
-import type { AgentModel } from "compact-context/internal/agent/agent-model";
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type AiSdkModel, modelFromAiSdk } from "compact-context/internal/adapters/ai-sdk/model";
+import type { AgentModel } from "compact-context/internal/agent/agent-message";
 import { CompactError, defined, errorMessage } from "compact-context/internal/errors";
 import { objectOf, textOf } from "compact-context/internal/providers/request";
 import { lookUpModel } from "compact-context/internal/tokens/models";
-import type { Invocation } from "../command.ts";
-import { importPackage } from "../packages.ts";
+import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
-import { parseTokens } from "../quantities.ts";
-import { oneLine } from "../render/safe.ts";
+import { parseTokens } from "../render/numbers.ts";
+import { oneLine } from "../render/width.ts";
 import { createDemoModel } from "./demo-model.ts";
 
 export interface ModelPorts {
@@ -49,10 +48,7 @@ export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
  * The model that `provider/model` names, from the AI SDK's package of that provider, loaded now. Keys come from the
  * environment alone. Throws `InvalidUsage` for a name that is none, a package that is not installed, a missing key.
  */
-export async function loadProviderModel(
-  named: string,
-  { env, load }: ModelPorts,
-): Promise<AiSdkStreamingModel> {
+export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<AiSdkModel> {
   const slash = named.indexOf("/");
   const [name, model] = [named.slice(0, slash), named.slice(slash + 1)];
   if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) throw noModel(named);
@@ -64,7 +60,7 @@ export async function loadProviderModel(
   const provider = module[camelCase(name)] ?? Object.values(module).find((one) => isProvider(one));
   if (typeof provider !== "function")
     throw usage(`${packageName} has no provider to call`, "Update the package.");
-  return provider(model) as AiSdkStreamingModel;
+  return provider(model) as AiSdkModel;
 }
 
 /** A model of a server that speaks OpenAI's chat completions; the key, where it wants one, is `OPENAI_COMPATIBLE_API_KEY`. */
@@ -72,7 +68,7 @@ export async function loadServerModel(
   url: string,
   model: string | undefined,
   { env, load }: ModelPorts,
-): Promise<AiSdkStreamingModel> {
+): Promise<AiSdkModel> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usage(
       "--base-url is no http or https URL",
@@ -85,7 +81,7 @@ export async function loadServerModel(
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");
   const apiKey = env[KEY];
   const settings = defined({ name: new URL(url).host, baseURL: url, includeUsage: true, apiKey });
-  return createOpenAICompatible(settings)(id) as AiSdkStreamingModel;
+  return createOpenAICompatible(settings)(id) as AiSdkModel;
 }
 
 const KEY = "OPENAI_COMPATIBLE_API_KEY";
@@ -186,11 +182,11 @@ export function createModels({ flags, ports }: Invocation): Models {
     window: flags.window === undefined ? undefined : parseTokens(flags.window, "--window"),
   };
   const atServer = async (address: string, name: string | undefined): Promise<AgentModel> =>
-    namingKey(agentModelFromAiSdk(await loadServerModel(address, name, outside), settings), KEY);
+    namingKey(modelFromAiSdk(await loadServerModel(address, name, outside), settings), KEY);
   const named = async (name: string): Promise<AgentModel> => {
     if (name === "demo") return createDemoModel();
     if (url !== undefined) return atServer(url, name);
-    const model = agentModelFromAiSdk(await loadProviderModel(name, outside), settings);
+    const model = modelFromAiSdk(await loadProviderModel(name, outside), settings);
     return namingKey(model, providerNamed(name.slice(0, name.indexOf("/"))).key);
   };
   return {
@@ -226,4 +222,59 @@ function namingKey(model: AgentModel, variable: string | undefined): AgentModel 
       }
     },
   };
+}
+
+/** Imports an optional package: one installed beside compact, else the one that the project around `folder` has. */
+export async function importPackage(specifier: string, folder: string): Promise<unknown> {
+  try {
+    return await import(specifier);
+  } catch (error) {
+    const file = isMissing(error) ? await findPackage(specifier, folder) : undefined;
+    if (file === undefined) throw error;
+    return import(pathToFileURL(file).href);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+}
+
+/** The file that an ES module in `folder` would get; undefined where no folder above it has the package. */
+async function findPackage(specifier: string, folder: string): Promise<string | undefined> {
+  const [name, subpath] = split(specifier);
+  const root = join(folder, "node_modules", name);
+  const found = await stat(join(root, "package.json")).catch(() => undefined);
+  if (found === undefined) {
+    const above = dirname(folder);
+    return above === folder ? undefined : findPackage(specifier, above);
+  }
+  const text = await readFile(join(root, "package.json"), "utf8");
+  const { exports, module, main } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const target = targetOf(exports, subpath) ?? (subpath === "." ? (module ?? main) : undefined);
+  return typeof target === "string" ? join(root, target) : undefined;
+}
+
+function split(specifier: string): readonly [name: string, subpath: string] {
+  const words = specifier.split("/");
+  const length = specifier.startsWith("@") ? 2 : 1;
+  return [words.slice(0, length).join("/"), [".", ...words.slice(length)].join("/")];
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set(["node", "import", "module-sync", "default"]);
+
+/** The file of a subpath in `exports`, whose order decides among conditions. */
+function targetOf(exports: unknown, subpath: string): unknown {
+  if (typeof exports === "string") return subpath === "." ? exports : undefined;
+  if (typeof exports !== "object" || exports === null) return undefined;
+  const entries = Object.entries(exports);
+  if (entries.some(([key]) => key.startsWith("."))) {
+    return conditionOf(entries.find(([key]) => key === subpath)?.[1]);
+  }
+  return subpath === "." ? conditionOf(exports) : undefined;
+}
+
+function conditionOf(target: unknown): unknown {
+  if (typeof target !== "object" || target === null) return target;
+  const [, chosen] = Object.entries(target).find(([key]) => CONDITIONS.has(key)) ?? [];
+  return conditionOf(chosen);
 }

@@ -1,20 +1,19 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Agent, createAgent } from "compact-context/internal/agent/agent";
-import type { AgentModel } from "compact-context/internal/agent/agent-model";
-import type { Diagnostic } from "compact-context/internal/agent/diagnostic";
-import { loadSkills, type Skill } from "compact-context/internal/agent/skills/skill";
-import { loadSubAgents, type SubAgent } from "compact-context/internal/agent/sub-agents/sub-agent";
+import type { AgentModel } from "compact-context/internal/agent/agent-message";
+import { type Definitions, loadDefinitions } from "compact-context/internal/agent/definitions";
+import type { Diagnostic } from "compact-context/internal/agent/event";
+import type { Skill } from "compact-context/internal/agent/skills/skill";
 import type { Permissions } from "compact-context/internal/agent/tool";
 import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
 import { createChannelMemory } from "compact-context/internal/memory/channel-memory";
-import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
-import { oneLine } from "../render/safe.ts";
-import { readTool } from "./tools/read.ts";
+import type { Invocation } from "../flags.ts";
+import { oneLine } from "../render/width.ts";
+import { editTool, readTool, writeTool } from "./tools/read.ts";
 import { runCommand, runTool } from "./tools/run.ts";
-import { editTool, writeTool } from "./tools/write.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** Where a chat keeps what it knows. */
@@ -51,25 +50,9 @@ export interface OpenChat {
 export async function openChat(options: OpenChatOptions): Promise<OpenChat> {
   const { folders, onDiagnostic } = options;
   await mkdir(folders.channelDir, { recursive: true, mode: 0o700 });
-  const definitions = await loadDefinitions(folders, onDiagnostic);
+  const definitions = await loadDefinitions(folders.workspaceDir, folders.channelDir);
+  for (const problem of definitions.problems) onDiagnostic(problem);
   return { agent: await agentOf(options, definitions), skills: definitions.skills };
-}
-
-interface Definitions {
-  readonly skills: readonly Skill[];
-  readonly subAgents: readonly SubAgent[];
-}
-
-/** What is wrong with a file is told; the others are used. */
-async function loadDefinitions(
-  { workspaceDir, channelDir }: ChatFolders,
-  onDiagnostic: (diagnostic: Diagnostic) => void,
-): Promise<Definitions> {
-  const places = [workspaceDir, channelDir];
-  const skills = await loadSkills(places.map((place) => join(place, "skills")));
-  const subAgents = await loadSubAgents(places.map((place) => join(place, "sub-agents")));
-  for (const problem of [...skills.problems, ...subAgents.problems]) onDiagnostic(problem);
-  return { skills: skills.found, subAgents: subAgents.found };
 }
 
 async function agentOf(

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { processPorts } from "../ports.ts";
+import { createTerminal, processPorts } from "../ports.ts";
 import { displayWidth } from "../render/width.ts";
-import { createTerminal } from "../terminal.ts";
 import { costText, statusLines } from "./lines.ts";
 import { type ChatScreen, createChatScreen } from "./screen.ts";
 import { createTextFlow } from "./text-flow.ts";

@@ -1,7 +1,6 @@
-import type { Style } from "../render/palette.ts";
-import { safeLines } from "../render/safe.ts";
-import { padEnd, truncate, wrap } from "../render/width.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../ports.ts";
+import type { Style } from "../render/table.ts";
+import { padEnd, safeLines, truncate, wrap } from "../render/width.ts";
 import { createTextFlow, type TextFlow } from "./text-flow.ts";
 
 /** Words in front of a line that say what it is. */

@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { processPorts } from "../ports.ts";
-import { createTerminal } from "../terminal.ts";
+import { createTerminal, processPorts } from "../ports.ts";
 import { startChat } from "./start-chat.ts";
 
 it("a chat that fails after it was opened leaves its channel free", async () => {

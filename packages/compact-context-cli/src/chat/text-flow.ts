@@ -1,5 +1,5 @@
 import { escapeControl } from "compact-context/internal/errors";
-import type { Paint } from "../render/palette.ts";
+import type { Paint } from "../render/table.ts";
 import { displayWidth } from "../render/width.ts";
 
 /** Lays out text that comes in pieces: indented, broken at spaces, safe for a terminal. */

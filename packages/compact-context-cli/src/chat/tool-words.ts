@@ -1,7 +1,7 @@
 import { objectOf } from "compact-context/internal/providers/request";
 import { plural } from "../render/numbers.ts";
-import { firstWords, safeLines } from "../render/safe.ts";
-import { lineCount } from "./tools/write.ts";
+import { firstWords, safeLines } from "../render/width.ts";
+import { lineCount } from "./tools/read.ts";
 import type { Workplace } from "./workplace.ts";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");

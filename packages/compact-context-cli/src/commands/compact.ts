@@ -1,22 +1,29 @@
+import { relative } from "node:path";
+import type { CompactConfig, Summarizer, TextModel } from "compact-context";
+import { textModelFromUrl, type UrlTextModelOptions } from "compact-context/adapters/http";
 import type { SummarizerFailure } from "compact-context/internal/core/apply";
-import { CompactError, errorMessage } from "compact-context/internal/errors";
+import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
+import { createRedactor, redact } from "compact-context/redaction";
+import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
-import type { Invocation } from "../command.ts";
 import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
-import { commandLine, DECIDING } from "../flags.ts";
+import type { Invocation } from "../flags.ts";
+import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
-import { safeLines } from "../render/safe.ts";
-import { closedSession } from "../rules.ts";
+import type { CliPorts } from "../ports.ts";
+import { createProgress, type Progress } from "../ports.ts";
+import { formatCount } from "../render/numbers.ts";
+import { oneLine, safeLines, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
+import { isKeptByTool } from "../sessions/tools.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
-import { summarizerFor } from "../summarizer.ts";
-import { createProgress, type Progress } from "../terminal.ts";
 import { traceCompaction, withoutTracing } from "../traced.ts";
+import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { nextSteps } from "../views/next-steps.ts";
+import { closedSession } from "../views/rules.ts";
 import { chooseSession } from "./sessions.ts";
 
 export async function compactSession(invocation: Invocation): Promise<number> {
@@ -53,7 +60,7 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
       : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
   const progress = createProgress(ports);
   const { transcript, mends } = closedSession(await readSource(source, flags.format, progress));
-  for (const { rule, explanation } of mends) warn(`the session broke ${rule} and was mended: ${explanation}`);
+  for (const note of mendNotes(mends)) warn(note);
   const settings = settingsFor(transcript, early, flags, progress);
   const onLine = lineCounter(transcript.messages.length, progress);
   const archive = openArchive({ ...early, flag: flags.archive, ports, warn, onLine });
@@ -83,6 +90,16 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     ...nextSteps(invocation, outcome, { transcript, source, destination }),
   ]);
   return 0;
+}
+
+/** One note for each rule that the session broke. */
+function mendNotes(mends: readonly { readonly rule: string; readonly explanation: string }[]): string[] {
+  const byRule = new Map<string, string[]>();
+  for (const { rule, explanation } of mends) byRule.set(rule, [...(byRule.get(rule) ?? []), explanation]);
+  return [...byRule].map(([rule, [first, ...more]]) => {
+    const where = more.length === 0 ? "" : ` in ${formatCount(more.length + 1)} places, such as`;
+    return `the session broke ${rule} and was mended${where}: ${first}`;
+  });
 }
 
 function lineCounter(lines: number, progress: Progress): () => void {
@@ -115,4 +132,208 @@ async function write(
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
   const written = compacted === undefined ? undefined : transcript.write(compacted, stamps);
   await writeOutput(destination, written, source);
+}
+
+/** Where a provider is, and which variables say otherwise; they are those of the providers' own SDKs. */
+interface Provider {
+  readonly api: NonNullable<UrlTextModelOptions["api"]>;
+  readonly url: string;
+  readonly keyVariable: string;
+  readonly urlVariable: string;
+  /** What clients of this provider leave out of the base URL. */
+  readonly version: string;
+}
+
+const PROVIDERS = {
+  openai: {
+    api: "chat",
+    url: "https://api.openai.com/v1",
+    keyVariable: "OPENAI_API_KEY",
+    urlVariable: "OPENAI_BASE_URL",
+    version: "",
+  },
+  anthropic: {
+    api: "anthropic",
+    url: "https://api.anthropic.com",
+    keyVariable: "ANTHROPIC_API_KEY",
+    urlVariable: "ANTHROPIC_BASE_URL",
+    version: "/v1",
+  },
+} as const satisfies Readonly<Record<string, Provider>>;
+
+const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
+
+interface Outside {
+  readonly flags: Flags;
+  readonly config: CompactConfig;
+  readonly env: CliPorts["env"];
+}
+
+/**
+ * The summarizer that `--summarizer` or the configuration names; undefined for the built-in one. Keys come from the
+ * environment alone. Throws `InvalidUsage` for what names none, and for a missing key; no message repeats a key.
+ */
+function summarizerFor({ flags, config, env }: Outside): Summarizer | undefined {
+  const deadlineMs = deadlineOf(flags.deadline);
+  const named: string = flags.summarizer ?? config.summarizer.kind;
+  if (named === "builtin") return undefined;
+  const model = modelNamed(named, env);
+  const redactor = createRedactor(config.redaction);
+  const { verify, seed, temperature, deadlineSeconds } = config.summarizer;
+  return createModelSummarizer({
+    model,
+    verify,
+    // The flag is for all attempts together, the setting for each.
+    deadlineMs,
+    attemptDeadlineMs: deadlineMs === undefined ? deadlineSeconds * 1000 : undefined,
+    redact: (text) => redactor.redactText(text),
+    temperature,
+    seed,
+  });
+}
+
+function deadlineOf(flag: string | undefined): number | undefined {
+  if (flag === undefined) return undefined;
+  const seconds = Number(flag);
+  if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
+  throw new CompactError("InvalidUsage", `--deadline ${flag} is no time`, {
+    place: "--deadline",
+    hint: "Give the seconds that a model may take for the summary, such as --deadline 30.",
+  });
+}
+
+function modelNamed(named: string, env: CliPorts["env"]): TextModel {
+  if (/^https?:/i.test(named)) return modelAt(named);
+  const colon = named.indexOf(":");
+  const name = named.slice(0, colon);
+  if (colon < 0 || !Object.hasOwn(PROVIDERS, name)) throw unknownSummarizer(named);
+  const model = named.slice(colon + 1);
+  if (model.trim() === "") {
+    throw usage(`--summarizer ${name}: names no model`, `Name one, such as --summarizer ${name}:MODEL.`);
+  }
+  return modelOf(name, PROVIDERS[name as keyof typeof PROVIDERS], model, env);
+}
+
+function unknownSummarizer(named: string): CompactError {
+  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(PROVIDERS)]);
+  const guess = near === undefined ? "" : `Did you mean ${near}? `;
+  return usage(
+    `--summarizer ${redact(named)}: there is no such summarizer`,
+    `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`,
+  );
+}
+
+/** The part behind `#` is the model; it is never sent as part of the URL. */
+function modelAt(named: string): TextModel {
+  const [url = "", ...rest] = named.split("#");
+  const model = rest.join("#");
+  return withUsage("--summarizer", () => textModelFromUrl({ url, model: model || undefined }));
+}
+
+function modelOf(name: string, provider: Provider, model: string, env: CliPorts["env"]): TextModel {
+  const { api, keyVariable, urlVariable } = provider;
+  const key = env[keyVariable]?.trim() ?? "";
+  if (key === "") {
+    throw usage(
+      `--summarizer ${name}:${model} needs a key, and ${keyVariable} is not set`,
+      `Set ${keyVariable} in the environment, or use --summarizer builtin, which needs none.`,
+    );
+  }
+  const given = env[urlVariable]?.trim() ?? "";
+  const base = given === "" ? provider.url : given;
+  const url = base.replace(/\/+$/, "") + provider.version;
+  const place = given === "" ? "--summarizer" : urlVariable;
+  return withUsage(place, () => textModelFromUrl({ url, api, model, key, name: `${name}:${model}` }));
+}
+
+/** What the model's maker refuses was typed by the user: its place is a flag or a variable. */
+function withUsage(place: string, make: () => TextModel): TextModel {
+  try {
+    return make();
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+    throw new CompactError("InvalidUsage", `${place}: ${error.message}`, { place, hint: error.hint });
+  }
+}
+
+function usage(message: string, hint: string): CompactError {
+  return new CompactError("InvalidUsage", message, { place: "--summarizer", hint });
+}
+
+interface Told {
+  readonly transcript: Transcript;
+  readonly source: Source;
+  readonly destination: Destination | undefined;
+}
+
+/** How each tool goes on with a session that lies where the tool keeps it. */
+const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: string) => readonly string[]>>> = {
+  "claude-code": (id) => ["claude", "--resume", id],
+  codex: (id) => ["codex", "resume", id],
+  pi: (_, path) => ["pi", "--session", path],
+  "copilot-cli": (id) => ["copilot", "--resume", id],
+};
+
+/** Where everything is now, and what to type next. */
+function nextSteps(
+  { ports, terminal, flags }: Invocation,
+  { result, sessionId, changed }: Outcome,
+  { transcript, source, destination }: Told,
+): string[] {
+  const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
+  const said = (name: string, text: string): string[] =>
+    wrap(text, terminal.width - 13).map((line, index) => `${label(index === 0 ? name : "")}${line}`);
+  const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
+  const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
+  const { archive } = result.report;
+  const lines: string[] = [];
+  if (archive !== undefined && changed) {
+    lines.push(
+      ...said("Archive", `every original is in ${oneLine(shortPath(archive.location, ports.cwd))}`),
+      command(commandLine(["compact", "archive", "show", sessionId], flags, ["config", "archive"])),
+    );
+  }
+  if (changed && result.summary !== undefined) {
+    lines.push(...said("Summary", "the whole of it:"), command(`${again} --summary`));
+  }
+  if (destination !== undefined) {
+    const same = !changed && destination.isInput ? " (unchanged)" : "";
+    lines.push(...said("Written", `${oneLine(destination.name)}${same}`));
+  } else if (changed) {
+    lines.push(...said("Output", "nothing is written yet; to keep the result:"), command(`${again} -o FILE`));
+  }
+  if (changed) lines.push(...resumeLines());
+  return [...lines, ""];
+
+  /** The tool reads its session where it lay: written elsewhere, it must be put there first. */
+  function resumeLines(): string[] {
+    const resume = resumeLine(transcript, source.path, ports.cwd);
+    if (resume === undefined || source.path === undefined || !isKeptByTool(source.path, ports)) return [];
+    if (destination?.isInput === true)
+      return [...said("Go on", "in the tool that it came from:"), command(resume)];
+    const place = shellWord(shortPath(source.path, ports.cwd));
+    return [
+      ...said("Go on", "in the tool that it came from, once it has ended the session:"),
+      command(`${again} -o ${place} --force`),
+      command(resume),
+    ];
+  }
+}
+
+/** The command that resumes a session in its tool, in the folder of the session; undefined where there is none. */
+function resumeLine(
+  { format, sessionId, cwd }: Transcript,
+  path: string | undefined,
+  here: string,
+): string | undefined {
+  const words = sessionId === undefined ? undefined : RESUME[format]?.(sessionId, path ?? "");
+  if (words === undefined) return undefined;
+  const line = words.map(shellWord).join(" ");
+  return cwd === undefined || cwd === here ? line : `cd ${shellWord(cwd)} && ${line}`;
+}
+
+/** From the working folder where the path lies below it. */
+function shortPath(path: string, cwd: string): string {
+  const near = relative(cwd, path);
+  return near.startsWith("..") || near === "" ? path : near;
 }

@@ -1,5 +1,5 @@
 import { CompactError } from "compact-context/internal/errors";
-import type { Command, Run } from "../command.ts";
+import type { Command, Run } from "../flags.ts";
 import { FLAGS, type FlagName, type FlagSpec } from "../flags.ts";
 
 /** What may stand behind the words of a command: other commands with what they do, and its flags. */

@@ -4,30 +4,28 @@ import { describeConfig } from "compact-context/internal/config/environment";
 import { formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
-import { CompactError } from "compact-context/internal/errors";
-import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
+import type { Invocation } from "../flags.ts";
+import type { Terminal } from "../ports.ts";
 import { plural } from "../render/numbers.ts";
-import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import type { Terminal } from "../terminal.ts";
+import { oneLine } from "../render/width.ts";
 
-/** Prints what is wrong with a file of settings, and with the environment over it. */
+/** Prints what is wrong with a file of settings, if there is one, and with the environment over it. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const found = words[0] ?? findConfig(ports.cwd);
-  if (found === undefined) {
-    throw new CompactError("NotFound", "there is no compact.yaml here", {
-      hint: "Name the file: compact config check FILE.",
-    });
-  }
-  const file = words[0] ?? basename(found);
-  const problems = checkConfig(readConfigFile(resolve(ports.cwd, file)), file, ports.env);
+  const file = words[0] ?? (found === undefined ? undefined : basename(found));
+  const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
+  const problems = checkConfig(text, file ?? "compact.yaml", ports.env);
   const valid = problems.length === 0;
-  if (flags.json === true) terminal.printJson({ file, valid, problems });
-  else if (valid) terminal.print([`${terminal.paint("good", "ok")}  ${oneLine(file)} is valid`]);
-  else {
+  const what = file === undefined ? "what the environment sets" : oneLine(file);
+  if (flags.json === true) terminal.printJson({ file: file ?? null, valid, problems });
+  else if (valid) {
+    const none = file === undefined ? "there is no compact.yaml here; " : "";
+    terminal.print([`${terminal.paint("good", "ok")}  ${none}${what} is valid`]);
+  } else {
     for (const problem of problems) ports.stderr.write(`${oneLine(formatProblem(problem))}\n`);
-    ports.stderr.write(`${plural(problems.length, "problem")} in ${oneLine(file)}\n`);
+    ports.stderr.write(`${plural(problems.length, "problem")} in ${what}\n`);
   }
   return valid ? 0 : 1;
 }

@@ -5,15 +5,15 @@ import { fileURLToPath } from "node:url";
 import { planCompaction } from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
-import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
 import { openFile } from "../files/source.ts";
+import type { Invocation } from "../flags.ts";
 import { requestOf, runJob } from "../job.ts";
+import { createProgress } from "../ports.ts";
+import { PACKAGE } from "../program.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
-import { oneLine } from "../render/safe.ts";
-import { wrap } from "../render/width.ts";
+import { oneLine, wrap } from "../render/width.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
-import { createProgress } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView } from "../views/compaction.ts";
 import { headline } from "../views/headline.ts";
@@ -99,9 +99,9 @@ function summarizing(transcript: Transcript, settings: Settings): Settings {
   return lower;
 }
 
-/** The session beside the package's own files, two folders above the compiled commands. */
+/** The session among the package's own files. */
 async function demoSource(): Promise<Awaited<ReturnType<typeof openFile>>> {
-  const path = fileURLToPath(new URL("../../demo/session.json", import.meta.url));
+  const path = fileURLToPath(new URL("demo/session.json", PACKAGE));
   try {
     return { ...(await openFile(path, "/")), name: "demo/session.json" };
   } catch (error) {

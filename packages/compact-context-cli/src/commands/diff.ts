@@ -1,19 +1,18 @@
 import type { Message } from "compact-context";
 import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
+import type { Invocation } from "../flags.ts";
 import { sizesOf, snakeLayers } from "../inspection.ts";
+import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount } from "../render/numbers.ts";
-import type { Style } from "../render/palette.ts";
+import type { Style } from "../render/table.ts";
 import { type Cell, table } from "../render/table.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
-import { createProgress, type Terminal } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { headline } from "../views/headline.ts";
+import { callNames, headline, messageGist } from "../views/headline.ts";
 import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
-import { callNames, messageGist } from "../views/message-line.ts";
 
 export async function diffSessions({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const [first = "", second = ""] = words;

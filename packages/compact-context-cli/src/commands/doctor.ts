@@ -5,13 +5,13 @@ import { formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf } from "../archive.ts";
-import type { Invocation } from "../command.ts";
 import { type CliConfig, readConfig } from "../files/config.ts";
+import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { probeStorage } from "../probe.ts";
-import { upstreamsOf } from "../proxy/upstream.ts";
+import { upstreamsOf } from "../proxy/sessions.ts";
 import { plural } from "../render/numbers.ts";
-import { oneLine } from "../render/safe.ts";
+import { oneLine } from "../render/width.ts";
 
 /** What came of one check. A warning is no reason to stop; what is skipped was not asked for. */
 interface Finding {

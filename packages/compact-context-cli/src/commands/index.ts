@@ -1,4 +1,4 @@
-import type { Command } from "../command.ts";
+import type { Command } from "../flags.ts";
 import { DECIDING, type FlagName } from "../flags.ts";
 
 const ARCHIVE_NOTE =
@@ -103,7 +103,7 @@ const archive: Command = {
         "compact archive delete SESSION --yes",
         "compact archive delete --tenant acme --user max --yes",
       ],
-      load: async () => (await import("./archive-deletion.ts")).deleteArchived,
+      load: async () => (await import("./archive.ts")).deleteArchived,
     },
     {
       name: "sweep",
@@ -112,7 +112,7 @@ const archive: Command = {
       flagHelp: { "dry-run": "delete nothing: say what would be deleted" },
       notes: ["Without --days and --max-bytes, retention.days and retention.max_bytes of the settings hold."],
       examples: ["compact archive sweep --days 90", "compact archive sweep --max-bytes 10G --dry-run"],
-      load: async () => (await import("./archive-deletion.ts")).sweepArchive,
+      load: async () => (await import("./archive.ts")).sweepArchive,
     },
   ],
 };
@@ -313,7 +313,7 @@ export const COMMANDS: Command = {
       flags: ["provider", "model", "format", "config", "pending", "strict", "output", "force", "json"],
       notes: ["Exit code 1 when something is left that the provider would refuse, 0 otherwise."],
       examples: ["compact repair session.json -o mended.json"],
-      load: async () => (await import("./repair.ts")).repairSession,
+      load: async () => (await import("./lint.ts")).repairSession,
     },
     {
       name: "diff",

@@ -1,17 +1,15 @@
-import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
+import type { Invocation } from "../flags.ts";
 import { type Inspection, inspect, type Share, snakeLayers } from "../inspection.ts";
+import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
-import type { Style } from "../render/palette.ts";
-import { oneLine } from "../render/safe.ts";
+import type { Style } from "../render/table.ts";
 import { bar, type Cell, table } from "../render/table.ts";
-import { padEnd, paragraph, truncate, wrap } from "../render/width.ts";
+import { oneLine, padEnd, paragraph, truncate, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
-import { createProgress, type Terminal } from "../terminal.ts";
-import { headline, reportLines } from "../views/headline.ts";
+import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
 import { barTable, layerTable } from "../views/layer-table.ts";
-import { callNames, messageGist } from "../views/message-line.ts";
 
 export async function inspectSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const source = await openTranscript(words[0] ?? "", ports);

@@ -1,15 +1,21 @@
-import { lint } from "compact-context/internal/lint/index";
-import type { Invocation } from "../command.ts";
+import { lint, repair } from "compact-context";
+import { checkDestination, writeOutput } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
-import type { Flags } from "../flags.ts";
-import { commandLine } from "../flags.ts";
-import { lintOptions, providerList } from "../rules.ts";
+import type { Invocation } from "../flags.ts";
+import { commandLine, type Flags } from "../flags.ts";
+import { createProgress } from "../ports.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
-import { createProgress } from "../terminal.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { repairHint, violationLines } from "../views/rules.ts";
+import {
+  backToSession,
+  lintOptions,
+  mendLines,
+  providerList,
+  repairHint,
+  violationLines,
+} from "../views/rules.ts";
 
 export async function lintSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const source = await openTranscript(words[0] ?? "", ports);
@@ -36,4 +42,40 @@ export async function lintSession({ words, flags, ports, terminal }: Invocation)
 function repairCommandLine(source: Source, flags: Flags): string {
   const words = ["compact", "repair", source.word ?? source.name];
   return commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
+}
+
+export async function repairSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await openTranscript(words[0] ?? "", ports);
+  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const destination =
+    flags.output === undefined
+      ? undefined
+      : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
+  const transcript = await readSource(source, flags.format, createProgress(ports));
+  const settings = settingsFor(transcript, early, flags);
+  const held = providerList(transcript, flags.provider);
+  const options = lintOptions(settings, flags);
+  const { messages: natives, mends } = repair(held.list, held.provider, options);
+  const left = lint(natives, held.provider, options).filter(({ severity }) => severity === "error");
+  if (destination !== undefined) {
+    const messages = backToSession(natives, held.provider, transcript);
+    const tokens = messages.reduce(
+      (total, message) => total + settings.counter.countMessage(message),
+      settings.fixedTokens + settings.counter.perRequest,
+    );
+    const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
+    const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
+    await writeOutput(destination, mends.length === 0 ? undefined : transcript.write(mended, stamps), source);
+  }
+  const output = destination?.path ?? null;
+  if (flags.json === true) {
+    terminal.printJson({ format: transcript.format, provider: held.provider, mends, left, output });
+  } else {
+    terminal.print([
+      ...headline(transcript, settings, terminal),
+      ...problemLines(transcript, terminal),
+      ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
+    ]);
+  }
+  return left.length > 0 ? 1 : 0;
 }

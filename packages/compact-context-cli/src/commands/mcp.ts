@@ -6,9 +6,9 @@ import { archiveTools } from "compact-context/internal/recall/archive-tools";
 import type { RecallTool } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { openArchive } from "../archive.ts";
-import type { Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";
+import type { Invocation } from "../flags.ts";
 import { versionText } from "../program.ts";
 
 export async function serveTools(invocation: Invocation): Promise<number> {

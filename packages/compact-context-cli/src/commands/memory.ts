@@ -9,16 +9,15 @@ import {
 import type { MemoryItem } from "compact-context/internal/memory/changes/document";
 import type { UndoResult } from "compact-context/internal/memory/changes/journal";
 import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
-import { createMemoryWriter } from "compact-context/memory";
+import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
 import { openArchive } from "../archive.ts";
-import type { Invocation } from "../command.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";
+import type { Invocation } from "../flags.ts";
+import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
-import { oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
-import { wrap } from "../render/width.ts";
-import type { Terminal } from "../terminal.ts";
+import { oneLine, wrap } from "../render/width.ts";
 
 interface Folders extends ChannelFolders {
   readonly user: string | undefined;

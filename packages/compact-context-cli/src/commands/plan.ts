@@ -1,19 +1,18 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import type { Invocation } from "../command.ts";
 import { readSource } from "../files/read.ts";
+import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
+import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
-import type { Style } from "../render/palette.ts";
+import type { Style } from "../render/table.ts";
 import { type Cell, table } from "../render/table.ts";
 import { paragraph, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
-import { createProgress, type Terminal } from "../terminal.ts";
 import { untouchedView } from "../views/compaction.ts";
-import { headline } from "../views/headline.ts";
-import { callNames, messageGist } from "../views/message-line.ts";
+import { callNames, headline, messageGist } from "../views/headline.ts";
 
 export async function planSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const source = await openTranscript(words[0] ?? "", ports);

@@ -6,11 +6,11 @@ import {
   type RecallResult,
   recallRelevantMemory,
 } from "compact-context/memory";
-import type { Invocation } from "../command.ts";
 import { channelFolders } from "../files/channel.ts";
-import { oneLine, safeLines } from "../render/safe.ts";
+import type { Invocation } from "../flags.ts";
+import type { Terminal } from "../ports.ts";
 import { type Cell, table } from "../render/table.ts";
-import type { Terminal } from "../terminal.ts";
+import { oneLine, safeLines } from "../render/width.ts";
 
 const MEMORY: readonly MemorySource[] = [
   "channel-session",

@@ -5,11 +5,11 @@ import { CompactError, escapeControl } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/finding";
 import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
-import type { Invocation } from "../command.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import { type Source, STDIN } from "../files/source.ts";
+import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
-import { oneLine } from "../render/safe.ts";
+import { oneLine } from "../render/width.ts";
 import { earlySettings } from "../settings.ts";
 
 export async function redactText(invocation: Invocation): Promise<number> {

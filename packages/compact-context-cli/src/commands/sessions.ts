@@ -1,9 +1,9 @@
 import { CompactError } from "compact-context/internal/errors";
-import type { Invocation } from "../command.ts";
 import type { Source } from "../files/source.ts";
+import type { Invocation } from "../flags.ts";
 import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
-import { firstWords, oneLine } from "../render/safe.ts";
 import { type Cell, table } from "../render/table.ts";
+import { firstWords, oneLine } from "../render/width.ts";
 import { discoverSessions } from "../sessions/discover.ts";
 import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
 import { hasOpencodeDatabase } from "../sessions/opencode.ts";

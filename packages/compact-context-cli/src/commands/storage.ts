@@ -1,8 +1,8 @@
 import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
-import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
-import { oneLine } from "../render/safe.ts";
+import type { Invocation } from "../flags.ts";
+import { oneLine } from "../render/width.ts";
 
 /** Prints the statements that make or bring up to date the tables of Postgres. */
 export async function printDdl({ words, flags, ports, terminal }: Invocation): Promise<number> {

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { CompactError } from "compact-context/internal/errors";
 import type { Flags } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
-import { oneLine } from "../render/safe.ts";
+import { oneLine } from "../render/width.ts";
 
 export interface ChannelFolders {
   readonly channelDir: string;

@@ -1,5 +1,5 @@
 import { CompactError, closest } from "compact-context/internal/errors";
-import type { Progress } from "../terminal.ts";
+import type { Progress } from "../ports.ts";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import { readTranscript } from "../transcripts/read.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";

@@ -10,11 +10,10 @@ import { defaultConfig } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Stub, startStub } from "../../../../test/stubs/server.ts";
-import type { LocalServer } from "../view/local-server.ts";
+import type { LocalServer } from "../view/access.ts";
 import { startProxy } from "./server.ts";
-import { createSessions } from "./sessions.ts";
+import { createSessions, upstreamsOf } from "./sessions.ts";
 import { createTally } from "./tally.ts";
-import { upstreamsOf } from "./upstream.ts";
 
 const closing: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {

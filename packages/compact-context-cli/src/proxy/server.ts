@@ -3,15 +3,14 @@ import { errorMessage, isObject } from "compact-context/internal/errors";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";
 import { createWire, type Wire, type WireCall } from "compact-context/wire";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
 import type { Health } from "../probe.ts";
-import { type LocalServer, startLocalServer } from "../view/local-server.ts";
-import { programsOnly } from "./guard.ts";
+import { type LocalServer, startLocalServer } from "../view/access.ts";
 import type { Sessions } from "./sessions.ts";
+import { targetOf, type Upstreams } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
-import { targetOf, type Upstreams } from "./upstream.ts";
 
 export interface ProxyOptions {
   /** 0 for one that is free. */
@@ -248,4 +247,25 @@ function errorBody(message: string, type: string) {
 function reasonOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   return cause === undefined ? errorMessage(error) : `${errorMessage(error)}: ${errorMessage(cause)}`;
+}
+
+/**
+ * Lets programs of this computer in and web pages out. The address must be the server's own, which a name that was
+ * rebound to it is not; browsers name an origin or a site with what they send to another one, programs do neither.
+ */
+function programsOnly(port: () => number): MiddlewareHandler {
+  return async (context, next) => {
+    const { headers } = context.req.raw;
+    const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
+    if (!hosts.includes(headers.get("host") ?? ""))
+      return context.text("This server answers to its own address only.\n", 421);
+    // What begins with two slashes reads as the name of another server.
+    if (context.req.path.startsWith("//")) return context.text("This address cannot be read.\n", 400);
+    const site = headers.get("sec-fetch-site") ?? "none";
+    if (headers.has("origin") || site !== "none")
+      return context.text("This server is for programs, not for web pages.\n", 403);
+    // A client that is refused a web socket goes on with plain requests.
+    if (headers.has("upgrade")) return context.text("There are no web sockets here.\n", 426);
+    return next();
+  };
 }

@@ -6,20 +6,16 @@ import { redact } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { createMetrics } from "compact-context/tracing";
 import { driverOf } from "../archive.ts";
-import type { Invocation } from "../command.ts";
 import { readConfig } from "../files/config.ts";
-import type { CliPorts } from "../ports.ts";
+import type { Invocation } from "../flags.ts";
+import type { CliPorts, Terminal } from "../ports.ts";
 import { watchHealth } from "../probe.ts";
-import { parseTokens } from "../quantities.ts";
-import { formatCount } from "../render/numbers.ts";
-import { oneLine, safeJson, snakeKeys } from "../render/safe.ts";
-import type { Terminal } from "../terminal.ts";
+import { formatCount, parseTokens } from "../render/numbers.ts";
+import { oneLine, safeJson, snakeKeys } from "../render/width.ts";
 import { portOf } from "../view-page.ts";
-import { AGENTS, clientVariables } from "./agents.ts";
 import { startProxy } from "./server.ts";
-import { createSessions } from "./sessions.ts";
+import { createSessions, upstreamsOf } from "./sessions.ts";
 import { createTally, type Tally, tallyLine } from "./tally.ts";
-import { upstreamsOf } from "./upstream.ts";
 
 /** A port that agents' settings can name for good. */
 const USUAL_PORT = 4180;
@@ -63,9 +59,11 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
   });
   try {
     if (program === undefined) {
+      // Listened for before the lines that tell how to end it.
+      const stopped = ports.stopped?.();
       if (asJson) screen.started(server.url);
       else terminal.print(startLines(server.url, terminal, dryRun));
-      await ports.stopped?.();
+      await stopped;
       return 0;
     }
     const code = await runProgram(program, rest, { ...ports.env, ...clientVariables(server.url) });
@@ -212,4 +210,56 @@ function runProgram(
     process.off("SIGINT", stay);
     for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, hand);
   });
+}
+
+/** What makes the calls of an agent come here. */
+interface Agent {
+  readonly name: string;
+  /** Lines to type, or to put into the agent's settings. */
+  setting(url: string): readonly string[];
+}
+
+/** The agents that need more than a variable, or another one. */
+const AGENTS: readonly Agent[] = [
+  { name: "Claude Code", setting: (url) => [`ANTHROPIC_BASE_URL=${url} claude`] },
+  {
+    name: "Codex",
+    setting: (url) => [
+      "in ~/.codex/config.toml:",
+      'model_provider = "compact"',
+      "[model_providers.compact]",
+      'name = "OpenAI through Compact"',
+      `base_url = "${url}/v1"`,
+      'wire_api = "responses"',
+      'env_key = "OPENAI_API_KEY"',
+    ],
+  },
+  {
+    name: "opencode",
+    setting: (url) => [
+      "in opencode.json:",
+      `{ "provider": { "anthropic": { "options": { "baseURL": "${url}/v1" } },`,
+      `                "openai": { "options": { "baseURL": "${url}/v1" } } } }`,
+    ],
+  },
+  { name: "Gemini CLI", setting: (url) => [`GOOGLE_GEMINI_BASE_URL=${url} gemini`] },
+  {
+    name: "aider",
+    setting: (url) => [`ANTHROPIC_API_BASE=${url} OPENAI_API_BASE=${url}/v1 aider`],
+  },
+  {
+    name: "Cline",
+    setting: (url) => [`in its settings, "Use custom base URL": ${url} (Anthropic), ${url}/v1 (OpenAI)`],
+  },
+];
+
+/** The variables that make clients of the providers call this address. */
+function clientVariables(url: string): Readonly<Record<string, string>> {
+  return {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_BASE: url,
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_BASE: `${url}/v1`,
+    GOOGLE_GEMINI_BASE_URL: url,
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { targetOf, upstreamsOf } from "./upstream.ts";
+import { targetOf, upstreamsOf } from "./sessions.ts";
 
 const targetFrom = (
   path: string,

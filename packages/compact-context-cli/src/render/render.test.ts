@@ -9,10 +9,18 @@ import {
   formatShort,
   plural,
 } from "./numbers.ts";
-import { createPaint } from "./palette.ts";
-import { firstWords, oneLine, safeJson, safeLines } from "./safe.ts";
-import { bar, table } from "./table.ts";
-import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
+import { bar, createPaint, table } from "./table.ts";
+import {
+  displayWidth,
+  firstWords,
+  oneLine,
+  padEnd,
+  padStart,
+  safeJson,
+  safeLines,
+  truncate,
+  wrap,
+} from "./width.ts";
 
 const plain = createPaint(false, {});
 

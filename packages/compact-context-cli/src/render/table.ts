@@ -1,4 +1,4 @@
-import type { Paint, Style } from "./palette.ts";
+import colours from "picocolors";
 import { displayWidth, padEnd, padStart, truncate } from "./width.ts";
 
 export interface Cell {
@@ -67,4 +67,38 @@ export function bar(value: number, most: number, width: number): string {
   if (value <= 0 || most <= 0 || width <= 0) return "";
   const eighths = Math.min(width * 8, Math.max(1, Math.round((value / most) * width * 8)));
   return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
+}
+
+/** Kinds of emphasis; without colours every one gives back its text. */
+export type Style =
+  | "strong"
+  | "faint"
+  | "good"
+  | "warn"
+  | "bad"
+  | "pinned"
+  | "summary"
+  | "recent"
+  | "toolPairs"
+  | "remainder";
+
+export type Paint = (style: Style, text: string) => string;
+
+const FORMATS = {
+  strong: "bold",
+  faint: "dim",
+  good: "green",
+  warn: "yellow",
+  bad: "red",
+  pinned: "magenta",
+  summary: "yellow",
+  recent: "green",
+  toolPairs: "cyan",
+  remainder: "blue",
+} as const satisfies Readonly<Record<Style, keyof typeof colours>>;
+
+/** Paints for a terminal that shows colours: not in a pipe, not with `NO_COLOR`, not on a dumb terminal. */
+export function createPaint(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): Paint {
+  const shown = colours.createColors(isTerminal && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb");
+  return (style, text) => (text === "" ? "" : shown[FORMATS[style]](text));
 }

@@ -2,11 +2,11 @@ import type { Message } from "compact-context";
 import { describe, expect, it } from "vitest";
 import { economyJson, economyView } from "../commands/replay.ts";
 import type { Flags } from "../flags.ts";
-import { createPaint } from "../render/palette.ts";
+import type { Terminal } from "../ports.ts";
+import { createPaint } from "../render/table.ts";
 import { displayWidth } from "../render/width.ts";
 import { type Economy, type Replay, replaySession } from "../replay.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
-import type { Terminal } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 
 const START = Date.UTC(2026, 0, 1);

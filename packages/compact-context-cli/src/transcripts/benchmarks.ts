@@ -1,6 +1,15 @@
-import { type EntryList, type ReadList, readList } from "./chat-list.ts";
-import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import { type EntryList, type ReadList, readList } from "./entries.ts";
+import {
+  defined,
+  documentChunks,
+  isRecord,
+  type JsonRecord,
+  layoutOf,
+  listOf,
+  recordOf,
+  stringOf,
+  textOf,
+} from "./json.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
 interface ChatContainer {

@@ -1,5 +1,5 @@
 import type { Message } from "compact-context";
-import { decodeReadable } from "./decode.ts";
+import { decodeReadable } from "./entries.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, stringOf } from "./json.ts";
 import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type { EarlierCompaction, ReadLog, Segment, UsageRecord } from "./transcript.ts";

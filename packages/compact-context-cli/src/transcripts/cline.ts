@@ -1,6 +1,5 @@
-import { readList } from "./chat-list.ts";
-import { isRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import { readList } from "./entries.ts";
+import { documentChunks, isRecord, layoutOf, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
 /** Cline's session file: Anthropic messages with attached files as blocks of their own. */

@@ -1,7 +1,7 @@
 import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { isCompactionType } from "compact-context/internal/core/message";
-import { decodeReadable } from "./decode.ts";
+import { decodeReadable } from "./entries.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
 import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectFormat } from "./detect.ts";
+import { detectFormat } from "./read.ts";
 
 const LISTS: Readonly<Record<string, readonly unknown[]>> = {
   "openai-chat": [

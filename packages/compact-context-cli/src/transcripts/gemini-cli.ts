@@ -1,8 +1,17 @@
 import type { Message, Part } from "compact-context";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
-import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import {
+  defined,
+  documentChunks,
+  isRecord,
+  type JsonRecord,
+  layoutOf,
+  listOf,
+  recordOf,
+  stringOf,
+  textOf,
+} from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session, UsageRecord, WritePorts } from "./transcript.ts";
 

@@ -1,8 +1,7 @@
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { defined } from "compact-context/internal/errors";
-import { readList } from "./chat-list.ts";
-import { isRecord, type JsonRecord, listOf, recordOf, textOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import { readList } from "./entries.ts";
+import { documentChunks, isRecord, type JsonRecord, layoutOf, listOf, recordOf, textOf } from "./json.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
 /** LangGraph recordings: named snapshots of a message list, or the events of a stream. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lineCursor } from "./lines.ts";
+import { lineCursor } from "./json.ts";
 
 async function linesOf(chunks: Iterable<string> | string): Promise<{ lines: string[]; newline: boolean }> {
   const cursor = lineCursor(chunks);

@@ -1,8 +1,17 @@
 import type { Message, Part } from "compact-context";
 import { messageText, resultText, toolResults } from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
-import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import {
+  defined,
+  documentChunks,
+  isRecord,
+  type JsonRecord,
+  layoutOf,
+  listOf,
+  numberOf,
+  recordOf,
+  stringOf,
+} from "./json.ts";
 import { singleSegment, usageRecord } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session, UsageRecord } from "./transcript.ts";
 

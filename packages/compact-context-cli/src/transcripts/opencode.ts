@@ -11,8 +11,18 @@ import {
   toolResults,
 } from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
-import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import {
+  defined,
+  documentChunks,
+  isoTime,
+  isRecord,
+  type JsonRecord,
+  layoutOf,
+  listOf,
+  recordOf,
+  stringOf,
+  textOf,
+} from "./json.ts";
 import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,

@@ -1,16 +1,18 @@
 import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { argumentsText, resultText } from "compact-context/internal/core/message";
+import { decodeReadable } from "./entries.ts";
 import { isRecord, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
-import { type PiEntry, piSegments } from "./pi-tree.ts";
-import { splitAtSummary } from "./session.ts";
+import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,
   ReadLog,
   RecordFormat,
   RecordReader,
+  Segment,
   Session,
   SourceLine,
+  UsageRecord,
   WritePorts,
 } from "./transcript.ts";
 
@@ -179,4 +181,205 @@ function asText(message: Message): string {
     return part.type === "media" ? `[${part.mediaType}]` : "";
   });
   return `### ${message.role}\n\n${pieces.filter((piece) => piece !== "").join("\n\n")}`;
+}
+
+interface PiEntry {
+  readonly id?: string;
+  readonly parent: string | undefined;
+  /** Position of the entry before it, -1 for the first. */
+  readonly previous: number;
+  /** As pi counts entries, the header being 0; undefined when pi cannot read the line. */
+  readonly index: number | undefined;
+  readonly type: string;
+  /** Empty when the entry carries no context. */
+  readonly record: JsonRecord;
+}
+
+interface Step {
+  readonly entry: PiEntry;
+  readonly native: JsonRecord;
+}
+
+interface Stretch {
+  readonly steps: readonly Step[];
+  readonly carried: number;
+  readonly tokensBefore: number | undefined;
+}
+
+/** The branch that pi would resume, cut at its compactions. */
+function piSegments(
+  entries: readonly PiEntry[],
+  isTree: boolean,
+  log: ReadLog,
+): {
+  segments: Segment[];
+  usage: UsageRecord[];
+  model: string | undefined;
+  /** The entry that a message's native object came from. */
+  entryOf: ReadonlyMap<unknown, PiEntry>;
+} {
+  const path = isTree ? branch(entries, log) : entries;
+  const live = new Set(path);
+  for (const entry of entries) {
+    if (!live.has(entry)) log.leaveOut("abandoned branch");
+    else if (nativeOf(entry) === undefined) log.leaveOut(kindOf(entry));
+  }
+  const all = cut(path);
+  const natives = all.flatMap((stretch) => stretch.steps.map((step) => step.native));
+  const { messages, unreadable } = decodeReadable("pi", natives, "entries", log);
+  const stretches = all.map((stretch) => without(stretch, unreadable));
+  const steps = stretches.flatMap((stretch) => stretch.steps);
+  const entryOf = new Map<unknown, PiEntry>();
+  for (const { native, entry } of steps) if (entry.type !== "compaction") entryOf.set(native, entry);
+  return { ...assemble(stretches, messages), model: lastModel(path), entryOf };
+}
+
+/** From the newest entry to the root, oldest first. */
+function branch(entries: readonly PiEntry[], log: ReadLog): PiEntry[] {
+  const byId = new Map(
+    entries.flatMap((entry) => (entry.id === undefined ? [] : [[entry.id, entry] as const])),
+  );
+  const path: PiEntry[] = [];
+  const seen = new Set<PiEntry>();
+  let current = entries.at(-1);
+  while (current !== undefined && !seen.has(current)) {
+    seen.add(current);
+    path.push(current);
+    if (current.parent === undefined) break;
+    const parent = byId.get(current.parent);
+    if (parent === undefined) {
+      log.problem({
+        message: `entry ${current.id ?? "without id"} follows ${current.parent}, which the file does not hold; it was placed after the entry before it`,
+      });
+    }
+    current = parent ?? entries[current.previous];
+  }
+  return path.reverse();
+}
+
+function kindOf(entry: PiEntry): string {
+  if (entry.type !== "message") return entry.type;
+  return "bashExecution kept from the model";
+}
+
+/** The message that pi puts into its context for the entry. */
+function nativeOf(entry: PiEntry): JsonRecord | undefined {
+  const { record } = entry;
+  const timestamp = Date.parse(stringOf(record.timestamp) ?? "");
+  switch (entry.type) {
+    case "message": {
+      const message = recordOf(record.message);
+      return message.excludeFromContext === true ? undefined : message;
+    }
+    case "custom_message":
+      return {
+        role: "custom",
+        customType: record.customType,
+        content: record.content,
+        display: record.display,
+        details: record.details,
+        timestamp,
+      };
+    case "branch_summary":
+      return { role: "branchSummary", summary: record.summary, fromId: record.fromId, timestamp };
+    case "compaction":
+      return {
+        role: "compactionSummary",
+        summary: stringOf(record.summary) ?? "",
+        tokensBefore: record.tokensBefore,
+        timestamp,
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** After a compaction pi sends the summary, then the entries from the first kept one on. */
+function cut(path: readonly PiEntry[]): Stretch[] {
+  const stretches: Stretch[] = [];
+  // Natives made here must be the same object in every stretch that carries the entry.
+  const natives = new Map(path.map((entry) => [entry, nativeOf(entry)]));
+  const stepsOf = (entries: readonly PiEntry[]): Step[] =>
+    entries.flatMap((entry) => {
+      const native = natives.get(entry);
+      return native === undefined || entry.type === "compaction" ? [] : [{ entry, native }];
+    });
+  const compactions = path.flatMap((entry, position) => (entry.type === "compaction" ? [position] : []));
+  let carried: Step[] = [];
+  let start = 0;
+  for (const end of [...compactions, path.length]) {
+    const compaction = path[end];
+    const tokensBefore = numberOf(compaction?.record.tokensBefore);
+    const own = stepsOf(path.slice(start, end));
+    const copies = Math.min(own.length, copiesAfter(path[start - 1]));
+    stretches.push({ steps: [...carried, ...own], carried: carried.length + copies, tokensBefore });
+    if (compaction === undefined) break;
+    const summary = natives.get(compaction) ?? {};
+    carried = [{ entry: compaction, native: summary }, ...stepsOf(keptBy(compaction, path.slice(0, end)))];
+    start = end + 1;
+  }
+  return stretches;
+}
+
+/** How many entries after a compaction of ours are copies of kept messages. */
+function copiesAfter(compaction: PiEntry | undefined): number {
+  return numberOf(recordOf(compaction?.record.details).copies) ?? 0;
+}
+
+function without(stretch: Stretch, unreadable: ReadonlySet<unknown>): Stretch {
+  const readable = (step: Step): boolean => !unreadable.has(step.native);
+  const carried = stretch.steps.slice(0, stretch.carried).filter(readable).length;
+  return { ...stretch, steps: stretch.steps.filter(readable), carried };
+}
+
+function keptBy(compaction: PiEntry, before: readonly PiEntry[]): readonly PiEntry[] {
+  const id = stringOf(compaction.record.firstKeptEntryId);
+  const index = numberOf(compaction.record.firstKeptEntryIndex);
+  const first = before.findIndex((entry) =>
+    id === undefined ? index !== undefined && entry.index === index : entry.id === id,
+  );
+  return first < 0 ? [] : before.slice(first);
+}
+
+function assemble(
+  stretches: readonly Stretch[],
+  decoded: readonly Message[],
+): { segments: Segment[]; usage: UsageRecord[] } {
+  const segments: Segment[] = [];
+  const usage: UsageRecord[] = [];
+  let start = 0;
+  stretches.forEach((stretch, segment) => {
+    const messages = stretch.steps.map((step, index) => finishMessage(decoded[start + index], step));
+    start += stretch.steps.length;
+    stretch.steps.forEach((step, index) => {
+      const record =
+        index < stretch.carried ? undefined : usageRecord("pi", step.native.usage, { segment, index });
+      if (record !== undefined) usage.push(record);
+    });
+    const one = { messages: messages.filter((message) => message !== undefined), carried: stretch.carried };
+    if (segment === stretches.length - 1) segments.push(one);
+    else endSegment(segments, one, { kind: "summary", tokensBefore: stretch.tokensBefore });
+  });
+  return { segments, usage };
+}
+
+function finishMessage(message: Message | undefined, { entry, native }: Step): Message | undefined {
+  if (message === undefined) return undefined;
+  const dated = withMeta(message, {
+    timestamp: stringOf(entry.record.timestamp),
+    synthetic: entry.type === "message" ? undefined : true,
+  });
+  // The model sees pi's wrapping around a summary; its version mark is inside.
+  if (native.role !== "compactionSummary") return dated;
+  const own = withSummaryVersion({ ...dated, parts: [{ type: "text", text: String(native.summary) }] });
+  return own.meta === undefined ? dated : { ...dated, meta: own.meta };
+}
+
+function lastModel(path: readonly PiEntry[]): string | undefined {
+  const model = (entry: PiEntry): string | undefined =>
+    entry.type === "model_change"
+      ? stringOf(entry.record.modelId)
+      : stringOf(recordOf(entry.record.message).model);
+  const last = path.findLast((entry) => model(entry) !== undefined);
+  return last === undefined ? undefined : model(last);
 }

@@ -1,8 +1,7 @@
 import type { Format } from "compact-context";
 import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
-import { readList } from "./chat-list.ts";
-import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import { readList } from "./entries.ts";
+import { documentChunks, isRecord, type JsonRecord, layoutOf, listOf, recordOf, stringOf } from "./json.ts";
 import type { DocumentFormat, ReadLog, Session, UsageSource } from "./transcript.ts";
 
 /** Where a document keeps its list, and the words it is kept under. */

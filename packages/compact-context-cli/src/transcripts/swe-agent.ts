@@ -8,8 +8,16 @@ import {
   toolResults,
 } from "compact-context/internal/core/message";
 import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
-import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { documentChunks, layoutOf } from "./lines.ts";
+import {
+  documentChunks,
+  isRecord,
+  type JsonRecord,
+  layoutOf,
+  listOf,
+  recordOf,
+  stringOf,
+  textOf,
+} from "./json.ts";
 import { singleSegment } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 

@@ -8,7 +8,7 @@ import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { describe, expect, it } from "vitest";
 import { type ArchiveSource, createArchivedRecord } from "./archived-session.ts";
-import { readRoute } from "./routes.ts";
+import { readRoute } from "./server.ts";
 import type {
   CompactionView,
   ExpandedView,

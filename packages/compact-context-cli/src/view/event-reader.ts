@@ -1,6 +1,5 @@
 import { isObject } from "compact-context/internal/errors";
-import { eventLayers, type ToldLayers } from "./layer-tokens.ts";
-import { fateOf } from "./message-view.ts";
+import { eventLayers, fateOf, type ToldLayers } from "./message-view.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { CompactionHead, Fate, FateView, LayerKey, SpanView } from "./session-view.ts";
 import { jsonText, listIn, numberIn, recordIn, textIn } from "./untrusted.ts";

@@ -18,9 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * Every file that is served, by its path, all read at once: no request is ever looked up on the disk. `/` is
  * `index.html`, the others are below `/page/`.
  */
-export async function readPageFiles(
-  folder: URL = new URL("./page/", import.meta.url),
-): Promise<ReadonlyMap<string, PageFile>> {
+export async function readPageFiles(folder: URL): Promise<ReadonlyMap<string, PageFile>> {
   const files = new Map<string, PageFile>();
   for (const name of await readdir(fileURLToPath(folder))) {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];

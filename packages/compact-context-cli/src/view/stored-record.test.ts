@@ -1,6 +1,6 @@
 import { planCompaction } from "compact-context/internal/compact";
 import { describe, expect, it } from "vitest";
-import { fatesToStore, storedRecord } from "./stored-record.ts";
+import { fatesToStore, storedRecord } from "./archived-steps.ts";
 
 const plan = planCompaction(
   Array.from({ length: 20 }, (_, index) => [

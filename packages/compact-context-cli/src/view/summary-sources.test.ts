@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { SummaryPiece } from "./session-view.ts";
-import { indexSources, NO_SOURCES, type SourceIndex } from "./source-index.ts";
-import { summaryPieces } from "./summary-sources.ts";
+import { indexSources, NO_SOURCES, type SourceIndex, summaryPieces } from "./source-index.ts";
 
 const sources = [
   { message: 0, role: "user", text: "Please never touch the lockfile, and always run the linter first." },

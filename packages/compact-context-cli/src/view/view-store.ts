@@ -1,7 +1,14 @@
-import { createEventSession, type EventSession } from "./event-session.ts";
-import type { SessionRecord } from "./session-record.ts";
-import type { LiveNotice, SessionHead, SessionList } from "./session-view.ts";
-import { VIEW_VERSION } from "./session-view.ts";
+import { createEventReader, type EventReader, type ToldEvent } from "./event-reader.ts";
+import { EVENT_LAYERS } from "./message-view.ts";
+import { createRecord, type SessionRecord } from "./session-record.ts";
+import {
+  type LiveNotice,
+  type SessionHead,
+  type SessionList,
+  type SpanView,
+  VIEW_VERSION,
+} from "./session-view.ts";
+import { NO_SOURCES, summaryPieces } from "./source-index.ts";
 
 /** Every session that the page can show. */
 export interface ViewStore {
@@ -107,4 +114,73 @@ const NOTICE_MS = 50;
 
 function newestFirst(one: SessionHead, other: SessionHead): number {
   return (other.updatedAt ?? "").localeCompare(one.updatedAt ?? "") || one.id.localeCompare(other.id);
+}
+
+/** A session that is told by events alone: no messages, no texts but the summaries. */
+interface EventSession {
+  readonly record: SessionRecord;
+  readonly reader: EventReader;
+  /** Characters that it holds, roughly. */
+  readonly weight: number;
+  /** Makes room for an event of so many characters; false where the session is full. */
+  take(weight: number): boolean;
+  /** Keeps a span; a full session only counts it. */
+  addSpan(span: SpanView): void;
+  /** Keeps an event's span, and learns what it says. */
+  add(event: ToldEvent): void;
+}
+
+/** Most characters of one session's spans and summaries. */
+const MOST_WEIGHT = 32_000_000;
+
+function createEventSession(id: string, changed: () => void): EventSession {
+  let reader: EventReader | undefined;
+  let weight = 0;
+  let full = false;
+  const record = createRecord({
+    id,
+    source: "events",
+    facts: {
+      layers: EVENT_LAYERS,
+      title: id,
+      live: true,
+      window: 0,
+      trigger: 0,
+      budget: 0,
+      searchable: false,
+    },
+    originals: {
+      count: () => 0,
+      message: () => undefined,
+      open: async ({ index }) => ({
+        messages: reader?.fatesOf(index) ?? [],
+        summary: summaryPieces(reader?.summaryOf(index) ?? "", { index: NO_SOURCES, has: () => false }),
+      }),
+      expand: async () => undefined,
+      search: async () => ({ hits: [], problems: 0 }),
+    },
+    changed,
+  });
+  reader = createEventReader({ record, spansOnly: false });
+  return {
+    record,
+    reader,
+    get weight() {
+      return weight;
+    },
+    take(more) {
+      full = weight + more > MOST_WEIGHT;
+      if (!full) weight += more;
+      return !full;
+    },
+    addSpan(span) {
+      if (full) record.drop();
+      else record.addSpan(span);
+    },
+    add(event) {
+      if (!full) return reader?.add(event);
+      record.drop();
+      reader?.learn({ ...event, payload: undefined });
+    },
+  };
 }

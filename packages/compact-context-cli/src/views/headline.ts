@@ -1,18 +1,22 @@
-import { messageText } from "compact-context/internal/core/message";
-import { isUserSpeech } from "compact-context/internal/core/units";
+import type { Message, Part } from "compact-context";
+import { argumentsText, messageText, resultText } from "compact-context/internal/core/message";
 import { sessionNameOf } from "../job.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount } from "../render/numbers.ts";
-import { firstWords, oneLine } from "../render/safe.ts";
-import { truncate, wrap } from "../render/width.ts";
+import { firstWords, oneLine, truncate, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
-import type { Terminal } from "../terminal.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+import { typedAsk } from "../view/message-view.ts";
 
-/** Which session this is: its title or first words, then format, model and window. */
+/** The session's own title, or the first words that its user typed. */
+export function titleOf(transcript: Transcript): string {
+  const messages = transcript.segments.flatMap((segment) => segment.messages);
+  const typed = messages.map(typedAsk).find((text) => text !== undefined);
+  return firstWords(transcript.title ?? typed ?? sessionNameOf(transcript));
+}
+
+/** Which session this is, then format, model and window. */
 export function headline(transcript: Transcript, settings: Settings, terminal: Terminal): string[] {
-  const ask = transcript.segments.flatMap((segment) => segment.messages).find(isUserSpeech);
-  const title = transcript.title ?? (ask === undefined ? undefined : messageText(ask));
-  const words = firstWords(title ?? sessionNameOf(transcript));
   const facts = [
     transcript.format,
     settings.model === undefined ? "model unknown" : oneLine(settings.model),
@@ -20,7 +24,7 @@ export function headline(transcript: Transcript, settings: Settings, terminal: T
   ];
   return [
     "",
-    terminal.paint("strong", `  ${truncate(words, terminal.width - 4)}`),
+    terminal.paint("strong", `  ${truncate(titleOf(transcript), terminal.width - 4)}`),
     ...wrap(facts.join(" · "), terminal.width - 2).map((line) => terminal.paint("faint", `  ${line}`)),
     "",
   ];
@@ -60,4 +64,43 @@ export function problemLines(transcript: Transcript, terminal: Terminal): string
       : []),
     "",
   ];
+}
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
+/** What a message says, as one short line: its text, else its calls, results or media. `names`: tools by call id. */
+export function messageGist(message: Message, names: ReadonlyMap<string, string> = NO_NAMES): string {
+  const text = firstWords(messageText(message));
+  if (text !== "") return text;
+  return message.parts
+    .map((part) => partGist(part, names))
+    .filter((gist) => gist !== "")
+    .join("  ");
+}
+
+function partGist(part: Part, names: ReadonlyMap<string, string>): string {
+  switch (part.type) {
+    case "text":
+      return "";
+    case "toolCall":
+      return `${firstWords(part.name)} ${firstWords(argumentsText(part), 200)}`;
+    case "toolResult": {
+      const name = firstWords(part.name ?? names.get(part.id) ?? "");
+      const words = [part.isError === true ? "error" : "→", name, firstWords(resultText(part), 200)];
+      return words.filter((word) => word !== "").join(" ");
+    }
+    case "reasoning":
+      return firstWords(part.text) || "(hidden reasoning)";
+    case "media":
+      return `(${firstWords(part.mediaType)})`;
+  }
+}
+
+/** The tool's name by call id. */
+export function callNames(messages: readonly Message[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const message of messages) {
+    for (const part of message.parts) if (part.type === "toolCall") names.set(part.id, part.name);
+  }
+  return names;
 }

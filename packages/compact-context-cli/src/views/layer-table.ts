@@ -1,11 +1,11 @@
 import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
 
 import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent } from "../render/numbers.ts";
-import type { Style } from "../render/palette.ts";
+import type { Style } from "../render/table.ts";
 import { bar, type Cell, table } from "../render/table.ts";
 import { padEnd, padStart } from "../render/width.ts";
-import type { Terminal } from "../terminal.ts";
 
 /** One state of a session, by layer, with what stands beside the messages. */
 export interface LayerState {

@@ -3,12 +3,12 @@ import type { CompactionReport } from "../core/report.ts";
 import { typedText } from "../core/units.ts";
 import { CompactError } from "../errors.ts";
 import type { MemoryBoundary } from "../memory/channel-memory.ts";
+import type { AgentModel } from "./agent-message.ts";
 import { type AgentMessage, agentMessageText } from "./agent-message.ts";
-import type { AgentModel } from "./agent-model.ts";
 import { type AgentState, beginInJournal, enterSession } from "./agent-state.ts";
 import { answered } from "./channel-journal.ts";
 import { type ContextView, contextView } from "./context-view.ts";
-import { diagnosticOf } from "./diagnostic.ts";
+import { diagnosticOf } from "./event.ts";
 import { shapesOf } from "./turn.ts";
 import { agentPorts } from "./turn-ports.ts";
 

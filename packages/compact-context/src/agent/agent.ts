@@ -1,6 +1,7 @@
 import { decode } from "../codecs/formats.ts";
 import type { CompactionReport } from "../core/report.ts";
 import { CompactError } from "../errors.ts";
+import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/scope.ts";
 import {
   busyError,
   changeModel,
@@ -13,17 +14,14 @@ import {
   startNewSession,
   undoCompaction,
 } from "./agent-commands.ts";
-import type { AgentMessage } from "./agent-message.ts";
-import type { AgentModel } from "./agent-model.ts";
+import type { AgentMessage, AgentModel } from "./agent-message.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
 import type { ContextView } from "./context-view.ts";
+import { type MemoryView, memoryView } from "./context-view.ts";
 import { listenedTo } from "./deadline.ts";
-import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
 import type { AgentEvent, Spent } from "./event.ts";
-import { createEventQueue } from "./event-queue.ts";
-import { type MemoryView, memoryView } from "./memory-view.ts";
-import { promptOf } from "./prompt.ts";
+import { type Diagnostic, diagnosticOf } from "./event.ts";
 import { skillText } from "./skills/use-skill.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 import { agentPorts, checkToolNames } from "./turn-ports.ts";
@@ -208,4 +206,69 @@ async function close({ managers, options, session, journal }: AgentState): Promi
   } finally {
     await journal?.release();
   }
+}
+
+/** The user's message as it is sent: before it what the memory says to it, what hooks said, skills that the user took up. */
+async function promptOf(state: AgentState, text: string, signal: AbortSignal): Promise<AgentMessage> {
+  const said = await state.skills.run("before_prompt", text, signal);
+  const recalled = await recall(state, text);
+  const added = [...state.pending, said].filter((block) => block !== "").map(escapeRuntimeTags);
+  state.pending = [];
+  const blocks = [recalled, ...added.map(renderRuntimeContext)].filter((block) => block !== "");
+  return { role: "user", content: [{ type: "text", text: injectRuntimeContext(text, blocks.join("\n")) }] };
+}
+
+async function recall(state: AgentState, text: string): Promise<string> {
+  const { memory } = state.options;
+  const scope = state.skills.memoryScope;
+  state.recalled = [];
+  if (memory === undefined || scope === "none") return "";
+  try {
+    const only = scope === "session" ? { sources: ["channel-session" as const] } : {};
+    const { items, renderedText } = await memory.recall(text, only);
+    state.recalled = items.map(({ title, source }) => title || source);
+    if (renderedText !== "")
+      state.emit({ type: "recalled", titles: state.recalled, characters: renderedText.length });
+    return renderedText;
+  } catch (error) {
+    state.emit({ type: "warning", diagnostic: diagnosticOf(error, "recall-failed") });
+    return "";
+  }
+}
+
+/** Events from work under way, read in order by one reader. */
+interface EventQueue<T> extends AsyncIterable<T> {
+  push(event: T): void;
+  /** Nothing more comes; what is queued is still read. */
+  end(): void;
+}
+
+function createEventQueue<T>(): EventQueue<T> {
+  const waiting: T[] = [];
+  let ended = false;
+  let wake: (() => void) | undefined;
+  const rouse = (): void => {
+    wake?.();
+    wake = undefined;
+  };
+  return {
+    push(event) {
+      waiting.push(event);
+      rouse();
+    },
+    end() {
+      ended = true;
+      rouse();
+    },
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        yield* waiting.splice(0);
+        if (waiting.length > 0) continue;
+        if (ended) return;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
 }

@@ -1,9 +1,15 @@
+import { join } from "node:path";
 import { decode } from "../codecs/formats.ts";
 import { type Format, markSummaries, messageText } from "../core/message.ts";
 import { budgetOf, partition } from "../core/policy.ts";
 import type { LayerName, LayerSize } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
-import { requireList, requireOptions } from "../errors.ts";
+import { requireList, requireOptions, requireText } from "../errors.ts";
+import type { ChannelMemory } from "../memory/channel-memory.ts";
+import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/ensure.ts";
+import { readMemoryFile } from "../memory/files/write-file.ts";
+import type { RecalledMemory } from "../memory/recall.ts";
+import { checkUser } from "../memory/scope.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
@@ -88,5 +94,44 @@ export function contextView(input: ContextInput): ContextView {
     lastCompaction: lastSummaryAt,
     archiveSteps,
     recalled,
+  };
+}
+
+/** What `/memory` tells: the files, and what they say to a query. */
+export interface MemoryView {
+  /** False where the agent has no memory. */
+  readonly enabled: boolean;
+  readonly files: readonly { readonly path: string; readonly characters: number }[];
+  /** SESSION.md: the state of the work. */
+  readonly session: string;
+  readonly found: readonly RecalledMemory[];
+}
+
+interface MemoryViewOptions {
+  readonly memory?: ChannelMemory;
+  readonly channelDir?: string;
+  readonly workspaceDir?: string;
+}
+
+/** Throws `NotFound` where the channel is not for the user of the memory. */
+export async function memoryView(options: MemoryViewOptions, query: string | undefined): Promise<MemoryView> {
+  requireOptions(options, "options", "Pass { memory?, channelDir?, workspaceDir? }.");
+  if (query !== undefined) requireText(query, "query", "Pass the question as text, or leave it out.");
+  const { memory, channelDir, workspaceDir } = options;
+  if (channelDir !== undefined) await checkUser(channelDir, memory?.user);
+  const channel = [CHANNEL_FILES.session, CHANNEL_FILES.memory, CHANNEL_FILES.history];
+  const paths = [
+    ...(channelDir === undefined ? [] : channel.map((name) => join(channelDir, name))),
+    ...(workspaceDir === undefined ? [] : [join(workspaceDir, WORKSPACE_FILES.memory)]),
+  ];
+  const read = await Promise.all(paths.map(async (path) => ({ path, file: await readMemoryFile(path) })));
+  const asked = query === undefined || query.trim() === "" ? undefined : query;
+  return {
+    enabled: memory !== undefined,
+    files: read.flatMap(({ path, file }) =>
+      file === undefined ? [] : [{ path, characters: file.text.length }],
+    ),
+    session: channelDir === undefined ? "" : (read[0]?.file?.text ?? ""),
+    found: asked === undefined ? [] : ((await memory?.recall(asked, { live: [] }))?.items ?? []),
   };
 }

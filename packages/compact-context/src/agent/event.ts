@@ -1,5 +1,5 @@
 import type { CompactionReport } from "../core/report.ts";
-import type { Diagnostic } from "./diagnostic.ts";
+import { CompactError, errorMessage, readArgument, requireOptions } from "../errors.ts";
 
 /** Why a turn ended. */
 export type TurnEnd =
@@ -96,3 +96,53 @@ export type AgentEvent =
   /** The turn could not be finished; the session is alive. */
   | { readonly type: "error"; readonly diagnostic: Diagnostic }
   | { readonly type: "ended"; readonly end: TurnEnd; readonly text: string };
+
+/** One thing that is wrong, for people: what, where, and what to do next. */
+export interface Diagnostic {
+  /** A stable word, such as `bad-frontmatter`. */
+  readonly code: string;
+  readonly message: string;
+  /** `file:line`, or a path in a document. */
+  readonly place?: string;
+  readonly hint?: string;
+}
+
+/** The diagnostic of whatever was thrown. */
+export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
+  if (CompactError.isInstance(error)) {
+    const { place, hint } = error;
+    return { code: error.code, message: error.message, place, hint: hint || undefined };
+  }
+  return { code, message: wordsOf(error) };
+}
+
+/** The diagnostic in one line. */
+export function diagnosticText(diagnostic: Diagnostic): string {
+  requireOptions(diagnostic, "diagnostic", "Pass one of the problems that loadDefinitions gives.");
+  const { message, place, hint } = diagnostic;
+  return `${place === undefined ? "" : `${place}: `}${message}${hint === undefined ? "" : `. ${hint}`}`;
+}
+
+/** What an error says; the first line of it. */
+export function wordsOf(error: unknown): string {
+  return errorMessage(error).split("\n", 1)[0] ?? "";
+}
+
+const number = (value: number): string => value.toLocaleString("en-US");
+
+/** One line that announces a compaction: what it took, what it kept and where the rest is. */
+export function compactedText(report: CompactionReport): string {
+  requireOptions(report, "report", "Pass the report of a compaction.");
+  return readArgument("report", "Pass the report of a compaction as it was given.", () => wordsFor(report));
+}
+
+function wordsFor(report: CompactionReport): string {
+  const { tokensBefore, tokensAfter, prunedCount, clearedCount, archive, layers, reason } = report;
+  const place = archive === undefined ? "" : `; originals in ${archive.location}`;
+  const size = `${number(tokensBefore)} to ${number(tokensAfter)} tokens`;
+  if (reason === "tool_output") return `long tool output shortened: ${size}${place}`;
+  const cleared = clearedCount === 0 ? "" : `, ${clearedCount} tool results emptied`;
+  const { pinned, recent, toolPairs, remainder } = layers.after;
+  const kept = pinned.messages + recent.messages + toolPairs.messages + remainder.messages;
+  return `compacted: ${size}, ${prunedCount} messages summarized${cleared}, ${kept} kept${place}`;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { globPattern } from "./glob.ts";
+import { globPattern } from "./tool-runs.ts";
 
 describe("globs", () => {
   it.each([

@@ -1,10 +1,9 @@
 export { type Agent, createAgent, type SendOptions } from "./agent.ts";
-export type { AgentMessage } from "./agent-message.ts";
-export type { AgentModel, AgentModelRequest } from "./agent-model.ts";
+export type { AgentMessage, AgentModel, AgentModelRequest } from "./agent-message.ts";
 export type { AgentOptions } from "./agent-options.ts";
+export { type Definitions, loadDefinitions } from "./definitions.ts";
 export type { AgentEvent } from "./event.ts";
-export { createScriptedModel } from "./scripted.ts";
-export { loadSkills, type Skill } from "./skills/skill.ts";
+export type { Skill } from "./skills/skill.ts";
 export type { HookContext } from "./skills/skill-session.ts";
-export { loadSubAgents, type SubAgent } from "./sub-agents/sub-agent.ts";
+export type { SubAgent } from "./sub-agents/sub-agent.ts";
 export type { AgentTool, Permission, PermissionRequest, Permissions, ToolContext } from "./tool.ts";

@@ -1,5 +1,5 @@
 import { requireFunction, requireOptions } from "../errors.ts";
-import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-model.ts";
+import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-message.ts";
 
 /** What a scripted model says to one request. */
 export interface ScriptedAnswer {

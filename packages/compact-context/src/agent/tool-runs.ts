@@ -1,11 +1,13 @@
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import picomatch from "picomatch";
 import { errorMessage } from "../errors.ts";
+import { isInside, leadsTo } from "../memory/files/ensure.ts";
 import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
 import { orAborted, startDeadline } from "./deadline.ts";
-import { wordsOf } from "./diagnostic.ts";
 import type { AgentEvent } from "./event.ts";
+import { wordsOf } from "./event.ts";
 import type { AgentLimits } from "./limits.ts";
 import type { AgentTool, Permission } from "./tool.ts";
-import { argumentsOf, type ReadInput } from "./tool-arguments.ts";
 
 /** A call that may be refused. */
 export interface CallToCheck {
@@ -144,4 +146,67 @@ export function refusalOf(permission: Permission): string | undefined {
   if (permission === "allow") return undefined;
   const why = permission === "deny" ? "" : ` ${permission.deny}`;
   return `The user did not allow this call.${why}`;
+}
+
+/** Paths that somebody is bound to. */
+export interface PathBound {
+  /** Who sets it, for people, such as `skill release`. */
+  readonly by: string;
+  /** Globs relative to the workspace. */
+  readonly paths: readonly string[];
+}
+
+/** Why a call would leave the bound; undefined where it stays inside. Links are followed first. */
+export async function outsideOf(
+  { by, paths }: PathBound,
+  { tool, arguments: args }: { readonly tool: AgentTool; readonly arguments: unknown },
+  workspaceDir: string,
+): Promise<string | undefined> {
+  if (tool.paths === "none") return undefined;
+  if (tool.paths === undefined)
+    return `Not run: ${by} may touch ${paths.join(", ")} only, and ${tool.name} does not say which files it touches.`;
+  const patterns = paths.map(globPattern);
+  const root = await leadsTo(resolve(workspaceDir));
+  for (const path of tool.paths(args)) {
+    const real = await leadsTo(isAbsolute(path) ? path : join(root, path));
+    const way = relative(root, real).split(sep).join("/");
+    if (!isInside(root, real) || !patterns.some((one) => one.test(way)))
+      return `Not run: ${by} may touch ${paths.join(", ")} only, and ${path} is outside.`;
+  }
+  return undefined;
+}
+
+/**
+ * A glob over `/`-separated relative paths, as Bash and Git read it. A pattern that names a folder means everything in it, and
+ * `folder/**` what is in it without the folder itself.
+ */
+export function globPattern(glob: string): RegExp {
+  const clean = glob
+    .trim()
+    .replace(/^\.\//, "")
+    .replace(/\/+$/, "")
+    .replace(/\/\*\*(?=$|[,})])/g, "/**/*");
+  const below = /(?:^|\/)\*\*(?:\/\*)?$/.test(clean) ? [clean] : [clean, `${clean}/**/*`];
+  const sources = below.map((one) => picomatch.makeRe(one, { dot: true, nonegate: true }).source);
+  return new RegExp(sources.map((source) => `(?:${source})`).join("|"), "s");
+}
+
+/** The arguments of a call, or why they cannot be read. */
+interface ReadInput {
+  readonly value: unknown;
+  readonly problem?: string;
+}
+
+/** Models hand over arguments as a value, or as JSON text. */
+export function argumentsOf({ input }: AgentToolCallPart): ReadInput {
+  if (input === undefined || input === "") return { value: {} };
+  if (typeof input !== "string") return { value: input };
+  try {
+    return { value: JSON.parse(input) as unknown };
+  } catch (error) {
+    return {
+      value: input,
+      problem: `The arguments are no JSON (${wordsOf(error)}). Nothing was run; call again.`,
+    };
+  }
 }

@@ -1,16 +1,14 @@
 import { CompactError } from "../errors.ts";
-import type { AgentModel } from "./agent-model.ts";
+import type { AgentModel } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentState, readingTools, relate, subSessionId } from "./agent-state.ts";
-import type { Diagnostic } from "./diagnostic.ts";
-import type { Spent } from "./event.ts";
-import { outsideOf, type PathBound } from "./path-bounds.ts";
+import type { Diagnostic, Spent } from "./event.ts";
 import { useSkillTool } from "./skills/use-skill.ts";
 import { addSpent, bareModelName, NOTHING_SPENT, spentOn } from "./spent.ts";
 import { SUB_AGENT, type SubAgentHost, subAgentTool } from "./sub-agents/run-sub-agent.ts";
 import type { SubAgent } from "./sub-agents/sub-agent.ts";
 import type { AgentTool } from "./tool.ts";
-import { type CallToCheck, refusalOf } from "./tool-runs.ts";
+import { type CallToCheck, outsideOf, type PathBound, refusalOf } from "./tool-runs.ts";
 import type { TurnPorts } from "./turn.ts";
 
 /** Waits, or less where it is interrupted. */

@@ -392,10 +392,11 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
     if (run.length > 0) for (const entry of spec.build(run, context)) list.push(entry);
     run = [];
   };
-  // True behind reasoning that was taken out, until somebody else speaks.
+  // True behind reasoning that was taken out, until somebody else speaks or other reasoning follows.
   let isBare = false;
   for (const message of messages) {
-    if (message.role !== "assistant") isBare = false;
+    if (message.role !== "assistant" || message.parts.some(({ type }) => type === "reasoning"))
+      isBare = false;
     if (!isNative(message, spec.format)) {
       run.push(message);
       continue;

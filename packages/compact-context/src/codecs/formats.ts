@@ -4,11 +4,11 @@ import { CompactError, isList, kindOf } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
 import { anthropicCodec } from "./anthropic.ts";
 import { geminiCodec } from "./gemini.ts";
+import { openaiResponsesCodec } from "./items.ts";
 import { langchainCodec } from "./langchain.ts";
 import { readNative } from "./native.ts";
 import { openaiAgentsCodec } from "./openai-agents.ts";
 import { openaiChatCodec } from "./openai-chat.ts";
-import { openaiResponsesCodec } from "./openai-responses.ts";
 import { piCodec } from "./pi.ts";
 
 const CODECS: Readonly<Record<Format, Codec>> = {

@@ -9,8 +9,9 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
+import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
+import { createCodec, opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -21,12 +22,14 @@ import {
   mediaReference,
   mediaUrl,
   mediaWords,
+  metaBags,
   type NativeObject,
   objectAt,
   readMeta,
   roleAt,
   stringAt,
 } from "./native.ts";
+import { type Step, toSteps } from "./steps.ts";
 
 /** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */
 export interface ItemDialect {
@@ -212,11 +215,15 @@ function rewriteMessage(item: NativeObject, parts: readonly Part[]): unknown {
   return copyWith(item, { content: typeof only === "string" ? only : content });
 }
 
-/** The provider looks for the reasoning that belongs to an item by the item's own id. */
+/** The same item without the id by which the provider would look for its reasoning; an approval's answer names its id. */
 export function withoutId(item: unknown): unknown {
-  if (!isObject(item) || item.id === undefined) return item;
+  if (!isObject(item) || item.id === undefined || asksForApproval(item)) return item;
   const { id: _, ...rest } = item;
   return rest;
+}
+
+function asksForApproval({ type, providerData }: NativeObject): boolean {
+  return (isObject(providerData) ? (providerData.type ?? type) : type) === "mcp_approval_request";
 }
 
 /** A text or media block for the input or the output side. */
@@ -233,6 +240,39 @@ export function buildPiece(part: Part, side: "input" | "output"): NativeObject {
 }
 
 /** A result's content for an item's `output`. */
-export function writeOutput(content: ToolResultPart["content"]): unknown {
+function writeOutput(content: ToolResultPart["content"]): unknown {
   return typeof content === "string" ? content : content.map((piece) => buildPiece(piece, "input"));
+}
+
+const DIALECT: ItemDialect = { callId: "call_id", bags: metaBags };
+
+/** Items of the Responses API; `protected` is read from the item's `meta` or `metadata`. */
+export const openaiResponsesCodec: Codec = createCodec({
+  format: "openai-responses",
+  read: (item, place) => readItem(item, place, DIALECT),
+  rewrite: (native, parts) => rewriteItem(native, parts, DIALECT),
+  withoutReasoning: withoutId,
+  build: (run) => toSteps(run).flatMap(buildStep),
+});
+
+function buildStep(step: Step): unknown[] {
+  if (step.type === "results") {
+    return step.results.map((result) => {
+      return { type: "function_call_output", call_id: result.id, output: writeOutput(result.content) };
+    });
+  }
+  const role = step.type === "assistant" ? "assistant" : step.role;
+  const side = role === "assistant" ? "output" : "input";
+  const content = step.content.map((part) => buildPiece(part, side));
+  const calls = step.type === "assistant" ? step.calls : [];
+  const items: unknown[] = calls.map((call) => {
+    return {
+      type: "function_call",
+      call_id: call.id,
+      name: call.name,
+      arguments: argumentsText(call) || "{}",
+    };
+  });
+  if (content.length > 0 || calls.length === 0) items.unshift({ type: "message", role, content });
+  return items;
 }

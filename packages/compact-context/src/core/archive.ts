@@ -281,18 +281,19 @@ async function saveTranscript(
   const session = sessionKey(sessionId);
   const ids = messages.map(archiveId);
   if (session !== sessionId) await saveName(driver, session, sessionId);
+  let ifVersion: string | null = null;
   for (let free = step; ; free++) {
     const key = archiveFiles.transcript(session, free);
-    const ifVersion = (await driver.version(key)) ?? null;
-    const overlap = ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, ids);
+    const overlap: Overlap =
+      ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, ids);
     const known = await knownPlaces(driver, session, free - 1);
-    const write = () => driver.put(key, lines(messages, { ids, known, redact }), { ifVersion });
-    if (overlap === "extends" && !(await unlessOvertaken(write))) {
-      // Another worker saved this step: compare again.
-      free -= 1;
-    } else if (overlap !== "differs") {
-      return { location: `${driver.location}/${key}`, step: free, ids };
-    }
+    const put = { ifVersion };
+    const write = () => driver.put(key, lines(messages, { ids, known, redact }), put);
+    const isWritten = overlap === "extends" && (await unlessOvertaken(write));
+    if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
+    // A crash left this step, or another worker saved it: it is compared. One that differs is left alone.
+    if (overlap === "extends") free -= 1;
+    ifVersion = overlap === "differs" ? null : ((await driver.version(key)) ?? null);
   }
 }
 
@@ -343,15 +344,15 @@ function* lines(messages: readonly Message[], { ids, known, redact }: Writing): 
   }
 }
 
-/**
- * Compares messages with a transcript of the same step, left by a crash or another worker: it holds all of them, they
- * extend it and may replace it, or it differs.
- */
+/** A transcript holds all of the messages, they extend it and may replace it, or it differs. */
+type Overlap = "holds" | "extends" | "differs";
+
+/** Compares messages with a transcript of the same step, left by a crash or another worker. */
 async function compare(
   stored: AsyncIterable<LineHead | undefined>,
   messages: readonly Message[],
   ids: readonly string[],
-): Promise<"holds" | "extends" | "differs"> {
+): Promise<Overlap> {
   let index = 0;
   for await (const head of stored) {
     const isOurs = head?.n === index + 1 && head.hash === ids[index] && head.id === messages[index]?.id;

@@ -115,6 +115,7 @@ function createManager(
   };
   const parts: ManagerParts = {
     environment: { now, clock: () => time, id: () => "worker", later: () => () => undefined },
+    enter: async () => undefined,
     open: async () => {
       const archive = createArchiveStore(driver, redaction);
       const face = { archive, archiveDriver: driver, stateDriver: driver };

@@ -46,6 +46,12 @@ describe("groupUnits", () => {
     expect(indexes(list)).toEqual([[0, 1, 2, 3]]);
   });
 
+  it("keeps a message of reasoning only with what it made, also when the reasoning was taken out", () => {
+    const emptied: Message = { ...message("assistant"), edited: true };
+    const list = [emptied, message("assistant", call("a")), message("tool", result("a"))];
+    expect(indexes([...list, message("assistant", text("done"))])).toEqual([[0, 1, 2], [3]]);
+  });
+
   it("does not join calls that follow an answered one", () => {
     const list = [
       message("assistant", call("a")),

@@ -54,6 +54,8 @@ export interface ManagerSettings extends SessionSettings {
 
 export interface ManagerParts {
   readonly environment: Environment;
+  /** Awaited before a call of a session begins. */
+  enter(): Promise<void>;
   /** Opens archive and session states when they are first needed. */
   open(): Promise<Store>;
   /** The name of this worker among those that share the storage. */
@@ -115,9 +117,10 @@ export class SessionManager {
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
-    const { open, redaction, worker, environment, warn, recorder } = parts;
+    const { enter, open, redaction, worker, environment, warn, recorder } = parts;
     const now = (): Date => environment.now();
     this.#sessions = new Sessions({
+      enter,
       open,
       redaction,
       policy: settings.policy,

@@ -56,6 +56,8 @@ function stateKey(sessionId: string): string {
 }
 
 interface SessionsOptions {
+  /** Awaited before a session is given out. */
+  enter(): Promise<void>;
   open(): Promise<Store>;
   readonly redaction: Redaction;
   readonly policy: Pick<Policy, "rolesNeverPrune">;
@@ -82,6 +84,8 @@ export class Sessions {
   /** Tokens of the newest list of each, as its last call found them. */
   readonly #tokens = new Map<string, number>();
   #allTokens = 0;
+  /** Summaries with their secrets removed. */
+  readonly #clean = new WeakMap<StoredSummary, StoredSummary>();
   #makingRoom = false;
 
   constructor(options: SessionsOptions) {
@@ -102,6 +106,7 @@ export class Sessions {
    * now, a session with `unread` set, or what is in memory.
    */
   async get(sessionId: string): Promise<Session> {
+    await this.#options.enter();
     const known = this.#live.get(sessionId);
     try {
       return await this.#read(sessionId, await this.#options.open());
@@ -170,8 +175,12 @@ export class Sessions {
     const { stateDriver } = await this.#storeFor(session);
     // Secrets are removed from stored summaries; the one in memory matches the list. A provider's own compaction is
     // signed: it was looked through before it was taken, and is stored as it came.
-    const clean = (summary: SessionState["summary"]) =>
-      summary && { ...summary, text: redaction.redactText(summary.text) };
+    const clean = (summary: SessionState["summary"]) => {
+      if (summary === undefined) return undefined;
+      const known = this.#clean.get(summary) ?? { ...summary, text: redaction.redactText(summary.text) };
+      this.#clean.set(summary, known);
+      return known;
+    };
     const { summary, before } = state;
     const seenAt = new Date(session.seenAt ?? now().getTime()).toISOString();
     const value = writeState({

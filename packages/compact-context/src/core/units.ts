@@ -98,9 +98,7 @@ function add(grouping: Grouping, message: Message, index: number): void {
   let unit = unitFor(grouping, message, asks);
   unit.indexes.push(index);
   unit.calls += calls.length;
-  unit.hasReasoning ||= message.parts.some(
-    (part, position) => part.type === "reasoning" && (position > 0 || !carriesCompaction(message)),
-  );
+  unit.hasReasoning ||= bindsNext(message);
   for (const call of calls) {
     unit.open.add(call.id);
     grouping.openCalls.set(call.id, unit);
@@ -108,6 +106,13 @@ function add(grouping: Grouping, message: Message, index: number): void {
   for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
   unit = addApprovals(grouping, message, unit);
   grouping.run = message.role === "assistant" ? unit : undefined;
+}
+
+/** True for a message with reasoning, and for one that was nothing else before it was taken out: what follows goes with it. */
+function bindsNext(message: Message): boolean {
+  if (message.edited === true && message.parts.length === 0) return true;
+  const free = carriesCompaction(message) ? 1 : 0;
+  return message.parts.some((part, position) => part.type === "reasoning" && position >= free);
 }
 
 /** An approval request keeps its unit open until the answer joins it. */

@@ -352,6 +352,16 @@ function isOutput(messages: readonly Message[], state: SessionState, { policy }:
   });
 }
 
+/** The content hash of a message whose reasoning, all that it had, was taken out. */
+const EMPTIED = contentHash({ role: "assistant", parts: [] });
+
+/** Stands for a message of which our output shows nothing: what follows goes without its id while it does. */
+function emptied({ at, edit }: KeptMessage, { format }: Message, { log }: SessionState): ViewEntry {
+  const id = log[at]?.[0] ?? "";
+  const message: Message = { id, role: "assistant", parts: [], native: {}, format, edited: true };
+  return { message, pinned: false, at, edit, tokens: 0 };
+}
+
 /** Our own output: the kept messages in order, followed by new ones. */
 function projectOutput(
   given: readonly Message[],
@@ -371,7 +381,9 @@ function projectOutput(
     }
     const hash = hashOf(index, message);
     const found = pending.findIndex((entry) => outputHash(entry, state) === hash);
-    const [known] = pending.splice(0, found + 1).slice(-1);
+    const passed = pending.splice(0, found + 1);
+    const known = passed.pop();
+    for (const entry of passed) if (entry.hash === EMPTIED) kept.push(emptied(entry, message, state));
     if (known === undefined) kept.push(appendEntry(log, message, hash, context));
     else {
       const tokens = context.counter.countMessage(message);

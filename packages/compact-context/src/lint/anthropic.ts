@@ -1,5 +1,4 @@
-import { type ImageSize, imageSize } from "../codecs/image-size.ts";
-import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
+import { copyWith, type ImageSize, imageSize, type NativeObject, objectOf } from "../codecs/native.ts";
 import { carriesCompaction } from "../core/message.ts";
 import { type Cell, type Entry, isBlankText, isSystem, type ReadList, typeOf } from "./entries.ts";
 import { misplacedResults } from "./openai.ts";

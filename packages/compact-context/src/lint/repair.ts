@@ -15,9 +15,17 @@ import {
 } from "./edit.ts";
 import { type Cell, type Entry, type Fault, readEntries, wordsOf } from "./entries.ts";
 import { isBound } from "./generic.ts";
-import { fillIds, mendIds, partTwins, renameReusedCalls } from "./identities.ts";
+import {
+  alternate,
+  fillIds,
+  liftSystem,
+  mendIds,
+  mergeSystem,
+  openWithUser,
+  partTwins,
+  renameReusedCalls,
+} from "./identities.ts";
 import { rulesFor } from "./lint.ts";
-import { alternate, liftSystem, mergeSystem, openWithUser } from "./order.ts";
 import { dropPartnerless, gatherResults, placeResultEntries } from "./results.ts";
 import type { LintOptions, Mend, Repaired, Rule } from "./rule.ts";
 

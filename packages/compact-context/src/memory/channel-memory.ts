@@ -10,17 +10,15 @@ import { itemsOf } from "./changes/document.ts";
 import type { ForgottenIn, MemoryOperation } from "./changes/operation.ts";
 import { createMemoryWriter, type MemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
-import { isMeant } from "./learning/forget-wish.ts";
 import { topicTerms } from "./learning/meaning.ts";
+import { isMeant } from "./learning/statements.ts";
 import { createIntake, type Intake } from "./lifecycle/intake.ts";
-import { createLane, type Lane } from "./lifecycle/lane.ts";
-import { createRefresh, type Refresh } from "./lifecycle/refresh.ts";
+import { createLane, createRefresh, type Lane, type Refresh } from "./lifecycle/refresh.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
-import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
-import { rerankBy } from "./rerank.ts";
-import { stripRuntimeContext } from "./runtime-context.ts";
+import { type RecallRequest, type RecallResult, recallRelevantMemory, rerankBy } from "./recall.ts";
+import { stripRuntimeContext } from "./scope.ts";
+import type { Sidecar } from "./sidecar/sidecar.ts";
 import { createSidecar } from "./sidecar/sidecar.ts";
-import type { Sidecar } from "./sidecar/task.ts";
 
 const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 
@@ -92,6 +90,8 @@ export interface ChannelMemory {
    * taken out of which file. It is not learned again, and cannot be undone.
    */
   forget(what: string): Promise<readonly ForgottenIn[]>;
+  /** Reads and changes the files, lists what was changed, and takes changes back. */
+  readonly changes: MemoryWriter;
   /** For the ports of a `CompactManager`: `new CompactManager(config, { ...ports, ...memory.ports })`. */
   readonly ports: Required<Pick<ManagerPorts, "memoryFlushHook" | "beforeCompaction">>;
   /** Resolves when no work of the memory is under way. */
@@ -122,6 +122,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
       parts.refresh.forget(sessionOf(given));
       return done;
     },
+    changes: parts.writer,
     async forget(what) {
       requireText(what, "what", "Pass an item's id, or words that name what is to be forgotten.");
       await parts.begun();

@@ -4,7 +4,7 @@ import { type MemoryCandidate, type MemorySource, priorityOf } from "./candidate
 import { CHANNEL_FILES } from "./files/ensure.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { readTimestamp } from "./ranking/dates.ts";
-import { stripRuntimeContext } from "./runtime-context.ts";
+import { stripRuntimeContext } from "./scope.ts";
 
 export interface BuildColdCandidatesOptions {
   readonly channelDir: string;

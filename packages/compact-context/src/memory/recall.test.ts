@@ -6,7 +6,7 @@ import { buildMemoryCandidates } from "./candidates.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
 import { packMemories } from "./pack.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
-import { injectRuntimeContext, stripRuntimeContext } from "./runtime-context.ts";
+import { injectRuntimeContext, stripRuntimeContext } from "./scope.ts";
 
 let workspaceDir: string;
 let channelDir: string;

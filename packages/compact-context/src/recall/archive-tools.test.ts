@@ -5,7 +5,6 @@ import { type Archive, createArchive } from "../search/archive.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { countText } from "../tokens/count-tokens.ts";
 import { archiveTools } from "./archive-tools.ts";
-import { runRecallTool } from "./tools.ts";
 
 const message = (id: string, text: string): Message => ({
   id,
@@ -23,7 +22,11 @@ beforeEach(async () => {
 
 async function call(name: string, args: unknown, sessionId?: string): Promise<string> {
   const options = sessionId === undefined ? {} : { sessionId };
-  return (await runRecallTool(archiveTools(archive, options), name, args)) ?? "no such tool";
+  return (
+    (await archiveTools(archive, options)
+      .find((tool) => tool.name === name)
+      ?.execute(args)) ?? "no such tool"
+  );
 }
 
 describe("an archive of many sessions", () => {

@@ -1,14 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { SummarizationNode } from "../adapters/langgraph/index.ts";
 import type { Summarizer } from "../core/ports.ts";
 import { CompactManager } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { compactTool, formatTools, runRecallTool } from "./index.ts";
+import { formatTools, type RecallTool, recallTools } from "./index.ts";
 
 const turns = (count: number): { role: string; content: string }[] =>
   Array.from({ length: count }, (_, index) => [
     { role: "user", content: `question ${index} ${"tide ".repeat(60)}` },
     { role: "assistant", content: `answer ${index} ${"rope ".repeat(60)}` },
   ]).flat();
+
+const compactTool = (source: Parameters<typeof recallTools>[0]): RecallTool =>
+  recallTools(source, "s", { compact: true }).at(-1) as RecallTool;
 
 describe("the tool with which a model compacts", () => {
   it("makes the next preflight compact with its note, and says no until there is reason again", async () => {
@@ -24,9 +28,7 @@ describe("the tool with which a model compacts", () => {
       { maxContextTokens: 8000, policy: { hardCapBuffer: 200 } },
       { storage: createMemoryDriver(), summarizer },
     );
-    const tool = compactTool(manager, "s");
-    const run = (args: unknown): Promise<string | undefined> =>
-      runRecallTool([tool], "compact_context", args);
+    const run = (args: unknown): Promise<string> => compactTool(manager).execute(args);
     expect(await run({})).toMatch(/^Not needed: the conversation is small/);
     const list = turns(40);
     await manager.preflight("s", list);
@@ -40,11 +42,10 @@ describe("the tool with which a model compacts", () => {
   });
 
   it("has the shapes of the recall tools", () => {
-    const tool = compactTool(
-      { requestCompaction: () => ({ accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 }) },
-      "s",
-    );
+    const tool = compactTool(new CompactManager({}, { storage: createMemoryDriver() }));
     expect(formatTools([tool], "openai-chat")[0]?.function.name).toBe("compact_context");
     expect(formatTools([tool], "anthropic")[0]?.input_schema.properties).toHaveProperty("keep");
+    const node = SummarizationNode({ maxTokens: 1000, storage: createMemoryDriver() });
+    expect(() => compactTool(node)).toThrow(/requestCompaction/);
   });
 });

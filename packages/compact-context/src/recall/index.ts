@@ -2,7 +2,6 @@ export type { SessionOwner } from "../core/archive.ts";
 export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry } from "../core/transcript.ts";
 export type { Archive, SearchOptions, SearchResult } from "../search/archive.ts";
 export type { Deleted, Retention, Swept } from "../search/deletion.ts";
-export { compactTool } from "./compact-tool.ts";
 export type { Expanded, ExpandOptions, Restored, RestoreOptions } from "./recall.ts";
 export { formatTools, type ToolShapes } from "./shapes.ts";
-export { type RecallTool, type RecallToolsOptions, recallTools, runRecallTool } from "./tools.ts";
+export { type RecallTool, type RecallToolsOptions, recallTools } from "./tools.ts";

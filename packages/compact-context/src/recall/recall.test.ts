@@ -10,7 +10,7 @@ import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { countText } from "../tokens/count-tokens.ts";
 import { EXPAND_TOOL, SEARCH_TOOL } from "./arguments.ts";
 import { createRecall } from "./recall.ts";
-import { type RecallTool, recallTools, runRecallTool } from "./tools.ts";
+import { type RecallTool, recallTools } from "./tools.ts";
 
 const tokens = (text: string): number => countText(text, { encoding: "o200k_base" });
 
@@ -198,7 +198,7 @@ describe("recallTools", () => {
         [SEARCH_TOOL, { query: "needle", limit: 20 }],
         [SEARCH_TOOL, { query: "x".repeat(9000) }],
       ] as const) {
-        const answer = (await runRecallTool(tools, name, args)) ?? "";
+        const answer = (await tools.find((tool) => tool.name === name)?.execute(args)) ?? "";
         expect(tokens(answer)).toBeLessThanOrEqual(most);
         expect(answer).not.toMatch(/^Error/);
       }
@@ -237,7 +237,7 @@ describe("recallTools", () => {
   ])("answers %s with %j by an error text", async (name, args, words) => {
     const { archive, search, expand } = setUp();
     await archive.saveTranscript("s", 1, [message("m1", "the port is 5433")]);
-    const answer = (await runRecallTool([search, expand], name, args)) ?? "";
+    const answer = await (name === SEARCH_TOOL ? search : expand).execute(args);
     expect(answer).toMatch(/^Error: /);
     expect(answer).toContain(words);
     expect(answer).not.toContain("\u001b");
@@ -248,9 +248,6 @@ describe("recallTools", () => {
       throw new TypeError("secret detail");
     };
     const tools = recallTools({ recall: (sessionId) => createRecall({ sessionId, archive }) }, "s");
-    expect(await runRecallTool(tools, SEARCH_TOOL, { query: "x" })).toBe(
-      "Error: the archive could not be read.",
-    );
-    expect(await runRecallTool(tools, "read_file", {})).toBeUndefined();
+    expect(await tools[0]?.execute({ query: "x" })).toBe("Error: the archive could not be read.");
   });
 });

@@ -8,7 +8,7 @@ function sdkSchema({ required, ...schema }: ParametersSchema): SdkSchema {
   return { ...schema, required: [...required] };
 }
 
-/** Chat Completions: `tools`; calls are run with `runRecallTool`. */
+/** Chat Completions: `tools`; a call is run by `execute` of the tool with its name. */
 interface OpenAiChatTool {
   readonly type: "function";
   readonly function: {
@@ -25,7 +25,7 @@ function asOpenAiChatTools(tools: readonly RecallTool[]): OpenAiChatTool[] {
   }));
 }
 
-/** Responses: `tools`; calls are run with `runRecallTool`. */
+/** Responses: `tools`; a call is run by `execute` of the tool with its name. */
 interface OpenAiResponsesTool {
   readonly type: "function";
   readonly name: string;
@@ -41,7 +41,7 @@ function asOpenAiResponsesTools(tools: readonly RecallTool[]): OpenAiResponsesTo
   });
 }
 
-/** Messages: `tools`; calls are run with `runRecallTool`. */
+/** Messages: `tools`; a call is run by `execute` of the tool with its name. */
 interface AnthropicTool {
   readonly name: string;
   readonly description: string;
@@ -175,7 +175,7 @@ const SHAPES: { readonly [F in keyof ToolShapes]: (tools: readonly RecallTool[])
 };
 
 /**
- * Tools of `recallTools` and `compactTool` as an SDK or API takes them: a list, and for `ai-sdk` a record to spread.
+ * Tools of `recallTools` as an SDK or API takes them: a list, and for `ai-sdk` a record to spread.
  * Throws `UnknownFormat`.
  */
 export function formatTools<F extends keyof ToolShapes>(

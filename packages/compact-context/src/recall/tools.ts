@@ -1,9 +1,11 @@
 import type { Message } from "../core/message.ts";
-import { requireFunction, requireList, requireOptions } from "../errors.ts";
+import type { RequestedCompaction } from "../core/report.ts";
+import { readArgument, requireFunction, requireList, requireOptions } from "../errors.ts";
 import type { SearchHit } from "../search/archive.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import {
   type Arguments,
+  COMPACT_TOOL,
   EXPAND_TOOL,
   FAILED,
   numberIn,
@@ -40,9 +42,10 @@ export interface RecallTool {
   execute(args: unknown): Promise<string>;
 }
 
-/** What a manager gives. */
+/** What a manager gives; a LangGraph node has recall only. */
 export interface RecallSource {
   recall(sessionId: string): Recall;
+  requestCompaction?(sessionId: string, note?: string): RequestedCompaction;
 }
 
 export interface RecallToolsOptions {
@@ -50,6 +53,11 @@ export interface RecallToolsOptions {
   readonly maxTokens?: number;
   /** o200k_base when left out. */
   countText?(text: string): number;
+  /**
+   * Adds `compact_context`, with which the model asks for a compaction: the next preflight makes it, at most once in
+   * ten calls and not below half of the trigger. Needs a manager.
+   */
+  readonly compact?: boolean;
 }
 
 const LEAST_TOKENS = 200;
@@ -96,18 +104,21 @@ export function limitsOf({ maxTokens = RECALL_TOKENS, countText }: RecallToolsOp
   return { maxTokens: Math.max(LEAST_TOKENS, maxTokens), countText: countText ?? o200kBase.count };
 }
 
-/** Two tools with which a model reads what left its prompt: `compact_search` finds messages, `compact_expand` reads one. */
+/**
+ * The tools with which a model reads what left its prompt: `compact_search` finds messages, `compact_expand` reads one.
+ * A host that runs calls itself finds the tool by its name and runs `execute`.
+ */
 export function recallTools(
   source: RecallSource,
   sessionId: string,
   options: RecallToolsOptions = {},
 ): readonly RecallTool[] {
-  requireOptions(source, "source", SOURCE_HINT);
-  requireFunction(source.recall, "source.recall", SOURCE_HINT);
+  readArgument("source", SOURCE_HINT, () => requireFunction(source.recall, "source.recall", SOURCE_HINT));
   requireOptions(options);
   const limits = limitsOf(options);
   const recall = source.recall(sessionId);
-  return [searchTool(recall, limits), expandTool(recall, limits)];
+  const reading = [searchTool(recall, limits), expandTool(recall, limits)];
+  return options.compact === true ? [...reading, compactTool(source, sessionId)] : reading;
 }
 
 function searchTool(recall: Recall, limits: Limits): RecallTool {
@@ -149,6 +160,35 @@ function expandTool(recall: Recall, limits: Limits): RecallTool {
   };
 }
 
+/** Asks for a compaction, such as between two parts of the work; a refusal says why. */
+function compactTool(source: RecallSource, sessionId: string): RecallTool {
+  requireFunction(source.requestCompaction, "source.requestCompaction", SOURCE_HINT);
+  const manager = source as Required<RecallSource>;
+  return {
+    name: COMPACT_TOOL,
+    description:
+      "Summarizes the older part of this conversation to make room, such as when one part of the work is done and another begins. Everything that leaves stays searchable.",
+    parameters: schema(
+      { keep: { type: "string", description: "What the summary must preserve for the work that follows." } },
+      [],
+    ),
+    execute: (args) =>
+      safely(args, async (given) => {
+        const note = given.keep === undefined || given.keep === "" ? "" : textIn(given, "keep");
+        return requestedText(manager.requestCompaction(sessionId, note));
+      }),
+  };
+}
+
+function requestedText({ accepted, tokens, triggerTokens, waitCalls }: RequestedCompaction): string {
+  if (accepted)
+    return "The older part of the conversation is summarized before your next step. Go on with the work.";
+  if (waitCalls > 0) return `Not now: it was compacted a few steps ago. Ask again after ${waitCalls} steps.`;
+  const full =
+    triggerTokens === 0 ? "" : ` It takes ${tokens} tokens; from ${triggerTokens} on it is done by itself.`;
+  return `Not needed: the conversation is small.${full}`;
+}
+
 /** Models hand over the words around an id as well. */
 function cleanId(id: string): string {
   return id
@@ -178,16 +218,6 @@ export async function safely(args: unknown, work: (given: Arguments) => Promise<
 /** Whether an answer of a tool tells of a failure. */
 export function isFailure(answer: string): boolean {
   return answer.startsWith(FAILED);
-}
-
-/** Runs the tool of that name, for hosts that hand out calls themselves; undefined for a tool that is none of these. */
-export async function runRecallTool(
-  tools: readonly RecallTool[],
-  name: string,
-  args: unknown,
-): Promise<string | undefined> {
-  requireTools(tools);
-  return tools.find((tool) => tool.name === name)?.execute(args);
 }
 
 /** Throws `InvalidArgument` for what is no list of tools. */

@@ -279,23 +279,48 @@ interface Placed extends Asked {
   readonly folders: ReadonlyMap<Ranked["from"], string>;
 }
 
-/** So many texts are read in the order of their files, for in the order of their scores each file would be read often. */
+/** So many texts are looked at in the order of their scores, all others in the order of their files: else each file would be read often. */
 const MANY = 200;
 
 async function havingPhrases(
   ranked: readonly Ranked[],
-  { query, indexes, folders }: Placed,
+  { query, limit, indexes, folders }: Placed,
 ): Promise<readonly Ranked[]> {
   if (query.phrases.length === 0) return ranked;
   const having: Ranked[] = [];
-  for (const [from, folder] of folders) {
-    const mine = ranked.filter((one) => one.from === from);
-    for (const one of mine.sort((left, right) => left.document - right.document)) {
-      const stored = await indexes.textOf(folder, from, one.document);
-      if (stored !== undefined && holdsPhrases(stored.text, query)) having.push(one);
-    }
+  for (const one of ranked.slice(0, MANY)) {
+    const stored = await indexes.textOf(folders.get(one.from) ?? "", one.from, one.document);
+    if (stored !== undefined && holdsPhrases(stored.text, query)) having.push(one);
+    if (having.length === limit) return having;
+  }
+  const holds = phraseInJson(query);
+  const rest = new Map<Ranked["from"], Map<number, Ranked>>();
+  for (const one of ranked.slice(MANY)) {
+    const mine = rest.get(one.from) ?? new Map<number, Ranked>();
+    rest.set(one.from, mine.set(one.document, one));
+  }
+  for (const [from, mine] of rest) {
+    const documents = [...mine.keys()].sort((one, other) => one - other);
+    const take = (document: number, text: string): void => {
+      const one = mine.get(document);
+      if (one !== undefined && holdsPhrases(text, query)) having.push(one);
+    };
+    await indexes.scan(folders.get(from) ?? "", from, { documents, holds, take });
   }
   return best(having, having.length);
+}
+
+/** Whether a block of texts may hold a text with all phrases, told from its JSON: to read that takes longer than all the rest. */
+function phraseInJson({ phrases }: Query): (json: string) => boolean {
+  const patterns = phrases.map(({ text }) => {
+    const words = text.split(" ").map((word) => JSON.stringify(word).slice(1, -1));
+    const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return new RegExp(escaped.join("(?:\\s|\\\\[nrtf]|\\\\u000b)+"));
+  });
+  return (json) => {
+    const folded = json.normalize("NFKC").toLowerCase();
+    return patterns.every((pattern) => pattern.test(folded));
+  };
 }
 
 async function shown(

@@ -1,11 +1,11 @@
 import { hasOwner, keysOf, readTranscriptKey } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { createKeyedMutex } from "../errors.ts";
-import type { PlacedSegment, StoredText } from "./build.ts";
+import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
 import {
   emptyIndex,
+  loadBlock,
   loadIndex,
-  loadTexts,
   readPlace,
   type SessionIndex,
   saveIndex,
@@ -27,6 +27,8 @@ export interface OpenIndexes {
   open(folder: string, steps?: readonly number[]): Promise<SessionIndex>;
   /** The stored text of a message, from its transcript where the index has lost it; undefined where that is gone too. */
   textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
+  /** Hands over the texts of many messages of a segment; of blocks that `holds` refuses by their JSON, none. */
+  scan(folder: string, from: PlacedSegment, wanted: Scan): Promise<void>;
   /** Forgets a session while `remove` takes it out of the archive; nobody brings its index up to date meanwhile. */
   forget(folder: string, remove: () => Promise<void>): Promise<void>;
   /** The folders of all sessions with a transcript that no tenant or user owns, and their steps, ascending. */
@@ -35,6 +37,14 @@ export interface OpenIndexes {
   held(): { readonly indexes: number; readonly texts: number };
 }
 
+export interface Scan {
+  readonly documents: readonly number[];
+  holds(json: string): boolean;
+  take(document: number, text: string): void;
+}
+
+/** Blocks that are read at once. */
+const BLOCKS_AT_ONCE = 8;
 /** What is read again when another worker was quicker, before its index is used as it is. */
 const ATTEMPTS = 3;
 
@@ -74,26 +84,50 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
     }
   }
 
+  /** A block of texts, of one that `holds` refuses by its JSON nothing but that; undefined where it is gone. */
+  async function blockOf(
+    folder: string,
+    { name }: BlockPlace,
+    holds: Scan["holds"],
+  ): Promise<readonly StoredText[] | "refused" | undefined> {
+    const known = texts.get(`${folder}/${name}`);
+    if (known !== undefined) return known;
+    const json = await loadBlock(driver, folder, name);
+    if (json === undefined) return undefined;
+    return holds(json) ? (JSON.parse(json) as readonly StoredText[]) : "refused";
+  }
+
+  async function textOf(
+    folder: string,
+    from: PlacedSegment,
+    document: number,
+  ): Promise<StoredText | undefined> {
+    const place = placeIn(from, document);
+    if (place === undefined) return undefined;
+    const key = `${folder}/${place.name}`;
+    const block = await blockOf(folder, place, () => true);
+    if (block !== undefined && block !== "refused") {
+      texts.set(key, block);
+      return block[document - place.first];
+    }
+    // Made anew when it is opened next.
+    if (!unwritable) indexes.set(folder, emptyIndex(folder, indexes.get(folder)?.version ?? null));
+    const wanted = from.segment.message(document);
+    const archived = await readPlace(driver, { folder, step: wanted.step }, wanted);
+    return archived && { id: archived.message.id, text: searchableText(archived.message) };
+  }
+
   return {
     async open(folder, steps) {
       const listed = steps ?? (await stepsIn(keysOf(driver, `${folder}/`))).get(folder) ?? [];
       return inTurn(folder, () => refresh(folder, listed));
     },
-    async textOf(folder, from, document) {
-      const place = from.places.findLast(({ first }) => first <= document);
-      if (place === undefined) return undefined;
-      const key = `${folder}/${place.name}`;
-      const block = texts.get(key) ?? (await loadTexts(driver, folder, place.name));
-      if (block !== undefined) {
-        texts.set(key, block);
-        return block[document - place.first];
-      }
-      // Made anew when it is opened next.
-      if (!unwritable) indexes.set(folder, emptyIndex(folder, indexes.get(folder)?.version ?? null));
-      const wanted = from.segment.message(document);
-      const archived = await readPlace(driver, { folder, step: wanted.step }, wanted);
-      return archived && { id: archived.message.id, text: searchableText(archived.message) };
-    },
+    textOf,
+    scan: (folder, from, wanted) =>
+      scanBlocks(from, wanted, {
+        block: (place) => blockOf(folder, place, wanted.holds),
+        text: (document) => textOf(folder, from, document),
+      }),
     forget: (folder, remove) =>
       inTurn(folder, async () => {
         try {
@@ -109,6 +143,34 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
     },
     held: () => ({ indexes: indexes.held(), texts: texts.held() }),
   };
+}
+
+interface Readers {
+  block(place: BlockPlace): Promise<readonly StoredText[] | "refused" | undefined>;
+  text(document: number): Promise<StoredText | undefined>;
+}
+
+async function scanBlocks(from: PlacedSegment, { documents, take }: Scan, read: Readers): Promise<void> {
+  const byPlace = new Map<BlockPlace, number[]>();
+  for (const document of documents) {
+    const place = placeIn(from, document);
+    if (place !== undefined) byPlace.set(place, [...(byPlace.get(place) ?? []), document]);
+  }
+  const look = async ([place, mine]: readonly [BlockPlace, readonly number[]]): Promise<void> => {
+    const block = await read.block(place);
+    if (block === "refused") return;
+    for (const document of mine) {
+      const stored = block === undefined ? await read.text(document) : block[document - place.first];
+      if (stored !== undefined) take(document, stored.text);
+    }
+  };
+  const all = [...byPlace];
+  for (let start = 0; start < all.length; start += BLOCKS_AT_ONCE)
+    await Promise.all(all.slice(start, start + BLOCKS_AT_ONCE).map(look));
+}
+
+function placeIn({ places }: PlacedSegment, document: number): BlockPlace | undefined {
+  return places.findLast(({ first }) => first <= document);
 }
 
 function sizeOf({ segments }: SessionIndex): number {

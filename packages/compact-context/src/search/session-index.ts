@@ -16,7 +16,6 @@ import {
   createSegmentBuilder,
   mergeNewest,
   type PlacedSegment,
-  type StoredText,
   type TextBlock,
 } from "./build.ts";
 import { openSegment, segmentName } from "./segment.ts";
@@ -139,15 +138,15 @@ export async function saveTexts(driver: StorageDriver, folder: string, block: Te
   await driver.put(indexFiles.texts(folder, block.name), JSON.stringify(block.texts));
 }
 
-/** The texts of a block; undefined where they are gone or damaged. */
-export async function loadTexts(
+/** The stored JSON of a block of texts; undefined where it is gone or damaged. */
+export async function loadBlock(
   driver: StorageDriver,
   folder: string,
   name: string,
-): Promise<readonly StoredText[] | undefined> {
-  const stored = await driver.get(indexFiles.texts(folder, name));
-  if (stored === undefined || segmentName(stored.value) !== name) return undefined;
-  return JSON.parse(stored.value) as readonly StoredText[];
+): Promise<string | undefined> {
+  let json = "";
+  for await (const piece of driver.stream(indexFiles.texts(folder, name))) json += piece;
+  return json !== "" && segmentName(json) === name ? json : undefined;
 }
 
 /** Makes the index durable. Undefined when another worker was quicker: its index is to be read instead. */

@@ -26,7 +26,10 @@ export interface GuardedStorage {
   readonly patient: StorageDriver;
 }
 
-/** A wait is counted in so many slices: time in which the event loop stood still counts as one of them at most. */
+/**
+ * A wait is counted in so many slices: time in which the event loop stood still counts as one of them at most, and one
+ * in which the medium answered calls that were made earlier not at all.
+ */
 const SLICES = 10;
 const CHARACTERS_PER_MS = 1000;
 /** The pause between two questions to a medium that does not answer. */
@@ -59,6 +62,7 @@ interface Outage {
 
 export function guardStorage(driver: StorageDriver, options: GuardOptions): GuardedStorage {
   const { timeoutMs, clock, later, turn, warn } = options;
+  const queue = watchQueue(clock, timeoutMs / SLICES);
   let outage: Outage | undefined;
 
   const late = (): CompactError =>
@@ -91,7 +95,7 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
         key: ASKED_KEY,
         work: (call: CallOptions) => driver.version(ASKED_KEY, call),
       } as const;
-      within({ ms: timeoutMs, later, late }, asked).then(() => {
+      within({ ms: timeoutMs, later, late, queue }, asked).then(() => {
         outage = undefined;
       }, askLater);
     });
@@ -112,7 +116,7 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
   const quick: Way = async (call, grown) => {
     if (outage?.silent === true) throw late();
     try {
-      const value = await within({ ms: timeoutMs, later, late, grown }, call);
+      const value = await within({ ms: timeoutMs, later, late, queue, grown }, call);
       worked(call);
       await turn();
       return value;
@@ -124,6 +128,40 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
   };
 
   return { quick: faceOf(driver, quick), patient: faceOf(driver, patient) };
+}
+
+/** Tells a call that waits behind others from one that is not answered. */
+interface Queue {
+  /** The place of a call that is made now. */
+  join(): number;
+  /** Notes that the call of that place was answered. */
+  answered(place: number): void;
+  /** Whether a call that was made before it was answered within the last slice. */
+  moves(place: number): boolean;
+}
+
+function watchQueue(clock: () => number, slice: number): Queue {
+  let places = 0;
+  // The earliest place that was answered in the present slice of time, and in the one before.
+  let [present, before, since] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
+  const pass = (): void => {
+    const now = Math.floor(clock() / slice);
+    if (now === since) return;
+    before = now === since + 1 ? present : Number.POSITIVE_INFINITY;
+    present = Number.POSITIVE_INFINITY;
+    since = now;
+  };
+  return {
+    join: () => places++,
+    answered(place) {
+      pass();
+      present = Math.min(present, place);
+    },
+    moves(place) {
+      pass();
+      return Math.min(present, before) < place;
+    },
+  };
 }
 
 /** A rejection that came from the guard and not from the medium. */
@@ -147,11 +185,13 @@ interface Limit {
   readonly ms: number;
   later(ms: number, work: () => void): () => void;
   late(): CompactError;
+  readonly queue: Queue;
   readonly grown?: ((grow: (ms: number) => void) => void) | undefined;
 }
 
 /** Rejects with `Late` and aborts the call when its time is over. */
-async function within<T>({ ms, later, late, grown }: Limit, call: GuardedCall<T>): Promise<T> {
+async function within<T>({ ms, later, late, queue, grown }: Limit, call: GuardedCall<T>): Promise<T> {
+  const place = queue.join();
   const controller = new AbortController();
   const { signal } = call.options ?? {};
   const abort = (): void => controller.abort(signal?.reason);
@@ -165,7 +205,7 @@ async function within<T>({ ms, later, late, grown }: Limit, call: GuardedCall<T>
   const timeUp = new Promise<never>((_resolve, reject) => {
     const slice = Math.min(MAX_TIMER_MS, ms / SLICES);
     const tick = (): void => {
-      left -= slice;
+      if (!queue.moves(place)) left -= slice;
       // A rest smaller than this is one of dividing.
       if (left > slice / 2) cancel = later(slice, tick);
       else {
@@ -176,7 +216,9 @@ async function within<T>({ ms, later, late, grown }: Limit, call: GuardedCall<T>
     cancel = later(slice, tick);
   });
   try {
-    return await Promise.race([call.work({ signal: controller.signal }), timeUp]);
+    const value = await Promise.race([call.work({ signal: controller.signal }), timeUp]);
+    queue.answered(place);
+    return value;
   } finally {
     cancel();
     signal?.removeEventListener("abort", abort);
@@ -268,4 +310,35 @@ function outboxOf(outbox: Outbox, run: Way): Outbox {
     pending: (session) => call("read", () => outbox.pending(session)),
     nextDue: () => call("read", () => outbox.nextDue()),
   };
+}
+
+/** Runs work in the next round of the event loop, with a hold on the process: somebody waits for it. */
+const nextRound: (work: () => void) => unknown =
+  (globalThis as { setImmediate?: (work: () => void) => unknown }).setImmediate ??
+  ((work) => setTimeout(work, 0));
+
+/** Waits for a turn; `enters` where a call begins, which comes behind all that have begun. */
+export type Turn = (enters?: boolean) => Promise<void>;
+
+/**
+ * Makes the function that long work waits for between its steps: one step for each round of the event loop, in the order
+ * of the calls. Timers, sockets and files get their turn between two, so a thousand sessions at once do not hold up a
+ * server for longer than one step of one session. What has begun is finished first: few calls are under way at a time.
+ */
+export function createTurns(): Turn {
+  const begun: (() => void)[] = [];
+  const entering: (() => void)[] = [];
+  let taken = false;
+  const pass = (): void => {
+    const go = begun.shift() ?? entering.shift();
+    taken = go !== undefined;
+    if (go === undefined) return;
+    nextRound(pass);
+    go();
+  };
+  return (enters = false) =>
+    new Promise((go) => {
+      (enters ? entering : begun).push(go);
+      if (!taken) pass();
+    });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "./guard.ts";
 
 it("lets the event loop run between two steps, and keeps their order", async () => {
   const turn = createTurns();
@@ -33,4 +33,18 @@ it("does not wait where nobody else is at work", async () => {
     await new Promise((done) => setTimeout(done, 5));
   }
   expect(log).toEqual(["a", "round", "b", "round"]);
+});
+
+it("finishes what has begun before a call that enters", async () => {
+  const turn = createTurns();
+  const log: string[] = [];
+  const call = async (name: string): Promise<void> => {
+    await turn(true);
+    for (const step of [1, 2, 3]) {
+      log.push(name + step);
+      await turn();
+    }
+  };
+  await Promise.all(["a", "b", "c"].map(call));
+  expect(log).toEqual(["a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"]);
 });

@@ -10,7 +10,7 @@ import type { TokenCount, TokenCounter } from "../core/ports.ts";
 import { CompactError, errorMessage } from "../errors.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
-import { mediaTokens } from "./media.ts";
+import { mediaTokens, toolJsonTokens, toolLinesTokens } from "./media.ts";
 import {
   type CountingStyle,
   DEFAULT_MODEL,
@@ -20,7 +20,6 @@ import {
   type ModelFacts,
   type ModelOverrides,
 } from "./models.ts";
-import { toolJsonTokens, toolLinesTokens } from "./tool-schema.ts";
 import { fallbackTokens } from "./usage.ts";
 
 /** What a counter needs of an encoding, so that callers can bring their own. `count` throws when it cannot be loaded. */

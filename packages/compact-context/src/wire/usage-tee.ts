@@ -1,7 +1,10 @@
-import { type Json, objectOf } from "../providers/request.ts";
+import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
 
 /** An answer that is not a stream is read up to this length, in characters. */
 const MOST_TEXT = 16_000_000;
+
+/** Pieces without these tell neither usage nor what was dropped. */
+const TELLING = /sage|input_transformations/;
 
 /**
  * The same answer, byte for byte; `seen` gets each usage record as it passes. Nothing is read ahead of the reader.
@@ -19,7 +22,7 @@ export function watchUsage(
 
   const look = (line: string): void => {
     const json = streamed ? /^data:\s*(\{.*)/.exec(line)?.[1] : line;
-    if (json === undefined || !json.includes("sage")) return;
+    if (json === undefined || !TELLING.test(json)) return;
     try {
       const value: unknown = JSON.parse(json);
       // Gemini streams a list where no event stream is asked for.
@@ -49,4 +52,53 @@ export function watchUsage(
       },
     }),
   );
+}
+
+// Reasoning that a provider does not take back: bound to a prefix that has changed, to another model, to another key.
+
+const REFUSED =
+  /thinking\b[^.\n]{0,120}(?:cannot be modified|signature|bound to a different)|invalid `?signature`?|(?:expected|must start with) [^.\n]{0,40}thinking|invalid_encrypted_content|encrypted content\b[^.\n]{0,80}could not be|type 'reasoning' was provided without|without its required '?reasoning|thought.?signature[^.\n]{0,40}(?:invalid|not valid|corrupt)/i;
+
+/** Whether a provider's answer refuses the reasoning in a list. */
+export function refusesReasoning(words: string): boolean {
+  return REFUSED.test(words);
+}
+
+/** The same entry without reasoning: an own copy, the same object where there was none, undefined where nothing is left. */
+export function withoutReasoning(entry: unknown): unknown {
+  const { type, id: _, ...item } = objectOf(entry);
+  if (type === "reasoning") return undefined;
+  // Items of a response refer to its reasoning by their own ids.
+  if (type === "function_call" || type === "message" || type === "custom_tool_call") return { type, ...item };
+  const { content, parts } = objectOf(entry);
+  if (Array.isArray(content)) return rest(entry, "content", content, isThinking);
+  if (Array.isArray(parts)) return rest(entry, "parts", parts, (part) => part.thought === true);
+  return entry;
+}
+
+function rest(
+  entry: unknown,
+  field: string,
+  blocks: readonly unknown[],
+  leaves: (block: Json) => boolean,
+): unknown {
+  const kept = blocks.filter((block) => !leaves(objectOf(block)));
+  if (kept.length === blocks.length) return entry;
+  return kept.length === 0 ? undefined : { ...objectOf(entry), [field]: kept };
+}
+
+/**
+ * The body for a list without reasoning. While tools run, Anthropic wants the newest answer to begin with its thinking:
+ * where that is gone, the call is made without thinking, and without edits of it.
+ */
+export function withoutThinking(body: Json, list: readonly unknown[]): Json {
+  const { thinking, context_management, ...others } = body;
+  const newest = list.map(objectOf).findLast(({ role }) => role === "assistant");
+  const blocks = objectsIn(newest?.content);
+  const bare = blocks.some(({ type }) => type === "tool_use") && !isThinking(blocks[0]);
+  return thinking !== undefined && bare ? others : body;
+}
+
+function isThinking(block: Json | undefined): boolean {
+  return /^(?:redacted_)?thinking$/.test(textOf(block?.type));
 }

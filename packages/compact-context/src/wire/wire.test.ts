@@ -341,6 +341,35 @@ describe("reasoning that the provider refuses", () => {
     expect(sent.map(listOf)).toEqual([items, [ask, bare, items[3]]]);
   });
 
+  const DROP = { type: "reasoning_dropped", reason: "prefix_mismatch" };
+  const inStream = (piece: object): Response =>
+    new Response(`data: ${JSON.stringify(piece)}\n\n`, { headers: { "content-type": "text/event-stream" } });
+  it.each([
+    { of: "Anthropic", made: ANTHROPIC, answer: () => ok({ input_transformations: [DROP] }) },
+    {
+      of: "Anthropic, in a stream",
+      made: ANTHROPIC,
+      answer: () => inStream({ type: "message_start", message: { input_transformations: [DROP] } }),
+    },
+    { of: "Responses", made: RESPONSES, answer: () => ok({ input_transformations: [DROP] }) },
+    {
+      of: "Responses, in a stream",
+      made: RESPONSES,
+      answer: () => inStream({ type: "response.completed", response: { input_transformations: [DROP] } }),
+    },
+  ])("that the provider dropped is counted in the next report: $of", async ({ made, answer: respond }) => {
+    const { wire, events, manager } = setUp();
+    const reports = [];
+    for (let call = 0; call < 2; call += 1) {
+      const found = await wire(made.url, {}, made.bodyOf([ask]));
+      reports.push(found.report?.reasoningDroppedByProvider);
+      await (await found.send(async () => respond())).text();
+    }
+    expect(reports).toEqual([undefined, 1]);
+    await manager.flush();
+    expect(events.map(({ properties }) => properties.code)).toContain("reasoning_dropped");
+  });
+
   it("a refusal for another reason stands", async () => {
     let calls = 0;
     const found = await setUp().wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf(chat(1)));

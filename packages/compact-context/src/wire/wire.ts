@@ -9,10 +9,17 @@ import {
   type HostOptions,
 } from "../host.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
-import { below, type CallKind, callKind, hasConversation, listIn, modelOf, pathOf } from "./calls.ts";
-import { refusesReasoning, withoutReasoning, withoutThinking } from "./reasoning.ts";
-import { sessionName } from "./session-name.ts";
-import { watchUsage } from "./usage-tee.ts";
+import {
+  below,
+  type CallKind,
+  callKind,
+  hasConversation,
+  listIn,
+  modelOf,
+  pathOf,
+  sessionName,
+} from "./calls.ts";
+import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
 // One model call on its way to a provider, as URL, headers and body: whoever it comes from, and in any language.
 

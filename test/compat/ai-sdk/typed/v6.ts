@@ -11,10 +11,9 @@ import {
 } from "ai";
 import { CompactManager } from "compact-context";
 import {
-  compactCall,
   compactLanguageModelMiddleware,
   compactPrepareStep,
-  textModelFromAiSdk,
+  modelFromAiSdk,
 } from "compact-context/adapters/ai-sdk";
 import { z } from "zod";
 
@@ -38,16 +37,18 @@ const weigh = tool({
   inputSchema: z.object({ rope: z.string() }),
   execute: async ({ rope }) => rope.length,
 });
+const counted = { tools: { weigh }, maxOutputTokens: 500 };
 export const once = generateText({
   model,
   prompt: "hello",
-  ...compactCall(
-    { system: "Short.", tools: { weigh }, maxOutputTokens: 500 },
-    { manager, sessionId: "typed" },
-  ),
+  system: "Short.",
+  ...counted,
+  prepareStep: compactPrepareStep({ ...counted, system: "Short.", manager, sessionId: "typed" }),
 }).then(({ toolCalls }) => toolCalls.map((call) => call.toolName === "weigh"));
 export const agent: unknown = new ToolLoopAgent({
   model,
-  ...compactCall({ instructions: "Short.", tools: { weigh } }, { manager, sessionId: "typed" }),
+  instructions: "Short.",
+  ...counted,
+  prepareStep: compactPrepareStep({ ...counted, system: "Short.", manager, sessionId: "typed" }),
 });
-export const writer: unknown = textModelFromAiSdk(model);
+export const writer: unknown = modelFromAiSdk(model);

@@ -9,7 +9,7 @@ import { createOpenAI as createOpenAi2 } from "ai-sdk-openai-v2";
 import { createOpenAI as createOpenAi3 } from "ai-sdk-openai-v3";
 import { createOpenAI as createOpenAi4 } from "ai-sdk-openai-v4";
 import type { TextModel } from "compact-context";
-import { textModelFromAiSdk } from "compact-context/adapters/ai-sdk";
+import { modelFromAiSdk } from "compact-context/adapters/ai-sdk";
 import { textModelFromAnthropic } from "compact-context/adapters/anthropic";
 import { textModelFromUrl } from "compact-context/adapters/http";
 import { textModelFromLangChain } from "compact-context/adapters/langchain";
@@ -26,9 +26,9 @@ export const models: readonly TextModel[] = [
   textModelFromOpenAi(new OpenAI(options), model),
   textModelFromOpenAi(new OpenAI6(options), model, { api: "responses" }),
   textModelFromAnthropic(new Anthropic(options), model),
-  ...[createOpenAi2, createOpenAi3, createOpenAi4].map((make) => textModelFromAiSdk(make(options)(model))),
+  ...[createOpenAi2, createOpenAi3, createOpenAi4].map((make) => modelFromAiSdk(make(options)(model))),
   ...[createAnthropic2, createAnthropic3, createAnthropic4].map((make) =>
-    textModelFromAiSdk(make(options)(model)),
+    modelFromAiSdk(make(options)(model)),
   ),
   textModelFromLangChain(new ChatOpenAI({ ...options, model })),
   textModelFromLangChain((settings) => new ChatOpenAI({ ...options, model, ...settings })),

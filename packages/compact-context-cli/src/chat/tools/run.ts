@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { AgentTool } from "compact-context/internal/agent/tool";
 import { formatCount, formatDuration } from "../../render/numbers.ts";
 import type { Workplace } from "../workplace.ts";
-import { numberArgument, objectSchema, textArgument } from "./arguments.ts";
+import { numberArgument, objectSchema, textArgument } from "./read.ts";
 
 const SECONDS = 120;
 const MOST_SECONDS = 600;

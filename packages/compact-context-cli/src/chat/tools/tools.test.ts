@@ -14,9 +14,8 @@ import { join } from "node:path";
 import type { AgentTool } from "compact-context/internal/agent/tool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createWorkplace, type Workplace } from "../workplace.ts";
-import { readTool } from "./read.ts";
+import { editTool, readTool, writeTool } from "./read.ts";
 import { runTool } from "./run.ts";
-import { editTool, writeTool } from "./write.ts";
 
 let folder = "";
 let root = "";

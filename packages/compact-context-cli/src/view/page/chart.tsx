@@ -6,8 +6,7 @@ import type { CompactionHead, SessionView } from "../session-view.ts";
 import { columnsOf, mostTokens, zoomed } from "./columns.ts";
 import { rove } from "./list.tsx";
 import { compaction, goTo, openCompaction, session, step, tab } from "./state.ts";
-import { clockTime, count, short } from "./text.ts";
-import { sentence } from "./words.ts";
+import { clockTime, count, sentence, short } from "./text.ts";
 
 /** Which calls the plot shows, and where it stands in the chart, in pixels. */
 interface Sight {

@@ -11,12 +11,21 @@ import type {
   SummaryPiece,
 } from "../session-view.ts";
 import type { Wanted } from "./api.ts";
-import { List, rove } from "./list.tsx";
-import { arrivals, originals } from "./originals.ts";
-import { Detail, messageRow, Term, titleOf } from "./rows.tsx";
+import { arrivals, originals } from "./data.ts";
+import { Detail, List, messageRow, rove, Term, titleOf } from "./list.tsx";
 import { compaction, openCompaction, session, shown, spoken } from "./state.ts";
-import { clockTime, count, duration, firstLine, percent, plural, visibleText } from "./text.ts";
-import { FATES, LAYERS, reasonWords } from "./words.ts";
+import {
+  clockTime,
+  count,
+  duration,
+  FATES,
+  firstLine,
+  LAYERS,
+  percent,
+  plural,
+  reasonWords,
+  visibleText,
+} from "./text.ts";
 
 /** One compaction, opened: what became of each message, and the summary beside what it replaced. */
 export function CompactionPanel(): JSX.Element | null {

@@ -4,8 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ExpandedView } from "../session-view.ts";
 import { api } from "./api.ts";
 import { compaction, openCompaction, session, shown, step, tab } from "./state.ts";
-import { count, firstLine, reasonOf, visibleText } from "./text.ts";
-import { GLOSSARY } from "./words.ts";
+import { count, firstLine, GLOSSARY, reasonOf, visibleText } from "./text.ts";
 
 /** A dialog with the whole text of a message, piece by piece; Escape closes it and gives the focus back. */
 export function MessageDialog(): JSX.Element {

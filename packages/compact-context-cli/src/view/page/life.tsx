@@ -3,10 +3,9 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { SessionView, StepView } from "../session-view.ts";
 import { Chart, isZoomed, zoom } from "./chart.tsx";
-import { Term } from "./rows.tsx";
+import { Term } from "./list.tsx";
 import { goTo, playing, session, spoken, step } from "./state.ts";
-import { clockTime, count, firstLine, percent, plural } from "./text.ts";
-import { LAYERS, sentence } from "./words.ts";
+import { clockTime, count, firstLine, LAYERS, percent, plural, sentence } from "./text.ts";
 
 /** The session's title and what it came to. */
 export function Heading(): JSX.Element | null {

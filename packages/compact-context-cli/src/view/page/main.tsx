@@ -4,10 +4,10 @@ import type { SessionHead } from "../session-view.ts";
 import { ArchivePanel } from "./archive.tsx";
 import { zoom } from "./chart.tsx";
 import { CompactionPanel } from "./compaction.tsx";
+import { missed } from "./data.ts";
 import { Keys, MessageDialog } from "./dialogs.tsx";
 import { Heading, Life } from "./life.tsx";
 import { rove } from "./list.tsx";
-import { missed } from "./originals.ts";
 import {
   choose,
   connection,

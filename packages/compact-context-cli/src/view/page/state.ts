@@ -7,10 +7,8 @@ import {
   VIEW_VERSION,
 } from "../session-view.ts";
 import { api, type Wanted } from "./api.ts";
-import { grown, moreWaits, placesOf } from "./data.ts";
-import { originals } from "./originals.ts";
-import { reasonOf } from "./text.ts";
-import { sentence } from "./words.ts";
+import { grown, moreWaits, originals, placesOf } from "./data.ts";
+import { reasonOf, sentence } from "./text.ts";
 
 export const TABS = ["window", "compaction", "timeline", "archive"] as const;
 export type Tab = (typeof TABS)[number];

@@ -2,18 +2,18 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { SessionView } from "../session-view.ts";
 import {
+  arrivals,
   type ContentRow,
   compactionAt,
   type Grouping,
   groupOf,
+  originals,
   type Share,
   sharesOf,
   type WindowContent,
   windowContent,
 } from "./data.ts";
-import { List } from "./list.tsx";
-import { arrivals, originals } from "./originals.ts";
-import { Detail, messageRow, Term, titleOf } from "./rows.tsx";
+import { Detail, List, messageRow, Term, titleOf } from "./list.tsx";
 import { openCompaction, session, shown, step } from "./state.ts";
 import { count, firstLine, percent, plural } from "./text.ts";
 

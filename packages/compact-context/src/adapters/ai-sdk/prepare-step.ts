@@ -47,31 +47,6 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
   };
 }
 
-/** The settings of a call that are counted. */
-export interface CallSettings {
-  /** AI SDK 6. */
-  readonly system?: unknown;
-  /** AI SDK 7, and agents of both. */
-  readonly instructions?: unknown;
-  readonly tools?: Readonly<Record<string, unknown>> | undefined;
-  readonly maxOutputTokens?: number | undefined;
-}
-
-/**
- * System prompt, tools and limit of a call together with the `prepareStep` that counts them, so that they are written
- * once: `generateText({ model, messages, ...compactCall({ system, tools }, { manager, sessionId }) })`.
- */
-export function compactCall<Settings extends CallSettings>(
-  settings: Settings,
-  options: Pick<PrepareStepOptions, "manager" | "sessionId"> & HostOptions,
-): Settings & { readonly prepareStep: PrepareStep } {
-  requireOptions(settings, "settings", "Pass { system, tools } of the call.");
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
-  const { tools, maxOutputTokens } = settings;
-  const system = wordsOf(settings.system ?? settings.instructions);
-  return { ...settings, prepareStep: compactPrepareStep({ ...options, system, tools, maxOutputTokens }) };
-}
-
 /** Instructions are text, one system message, or several. */
 function wordsOf(instructions: unknown): string {
   if (typeof instructions === "string") return instructions;

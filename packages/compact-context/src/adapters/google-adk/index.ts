@@ -1,7 +1,7 @@
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { createUsageOnce } from "../../providers/bodies.ts";
 import { objectOf, objectsIn, positiveOf, textOf } from "../../providers/request.ts";
-import { createUsageOnce } from "../../providers/usage-once.ts";
 
 export interface BeforeModelOptions extends HostOptions {
   readonly manager: HostManager;

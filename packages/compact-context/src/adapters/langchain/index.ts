@@ -1,2 +1,231 @@
-export { compactMiddleware, type MiddlewareOptions } from "./middleware.ts";
-export { type LangChainTextModelOptions, textModelFromLangChain } from "./text-model.ts";
+import { decode } from "../../codecs/formats.ts";
+import { contentHash } from "../../core/message.ts";
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
+import type { PreflightRequest } from "../../core/usage.ts";
+import { CompactError, createLruMap, defined, requireOptions } from "../../errors.ts";
+import {
+  createHostPreflight,
+  fitHarder,
+  type HostCall,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
+import { answerOf, createUsageOnce } from "../../providers/bodies.ts";
+import { createTolerantCall, objectOf, objectsIn, textOf, windowOf } from "../../providers/request.ts";
+import {
+  type Handler,
+  type ModelCall,
+  maxOutputOf,
+  REMOVE_ALL,
+  signalOf,
+  systemOf,
+  threadOf,
+  toolsOf,
+} from "./sdk.ts";
+
+export interface MiddlewareOptions extends HostOptions {
+  readonly manager: HostManager;
+  /**
+   * The conversation that the messages belong to, or a function of the runtime that says so. Left out: the run's
+   * `configurable.thread_id`, else the first message tells conversations apart.
+   */
+  readonly sessionId?: string | ((runtime: unknown) => string | Promise<string>);
+  /** Writes the compacted list into the agent's state (`beforeModel`) instead of only sending it. */
+  readonly persist?: boolean;
+}
+
+/** Fits `middleware` of `createAgent`; one of the two hooks is there, by `persist`. */
+interface CompactMiddleware {
+  readonly name: string;
+  wrapModelCall<Request extends ModelCall, Answer>(
+    request: Request,
+    handler: Handler<Request, Answer>,
+  ): Promise<Answer>;
+  /** Only with `persist`. */
+  beforeModel?(
+    state: { readonly messages: unknown[] },
+    runtime: unknown,
+  ): Promise<{ messages: never[] } | undefined>;
+}
+
+/** Sessions whose request is remembered; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
+
+/**
+ * Middleware that keeps an agent inside the window: by default only what the model gets is compacted and the
+ * agent's state stays as it is; `persist` rewrites the state. Rejects with `InsufficientBudget` when what must
+ * stay does not fit.
+ */
+export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  const preflight = createHostPreflight(options.manager, options);
+  const once = createUsageOnce();
+  const beside = createLruMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
+
+  const callOf = (sessionId: string, messages: readonly unknown[], runtime: unknown): HostCall<unknown> => {
+    const signal = signalOf(runtime);
+    const usage = once(newestUsage(messages));
+    return { sessionId, messages, request: { format: "langchain", ...beside.get(sessionId), signal, usage } };
+  };
+
+  const wrapModelCall = async <Request extends ModelCall, Answer>(
+    request: Request,
+    handler: Handler<Request, Answer>,
+  ): Promise<Answer> => {
+    const sessionId = await sessionOf(options, request.messages, request.runtime);
+    const system = systemOf(request);
+    beside.set(sessionId, { tools: toolsOf(request), system, maxOutputTokens: maxOutputOf(request) });
+    const call = callOf(sessionId, request.messages, request.runtime);
+    const sent = options.persist === true ? call.messages : await preflight(call);
+    const send = async (list: readonly unknown[]): Promise<Answer> => {
+      if (list === call.messages) return handler(request);
+      return handler({ ...request, messages: [...list] });
+    };
+    try {
+      return await send(sent);
+    } catch (error) {
+      return send(await fitHarder(options.manager, preflight, { ...call, sent, error }));
+    }
+  };
+  if (options.persist !== true) return { name: "compact", wrapModelCall };
+  return {
+    name: "compact",
+    wrapModelCall,
+    async beforeModel({ messages }, runtime) {
+      const sessionId = await sessionOf(options, messages, runtime);
+      const kept = await preflight(callOf(sessionId, messages, runtime));
+      if (kept === messages) return undefined;
+      return { messages: [REMOVE_ALL, ...[...kept]] as never[] };
+    },
+  };
+}
+
+async function sessionOf(
+  { sessionId, persist }: MiddlewareOptions,
+  messages: readonly unknown[],
+  runtime: unknown,
+): Promise<string> {
+  if (sessionId !== undefined) return typeof sessionId === "string" ? sessionId : sessionId(runtime);
+  const thread = threadOf(runtime);
+  if (thread !== undefined) return thread;
+  if (persist === true) {
+    throw new CompactError("InvalidArgument", "the conversation has no name", {
+      place: "options.sessionId",
+      hint: "Pass sessionId, or invoke the agent with configurable.thread_id (LangChain 1.1 or newer).",
+    });
+  }
+  const [first] = decode(messages.slice(0, 1), "langchain");
+  return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
+}
+
+/** What the provider reported with the newest answer. */
+function newestUsage(messages: readonly unknown[]): unknown {
+  const said = messages.findLast((message) => "usage_metadata" in objectOf(message));
+  return objectOf(said).usage_metadata;
+}
+
+/** The part of LangChain's chat models that is used. */
+export interface LangChainChatModel {
+  invoke(messages: never, options?: object): PromiseLike<unknown>;
+}
+
+/** What chat models take when they are made and not when they are called. */
+export interface LangChainSettings {
+  readonly maxTokens: number;
+  readonly temperature?: number;
+}
+
+export interface LangChainTextModelOptions {
+  /** Tokens of input and output together; the model's profile or its name tell it when left out. */
+  readonly window?: number;
+  /** For people and events; the model's own when left out. */
+  readonly name?: string;
+  /** Further call options of every request, such as `callbacks` or `tags`. */
+  readonly callOptions?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A text model from a LangChain chat model. Output limit and temperature are settings of the model itself there:
+ * give a function that makes one, `(settings) => new ChatOpenAI({ model, ...settings })`, to have them obeyed;
+ * a ready-made model keeps its own.
+ */
+export function textModelFromLangChain(
+  model: LangChainChatModel | ((settings: LangChainSettings) => LangChainChatModel),
+  options: LangChainTextModelOptions = {},
+): TextModel {
+  if (typeof model !== "function")
+    requireOptions(model, "model", "Pass a chat model, or a function that makes one.");
+  requireOptions(options);
+  const make = typeof model === "function" ? model : () => model;
+  const sample = make({ maxTokens: 1024 });
+  const id = modelName(sample);
+  const call = createTolerantCall();
+  return {
+    name: options.name ?? `langchain:${id || "chat-model"}`,
+    ...windowOf(id, options.window ?? profileWindow(sample)),
+    generate: (request) => {
+      const { maxOutputTokens: maxTokens, temperature, seed, signal } = request;
+      return call(defined({ temperature, seed }), async ({ seed: acceptedSeed, ...settings }) => {
+        const made = make({ maxTokens, ...settings });
+        const callOptions = defined({ signal, seed: acceptedSeed, ...options.callOptions });
+        return readMessage(await made.invoke(nativeMessages(request) as never, callOptions));
+      });
+    },
+  };
+}
+
+function nativeMessages({ messages }: TextModelRequest): unknown[] {
+  return messages.map(({ role, content }) => ({ role, content }));
+}
+
+function modelName(model: LangChainChatModel): string {
+  const { model: name, modelName: older } = objectOf(model);
+  return textOf(name) || textOf(older);
+}
+
+function profileWindow(model: LangChainChatModel): number | undefined {
+  const { maxInputTokens } = objectOf(objectOf(model).profile);
+  return typeof maxInputTokens === "number" ? maxInputTokens : undefined;
+}
+
+const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
+  stop: "end",
+  end_turn: "end",
+  stop_sequence: "end",
+  length: "length",
+  max_tokens: "length",
+  max_output_tokens: "length",
+  MAX_TOKENS: "length",
+  STOP: "end",
+  refusal: "refusal",
+  content_filter: "refusal",
+  SAFETY: "refusal",
+};
+
+function readMessage(message: unknown): TextModelAnswer {
+  const {
+    content,
+    additional_kwargs: extra,
+    response_metadata: metadata,
+    usage_metadata: usage,
+    tool_calls: calls,
+  } = objectOf(message);
+  const text = typeof content === "string" ? content : objectsIn(content).map(partText).join("");
+  const refusal = textOf(objectOf(extra).refusal);
+  if (refusal !== "") return answerOf(text || refusal, "refusal", usage);
+  const reason = reasonIn(objectOf(metadata));
+  const called = Array.isArray(calls) && calls.length > 0;
+  const silent = reason === "" && !called;
+  return answerOf(text, silent ? "end" : (STOPS[reason] ?? "other"), usage);
+}
+
+function partText(part: Readonly<Record<string, unknown>>): string {
+  return part.type === "text" ? textOf(part.text) : "";
+}
+
+/** Providers name it differently, and some only in what stopped the answer halfway. */
+function reasonIn(metadata: Readonly<Record<string, unknown>>): string {
+  const halfway = textOf(objectOf(metadata.incomplete_details).reason);
+  const named = [metadata.finish_reason, metadata.stop_reason, metadata.finishReason, metadata.done_reason];
+  return halfway || (named.map(textOf).find((one) => one !== "") ?? "");
+}

@@ -1,8 +1,272 @@
-export {
-  createGraphArchive,
-  type GraphArchive,
-  type GraphModel,
-  SummarizationNode,
-  type SummarizationNodeOptions,
-} from "./node.ts";
+import { decode } from "../../codecs/formats.ts";
+import type { Message } from "../../core/message.ts";
+import type { StorageDriver, TextModel } from "../../core/ports.ts";
+import type { RunningSummary } from "../../core/report.ts";
+import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
+import type { MemoryFlushHook } from "../../flush/delivery.ts";
+import { objectOf } from "../../providers/request.ts";
+import { createRecall } from "../../recall/recall.ts";
+import type { RecallSource } from "../../recall/tools.ts";
+import { createRedactor } from "../../redaction/redactor.ts";
+import { type Archive, createArchive } from "../../search/archive.ts";
+import {
+  createRunningCompactor,
+  handOn,
+  RUNNING_OPTIONS,
+  type RunningCompactor,
+  type RunningOptions,
+  type RunningView,
+  refuseUnknown,
+} from "../../summarize-messages.ts";
+import {
+  type LangChainChatModel,
+  type LangChainSettings,
+  textModelFromLangChain,
+} from "../langchain/index.ts";
+import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
+import { createRunnable, type RunnableNode } from "./runnable.ts";
+
 export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";
+
+type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
+
+export interface SummarizationNodeOptions extends Running {
+  /** A chat model of LangChain or a `TextModel`; the built-in summarizer, which needs none, when left out. */
+  readonly model?: GraphModel;
+  /** Where the messages are read; `messages` when left out. */
+  readonly inputMessagesKey?: string;
+  /** Where the shortened list goes; `summarized_messages` when left out. The same as the input: the state shrinks. */
+  readonly outputMessagesKey?: string;
+  /** Counts the graph's own messages, one at a time, such as LangChain's `countTokensApproximately`; our counter when left out. */
+  tokenCounter?(messages: unknown[]): number | Promise<number>;
+  /**
+   * Holds every message, without its secrets, before a summary takes its place; needed for recall where the state
+   * shrinks.
+   */
+  readonly storage?: StorageDriver;
+  /**
+   * Told of the messages that a new summary stands for, without their secrets, before the state gives them up. The
+   * graph does not wait for it; what it throws goes to `onWarning`.
+   */
+  readonly memoryFlushHook?: MemoryFlushHook;
+  /** Names the session to archive and hook; `configurable.thread_id` when left out. */
+  readonly sessionId?: string;
+  /**
+   * What a failure beside the run (the archive, a list that cannot be read) does to it. `continue` (default): the
+   * list goes on as it is and `onWarning` is told, unless it is over `maxTokens`. A failing model never does.
+   */
+  readonly onFailure?: "continue" | "throw";
+  /** `console.warn` when left out. */
+  readonly onWarning?: (message: string) => void;
+  /** In traces and drawings; `summarization` when left out. */
+  readonly name?: string;
+}
+
+const { countTokens: _, format: __, fallback: ___, ...SHARED } = RUNNING_OPTIONS;
+const OPTIONS: Readonly<Record<keyof SummarizationNodeOptions, true>> = {
+  ...SHARED,
+  inputMessagesKey: true,
+  outputMessagesKey: true,
+  tokenCounter: true,
+  storage: true,
+  memoryFlushHook: true,
+  sessionId: true,
+  onFailure: true,
+  onWarning: true,
+  name: true,
+};
+
+/** A node that finds what its summaries replaced: the `source` of `createRecallNode` and `recallTools`. */
+type SummarizingNode = RunnableNode & RecallSource;
+
+/** Callable with and without `new`. */
+interface SummarizationNodeConstructor {
+  new (options: SummarizationNodeOptions): SummarizingNode;
+  (options: SummarizationNodeOptions): SummarizingNode;
+}
+
+/**
+ * A graph node that keeps a running summary: reads the messages of the state, writes the list for the model, and
+ * carries `context.running_summary`, plain JSON, in the state, so that forks and rewinds find their own. Everything
+ * it knows is in the state. Throws `InvalidArgument` for options that are unknown or contradict each other.
+ */
+export const SummarizationNode: SummarizationNodeConstructor = function summarizationNode(
+  options: SummarizationNodeOptions,
+): SummarizingNode {
+  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
+  refuseUnknown(options, OPTIONS);
+  const { tokenCounter, memoryFlushHook, onFailure } = options;
+  for (const [name, value] of Object.entries({ tokenCounter, memoryFlushHook }))
+    if (value !== undefined)
+      requireFunction(value, `options.${name}`, "Pass a function of a list of messages.");
+  const say = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
+  const warn = (message: string): void => {
+    (async () => say(message))().catch(() => undefined);
+  };
+  const model: TextModel | undefined = options.model && textModelOf(options.model);
+  const compactor = createRunningCompactor({
+    ...options,
+    model,
+    countTokens: tokenCounter,
+    format: "langchain",
+  });
+  const archive = options.storage && createArchive(options.storage, { redact: createRedactor() });
+  const node: Node = { options, compactor, archive, warn, strict: onFailure === "throw" };
+  const runnable = createRunnable(options.name ?? "summarization", (state, config) =>
+    summarizeState(state, config, node),
+  );
+  return Object.assign(runnable, {
+    recall: (sessionId: string) => createRecall({ sessionId, archive: async () => archive ?? noStorage() }),
+  });
+} as SummarizationNodeConstructor;
+
+interface Node {
+  readonly options: SummarizationNodeOptions;
+  readonly compactor: RunningCompactor;
+  readonly archive: Archive | undefined;
+  readonly strict: boolean;
+  warn(message: string): void;
+}
+
+async function summarizeState(state: object, config: unknown, node: Node): Promise<object> {
+  const { inputMessagesKey = "messages", outputMessagesKey = "summarized_messages" } = node.options;
+  const values = objectOf(state);
+  const messages = values[inputMessagesKey];
+  if (!Array.isArray(messages)) {
+    throw new CompactError("InvalidArgument", `the state holds no list of messages in ${inputMessagesKey}`, {
+      place: inputMessagesKey,
+      hint: "Set inputMessagesKey to the key that does.",
+    });
+  }
+  const context = objectOf(values.context);
+  const { running, write } = readRunning(context.running_summary);
+  const made = await summarized(messages, running, { node, config });
+  const rewrites = inputMessagesKey === outputMessagesKey;
+  if (rewrites && made.messages === messages) return {};
+  const output = { [outputMessagesKey]: rewrites ? [REMOVE_ALL, ...made.messages] : made.messages };
+  return made.runningSummary === undefined
+    ? output
+    : { ...output, context: { ...context, running_summary: write(made.runningSummary) } };
+}
+
+type Made = Pick<RunningView, "messages" | "runningSummary">;
+
+async function summarized(
+  messages: readonly unknown[],
+  running: RunningSummary | undefined,
+  { node, config }: { readonly node: Node; readonly config: unknown },
+): Promise<Made> {
+  const { options, compactor, warn, strict } = node;
+  const signal = signalOf(config);
+  let view: RunningView | undefined;
+  try {
+    view = await compactor.look(messages, running);
+    const made = await compactor.summarize(view, {
+      signal,
+      onFailure: (error) => warn(`the built-in summarizer stepped in: ${errorMessage(error)}`),
+    });
+    await save(made.summarized, config, node);
+    handOn(made.summarized, {
+      memoryFlushHook: options.memoryFlushHook,
+      sessionId: sessionOf(config, options) ?? "",
+      onFailure: (error) => warn(`the memory flush hook failed: ${errorMessage(error)}`),
+    });
+    return made;
+  } catch (error) {
+    if (strict || signal?.aborted === true || isTheCallers(error)) throw error;
+    if (view !== undefined && view.tokens > options.maxTokens) throw overLimit(error);
+    warn(`the messages were passed on as they are: ${errorMessage(error)}`);
+    return view ?? { messages: messages as unknown[], runningSummary: running };
+  }
+}
+
+function sessionOf(config: unknown, { sessionId }: SummarizationNodeOptions): string | undefined {
+  return sessionId ?? threadOf(config);
+}
+
+async function save(
+  messages: readonly Message[],
+  config: unknown,
+  { options, archive }: Node,
+): Promise<void> {
+  if (archive === undefined || messages.length === 0) return;
+  const sessionId = sessionOf(config, options);
+  if (sessionId === undefined) {
+    throw new CompactError("InvalidArgument", "the archive needs a name for the conversation", {
+      place: "options.sessionId",
+      hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
+    });
+  }
+  const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
+  const natives = messages.map(({ native }) => native);
+  await archive.saveTranscript(sessionId, newest + 1, decode(natives, "langchain"));
+}
+
+function noStorage(): never {
+  throw new CompactError("InvalidArgument", "the node keeps nothing that could be recalled", {
+    place: "options.storage",
+    hint: "Pass SummarizationNode a storage, such as createFsDriver({ root }).",
+  });
+}
+
+/** What only the caller can mend: options that are wrong, a list that does not fit. */
+function isTheCallers(error: unknown): boolean {
+  return CompactError.isInstance(error) && /^Invalid(Argument|Config)$|^InsufficientBudget$/.test(error.code);
+}
+
+function overLimit(error: unknown): CompactError {
+  if (CompactError.isInstance(error) && error.hint !== "") return error;
+  return new CompactError(
+    "InsufficientBudget",
+    `the messages could not be summarized: ${errorMessage(error)}`,
+    {
+      hint: "Fix what failed (see cause) and invoke the graph again: nothing was dropped.",
+      cause: error,
+    },
+  );
+}
+
+/** What the state holds, in our words or those of Python's langmem, and how to write it in the same words. */
+function readRunning(value: unknown): {
+  readonly running: RunningSummary | undefined;
+  write(running: RunningSummary): object;
+} {
+  const held = objectOf(value);
+  const { summary } = held;
+  const isPython = "summarized_message_ids" in held && !("summarizedMessageIds" in held);
+  const write = (running: RunningSummary): object => (isPython ? pythonWords(running) : running);
+  if (typeof summary !== "string") return { running: undefined, write };
+  const ids = isPython ? held.summarized_message_ids : held.summarizedMessageIds;
+  const last = isPython ? held.last_summarized_message_id : held.lastSummarizedMessageId;
+  // Another writer may have put a Set there.
+  const list: unknown[] = Array.isArray(ids) || ids instanceof Set ? [...(ids as Iterable<unknown>)] : [];
+  const running = {
+    summary,
+    summarizedMessageIds: list.map(String),
+    lastSummarizedMessageId: typeof last === "string" ? last : undefined,
+  };
+  return { running, write };
+}
+
+function pythonWords(running: RunningSummary): object {
+  return {
+    summary: running.summary,
+    summarized_message_ids: running.summarizedMessageIds,
+    last_summarized_message_id: running.lastSummarizedMessageId ?? null,
+  };
+}
+
+/** A chat model, a function that makes one with given limits, or a text model of any other origin. */
+export type GraphModel =
+  | TextModel
+  | LangChainChatModel
+  | ((settings: LangChainSettings) => LangChainChatModel);
+
+/** LangGraph's mark for models whose words are not part of the answer: they stay out of `messages` streams. */
+const NO_STREAM = { tags: ["langsmith:nostream"] };
+
+function textModelOf(model: GraphModel): TextModel {
+  if (typeof model === "function" || "invoke" in model)
+    return textModelFromLangChain(model, { callOptions: NO_STREAM });
+  return model;
+}

@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { countTokens } from "../../compact.ts";
+import type { StorageDriver } from "../../core/ports.ts";
 import { createMemoryDriver } from "../../storage/memory/driver.ts";
-import {
-  createGraphArchive,
-  createRecallNode,
-  SummarizationNode,
-  type SummarizationNodeOptions,
-} from "./index.ts";
+import { createRecallNode, SummarizationNode, type SummarizationNodeOptions } from "./index.ts";
 
 interface State {
   readonly messages: object[];
@@ -57,6 +53,12 @@ class Answer extends ChatMessage {
     return "ai";
   }
 }
+
+/** A storage that takes nothing. */
+const fullDisk = (): StorageDriver => {
+  const refused = (): Promise<never> => Promise.reject(new Error("disk full"));
+  return { ...createMemoryDriver(), append: refused, put: refused };
+};
 
 describe("SummarizationNode", () => {
   it("INT-2 writes the output key, keeps the running summary as plain JSON and leaves the messages alone", async () => {
@@ -186,8 +188,7 @@ describe("SummarizationNode", () => {
     const { context } = await SummarizationNode(options).invoke<State>({ messages: history() }, IN_THREAD);
     const running = context?.running_summary as { summarizedMessageIds: string[] };
     expect(flushed).toEqual([["t", running.summarizedMessageIds.length]]);
-    const archive = { save: () => Promise.reject(new Error("disk full")) };
-    const loose = { ...options, archive, maxTokens: 20_000, maxTokensBeforeSummary: 4_000 };
+    const loose = { ...options, storage: fullDisk(), maxTokens: 20_000, maxTokensBeforeSummary: 4_000 };
     await SummarizationNode(loose).invoke<State>({ messages: history() }, IN_THREAD);
     expect(flushed).toHaveLength(1);
     const memoryFlushHook = (): never => {
@@ -199,16 +200,15 @@ describe("SummarizationNode", () => {
   });
 
   it("goes on with the standing summary while the archive is down and the list fits", async () => {
-    const archive = createGraphArchive(createMemoryDriver());
-    const first = await SummarizationNode({ ...LIMITS, archive }).invoke<State>(
+    const storage = createMemoryDriver();
+    const first = await SummarizationNode({ ...LIMITS, storage }).invoke<State>(
       { messages: history() },
       IN_THREAD,
     );
-    const down = { save: () => Promise.reject(new Error("disk full")) };
     const node = SummarizationNode({
       ...LIMITS,
       maxTokensBeforeSummary: 1,
-      archive: down,
+      storage: fullDisk(),
       onWarning: () => {},
     });
     const again = await node.invoke<State>({ messages: history(), context: first.context ?? {} }, IN_THREAD);
@@ -219,7 +219,7 @@ describe("SummarizationNode", () => {
   it("goes on where onWarning throws", async () => {
     const node = SummarizationNode({
       ...{ ...LIMITS, maxTokens: 20_000, maxTokensBeforeSummary: 4_000 },
-      archive: { save: () => Promise.reject(new Error("disk full")) },
+      storage: fullDisk(),
       onWarning: () => {
         throw new Error("no log");
       },
@@ -240,30 +240,26 @@ describe("SummarizationNode", () => {
   });
 
   it("archives what a summary replaces before the state loses it, each message once; the recall node finds it", async () => {
-    const archive = createGraphArchive(createMemoryDriver());
-    const node = SummarizationNode({ ...LIMITS, outputMessagesKey: "messages", archive });
+    const storage = createMemoryDriver();
+    const node = SummarizationNode({ ...LIMITS, outputMessagesKey: "messages", storage });
     const { messages, context } = await node.invoke<State>({ messages: history() }, IN_THREAD);
     expect(messages?.[0]).toEqual({ type: "remove", id: "__remove_all__" });
-    expect(await archive.recall("t").steps()).toEqual([1]);
+    expect(await node.recall("t").steps()).toEqual([1]);
     await node.invoke({ messages: messages?.slice(1) ?? [], context }, IN_THREAD);
-    expect(await archive.recall("t").steps()).toEqual([1]);
+    expect(await node.recall("t").steps()).toEqual([1]);
     const call = { id: "c1", name: "compact_search", args: { query: '"ask 0"' } };
     const other = { id: "c2", name: "survey", args: {} };
     const asked = { role: "assistant", id: "q", content: "", tool_calls: [call, other] };
-    const answered = await createRecallNode({ source: archive }).invoke<State>(
-      { messages: [asked] },
-      IN_THREAD,
-    );
+    const answered = await createRecallNode({ source: node }).invoke<State>({ messages: [asked] }, IN_THREAD);
     expect(answered.messages).toHaveLength(1);
     expect(answered.messages?.[0]).toMatchObject({ role: "tool", tool_call_id: "c1" });
     expect(JSON.stringify(answered.messages)).toContain("ask 0");
   });
 
   it("asks who is speaking where an archive or recall needs to know", async () => {
-    const archive = createGraphArchive(createMemoryDriver());
-    const node = SummarizationNode({ ...LIMITS, archive });
+    const node = SummarizationNode({ ...LIMITS, storage: createMemoryDriver() });
     await expect(node.invoke({ messages: history() })).rejects.toMatchObject({ place: "options.sessionId" });
-    const recall = createRecallNode({ source: archive });
+    const recall = createRecallNode({ source: node });
     await expect(recall.invoke({ messages: [] })).rejects.toMatchObject({ place: "options.sessionId" });
   });
 

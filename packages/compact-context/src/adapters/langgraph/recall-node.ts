@@ -2,17 +2,12 @@ import { decode } from "../../codecs/formats.ts";
 import { toolCalls } from "../../core/message.ts";
 import { CompactError } from "../../errors.ts";
 import { objectOf } from "../../providers/request.ts";
-import {
-  type RecallSource,
-  type RecallToolsOptions,
-  recallTools,
-  runRecallTool,
-} from "../../recall/tools.ts";
+import { type RecallSource, type RecallToolsOptions, recallTools } from "../../recall/tools.ts";
 import { threadOf } from "../langchain/sdk.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
 
 export interface RecallNodeOptions extends RecallToolsOptions {
-  /** A `CompactManager`, or the archive of `SummarizationNode`. */
+  /** A `SummarizationNode` with a `storage`, or a `CompactManager`. */
   readonly source: RecallSource;
   /** `messages` when left out. */
   readonly messagesKey?: string;
@@ -33,7 +28,7 @@ export function createRecallNode(options: RecallNodeOptions): RunnableNode {
     const tools = recallTools(source, sessionOf(options, config), options);
     const answers = await Promise.all(
       newest.flatMap(toolCalls).map(async (call) => {
-        const content = await runRecallTool(tools, call.name, call.arguments);
+        const content = await tools.find(({ name }) => name === call.name)?.execute(call.arguments);
         return content === undefined
           ? []
           : [{ role: "tool", tool_call_id: call.id, name: call.name, content }];

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RecallTool } from "../../recall/index.ts";
+import { serveMcp } from "./index.ts";
 import { memoryTool } from "./memory-tool.ts";
 import { loadMcpSdk, type McpAnswer, type McpCall, type McpSdk, type McpTransport } from "./sdk.ts";
-import { serveMcp } from "./serve.ts";
 
 let folder = "";
 beforeEach(() => {

@@ -1,3 +1,192 @@
-export { compactInputFilter, type InputFilterOptions } from "./input-filter.ts";
-export { type CompactingSession, CompactSession, type CompactSessionOptions } from "./session.ts";
+import type { PreflightRequest } from "../../core/usage.ts";
+import { CompactError, createKeyedMutex, createLruMap, requireOptions } from "../../errors.ts";
+import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { objectOf, positiveOf } from "../../providers/request.ts";
+import { type FilterCall, type InputFilter, isDelta, type ModelInput, type SessionLike } from "./sdk.ts";
+import type { SpanExporter } from "./span-exporter.ts";
+
 export { createSpanExporter } from "./span-exporter.ts";
+
+export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
+  readonly manager: HostManager;
+  /** Where the items are kept: any session of the SDK or one's own. */
+  readonly underlyingSession: Store;
+  /** The underlying session's own id when left out. */
+  readonly sessionId?: string;
+  /** What travels beside the items with every call, so that it is counted. */
+  readonly request?: Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
+}
+
+/** The underlying session with all it can do, and what the SDK's runner calls after every stored turn. */
+export type CompactingSession<Store> = Store & {
+  /** Replaces the stored items by their compacted list when a threshold is reached; `force`: whatever the usage. */
+  runCompaction(args?: { force?: boolean | undefined }): Promise<null>;
+};
+
+/** Callable with and without `new`. */
+interface CompactSessionConstructor {
+  new <Store extends SessionLike>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
+  <Store extends SessionLike>(options: CompactSessionOptions<Store>): CompactingSession<Store>;
+}
+
+const WRITES: ReadonlySet<PropertyKey> = new Set([
+  "addItems",
+  "popItem",
+  "clearSession",
+  "applyHistoryMutations",
+  "applyHistoryTransaction",
+  "replaceHistoryWithCompaction",
+]);
+
+/**
+ * A session that compacts what it stores. The originals are in the manager's archive before an item leaves the
+ * store. Throws `InvalidArgument` for a session that compacts by itself or whose items only the provider holds.
+ */
+export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
+  options: CompactSessionOptions<Store>,
+): CompactingSession<Store> {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  const store = options.underlyingSession;
+  requireOptions(store, "options.underlyingSession", "Pass the session that keeps the items.");
+  refuseForeign(store);
+  const inTurn = createKeyedMutex();
+  const runCompaction = createCompaction(options, (work) => inTurn("store", work));
+  return new Proxy(store, {
+    has: (target, key) => key === "runCompaction" || Reflect.has(target, key),
+    get(target, key) {
+      if (key === "runCompaction") return runCompaction;
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+      return WRITES.has(key) ? (...args: unknown[]) => inTurn("store", async () => call(...args)) : call;
+    },
+  }) as CompactingSession<Store>;
+} as CompactSessionConstructor;
+
+function refuseForeign(store: object): void {
+  if ("runCompaction" in store) {
+    throw new CompactError("InvalidArgument", "the underlying session compacts by itself", {
+      place: "options.underlyingSession",
+      hint: "Wrap the plain session that it is built on, or use it alone.",
+    });
+  }
+  const api = Object.getOwnPropertySymbols(store).find(
+    (symbol) => symbol.description === "OPENAI_SESSION_API",
+  );
+  if (api !== undefined && Reflect.get(store, api) === "conversations") {
+    throw new CompactError("InvalidArgument", "the underlying session's items are kept by the provider", {
+      place: "options.underlyingSession",
+      hint: "Wrap a session with a store of its own, or set modelSettings.contextManagement.",
+    });
+  }
+}
+
+type Locked = <T>(work: () => Promise<T>) => Promise<T>;
+
+function createCompaction<Store extends SessionLike>(
+  options: CompactSessionOptions<Store>,
+  locked: Locked,
+): (args?: { force?: boolean | undefined }) => Promise<null> {
+  const { manager, request } = options;
+  const store: SessionLike = options.underlyingSession;
+  const preflight = createHostPreflight(manager, options);
+
+  const compactOnce = async (sessionId: string, force: boolean): Promise<void> => {
+    const items = await locked(() => store.getItems());
+    const messages = await preflight({
+      sessionId,
+      messages: items,
+      request: { format: "openai-agents", ...request },
+      force,
+    });
+    if (messages === items) return;
+    await locked(() => rewrite(store, items, [...messages]));
+  };
+
+  return async (args) => {
+    const sessionId = options.sessionId ?? (await store.getSessionId());
+    const force = args?.force === true;
+    try {
+      await compactOnce(sessionId, force);
+    } catch (error) {
+      // The turn is stored and answered: what fails now must not take its answer away.
+      if (force || options.onFailure === "throw") throw error;
+      manager.warn(sessionId, "session_not_compacted", `the stored items stay as they are: ${String(error)}`);
+    }
+    return null;
+  };
+}
+
+/** Exchanges the items that were compacted; what was added meanwhile stays behind them. */
+async function rewrite(store: SessionLike, before: unknown[], after: unknown[]): Promise<void> {
+  const now = await store.getItems();
+  const isSame = before.every((item, index) => JSON.stringify(item) === JSON.stringify(now[index]));
+  if (!isSame) {
+    throw new CompactError("Conflict", "the stored items were changed while they were compacted", {
+      hint: "Nothing was replaced; the next turn tries again.",
+    });
+  }
+  await store.clearSession();
+  try {
+    await store.addItems([...after, ...now.slice(before.length)]);
+  } catch (error) {
+    await store.clearSession();
+    await store.addItems(now);
+    throw error;
+  }
+}
+
+export interface InputFilterOptions extends HostOptions {
+  readonly manager: HostManager;
+  /** The conversation that the list belongs to; a function where one runner serves several, or agents run inside agents. */
+  readonly sessionId: string | ((call: FilterCall) => string | Promise<string>);
+  /** Puts the manager's events under the span that is current here; give it to the manager's `exporters` as well. */
+  readonly spans?: SpanExporter;
+}
+
+/** Sessions that were warned of; the oldest is forgotten first. */
+const MAX_SESSIONS = 256;
+
+/**
+ * For `callModelInputFilter`: what the model gets is compacted, what the SDK keeps (its session, the run's
+ * history) stays as it was said. Rejects with `InsufficientBudget` when what must stay does not fit.
+ */
+export function compactInputFilter(options: InputFilterOptions): InputFilter {
+  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  const { manager, sessionId, spans } = options;
+  const preflight = createHostPreflight(manager, options);
+  const warned = createLruMap<true>(MAX_SESSIONS);
+
+  const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
+    const { input, instructions } = call.modelData;
+    const id = typeof sessionId === "string" ? sessionId : await sessionId(call);
+    spans?.attach(id);
+    if (isDelta(input)) {
+      if (warned.get(id) === undefined) manager.warn(id, "server_managed_history", DELTA_WARNING);
+      warned.set(id, true);
+      return call.modelData;
+    }
+    const messages = await preflight({
+      sessionId: id,
+      messages: input,
+      request: {
+        format: "openai-agents",
+        system: instructions,
+        tools: toolsOf(call.agent),
+        maxOutputTokens: positiveOf(objectOf(objectOf(call.agent).modelSettings).maxTokens),
+      },
+    });
+    return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
+  };
+  return Object.assign(filter, { preserveInputIdentity: true });
+}
+
+/** Function tools carry their JSON schema; hosted ones cost what their settings say. */
+function toolsOf(agent: unknown): readonly unknown[] {
+  const { tools } = objectOf(agent);
+  return Array.isArray(tools) ? tools : [];
+}
+
+const DELTA_WARNING: string =
+  "the provider keeps this conversation (conversationId or previousResponseId), so that only its newest items are here: " +
+  "nothing is compacted. Set modelSettings.contextManagement for compaction on the provider's side, or leave the ids out.";

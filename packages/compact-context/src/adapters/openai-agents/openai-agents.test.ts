@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { CompactManager } from "../../create-manager.ts";
 import { createMemoryDriver } from "../../storage/memory/driver.ts";
 import { CompactSession, compactInputFilter, createSpanExporter } from "./index.ts";
-import { isDelta } from "./input-filter.ts";
 import type { SessionLike } from "./sdk.ts";
+import { isDelta } from "./sdk.ts";
 
 const long = (name: string): string => `${name} ${"the clerk writes about tides and ropes ".repeat(60)}`;
 const history = (): object[] =>

@@ -1,4 +1,5 @@
 /** The parts of the OpenAI Agents SDK that the adapter touches, seen by their shape: the SDK is never imported. */
+import { objectOf } from "../../providers/request.ts";
 
 /** What the SDK is about to send; `input` holds its `AgentInputItem`s. */
 export interface ModelInput {
@@ -45,4 +46,21 @@ export interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unkn
   ): Span;
   getCurrentSpan(): Span | null;
   getCurrentTrace(): Trace | null;
+}
+
+/**
+ * True for what the SDK hands over under `conversationId` or `previousResponseId` in the midst of a run: results
+ * whose calls only the provider has. The list is then no history, and nothing of it can be compacted here.
+ */
+export function isDelta(items: readonly unknown[]): boolean {
+  const calls = new Set<unknown>();
+  let results = 0;
+  for (const item of items) {
+    const { type, callId } = objectOf(item);
+    if (typeof type !== "string" || callId === undefined) continue;
+    if (!type.endsWith("_result") && !type.endsWith("_output")) calls.add(callId);
+    else if (calls.has(callId)) return false;
+    else results += 1;
+  }
+  return results > 0;
 }

@@ -1,2 +1,90 @@
-export { compactOpenAi } from "./client.ts";
-export { type OpenAiTextModelOptions, textModelFromOpenAi } from "./text-model.ts";
+import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
+import { requireOptions, requireText } from "../../errors.ts";
+import {
+  CHAT_LIMITS,
+  chatBody,
+  chatParameters,
+  readChat,
+  readResponse,
+  responsesBody,
+  responsesParameters,
+} from "../../providers/bodies.ts";
+import { createTolerantCall, type Json, windowOf } from "../../providers/request.ts";
+import type { CompactFetchOptions } from "../../wire/fetch.ts";
+import { compactClient, type SdkClient } from "../../wire/fetch.ts";
+
+/**
+ * The client with every call of chat completions and responses compacted on its way: `create`, `parse`, `stream`,
+ * `runTools`, retries, and clients made by `withOptions`. Requests that continue a conversation on the server
+ * (`previous_response_id`, `conversation`) or compact there (`context_management`) pass as they are, with a warning.
+ */
+export function compactOpenAi<Client extends SdkClient>(
+  client: Client,
+  options: CompactFetchOptions,
+): Client {
+  return compactClient(client, options);
+}
+
+/** The part of an `OpenAI` client that is used. */
+export interface OpenAiClient {
+  readonly baseURL?: string;
+  readonly chat: { readonly completions: OpenAiCreate };
+  readonly responses: OpenAiCreate;
+}
+
+interface OpenAiCreate {
+  create(body: object, options?: object): PromiseLike<unknown>;
+}
+
+export interface OpenAiTextModelOptions {
+  /** Which interface is called; `chat` when left out. Responses know no seed. */
+  readonly api?: "chat" | "responses";
+  /** Tokens of input and output together; looked up by the model's name when left out. */
+  readonly window?: number;
+  /** Further parameters of every request, such as `reasoning_effort` or `prompt_cache_key`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** A text model from an `OpenAI` client; its errors are the SDK's. */
+export function textModelFromOpenAi(
+  client: OpenAiClient,
+  model: string,
+  options: OpenAiTextModelOptions = {},
+): TextModel {
+  requireOptions(client, "client", "Pass the SDK's client.");
+  requireText(model, "model", "Name the model as the provider does.");
+  requireOptions(options);
+  const { api = "chat", parameters = {} } = options;
+  const call = createTolerantCall(CHAT_LIMITS);
+  const limit = takesCompletionTokens(client.baseURL) ? "max_completion_tokens" : "max_tokens";
+
+  function askChat(request: TextModelRequest): Promise<TextModelAnswer> {
+    const body = { ...chatBody(model, request), ...parameters };
+    return call(chatParameters(request, limit), async (accepted) =>
+      readChat(await client.chat.completions.create({ ...body, ...accepted }, withSignal(request))),
+    );
+  }
+
+  function askResponses(request: TextModelRequest): Promise<TextModelAnswer> {
+    const body = { ...responsesBody(model, request), ...parameters };
+    return call(responsesParameters(request), async (accepted) =>
+      readResponse(await client.responses.create({ ...body, ...accepted }, withSignal(request))),
+    );
+  }
+
+  return {
+    name: `openai:${model}`,
+    ...windowOf(model, options.window),
+    prefixFormats: [api === "chat" ? "openai-chat" : "openai-responses"],
+    generate: api === "chat" ? askChat : askResponses,
+  };
+}
+
+/** Servers that only resemble OpenAI's know the limit by its old name, and may ignore the new one in silence. */
+function takesCompletionTokens(baseUrl: string | undefined): boolean {
+  return baseUrl === undefined || /^https:\/\/([\w-]+\.)*(openai\.com|azure\.com)(\/|:|$)/.test(baseUrl);
+}
+
+function withSignal({ signal }: TextModelRequest): Json {
+  return signal === undefined ? {} : { signal };
+}

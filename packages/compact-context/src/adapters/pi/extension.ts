@@ -1,5 +1,5 @@
-import { compactedText } from "../../agent/compaction-words.ts";
 import { contextView } from "../../agent/context-view.ts";
+import { compactedText } from "../../agent/event.ts";
 import { decode } from "../../codecs/formats.ts";
 import type { CompactConfigInput } from "../../config/settings.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
@@ -7,8 +7,8 @@ import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
+import { createUsageOnce } from "../../providers/bodies.ts";
 import { objectOf } from "../../providers/request.ts";
-import { createUsageOnce } from "../../providers/usage-once.ts";
 import { formatTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
 import {

@@ -1,2 +1,119 @@
+import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
+import { defined, requireOptions } from "../../errors.ts";
+import { answerOf } from "../../providers/bodies.ts";
+import { createTolerantCall, type Json, objectOf, objectsIn, textOf } from "../../providers/request.ts";
+
 export { compactExtension, type PiExtensionOptions } from "./extension.ts";
-export { type PiTextModelOptions, textModelFromPi } from "./text-model.ts";
+
+/** The part of pi's models that is used. */
+export interface PiModel {
+  readonly id: string;
+  readonly api: string;
+  readonly provider: string;
+  readonly contextWindow: number;
+}
+
+export interface PiTextModelOptions {
+  /** pi-ai's `complete` or `completeSimple`. */
+  complete(model: never, context: never, options?: object): PromiseLike<unknown>;
+  readonly apiKey?: string;
+  /** Further options of every call, such as `headers`. */
+  readonly callOptions?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A text model from a model of pi and pi-ai's function that calls it. pi reports errors as answers: they reject here,
+ * with pi's words and the status that these begin with. Only its OpenAI chat interface takes a seed.
+ */
+export function textModelFromPi(model: PiModel, options: PiTextModelOptions): TextModel {
+  requireOptions(model, "model", "Pass one of pi's models.");
+  requireOptions(options, "options", "Pass { complete } of pi-ai.");
+  const complete = options.complete as (
+    model: PiModel,
+    context: object,
+    options: object,
+  ) => PromiseLike<unknown>;
+  const call = createTolerantCall();
+  return {
+    name: `${model.provider}:${model.id}`,
+    window: model.contextWindow,
+    prefixFormats: ["pi"],
+    generate: async (request) => {
+      const { signal, temperature } = request;
+      signal?.throwIfAborted();
+      const context = contextOf(request, model);
+      return call(defined({ temperature }), async (accepted) => {
+        const answer = await complete(model, context, {
+          ...callOptions(model, request, options),
+          ...accepted,
+        });
+        return readMessage(answer, model, signal);
+      });
+    },
+  };
+}
+
+function contextOf({ messages, prefix }: TextModelRequest, model: PiModel): Json {
+  const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
+  if (prefix !== undefined) {
+    const own = messages.map((message) => nativeMessage(message, model));
+    return defined({
+      systemPrompt: prefix.system,
+      messages: [...prefix.messages, ...own],
+      tools: prefix.tools,
+    });
+  }
+  const spoken = messages.filter(({ role }) => role !== "system");
+  return defined({
+    systemPrompt: system.length === 0 ? undefined : system.join("\n\n"),
+    messages: spoken.map((message) => nativeMessage(message, model)),
+  });
+}
+
+/** A timestamp is part of pi's messages and never sent. */
+function nativeMessage({ role, content }: TextModelMessage, { api, provider, id }: PiModel): Json {
+  if (role !== "assistant") return { role: "user", content, timestamp: 0 };
+  const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
+  const text = [{ type: "text", text: content }];
+  return { role, content: text, api, provider, model: id, usage, stopReason: "stop", timestamp: 0 };
+}
+
+function callOptions(
+  model: PiModel,
+  request: TextModelRequest,
+  { apiKey, callOptions: more }: PiTextModelOptions,
+): Json {
+  const { maxOutputTokens: maxTokens, signal, seed } = request;
+  const seeded = seed !== undefined && model.api === "openai-completions";
+  return defined({
+    apiKey,
+    maxTokens,
+    signal,
+    onPayload: seeded ? (payload: unknown) => ({ ...objectOf(payload), seed }) : undefined,
+    ...more,
+  });
+}
+
+const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = { stop: "end", length: "length" };
+
+function readMessage(answer: unknown, { api }: PiModel, signal: AbortSignal | undefined): TextModelAnswer {
+  const { content, stopReason, errorMessage, usage } = objectOf(answer);
+  const text = objectsIn(content)
+    .map((part) => (part.type === "text" ? textOf(part.text) : ""))
+    .join("");
+  if (stopReason === "aborted") signal?.throwIfAborted();
+  if (stopReason !== "error" && stopReason !== "aborted") {
+    const stop = brokeOff(api, usage) ? "other" : (STOPS[textOf(stopReason)] ?? "other");
+    return answerOf(text, stop, usage);
+  }
+  const said = textOf(errorMessage);
+  if (/content_filter|refusal/.test(said)) return answerOf(text, "refusal", usage);
+  const error = new Error(said || `pi ended the call: ${textOf(stopReason)}`, { cause: answer });
+  const status = /^[45]\d\d\b/.exec(said)?.[0];
+  throw status === undefined ? error : Object.assign(error, { status: Number(status) });
+}
+
+/** These interfaces always tell their usage with the end: without it pi says `stop` to half an answer. */
+function brokeOff(api: string, usage: unknown): boolean {
+  return api !== "openai-completions" && objectOf(usage).totalTokens === 0;
+}

@@ -1,5 +1,5 @@
 import type { ContextView } from "../../agent/context-view.ts";
-import { type MemoryView, memoryView } from "../../agent/memory-view.ts";
+import { type MemoryView, memoryView } from "../../agent/context-view.ts";
 import { decode } from "../../codecs/formats.ts";
 import type { ManagerState } from "../../core/report.ts";
 import { errorMessage } from "../../errors.ts";

@@ -1,8 +1,8 @@
 import { type Deadline, orAborted, startDeadline } from "../deadline.ts";
-import { type Diagnostic, wordsOf } from "../diagnostic.ts";
 import type { AgentEvent } from "../event.ts";
-import type { PathBound } from "../path-bounds.ts";
+import { type Diagnostic, wordsOf } from "../event.ts";
 import type { Permissions } from "../tool.ts";
+import type { PathBound } from "../tool-runs.ts";
 import { refusalOf } from "../tool-runs.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./skill.ts";
 

@@ -1,12 +1,14 @@
 import {
+  type FieldReader,
+  type FrontmatterFile,
   isDefinitionName,
   type Loaded,
-  loadDefinitions,
   type Read,
+  readDefinitions,
+  readFields,
+  readFrontmatter,
   readIdentity,
 } from "../definition-files.ts";
-import { type FieldReader, readFields } from "../fields.ts";
-import { type FrontmatterFile, readFrontmatter } from "../frontmatter.ts";
 
 export type HookEvent = "before_prompt" | "after_response" | "before_compact" | "after_subagent";
 
@@ -52,7 +54,7 @@ const MOST_HOOK_SECONDS = 120;
 
 /** Reads the skills of folders such as `skills/`: `name.md` and `name/SKILL.md`; of two with one name the later folder's is taken. */
 export function loadSkills(folders: readonly string[]): Promise<Loaded<Skill>> {
-  return loadDefinitions(folders, readSkill, "SKILL.md");
+  return readDefinitions(folders, readSkill, "SKILL.md");
 }
 
 /** Reads one skill. A hook that is wrong is left out and told; a bound that is wrong makes the skill unusable. */

@@ -1,5 +1,5 @@
 import { objectOf, textOf } from "../../providers/request.ts";
-import { type Diagnostic, diagnosticText } from "../diagnostic.ts";
+import { type Diagnostic, diagnosticText } from "../event.ts";
 import type { AgentTool } from "../tool.ts";
 import type { Skill } from "./skill.ts";
 import type { SkillSession } from "./skill-session.ts";

@@ -1,15 +1,15 @@
 import type { ChannelMemory } from "../../memory/channel-memory.ts";
 import { readChannelSession } from "../../memory/files/ensure.ts";
 import {
+  checkUser,
   escapeRuntimeTags,
   injectRuntimeContext,
   renderRuntimeContext,
-} from "../../memory/runtime-context.ts";
-import { checkUser } from "../../memory/scope.ts";
+} from "../../memory/scope.ts";
 import { objectOf, textOf } from "../../providers/request.ts";
 import { createAgentSession } from "../agent-session.ts";
-import { diagnosticOf } from "../diagnostic.ts";
 import type { AgentEvent, Spent, TurnEnd } from "../event.ts";
+import { diagnosticOf } from "../event.ts";
 import type { AgentTool } from "../tool.ts";
 import { runTurn, type TurnPorts, type TurnResult } from "../turn.ts";
 import type { SubAgent, SubAgentMemory } from "./sub-agent.ts";

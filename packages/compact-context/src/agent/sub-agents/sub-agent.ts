@@ -1,8 +1,14 @@
 import { defined } from "../../errors.ts";
-import type { ThinkingLevel } from "../agent-model.ts";
-import { type Loaded, loadDefinitions, type Read, readIdentity } from "../definition-files.ts";
-import { type FieldReader, readFields } from "../fields.ts";
-import { readFrontmatter } from "../frontmatter.ts";
+import type { ThinkingLevel } from "../agent-message.ts";
+import {
+  type FieldReader,
+  type Loaded,
+  type Read,
+  readDefinitions,
+  readFields,
+  readFrontmatter,
+  readIdentity,
+} from "../definition-files.ts";
 import type { AgentLimits } from "../limits.ts";
 
 export type SubAgentMemory = "none" | "relevant" | "session" | "channel";
@@ -50,7 +56,7 @@ const DAY_SECONDS = 86_400;
 
 /** Reads the definitions of folders such as `sub-agents/`; of two with one name the later folder's is taken. */
 export function loadSubAgents(folders: readonly string[]): Promise<Loaded<SubAgent>> {
-  return loadDefinitions(folders, readSubAgent);
+  return readDefinitions(folders, readSubAgent);
 }
 
 /** Reads one definition; a field that is wrong makes it unusable: what was meant to bound it would not. */

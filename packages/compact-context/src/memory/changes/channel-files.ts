@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isInside, leadsTo, outside } from "../files/inside.ts";
+import { isInside, leadsTo, outside } from "../files/ensure.ts";
 import { type MemoryFile, readMemoryFile } from "../files/write-file.ts";
 import { checkUser } from "../scope.ts";
 import { CHANGED_FILES, type ChangedFile, type Texts } from "./apply.ts";

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { CompactError, errorMessage, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { WORKSPACE_FILES } from "../files/ensure.ts";
-import { refuseOutside } from "../files/inside.ts";
+import { refuseOutside, WORKSPACE_FILES } from "../files/ensure.ts";
 import { readMemoryFile } from "../files/write-file.ts";
 import { relationOf } from "../learning/meaning.ts";
 import { linesOf } from "../markdown.ts";

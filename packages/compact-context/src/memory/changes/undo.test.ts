@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ensureChannel } from "../files/ensure.ts";
-import { diffLines, mergeTexts } from "./merge.ts";
+import { diffLines, mergeTexts } from "./journal.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 
 let channelDir: string;
@@ -85,6 +85,15 @@ it("what can be undone is bounded; a change that is too old says so", async () =
   expect((await readdir(join(channelDir, ".memory", "undo"))).length).toBe(4);
   await expect(writer.undo(changeId)).rejects.toMatchObject({ code: "NotFound" });
   await expect(writer.undo("c-nothing")).rejects.toMatchObject({ code: "NotFound" });
+});
+
+it("the newest changes can be undone where the clock stands still or goes back", async () => {
+  let step = 0;
+  writer = createMemoryWriter({ channelDir, now: () => time - 1000 * (step++ % 3), undoable: 4 });
+  const ids: string[] = [];
+  for (let each = 0; each < 20; each += 1) ids.push((await add(`Fact ${each} stands here.`)).changeId);
+  const kept = await readdir(join(channelDir, ".memory", "undo"));
+  expect(kept.sort()).toEqual(ids.slice(-4).map((id) => `${id}.json`));
 });
 
 const lines = fc.array(fc.constantFrom<string>("a", "b", "c", "d"), { maxLength: 9 });

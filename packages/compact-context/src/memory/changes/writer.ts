@@ -6,7 +6,7 @@ import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { sweepTemps } from "../../storage/fs/files.ts";
 import { takeClaim } from "../files/claim.ts";
 import { getChannelSessionPath } from "../files/ensure.ts";
-import { withoutToldSecrets } from "../learning/told-secrets.ts";
+import { withoutToldSecrets } from "../learning/own-words.ts";
 import { CHANGED_FILES, planChange, type Texts } from "./apply.ts";
 import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import {
@@ -24,6 +24,7 @@ import {
   commitChange,
   DEFAULT_UNDO,
   type FileEdit,
+  nextChangeId,
   planUndo,
   recoverChange,
   type UndoResult,
@@ -179,8 +180,7 @@ async function commit(
   change: Omit<MemoryChange, "id" | "files">,
 ): Promise<MemoryChange | undefined> {
   if (changed.length === 0) return undefined;
-  const random = ports.randomId().replaceAll("-", "").slice(0, 4);
-  const id = `c-${ports.now().toString(36).padStart(8, "0")}${random}`;
+  const id = await nextChangeId(place, ports);
   return commitChange(place, { change: { id, ...change }, edits: changed, keeps }, ports.undoable);
 }
 

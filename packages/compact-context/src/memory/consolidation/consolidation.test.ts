@@ -8,7 +8,7 @@ import { ensureChannel } from "../files/ensure.ts";
 import { durableStatements } from "../learning/statements.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
-import { consolidate } from "./consolidate.ts";
+import { consolidate } from "./by-model.ts";
 import { cleanUp, FOLDING, foldHistory, promote } from "./upkeep.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 9);

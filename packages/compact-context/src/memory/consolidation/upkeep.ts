@@ -2,12 +2,12 @@ import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "../changes/document.ts";
 import type { AddItem, ChangeNote, InvalidateItem, MemoryOperation } from "../changes/operation.ts";
-import { heldBy, sayTheSame } from "../learning/same.ts";
+import { heldBy, sayTheSame } from "../learning/meaning.ts";
 import { isTransient } from "../learning/statements.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
 import { RULES_OF_RECORDS } from "../session-update/by-model.ts";
-import type { SidecarTask } from "../sidecar/task.ts";
+import type { SidecarTask } from "../sidecar/sidecar.ts";
 
 type Done = Promise<"written" | "unchanged">;
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { both, facts, forgotten, notOwn, passing, told } from "../../../../../test/memory/cases/facts.ts";
 import type { Message } from "../../core/message.ts";
-import { forgetWishes, isMeant } from "./forget-wish.ts";
 import { relationOf } from "./meaning.ts";
-import { durableStatements } from "./statements.ts";
-import { withoutToldSecrets } from "./told-secrets.ts";
+import { withoutToldSecrets } from "./own-words.ts";
+import { durableStatements, forgetWishes, isMeant } from "./statements.ts";
 
 const said = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
 const learned = (text: string, known: readonly string[] = []): string[] =>

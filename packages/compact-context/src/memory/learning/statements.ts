@@ -1,21 +1,23 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
-import { tellsFact } from "./facts.ts";
 import {
+  ABOUT,
   CHOSEN,
   FORBIDS,
+  FORGET,
+  FORGET_BEHIND,
   LASTING,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
   STRONG_CHANGE,
+  THAT,
   TRANSIENT,
   WEAK_CHANGE,
 } from "./language.ts";
-import { relationOf } from "./meaning.ts";
-import { ownStatements } from "./own-words.ts";
-import { heldBy } from "./same.ts";
+import { heldBy, relationOf, shareIn, topicTerms } from "./meaning.ts";
+import { forgetRequests, ownStatements, sentencesOf } from "./own-words.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
 export type DurableSection = "Constraints" | "Decisions" | "Facts";
@@ -137,4 +139,152 @@ function isStatement(text: string): boolean {
 
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Which sentences tell how something is with the people who speak, in the languages of `language.ts`. */
+
+const word = (body: string): string => `(?<![\\p{L}\\p{N}_])(?:${body})(?![\\p{L}\\p{N}_])`;
+const rule = (...parts: readonly string[]): RegExp => new RegExp(`(?:${parts.join("|")})`, "iu");
+
+/**
+ * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It goes by who is
+ * spoken of, or by the shape `X is Y` with a name, number or day for Y; what is wanted, found or done in the work is none.
+ */
+function tellsFact(sentence: string): boolean {
+  const plain = sentence.replace(LEAD, "");
+  if (PASSING.test(plain) || CODE.test(plain)) return false;
+  if (OURS.test(plain)) return !WISH.test(plain);
+  if (DEICTIC.test(plain) || WISH.test(plain)) return false;
+  if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
+  return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
+}
+
+const MOST_WORDS = 18;
+
+function isThing(plain: string): boolean {
+  const verb = THING.exec(plain);
+  if (verb !== null && !OF_CODE.test(verb[0])) {
+    const after = plain.slice(verb[0].length - 1);
+    return VALUE.test(after) || /(?<=\s)\p{Lu}\p{L}/u.test(after);
+  }
+  return (
+    /^\p{Script=Cyrillic}/u.test(plain) && !/^\p{L}+(?:й|йте|ьте|ите)\s/u.test(plain) && VALUE.test(plain)
+  );
+}
+
+/** Words before a statement that are no part of it. */
+const LEAD =
+  /^(?:(?:and|so|also|well|yes|no|ok(?:ay)?|by the way|btw|fyi|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|\w+ \d+)|since (?:last )?\w+|from now on|now|sorry|actually|correction|update|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,:：，、]*|(?:现在|更正|今は|訂正)[：，、]?)+/iu;
+
+/** The speaker, or what is theirs, begins the sentence. */
+const OURS: RegExp = rule(
+  "^(?:my|our|the team['’]s|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
+  "^(?:we|i|wir|ich|nous|je|nosotr[oa]s|yo|nós|eu|a gente|мы|я)(?:['’](?:m|re|ve))?\\s|^(?:j|m)['’]\\p{L}|^on\\s(?:(?:n['’]|ne |se |s['’]|a |est |y )|(?:utilise|héberge|déploie|teste|travaille|paie|paye|facture|parle|mange|fait|préfère|garde|suit|livre|vend|gère|stocke|appelle)\\s)",
+  "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|mudé|mudamos|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
+  // Spanish and Portuguese leave the pronoun out.
+  "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s",
+  "^(?:(?:ya|também|también|no|não|siempre|sempre|nunca)\\s){0,2}(?:vivo|trabajo|soy|tengo|prefiero|hablo|uso|como|bebo|tomo|estudio|llevo|viajo|conduzco|dirijo|enseño|juego|toco|duermo|odio|nací|dejé|cambié|compré|vendí|moro|trabalho|sou|tenho|prefiro|falo|estudo|viajo|ensino|jogo|gosto|durmo|nasci|mudei|parei|deixei|comprei)\\s",
+  "^(?:наш|мо[йяеиё]|нашег?о?|моег?о?|наш[аиуе]й?|мою|моей|нашему|моему|наших|моих|у (?:меня|нас)|меня зовут|мне \\d+)\\s",
+  "^(?:我|咱|本人|私|僕|俺|わたし|うち|弊社)",
+);
+
+const WISH: RegExp = rule(
+  // What was done is no habit, unless it changes how things are.
+  "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need)ed\\s)\\p{L}{2,}ed\\s",
+  "\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
+  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?|wanted|need(?:ed)?|would|like you|th?ink|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
+  "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
+  "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut)(?![\\p{L}])",
+  "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei)",
+  "^(?:я|мы)\\s(?:не\\s)?(?:хо(?:чу|тим|тел)|думаю|считаю|виж|мог|можем|надеюсь|пыта|попробовал|долж|получа|бы|понима|знаю|запустил|добавил|исправил)|^(?:мне|нам) (?:нужно|надо)|^(?:нужно|надо)\\s",
+  "^(?:我们?|咱们?)(?:也|还|就|都|正)?(?:不?想|要|需要|觉得|认为|希望|试|看|应该|可以|能|会|刚|得|打算|遇到|发现|不知道|不明白|怀疑)|帮我|^请",
+  "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え)",
+);
+
+/** What is wrong, on the way, or of this moment. */
+const PASSING: RegExp = rule(
+  word(
+    "(?<!(?:for|our|all|track|of|on|with) )(?:errors?|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|down|wrong|slow|red|green|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only",
+  ),
+  "错误|报错|失败|问题|坏了|崩溃|エラー|バグ|失敗|問題|壊れ|動かない|動きません|听说|据说|らしい|そうです(?:。|$)",
+);
+const CODE =
+  /[`{}<>=;]|\w\(|=>|\.(?:tsx?|jsx?|py|go|rs|java|css|html|md|json|ya?ml|sh|c|cpp|sql)(?![\p{L}])/u;
+const DEICTIC =
+  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
+
+const NOT_NAMES =
+  "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
+/** A name and what that person is or does. */
+const PERSON: RegExp = new RegExp(
+  `^${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
+  "u",
+);
+
+/** A few words, and a verb that says what, where or when they are. */
+const THING =
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,6}?(?:(?:is|are|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|ist|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+const OF_CODE: RegExp = rule(
+  word(
+    "functions?|methods?|class(?:es)?|tests?|builds?|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
+  ),
+);
+
+const VALUE: RegExp = rule(
+  "\\d",
+  word(
+    "(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november|december|noon|midnight|every|each|once|twice|weekly|daily|monthly|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|midi|minuit|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|mediodía|segundas?|terças?|quartas?|quintas?|sextas?|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|meio-dia|понедельник\\p{L}*|вторник\\p{L}*|сред[аыуе]|средам|четверг\\p{L}*|пятниц\\p{L}*|суббот\\p{L}*|воскресень\\p{L}*|полдень|полночь|находится|называется",
+  ),
+  "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}]))",
+);
+
+const UNSPACED_THING =
+  /^[^，,]{1,16}(?:是|在|为|叫|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
+
+/** What a user asks to have forgotten, in words. */
+interface ForgetWish {
+  /** Id of the message that asks. */
+  readonly from: string;
+  /** The words that name it; of "that" the statement that was just made. */
+  readonly topic: string;
+  /** Several things may be meant: everything, or all about somebody. */
+  readonly all: boolean;
+}
+
+/** The wishes of a conversation, in order. */
+export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
+  const spoken: string[] = [];
+  return messages.flatMap((message) => {
+    const { typed } = readSaid(message);
+    if (typed === "") return [];
+    const asked = forgetRequests(typed);
+    const wishes = asked.flatMap((sentence): ForgetWish[] => {
+      const topic = topicOf(sentence);
+      if (!THAT.test(topic)) return [{ from: message.id, topic, all: ALL.test(sentence) }];
+      const said = [...ownStatements(typed), ""].at(-2) ?? "";
+      const meant = said === "" ? (spoken.at(-1) ?? "") : said;
+      return meant === "" ? [] : [{ from: message.id, topic: meant, all: false }];
+    });
+    spoken.push(...sentencesOf(typed).filter((sentence) => !asked.includes(sentence)));
+    return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
+  });
+}
+
+const ALL =
+  /(?<![\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|всё|все|what (?:i|you))(?![\p{L}])|所有|全部/iu;
+const PLACE =
+  /(?:,?\s*(?:from|out of|aus|de|da|из)\s+(?:your|the|deinem|ta|tu|tua|sua|своей)?\s*(?:memory|notes|records|gedächtnis|mémoire|memoria|memória|памяти))|从?记忆(?:中|里)?/iu;
+
+function topicOf(sentence: string): string {
+  const lead = FORGET.exec(sentence)?.[0];
+  const rest =
+    lead === undefined ? sentence.replace(new RegExp(FORGET_BEHIND, "giu"), "") : sentence.slice(lead.length);
+  const named = rest.replace(PLACE, "").trim();
+  return THAT.test(named) ? named : named.replace(ABOUT, "").trim();
+}
+
+/** True for a text that the topic of a wish means. */
+export function isMeant(topic: string, text: string): boolean {
+  const [wanted, told] = [topicTerms(topic), topicTerms(text)];
+  return shareIn(wanted, told) >= 0.8 || (told.size > 1 && shareIn(told, wanted) >= 0.8);
 }

@@ -5,13 +5,13 @@ import type { Message } from "../../core/message.ts";
 import { createKeyedMutex, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { WORK_FOLDER } from "../changes/channel-files.ts";
-import { consolidate } from "../consolidation/consolidate.ts";
+import { consolidate } from "../consolidation/by-model.ts";
 import { upkeep } from "../consolidation/upkeep.ts";
 import { takeClaim } from "../files/claim.ts";
 import { createFile, readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
-import { lessonsOf, tellable } from "../lessons.ts";
 import type { TaskContext } from "../memory-task.ts";
-import type { Lane } from "./lane.ts";
+import { lessonsOf, tellable } from "../memory-task.ts";
+import type { Lane } from "./refresh.ts";
 
 /** Takes messages in that leave a conversation, each once. */
 export interface Intake {

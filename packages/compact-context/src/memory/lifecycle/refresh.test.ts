@@ -5,8 +5,7 @@ import { expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import type { TaskContext } from "../memory-task.ts";
-import { createLane } from "./lane.ts";
-import { createRefresh } from "./refresh.ts";
+import { createLane, createRefresh } from "./refresh.ts";
 
 const said = (role: "user" | "assistant", id: string, text: string): Message => ({
   id,

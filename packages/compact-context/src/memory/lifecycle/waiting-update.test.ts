@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import type { TaskContext } from "../memory-task.ts";
-import { createLane, type Lane } from "./lane.ts";
-import { createRefresh, type Refresh } from "./refresh.ts";
+import { createLane, createRefresh, type Lane, type Refresh } from "./refresh.ts";
 
 const said = (role: "user" | "assistant", id: string, text: string): Message => ({
   id,

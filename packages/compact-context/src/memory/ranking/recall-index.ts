@@ -1,8 +1,14 @@
 import { readArgument, requireList, requireOptions } from "../../errors.ts";
 import { rarityOf } from "../../search/rank.ts";
 import { asksWhen, DAY, findDate, type TimeSpan } from "./dates.ts";
-import { buildPostings, type Posting, type Postings } from "./postings.ts";
-import { type RecallCandidate, type Unit, unitsOf } from "./units.ts";
+import {
+  buildPostings,
+  type Posting,
+  type Postings,
+  type RecallCandidate,
+  type Unit,
+  unitsOf,
+} from "./units.ts";
 import { analyze } from "./words.ts";
 
 /** What the ranker adds up; `docs/recall.md` says what each was measured to add. Round on purpose: they are meant for conversations and notes alike. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { englishStem } from "./stem.ts";
+import { englishStem } from "./words.ts";
 
 /** Word and stem, as the published algorithm gives them. */
 it.each(

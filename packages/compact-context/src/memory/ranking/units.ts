@@ -1,5 +1,6 @@
+import { rarityOf } from "../../search/rank.ts";
 import { readTimestamp, resolveDates, speaksOfTime, type TimeSpan } from "./dates.ts";
-import { analyze } from "./words.ts";
+import { analyze, COURTESY } from "./words.ts";
 
 /** A piece of text that can be recalled: a message, a section of a note, a line of a list. */
 export interface RecallCandidate {
@@ -91,4 +92,112 @@ function inOrder(members: readonly RecallCandidate[]): readonly RecallCandidate[
     .map((candidate, index) => ({ candidate, order: candidate.order ?? index }))
     .sort((one, other) => one.order - other.order)
     .map(({ candidate }) => candidate);
+}
+
+/** The units that hold a term, ascending, and how much it counts in each. */
+export interface Posting {
+  readonly units: readonly number[];
+  readonly values: readonly number[];
+}
+
+/** For every term its units. */
+export interface Postings {
+  /** Those of a term, or where no unit has it those of the terms that it was probably meant to be. */
+  of(term: string): readonly Posting[];
+  /** The share of a query's words, weighed by how rare they are, that a text holds, 0 to 1; words of courtesy do not count. */
+  coverage(query: string, text: string): number;
+}
+
+/** Counts of terms, divided by what a unit's length is against the average (BM25F). */
+export function buildPostings(
+  units: readonly Unit[],
+  terms: readonly UnitTerms[],
+  weights: { readonly title: number; readonly lengthPenalty: number },
+): Postings {
+  const postings = new Map<string, { readonly units: number[]; readonly values: number[] }>();
+  const total = units.reduce((sum, { length }) => sum + length, 0);
+  const average = Math.max(1, total / Math.max(1, units.length));
+  terms.forEach(({ content, title }, unit) => {
+    const counts = new Map<string, number>();
+    for (const term of content) counts.set(term, (counts.get(term) ?? 0) + 1);
+    for (const term of title) counts.set(term, (counts.get(term) ?? 0) + weights.title);
+    const relative = (units[unit]?.length ?? 0) / average;
+    const norm = 1 - weights.lengthPenalty + weights.lengthPenalty * relative;
+    for (const [term, count] of counts) {
+      const posting = postings.get(term) ?? { units: [], values: [] };
+      if (posting.units.length === 0) postings.set(term, posting);
+      posting.units.push(unit);
+      posting.values.push(count / norm);
+    }
+  });
+  const near = nearestIn(postings);
+  const of = (term: string): readonly Posting[] => {
+    const own = postings.get(term);
+    return own === undefined ? near(term).flatMap((other) => postings.get(other) ?? []) : [own];
+  };
+  return {
+    of,
+    coverage(query, text) {
+      const held = new Set(analyze(text));
+      let [all, covered] = [0, 0];
+      for (const term of new Set(analyze(query))) {
+        if (COURTESY.has(term)) continue;
+        const known = postings.get(term);
+        const rarity = worth(term) * Math.max(LEAST_RARITY, rarityOf(units.length, known?.units.length ?? 0));
+        all += rarity;
+        if (held.has(term) || (known === undefined && near(term).some((other) => held.has(other))))
+          covered += rarity;
+      }
+      return all === 0 ? 0 : covered / all;
+    },
+  };
+}
+
+/** Of a word that most units have: a small memory says the same in several files. */
+const LEAST_RARITY = 0.5;
+
+/** In Japanese what is written in hiragana alone is mostly grammar. */
+function worth(term: string): number {
+  return /^\p{Script=Hiragana}+$/u.test(term) ? 0.2 : 1;
+}
+
+const SHORTEST = 5;
+const MOST_NEAR = 3;
+const SAME_LETTERS = 3;
+
+/** Finds terms with a typing error of one letter behind the first three, and those that one begins with the other (`mentorship`, `mentor`). */
+function nearestIn(postings: ReadonlyMap<string, unknown>): (term: string) => readonly string[] {
+  let buckets: Map<string, string[]> | undefined;
+  const opened = (): Map<string, string[]> => {
+    const made = new Map<string, string[]>();
+    for (const term of postings.keys()) {
+      const key = term.slice(0, SAME_LETTERS);
+      const known = made.get(key);
+      if (term.length < SHORTEST - 1) continue;
+      if (known === undefined) made.set(key, [term]);
+      else known.push(term);
+    }
+    return made;
+  };
+  return (term) => {
+    if (term.length < SHORTEST || /[^\p{L}]/u.test(term)) return [];
+    buckets ??= opened();
+    const like = buckets.get(term.slice(0, SAME_LETTERS)) ?? [];
+    return like.filter((other) => isNear(term, other)).slice(0, MOST_NEAR);
+  };
+}
+
+function isNear(term: string, other: string): boolean {
+  const [short, long] = term.length <= other.length ? [term, other] : [other, term];
+  const more = long.length - short.length;
+  if (short.length < SHORTEST || more > 4) return false;
+  if (long.startsWith(short)) return true;
+  let at = 0;
+  while (at < short.length && short[at] === long[at]) at++;
+  // One letter added or left out, changed, or swapped with the next.
+  if (more > 0) return more === 1 && short.slice(at) === long.slice(at + 1);
+  const swapped = short[at] === long[at + 1] && short[at + 1] === long[at];
+  return (
+    short.slice(at + 1) === long.slice(at + 1) || (swapped && short.slice(at + 2) === long.slice(at + 2))
+  );
 }

@@ -3,7 +3,7 @@ import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { recordUnits, renderRecord } from "../../summarizers/llm/fold.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
-import { sayTheSame } from "../learning/same.ts";
+import { sayTheSame } from "../learning/meaning.ts";
 import { isSaidByUser } from "../learning/statements.ts";
 import {
   renderSessionMemory,
@@ -11,7 +11,7 @@ import {
   type SessionList,
   type SessionMemoryState,
 } from "../session-memory.ts";
-import type { SidecarTask } from "../sidecar/task.ts";
+import type { SidecarTask } from "../sidecar/sidecar.ts";
 
 /** Characters of the conversation that a model reads, and the share of them from its beginning. */
 const MOST_CHARACTERS = 20_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { talk } from "../../../../../test/memory/talk.ts";
 import type { Message } from "../../core/message.ts";
-import { isUpdateDue, progressIn } from "./due.ts";
+import { isUpdateDue, progressIn } from "./update.ts";
 
 const defaults = { minTurnsBetweenUpdate: 2, minToolCallsBetweenUpdate: 4 };
 const due = (messages: readonly Message[], thresholds = defaults): boolean =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TextModel, TextModelRequest } from "../../core/ports.ts";
+import type { SidecarRecord, SidecarTask } from "./sidecar.ts";
 import { createSidecar, runSidecarTask } from "./sidecar.ts";
-import type { SidecarRecord, SidecarTask } from "./task.ts";
 
 type Said = string | Error | "never";
 

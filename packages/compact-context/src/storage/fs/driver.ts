@@ -1,5 +1,4 @@
 import { constants } from "node:fs";
-import { type FileHandle, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, ListOptions, StorageDriver } from "../../core/ports.ts";
@@ -19,16 +18,17 @@ import {
   dropTemp,
   nameOfVersion,
   newestFile,
+  type OpenFile,
   openPlain,
   type PlacedFile,
   readNewest,
   readVersion,
+  removeVersions,
   sweepTemps,
   type TempFile,
   textPieces,
   versionFile,
   versionNumbers,
-  versionPath,
   writeTemp,
 } from "./files.ts";
 import { createFolders, entriesOf, type Folders, type Place, storageFailed } from "./folders.ts";
@@ -76,10 +76,10 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     get: (key, call) => guarded(key, () => at(key, readNewest), call),
     version: (key, call) => guarded(key, () => at(key, readVersion), call),
     async *stream(key) {
-      const handle = await guarded(key, () => openNewest(folders, key));
-      if (handle === undefined) return;
+      const file = await guarded(key, () => openNewest(folders, key));
+      if (file === undefined) return;
       try {
-        yield* textPieces(handle);
+        yield* textPieces(file);
       } catch (error) {
         throw storageFailed(error, join(location, key));
       }
@@ -91,14 +91,10 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     delete: (key, call) => guarded(key, () => remove(folders, key), call),
     async *entries(prefix) {
       for (const key of await guarded(prefix, () => listKeys(folders, prefix))) {
-        const handle = await guarded(key, () => openNewest(folders, key));
-        if (handle === undefined) continue;
-        try {
-          const { size, mtimeMs } = await handle.stat();
-          yield { key, bytes: size, at: mtimeMs };
-        } finally {
-          await handle.close();
-        }
+        const file = await guarded(key, () => openNewest(folders, key));
+        if (file === undefined) continue;
+        await file.handle.close();
+        yield { key, bytes: file.stats.size, at: file.stats.mtimeMs };
       }
     },
   };
@@ -119,18 +115,24 @@ async function put(folders: Folders, { key, value, ifVersion }: Put): Promise<{ 
   checkKey(key);
   return folders.make(key, async (place) => {
     const temp = await writeTemp(place, checkedPieces(value, key));
-    try {
-      return { version: await commit(place, temp, ifVersion, key) };
-    } finally {
-      await dropTemp(temp.path);
-    }
+    return { version: await commitOrDrop(place, temp, ifVersion, key) };
   });
 }
 
-async function openNewest(folders: Folders, key: string): Promise<FileHandle | undefined> {
+async function openNewest(folders: Folders, key: string): Promise<OpenFile | undefined> {
   checkKey(key);
-  const open = (file: PlacedFile): Promise<FileHandle | undefined> => openPlain(file, constants.O_RDONLY);
+  const open = (file: PlacedFile): Promise<OpenFile | undefined> => openPlain(file, constants.O_RDONLY);
   return folders.find(key, async (place) => (await newestFile(place, open))?.content);
+}
+
+/** A commit takes the temporary file with it. */
+async function commitOrDrop(...[place, temp, ifVersion, key]: Parameters<typeof commit>): Promise<string> {
+  try {
+    return await commit(place, temp, ifVersion, key);
+  } catch (error) {
+    await dropTemp(temp.path);
+    throw error;
+  }
 }
 
 async function commit(
@@ -142,8 +144,9 @@ async function commit(
   if (ifVersion === null) return commitFirst(place, temp, key);
   if (ifVersion !== undefined) return commitNext(place, temp, ifVersion, key);
   for (let attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
-    const current = await readVersion(place);
     try {
+      // Most values that are put whatever is there are the first.
+      const current = attempt === 0 ? undefined : await readVersion(place);
       if (current === undefined) return await commitFirst(place, temp, key);
       return await commitNext(place, temp, current, key);
     } catch (error) {
@@ -163,34 +166,23 @@ async function append(folders: Folders, { key, records, warn }: Append): Promise
   checkKey(key);
   const text = recordsText(records, key);
   await folders.make(key, async (place) => {
-    const newest = (await versionNumbers(place)).at(-1);
-    const isNew =
-      newest === undefined && !(await entriesOf(place.folder)).some(({ name }) => name === place.name);
     // A put value has a second name, the one for people: it is written anew instead of in place.
-    if (newest !== undefined) return rewriteWith(place, key, text);
-    await appendDurably(versionFile(place, 0), text, warn);
-    if (isNew) await place.sync();
+    if ((await versionNumbers(place)).length > 0) return rewriteWith(place, key, text);
+    if (await appendDurably(versionFile(place, 0), text, warn)) await place.sync();
   });
 }
 
 async function rewriteWith(place: Place, key: string, text: string): Promise<void> {
   const current = (await readNewest(place))?.value ?? "";
   const temp = await writeTemp(place, [current, text]);
-  try {
-    await commit(place, temp, undefined, key);
-  } finally {
-    await dropTemp(temp.path);
-  }
+  await commitOrDrop(place, temp, undefined, key);
 }
 
 async function remove(folders: Folders, key: string): Promise<void> {
   checkKey(key);
   await folders.find(key, async (place) => {
     if ((await entriesOf(place.folder)).length === 0) return;
-    // Oldest first: after a crash half-way the newest value is still the one that is read.
-    for (const number of [0, ...(await versionNumbers(place))]) {
-      await rm(versionPath(place, number), { force: true });
-    }
+    await removeVersions(place);
     // What a writer left behind that died half-way may hold the same.
     await sweepTemps(place.folder, Date.now());
     await place.sync();

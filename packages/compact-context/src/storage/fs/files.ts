@@ -1,6 +1,6 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
-import { constants, readFileSync, readlinkSync } from "node:fs";
-import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
+import { constants, readFileSync, readlinkSync, type Stats } from "node:fs";
+import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { conflict } from "../../core/archive.ts";
@@ -20,6 +20,7 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would wait for ever.
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 const PIECE_BYTES = 262_144;
+const SLICE_MS = 8;
 
 /** A file beside others at a place. */
 export interface PlacedFile {
@@ -33,8 +34,14 @@ export interface TempFile {
   readonly fingerprint: string;
 }
 
+/** A plain file that is open. */
+export interface OpenFile {
+  readonly handle: FileHandle;
+  readonly stats: Stats;
+}
+
 /** Opens a plain file; a link, folder or pipe in its place is refused, a missing one gives nothing. */
-export async function openPlain({ place, name }: PlacedFile, flags: number): Promise<FileHandle | undefined> {
+export async function openPlain({ place, name }: PlacedFile, flags: number): Promise<OpenFile | undefined> {
   const shown = join(place.shown, name);
   let handle: FileHandle;
   try {
@@ -44,58 +51,72 @@ export async function openPlain({ place, name }: PlacedFile, flags: number): Pro
     if (systemCode(error) === "ELOOP") throw notOurs(shown, "the file is a symbolic link");
     throw error;
   }
-  const stats = await handle.stat();
-  if (stats.isFile()) return handle;
+  try {
+    const stats = await handle.stat();
+    if (stats.isFile()) return { handle, stats };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
   await handle.close();
   throw notOurs(shown, "there is something else than a file");
 }
 
 /** The bytes of a plain file; nothing where there is none. */
 async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
-  const handle = await openPlain(file, constants.O_RDONLY);
-  if (handle === undefined) return undefined;
-  try {
-    return await handle.readFile();
-  } finally {
-    await handle.close();
-  }
+  const opened = await openPlain(file, constants.O_RDONLY);
+  if (opened === undefined) return undefined;
+  const pieces: Buffer[] = [];
+  for await (const piece of bytesOf(opened)) pieces.push(Buffer.from(piece));
+  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
 }
 
-/** The fingerprint of a plain file, read in pieces; nothing where there is none. */
-async function fingerprintPlain(file: PlacedFile): Promise<string | undefined> {
-  const handle = await openPlain(file, constants.O_RDONLY);
-  if (handle === undefined) return undefined;
-  try {
-    const hash = createHash("sha256");
-    const buffer = Buffer.alloc(PIECE_BYTES);
-    for (;;) {
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length);
-      if (bytesRead === 0) return shortened(hash);
-      hash.update(buffer.subarray(0, bytesRead));
-    }
-  } finally {
-    await handle.close();
-  }
+/** A file as it was when it was read. */
+interface Seen {
+  readonly fingerprint: string;
+  readonly ino: number;
+  readonly mtimeMs: number;
 }
 
-/** The text of an open file in pieces, as long as the file was when this began; closes it at the end. */
-export async function* textPieces(handle: FileHandle): AsyncGenerator<string> {
+/** A plain file's fingerprint, read in pieces; nothing where there is none. */
+async function seePlain(file: PlacedFile): Promise<Seen | undefined> {
+  const opened = await openPlain(file, constants.O_RDONLY);
+  if (opened === undefined) return undefined;
+  const hash = createHash("sha256");
+  for await (const piece of bytesOf(opened)) hash.update(piece);
+  const { ino, mtimeMs } = opened.stats;
+  return { fingerprint: shortened(hash), ino, mtimeMs };
+}
+
+/** The bytes of an open file in pieces, each good until the next, as long as the file was when it was opened; closes it at the end. */
+async function* bytesOf({ handle, stats }: OpenFile): AsyncGenerator<Buffer> {
   try {
-    const { size } = await handle.stat();
-    const buffer = Buffer.alloc(Math.min(PIECE_BYTES, size));
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    for (let offset = 0; offset < size; ) {
-      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, size - offset), offset);
-      if (bytesRead === 0) break;
+    const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, stats.size));
+    for (let offset = 0; offset < stats.size; ) {
+      const { bytesRead } = await handle.read(
+        buffer,
+        0,
+        Math.min(buffer.length, stats.size - offset),
+        offset,
+      );
+      if (bytesRead === 0) return;
       offset += bytesRead;
-      const piece = decoder.decode(buffer.subarray(0, bytesRead), { stream: true });
-      if (piece !== "") yield piece;
+      yield buffer.subarray(0, bytesRead);
     }
-    const rest = decoder.decode();
-    if (rest !== "") yield rest;
   } finally {
     await handle.close();
   }
+}
+
+/** The text of an open file in pieces, as `bytesOf`. */
+export async function* textPieces(file: OpenFile): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  for await (const bytes of bytesOf(file)) {
+    const piece = decoder.decode(bytes, { stream: true });
+    if (piece !== "") yield piece;
+  }
+  const rest = decoder.decode();
+  if (rest !== "") yield rest;
 }
 
 /** 128 bits of SHA-256 over a file's content. */
@@ -138,14 +159,16 @@ async function openTemp(path: string): Promise<FileHandle> {
   }
 }
 
-/** The same text in pieces that are worth a write. */
+/** The same text in pieces that are worth a write, or took so long to make that the event loop has to have its turn. */
 function* inPieces(chunks: Iterable<string>): Generator<string> {
   let open = "";
+  let since = performance.now();
   for (const chunk of chunks) {
     open += chunk;
-    if (open.length < PIECE_BYTES) continue;
+    if (open.length < PIECE_BYTES && performance.now() - since < SLICE_MS) continue;
     yield open;
     open = "";
+    since = performance.now();
   }
   if (open !== "") yield open;
 }
@@ -153,7 +176,8 @@ function* inPieces(chunks: Iterable<string>): Generator<string> {
 /**
  * How an overwrite is decided between processes: `link` makes a name or fails, whoever else tries.
  * The first value is the file itself (number 0). Every later one is committed as `.NAME.v1`, `.NAME.v2`, …:
- * the highest number is the value, and only one writer can make the number after the one it read.
+ * the highest number is the value, and only one writer can make the number after the one it read. While there is any,
+ * there is number 1: it tells without a look through a large folder.
  * NAME is then renamed to a copy of the newest, for people; it may lag after a crash.
  */
 const KEPT_VERSIONS = 8;
@@ -161,6 +185,7 @@ const READ_ATTEMPTS = 20;
 
 /** The numbers of the committed versions of a file, ascending; empty where only the file itself can be. */
 export async function versionNumbers(place: Place): Promise<number[]> {
+  if (!(await isThere(versionPath(place, 1)))) return [];
   const start = `.${place.name}.v`;
   const numbers: number[] = [];
   for (const { name } of await entriesOf(place.folder)) {
@@ -170,13 +195,41 @@ export async function versionNumbers(place: Place): Promise<number[]> {
   return numbers.sort((a, b) => a - b);
 }
 
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Removes all versions of a value, if there is any. Until the last is gone, the newest is the one that is read. */
+export async function removeVersions(place: Place): Promise<void> {
+  const numbers = await versionNumbers(place);
+  const newest = numbers.at(-1) ?? 0;
+  for (const old of numbers) if (old > 1 && old < newest) await unlinkIfThere(versionPath(place, old));
+  if (newest > 1) await rename(versionPath(place, newest), versionPath(place, 1));
+  await unlinkIfThere(versionPath(place, 0));
+  await unlinkIfThere(versionPath(place, 1));
+}
+
+async function unlinkIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+  }
+}
+
 /** The file that holds version `number`. */
 export function versionFile(place: Place, number: number): PlacedFile {
   return { place, name: number === 0 ? place.name : `.${place.name}.v${number}` };
 }
 
 /** Where that file is while the place is held. */
-export function versionPath(place: Place, number: number): string {
+function versionPath(place: Place, number: number): string {
   return join(place.folder, versionFile(place, number).name);
 }
 
@@ -195,8 +248,8 @@ export async function readNewest(place: Place): Promise<StoredValue | undefined>
 
 /** The version of the newest value, which is never held as a whole. */
 export async function readVersion(place: Place): Promise<string | undefined> {
-  const found = await newestFile(place, fingerprintPlain);
-  return found && `${found.number}.${found.content}`;
+  const found = await newestFile(place, seePlain);
+  return found && `${found.number}.${found.content.fingerprint}`;
 }
 
 /** The newest version's number and what `read` makes of its file; nothing where there is no value. */
@@ -218,7 +271,7 @@ export async function newestFile<T>(
 export async function commitFirst(place: Place, temp: TempFile, key: string): Promise<string> {
   if ((await versionNumbers(place)).length > 0) throw conflict(key);
   await linkOrConflict(temp.path, versionPath(place, 0), key);
-  await rm(temp.path, { force: true });
+  await dropTemp(temp.path);
   await place.sync();
   return `0.${temp.fingerprint}`;
 }
@@ -230,17 +283,17 @@ export async function commitNext(
   ifVersion: string,
   key: string,
 ): Promise<string> {
-  if ((await readVersion(place)) !== ifVersion) throw conflict(key);
-  const base = Number(ifVersion.split(".")[0]);
-  const path = versionPath(place, base + 1);
-  await linkOrConflict(temp.path, path, key);
-  if (!(await isStillBase(place, base, ifVersion))) {
-    await rm(path, { force: true });
+  const base = await newestFile(place, seePlain);
+  if (base === undefined || `${base.number}.${base.content.fingerprint}` !== ifVersion) throw conflict(key);
+  const number = base.number + 1;
+  await linkOrConflict(temp.path, versionPath(place, number), key);
+  if (!(await isStillBase(place, base.number, base.content))) {
+    await unlinkIfThere(versionPath(place, number));
     throw conflict(key);
   }
-  await showNewest(place, temp, base + 1);
+  await showNewest(place, temp, number);
   await place.sync();
-  return `${base + 1}.${temp.fingerprint}`;
+  return `${number}.${temp.fingerprint}`;
 }
 
 async function linkOrConflict(from: string, to: string, key: string): Promise<void> {
@@ -257,18 +310,21 @@ async function linkOrConflict(from: string, to: string, key: string): Promise<vo
  * It finds its base gone: versions are cleaned up oldest first. Number 1 is never cleaned up, so for
  * base 0 a successful link proves it, unless the file was deleted and made again.
  */
-async function isStillBase(place: Place, base: number, version: string): Promise<boolean> {
-  if (`${base}.${await fingerprintPlain(versionFile(place, base))}` === version) return true;
+async function isStillBase(place: Place, base: number, seen: Seen): Promise<boolean> {
+  const now = await lstat(versionPath(place, base)).catch(() => undefined);
+  if (now?.ino === seen.ino && now.mtimeMs === seen.mtimeMs) return true;
   return base === 0 && ((await versionNumbers(place)).at(-1) ?? 0) > 1;
 }
 
 async function showNewest(place: Place, temp: TempFile, number: number): Promise<void> {
   const numbers = await versionNumbers(place);
   const newest = numbers.at(-1) ?? number;
-  if (newest === number) await rename(temp.path, versionPath(place, 0));
-  await rm(temp.path, { force: true });
+  if (newest === number) {
+    await rename(temp.path, versionPath(place, 0));
+    needed.delete(basename(temp.path));
+  } else await dropTemp(temp.path);
   for (const old of numbers) {
-    if (old > 1 && old <= newest - KEPT_VERSIONS) await rm(versionPath(place, old), { force: true });
+    if (old > 1 && old <= newest - KEPT_VERSIONS) await unlinkIfThere(versionPath(place, old));
   }
 }
 
@@ -276,24 +332,25 @@ const NEWLINE = 10;
 
 /**
  * Adds `text` to the end of a file in one write, durable when it resolves; a write that fails leaves the file as it
- * was. A record that a crash cut off becomes a line of its own and is told: cutting it away could hit a record that
+ * was. True where the file was empty or new. A record that a crash cut off becomes a line of its own and is told: cutting it away could hit a record that
  * another process is writing at this moment.
  */
 export async function appendDurably(
   file: PlacedFile,
   text: string,
   warn: (message: string) => void,
-): Promise<void> {
+): Promise<boolean> {
   const path = join(file.place.shown, file.name);
-  const handle = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
-  if (handle === undefined) throw new FolderVanished("the folder vanished");
+  const opened = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+  if (opened === undefined) throw new FolderVanished("the folder vanished");
+  const { handle, stats } = opened;
   try {
-    const stats = await handle.stat();
     if (stats.nlink > 1) throw notOurs(path, "the file has a second name (hard link)");
     if ((stats.mode & 0o077) !== 0) await handle.chmod(0o600);
     const torn = stats.size > 0 && !(await endsLine(handle, stats.size));
     if (torn) warn(`The last record of ${path} was cut off by a crash; it stays there as a line of its own.`);
     await writeOrUndo(handle, Buffer.from(torn ? `\n${text}` : text, "utf8"), stats.size);
+    return stats.size === 0;
   } catch (error) {
     throw storageFailed(error, path);
   } finally {
@@ -342,7 +399,7 @@ export function tempName(): string {
 export async function dropTemp(path: string): Promise<void> {
   needed.delete(basename(path));
   try {
-    await rm(path, { force: true });
+    await unlinkIfThere(path);
   } catch (error) {
     swept = createLruMap(MOST_SWEPT);
     throw error;
@@ -374,7 +431,7 @@ export async function sweepTemps(folder: string, now: number): Promise<void> {
     const path = join(folder, name);
     try {
       const isOld = (await lstat(path)).mtimeMs < now - LEFT_OVER_AFTER;
-      if (isOld || (!needed.has(name) && isGone(temp[1], Number(temp[2])))) await rm(path, { force: true });
+      if (isOld || (!needed.has(name) && isGone(temp[1], Number(temp[2])))) await unlinkIfThere(path);
     } catch (error) {
       if (systemCode(error) !== "ENOENT") throw error;
     }

@@ -1,7 +1,7 @@
-import { constants, type Dirent, existsSync } from "node:fs";
+import { type BigIntStats, constants, type Dirent, existsSync } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rmdir } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { CompactError } from "../../errors.ts";
+import { CompactError, later } from "../../errors.ts";
 
 /** Where a key's file lives: a folder that is held open, and a file name. */
 export interface Place {
@@ -23,11 +23,13 @@ export interface Folders {
   prune(key: string): Promise<void>;
 }
 
-/** A folder that is held open while something works in it. */
+/** A folder that is held open while something works in it, and for a moment behind that. */
 interface Held {
   readonly path: string;
   readonly shown: string;
-  readonly handle: FileHandle | undefined;
+  /** Undefined where the system does not show open folders as paths. */
+  readonly open: { readonly handle: FileHandle; readonly dev: bigint; readonly ino: bigint } | undefined;
+  users: number;
 }
 
 /** A folder goes with its last file, maybe while another writer is on its way into it. */
@@ -35,25 +37,41 @@ const MAKE_ATTEMPTS = 20;
 const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 /** Where Linux shows open folders as paths; elsewhere a folder's own path has to do. */
 const OPEN_FILES = "/proc/self/fd";
+/** So many folders of the process stay open when nothing works in them, for so long. */
+const MOST_OPEN = 8;
+const IDLE_MS = 100;
+const OTHERS = 0o077n;
 
 /** Walks from `root` down to a key's folder, refusing every symbolic link on the way. */
 export function createFolders(root: string): Folders {
-  const find: Folders["find"] = async (key, work) => {
-    const { start, above, below, name } = route(root, key);
-    const held = await walk(start, steps([...above, ...below]));
-    return held === undefined ? undefined : within(held, name, work);
+  const work = async <T>(
+    route: Route,
+    how: How,
+    on: (place: Place) => Promise<T>,
+  ): Promise<T | undefined> => {
+    const held = await enter(route, route.segments.length, how);
+    if (held === undefined) return undefined;
+    const { path: folder, shown } = held;
+    try {
+      return await on({ folder, shown, name: route.name, sync: () => syncFolder(held) });
+    } finally {
+      await opened.release(held);
+    }
   };
+  const find: Folders["find"] = (key, on) => work(routeTo(root, key), {}, on);
   return {
     find,
-    async make(key, work) {
-      const { start, above, below, name } = route(root, key);
-      await makeFolders(start);
-      const way = [...steps(above, { make: true }), ...steps(below, { make: true, close: true })];
+    async make(key, on) {
+      const route = routeTo(root, key);
       for (let attempt = 1; ; attempt++) {
         try {
-          const held = await walk(start, way);
-          if (held === undefined) throw new FolderVanished("a folder on the way vanished");
-          return await within(held, name, work);
+          let reached = false;
+          const made = await work(route, { make: true }, (place) => {
+            reached = true;
+            return on(place);
+          });
+          if (reached) return made as Awaited<ReturnType<typeof on>>;
+          throw new FolderVanished("a folder on the way vanished");
         } catch (error) {
           if (!(error instanceof FolderVanished) || attempt === MAKE_ATTEMPTS) throw error;
         }
@@ -66,6 +84,138 @@ export function createFolders(root: string): Folders {
       }
     },
   };
+}
+
+/** The folders that are open: a walk ends at one of them that its path still leads to. */
+interface OpenFolders {
+  get(shown: string): Held | undefined;
+  add(held: Held): Promise<void>;
+  drop(held: Held): Promise<void>;
+  release(held: Held): Promise<void>;
+}
+
+function keepOpen(): OpenFolders {
+  /** The one used last is the last. */
+  const all = new Map<string, Held>();
+  let waits = false;
+  const drop = async (held: Held): Promise<void> => {
+    if (all.get(held.shown) === held) all.delete(held.shown);
+    // Nothing was written by it, so that a failure has nothing to tell.
+    if (held.users === 0) await held.open?.handle.close().catch(() => undefined);
+  };
+  const dropIdle = async (most: number): Promise<void> => {
+    for (const held of all.values()) {
+      if (all.size <= most) return;
+      if (held.users === 0) await drop(held);
+    }
+  };
+  return {
+    get(shown) {
+      const held = all.get(shown);
+      if (held === undefined) return undefined;
+      held.users += 1;
+      all.delete(shown);
+      all.set(shown, held);
+      return held;
+    },
+    async add(held) {
+      const before = all.get(held.shown);
+      all.set(held.shown, held);
+      if (before?.users === 0) await drop(before);
+      await dropIdle(MOST_OPEN);
+    },
+    drop,
+    async release(held) {
+      held.users -= 1;
+      if (held.users > 0) return;
+      if (!waits && all.size > 0) {
+        waits = true;
+        later(IDLE_MS, () => {
+          waits = false;
+          void dropIdle(0);
+        });
+      }
+      if (all.get(held.shown) !== held) await drop(held);
+      await dropIdle(MOST_OPEN);
+    },
+  };
+}
+
+const opened = keepOpen();
+
+interface How {
+  /** Makes folders that lack, and takes those below the root away from other users. */
+  readonly make?: boolean;
+}
+
+interface Route {
+  /** Whatever links there are down to here are the system's own (`/tmp` on macOS). */
+  readonly start: string;
+  readonly segments: readonly string[];
+  /** How many of the segments lead to the root: these folders keep their mode. */
+  readonly above: number;
+  readonly name: string;
+}
+
+/** A relative root is part of the project, which may come from a stranger: none of its folders may be a link. */
+function routeTo(root: string, key: string): Route {
+  const below = key.split("/");
+  const name = below.pop() ?? "";
+  const path = resolve(root);
+  const [start, toRoot] = isAbsolute(root)
+    ? [dirname(path), [basename(path)]]
+    : [process.cwd(), root.split(/[/\\]/)];
+  const above = toRoot.filter((segment) => segment !== "");
+  return { start, segments: [...above, ...below], above: above.length, name };
+}
+
+/** The folder behind so many segments of a route, held until it is released; nothing where it, or one before it, is not there. */
+async function enter(route: Route, depth: number, how: How): Promise<Held | undefined> {
+  if (depth === 0) return startOf(route, how);
+  const shown = join(route.start, ...route.segments.slice(0, depth));
+  const close = how.make === true && depth > route.above;
+  const known = await stillOpen(opened.get(shown), close);
+  if (known !== undefined) return known;
+  const parent = await enter(route, depth - 1, how);
+  if (parent === undefined) return undefined;
+  try {
+    // Not joined: a root may begin with `..`, which only the system resolves rightly from here.
+    const path = `${parent.path}/${route.segments[depth - 1]}`;
+    let held = await hold(path, shown, close);
+    if (held === undefined && how.make && (await makeWithin(parent, path)))
+      held = await hold(path, shown, close);
+    if (held?.open !== undefined) await opened.add(held);
+    return held;
+  } finally {
+    await opened.release(parent);
+  }
+}
+
+/** A folder that cannot be held open is known by its real path. */
+async function startOf({ start }: Route, { make }: How): Promise<Held | undefined> {
+  if (make) await makeFolders(start);
+  const path = showsOpenFiles() ? start : await realRoot(start);
+  return path === undefined ? undefined : { path, shown: path, open: undefined, users: 1 };
+}
+
+/** An open folder, if its path leads to it and to no other. */
+async function stillOpen(held: Held | undefined, close: boolean): Promise<Held | undefined> {
+  if (held?.open === undefined) return undefined;
+  try {
+    const { dev, ino, mode } = await lstat(held.shown, { bigint: true });
+    if (dev === held.open.dev && ino === held.open.ino) {
+      if (close && (mode & OTHERS) !== 0n) await held.open.handle.chmod(0o700);
+      return held;
+    }
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") {
+      await opened.release(held);
+      throw error;
+    }
+  }
+  await opened.drop(held);
+  await opened.release(held);
+  return undefined;
 }
 
 /** The entries of a folder; none where it was removed while it was held. */
@@ -101,59 +251,15 @@ export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
 }
 
 /** Makes the entries of a folder durable; Windows neither needs nor allows it. */
-async function syncFolder({ path, handle }: Pick<Held, "path" | "handle">): Promise<void> {
+async function syncFolder({ path, open: held }: Pick<Held, "path" | "open">): Promise<void> {
   if (process.platform === "win32") return;
-  if (handle !== undefined) return handle.sync();
+  if (held !== undefined) return held.handle.sync();
   const opened = await open(path, "r");
   try {
     await opened.sync();
   } finally {
     await opened.close();
   }
-}
-
-interface Route {
-  /** Whatever links there are down to here are the system's own (`/tmp` on macOS). */
-  readonly start: string;
-  /** The segments down to the root, and it; they keep their mode. */
-  readonly above: readonly string[];
-  readonly below: readonly string[];
-  readonly name: string;
-}
-
-/** A relative root is part of the project, which may come from a stranger: none of its folders may be a link. */
-function route(root: string, key: string): Route {
-  const below = key.split("/");
-  const name = below.pop() ?? "";
-  const path = resolve(root);
-  const [start, above] = isAbsolute(root)
-    ? [dirname(path), [basename(path)]]
-    : [process.cwd(), root.split(/[/\\]/)];
-  return { start, above: above.filter((segment) => segment !== ""), below, name };
-}
-
-interface Step {
-  readonly segment: string;
-  /** Makes the folder where it lacks. */
-  readonly make?: boolean;
-  /** Takes it away from other users. */
-  readonly close?: boolean;
-}
-
-function steps(segments: readonly string[], how: Omit<Step, "segment"> = {}): Step[] {
-  return segments.map((segment) => ({ segment, ...how }));
-}
-
-/** The last folder, held open; nothing where one on the way is not there. */
-async function walk(start: string, way: readonly Step[]): Promise<Held | undefined> {
-  // A folder that cannot be held open is known by its real path.
-  const path = showsOpenFiles() ? start : await realRoot(start);
-  let held: Held | undefined = path === undefined ? undefined : { path, shown: path, handle: undefined };
-  for (const step of way) {
-    if (held === undefined) return undefined;
-    held = await enter(held, step);
-  }
-  return held;
 }
 
 async function realRoot(start: string): Promise<string | undefined> {
@@ -181,20 +287,6 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-async function enter(parent: Held, { segment, make, close }: Step): Promise<Held | undefined> {
-  // Not joined: a root may begin with `..`, which only the system resolves rightly from here.
-  const path = `${parent.path}/${segment}`;
-  const shown = join(parent.shown, segment);
-  try {
-    let held = await hold(path, shown);
-    if (held === undefined && make && (await makeWithin(parent, path))) held = await hold(path, shown);
-    if (close && held !== undefined) await closeToOthers(held);
-    return held;
-  } finally {
-    await parent.handle?.close();
-  }
-}
-
 /** False where the parent was removed meanwhile. */
 async function makeWithin(parent: Held, path: string): Promise<boolean> {
   try {
@@ -207,43 +299,35 @@ async function makeWithin(parent: Held, path: string): Promise<boolean> {
   }
 }
 
-async function isRemoved({ path, handle }: Held): Promise<boolean> {
-  if (handle !== undefined) return (await handle.stat()).nlink === 0;
+async function isRemoved({ path, open: held }: Held): Promise<boolean> {
+  if (held !== undefined) return (await held.handle.stat()).nlink === 0;
   return (await realRoot(path)) === undefined;
 }
 
 /** Nothing where the folder is not there. */
-async function hold(path: string, shown: string): Promise<Held | undefined> {
+async function hold(path: string, shown: string, close: boolean): Promise<Held | undefined> {
   if (!showsOpenFiles()) {
-    return (await isFolder(path, shown)) ? { path, shown, handle: undefined } : undefined;
+    const stats = await folderAt(path, shown);
+    if (stats === undefined) return undefined;
+    if (close && process.platform !== "win32" && (stats.mode & OTHERS) !== 0n) await chmod(path, 0o700);
+    return { path, shown, open: undefined, users: 1 };
   }
+  let handle: FileHandle;
   try {
-    const handle = await open(path, OPEN_FOLDER);
-    return { path: `${OPEN_FILES}/${handle.fd}`, shown, handle };
+    handle = await open(path, OPEN_FOLDER);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     if (!["ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "")) throw error;
-    await isFolder(path, shown);
+    await folderAt(path, shown);
     throw notOurs(shown, "the folder became a symbolic link");
   }
-}
-
-async function closeToOthers({ path, handle }: Held): Promise<void> {
-  if (process.platform === "win32") return;
   try {
-    const { mode } = handle === undefined ? await lstat(path) : await handle.stat();
-    if ((mode & 0o077) !== 0) await (handle === undefined ? chmod(path, 0o700) : handle.chmod(0o700));
+    const { dev, ino, mode } = await handle.stat({ bigint: true });
+    if (close && (mode & OTHERS) !== 0n) await handle.chmod(0o700);
+    return { path: `${OPEN_FILES}/${handle.fd}`, shown, open: { handle, dev, ino }, users: 1 };
   } catch (error) {
-    await handle?.close();
+    await handle.close();
     throw error;
-  }
-}
-
-async function within<T>(held: Held, name: string, work: (place: Place) => Promise<T>): Promise<T> {
-  try {
-    return await work({ folder: held.path, shown: held.shown, name, sync: () => syncFolder(held) });
-  } finally {
-    await held.handle?.close();
   }
 }
 
@@ -253,14 +337,14 @@ function showsOpenFiles(): boolean {
   return shows;
 }
 
-async function isFolder(path: string, shown: string): Promise<boolean> {
+async function folderAt(path: string, shown: string): Promise<BigIntStats | undefined> {
   try {
-    const stats = await lstat(path);
+    const stats = await lstat(path, { bigint: true });
     if (stats.isSymbolicLink()) throw notOurs(shown, "the folder is a symbolic link");
     if (!stats.isDirectory()) throw notOurs(shown, "there is something else than a folder");
-    return true;
+    return stats;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return false;
+    if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }

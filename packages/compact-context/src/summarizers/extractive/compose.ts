@@ -15,7 +15,7 @@ import {
 import { aboutNote, foreignPieces, itemsOf } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
-import { createSaid, createSelection, type Item, rarityIn, type Selection } from "./select.ts";
+import { createSaid, createSelection, type Item, type Selection } from "./select.ts";
 import type { Step } from "./steps.ts";
 import { clipEnd, clipToTokens, oneLine, termsOf } from "./text.ts";
 
@@ -37,22 +37,33 @@ const HEADLINE = 160;
 export function composeSummary(reading: Reading, given: ComposeOptions): string {
   const most = given.strategy === "brief" ? Math.min(BRIEF_TOKENS, given.maxTokens) : given.maxTokens;
   if (most < 1) return "";
-  const options = { ...given, maxTokens: most };
-  const before = readEarlier(given.previous ?? "");
+  const scene = openScene(reading, { ...given, maxTokens: most });
+  const whole = most < TINY ? "" : writeSummary(scene);
+  return whole === "" ? tinySummary(scene, most) : whole;
+}
+
+/** What a summary is made of: the reading, what the summary so far tells, and what is asked of both. */
+export function openScene(reading: Reading, options: ComposeOptions): Scene {
+  const before = readEarlier(options.previous ?? "");
   const current = currentRequest(reading, before);
-  const earlier = current.request === before.request ? before : withRequestTold(before);
+  const earlier = current.request === before.request ? withCurrent(before) : withRequestTold(before);
   // Paths that an earlier round shortened stand for what they stood for then.
   const root = before.root === "" ? commonRoot(reading.steps) : before.root;
-  const scene: Scene = {
+  return {
     reading,
     earlier,
     options,
+    root,
     shorten: (text) => (root === "" ? text : text.replaceAll(root, "")),
     ...current,
     notes: "",
   };
-  const whole = most < TINY ? "" : writeSummary(scene, root);
-  return whole === "" ? tinySummary(scene, most) : whole;
+}
+
+/** The last episode is that of the current request, though nothing was done for it yet. */
+function withCurrent(earlier: Earlier): Earlier {
+  if (earlier.request === "" || earlier.episodes.at(-1)?.title === "current") return earlier;
+  return { ...earlier, episodes: [...earlier.episodes, { title: "current", pieces: [] }] };
 }
 
 /** A request that is no longer the current one is told where its episode is. */
@@ -61,16 +72,13 @@ function withRequestTold(earlier: Earlier): Earlier {
   const asked = earlier.request
     .split("\n")
     .map((text, order) => ({ kind: "request" as const, text, order, source: -1 }));
-  const last = earlier.episodes.at(-1);
-  if (last?.title !== "current") {
-    return { ...earlier, episodes: [...earlier.episodes, { title: "user", pieces: asked }] };
-  }
-  const told = { title: "user", pieces: [...asked, ...last.pieces] } as const;
-  return { ...earlier, episodes: [...earlier.episodes.slice(0, -1), told] };
+  const { episodes } = withCurrent(earlier);
+  const told = { title: "user", pieces: [...asked, ...(episodes.at(-1)?.pieces ?? [])] } as const;
+  return { ...earlier, episodes: [...episodes.slice(0, -1), told] };
 }
 
 /** The newest request where it does not stand beside the summary, and whether it was answered. */
-export function currentRequest(
+function currentRequest(
   { episodes, answered, messages }: Reading,
   earlier: Earlier,
 ): Pick<Scene, "request" | "answered" | "asking"> {
@@ -98,15 +106,15 @@ function tinySummary({ request, reading, earlier, options }: Scene, most: number
   return said === "" ? "" : clipToTokens(escapeSummaryTags(`${tag}${said}`), most, options.countText);
 }
 
-function writeSummary(scene: Scene, root: string): string {
-  const { reading, earlier, options } = scene;
+function writeSummary(scene: Scene): string {
+  const { reading, earlier, options, root } = scene;
   const { maxTokens, countText } = options;
   const beside = oneLine(reading.beside.join("\n"));
   const own = itemsOf(reading, earlier.episodes.length, scene.shorten).filter(
     ({ text }) => !beside.includes(oneLine(text)),
   );
   const items = wishedItems([...earlierItems(earlier), ...own], options.instruction);
-  const said = createSaid(rarityIn(items));
+  const said = createSaid(items);
   for (const text of textsBeside(reading)) said.add(text);
   const head = headLines(options);
   const front = buildSections(scene, said, Math.floor(maxTokens * FRONT_SHARE));
@@ -255,7 +263,7 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
 }
 
 /** True for what comes before the first request of a later round: it goes on with the last episode of the round before. */
-function goesOn({ reading, earlier }: Scene, episode: number): boolean {
+export function goesOn({ reading, earlier }: Scene, episode: number): boolean {
   const own = reading.episodes[episode - earlier.episodes.length];
   return own !== undefined && own.request === undefined && earlier.episodes.length > 0;
 }
@@ -298,7 +306,7 @@ const WISHED = 8;
 function wishedItems(items: readonly Item[], instruction: string | undefined): readonly Item[] {
   const wished = termsOf(instruction ?? "");
   if (wished.size === 0) return items;
-  const rarity = rarityIn(items);
+  const { rarity } = createSaid(items);
   return items.map((item) => {
     let shared = 0;
     for (const term of termsOf(item.text).keys()) shared += (wished.get(term) ?? 0) * rarity(term);
@@ -336,7 +344,7 @@ function commonRoot(steps: readonly Step[]): string {
     }
   }
   const shared = [...counts].filter(([folder, count]) => {
-    return count >= absolute.length * SHARED && folder.split("/").length > MIN_DEPTH;
+    return count > 1 && count >= absolute.length * SHARED && folder.split("/").length > MIN_DEPTH;
   });
   return shared.reduce((longest, [folder]) => (folder.length > longest.length ? folder : longest), "");
 }

@@ -178,7 +178,7 @@ export function readEarlier(text: string): Earlier {
       sections.set(key, current);
     }
   }
-  const root = WRITTEN.includes(introduction) ? undefined : prose.find((line) => line.startsWith(ROOT));
+  const root = text.split("\n").find((line) => line.startsWith(ROOT));
   const said = WRITTEN.includes(introduction)
     ? prose
     : prose.filter(

@@ -1,9 +1,8 @@
 import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
-import type { Entry, Episode, Reading } from "./reading.ts";
+import type { Decision, Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
-import { decisionsIn } from "./statements.ts";
 import { keyOf, type Step } from "./steps.ts";
 import { clipEnd, linesOf, oneLine, readable, sentences, type TextLine, withoutMarks } from "./text.ts";
 import type { Answer } from "./typed.ts";
@@ -70,18 +69,26 @@ export function itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["
   const scope: Scope = {
     shorten,
     newest: last - NEWEST_MESSAGES,
+    decisions: groupBy(reading.decisions, ({ message }) => message),
   };
-  return reading.episodes.flatMap((episode, index) =>
-    pieces(episode, scope).map(({ message, ...piece }, order) => ({
-      ...piece,
-      // A typed message keeps its lines; in anything else a line break could forge a section.
-      text: piece.kind === "request" ? piece.text : oneLine(piece.text),
-      weight: piece.weight * ageOf(message),
-      episode: firstEpisode + index,
-      order,
-      source: message,
-    })),
-  );
+  const items: Item[] = [];
+  reading.episodes.forEach((episode, index) => {
+    const first = items.length;
+    for (const { source, pieces } of piecesOf(episode, scope)) {
+      for (const { kind, text, weight } of pieces) {
+        items.push({
+          kind,
+          // A typed message keeps its lines; in anything else a line break could forge a section.
+          text: kind === "request" ? text : oneLine(text),
+          weight: weight * ageOf(source),
+          episode: firstEpisode + index,
+          order: items.length - first,
+          source,
+        });
+      }
+    }
+  });
+  return items;
 }
 
 type Piece = Pick<Item, "kind" | "text" | "weight">;
@@ -92,21 +99,19 @@ interface Scope {
   readonly shorten: (text: string) => string;
   /** First of the newest messages. */
   readonly newest: number;
+  /** What each message settled. */
+  readonly decisions: ReadonlyMap<number, readonly Decision[]>;
 }
 
-function pieces(episode: Episode, scope: Scope): (Piece & { message: number })[] {
-  const last = lastOfEach(episode.entries);
-  const request = episode.request;
-  const asked =
-    request === undefined || request.stays === "whole"
-      ? []
-      : typedPieces(request.text, "request", episode.about);
-  return [
-    ...asked.map((piece) => ({ ...piece, message: request?.message ?? 0 })),
-    ...episode.entries.flatMap((entry) =>
-      entryPieces(entry, last, scope).map((piece) => ({ ...piece, message: messageOf(entry) })),
-    ),
-  ];
+/** What an episode can tell, each with the message that it comes from. */
+function* piecesOf(
+  { request, about, entries }: Episode,
+  scope: Scope,
+): Generator<{ readonly source: number; readonly pieces: readonly Piece[] }> {
+  if (request !== undefined && request.stays !== "whole")
+    yield { source: request.message, pieces: typedPieces(request.text, "request", about) };
+  const last = lastOfEach(entries);
+  for (const entry of entries) yield { source: messageOf(entry), pieces: entryPieces(entry, last, scope) };
 }
 
 function messageOf(entry: Entry): number {
@@ -194,10 +199,10 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "step") return entry.step.stays ? [] : stepPieces(entry.step, last, scope);
   if (entry.kind === "answer")
     return [{ kind: "user", text: answerWords(entry.answer), weight: WEIGHTS.answer }];
-  const { text, stays } = entry.speech;
+  const { text, stays, message } = entry.speech;
   if (stays === "whole") return [];
   if (entry.kind === "foreign") return foreignPieces(text);
-  if (entry.kind === "assistant") return spokenPieces(text, entry.closing);
+  if (entry.kind === "assistant") return spokenPieces(text, entry.closing, scope.decisions.get(message));
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
 
@@ -211,8 +216,8 @@ function answerWords({ kind, about, text }: Answer): string {
 /** Sentences of a paragraph are told together up to so many characters. */
 const TOGETHER = 160;
 
-function spokenPieces(text: string, closing: boolean): Piece[] {
-  const chosen = decisionsIn(text).map((decision) => bare(decision.text));
+function spokenPieces(text: string, closing: boolean, decisions: readonly Decision[] = []): Piece[] {
+  const chosen = decisions.map((decision) => bare(decision.text));
   return linesOf(text)
     .filter(({ code }) => !code)
     .flatMap(({ text: line }) => paragraphPieces(line))

@@ -1,7 +1,5 @@
 /** How the sentences of a language show that they bind later work, or that they settle a choice. Read in lower case. */
 export interface Language {
-  /** Words that nearly only this language has. */
-  readonly tells: RegExp;
   /** Forbids, demands, limits or prefers, beyond the step at hand. */
   readonly rule: RegExp;
   /** Tells what was, what might be or what others say: no rule, whatever else it says. */
@@ -9,6 +7,18 @@ export interface Language {
   /** Settles a choice between ways to do something. */
   readonly decision: RegExp;
 }
+
+interface Latin extends Language {
+  /** Words that nearly only this language has. */
+  readonly tells: ReadonlySet<string>;
+}
+
+interface OwnScript extends Language {
+  /** Characters that nearly only this language has. */
+  readonly tells: RegExp;
+}
+
+const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 const words = (...alternatives: readonly string[]): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}_'’-])(?:${alternatives.join("|")})(?:(?<=\\s)|(?![\\p{L}\\p{N}_]))`, "u");
@@ -19,9 +29,9 @@ const clause = (openers: string, then: string): string =>
 
 const EN_OPEN = "and|but|so|please|then|also|just|only|ok|okay|yes|no|again|you|we|always|let['’]s|first";
 
-const EN: Language = {
-  tells: words(
-    "the|a|an|as|if|will|has|have|any|all|can|at|by|or|but|so|they|me|is|are|and|of|with|you|your|this|that|it|to|be|for|not|we|i|from|was|when|please|should|don['’]?t|what|do|my|in|on|never|always|no|only|use|must",
+const EN: Latin = {
+  tells: listed(
+    "the a an as if will has have any all can at by or but so they me is are and of with you your this that it to be for not we i from was when please should don't dont what do my in on never always no only use must",
   ),
   rule: words(
     clause(
@@ -78,9 +88,9 @@ const EN: Language = {
 
 const DE_OPEN = "und|aber|also|dann|bitte|jetzt|auch|sonst";
 
-const DE: Language = {
-  tells: words(
-    "der|die|das|und|ist|nicht|ein|eine|einen|ich|du|wir|mir|mit|für|auf|von|zu|den|dem|bitte|mal|auch|wenn|dass|sind|wird|im|zum|zur|bei|nur|alle|nach|kein|keine|sich|es|immer|aus|statt|jede|jeder|nie",
+const DE: Latin = {
+  tells: listed(
+    "der die das und ist nicht ein eine einen ich du wir mir mit für auf von zu den dem bitte mal auch wenn dass sind wird im zum zur bei nur alle nach kein keine sich es immer aus statt jede jeder nie",
   ),
   rule: words(
     "nie(?:mals)?(?: wieder| mehr)?|immer (?!noch|wieder|mehr|so |durch)\\S+|ab (?:sofort|jetzt|heute)|künftig|in zukunft|von nun an|weiterhin|grundsätzlich|durchgehend|ausnahmslos|bis auf weiteres|solange ich nichts|im zweifel|unter (?:keinen|allen) umständen|auf (?:keinen|jeden) fall|unbedingt|zwingend|tabu|verboten|untersagt|unzulässig|strikt|finger weg",
@@ -102,9 +112,9 @@ const DE: Language = {
   ),
 };
 
-const FR: Language = {
-  tells: words(
-    "le|la|les|des|du|un|une|et|est|sont|dans|pour|pas|que|qui|ne|je|tu|nous|vous|avec|sur|ce|cette|aux|au|plus|par|tous|toutes|chaque|jamais|toujours|son|ses|mon|ma|il|on|se",
+const FR: Latin = {
+  tells: listed(
+    "le la les des du un une et est sont dans pour pas que qui ne je tu nous vous avec sur ce cette aux au plus par tous toutes chaque jamais toujours son ses mon ma il on se",
   ),
   rule: words(
     "ne (?:\\S+ ){1,3}(?:jamais|que|plus)|jamais (?!vu|compris|pensé|su)|toujours (?!pas|passé|été)\\S+|désormais|dorénavant|à partir de maintenant|jusqu['’]à nouvel ordre|dans tous les cas|en aucun cas|sans exception|systématiquement|dans le doute|à chaque fois|par défaut|obligatoirement|interdit\\S*|interdiction|strictement|impérativement|absolument",
@@ -122,9 +132,9 @@ const FR: Language = {
   ),
 };
 
-const ES: Language = {
-  tells: words(
-    "el|la|los|las|un|una|y|es|son|en|de|del|para|por|con|que|no|se|su|lo|al|como|más|pero|si|este|esta|cada|nunca|siempre|hay|está|están|me|mi|tus|sin",
+const ES: Latin = {
+  tells: listed(
+    "el la los las un una y es son en de del para por con que no se su lo al como más pero si este esta cada nunca siempre hay está están me mi tus sin",
   ),
   rule: words(
     "nunca (?!he|había|vi|supe|entendí|terminaba)\\S+|jamás|siempre (?!ha|pasa|falla|fue|estuvo)\\S+|a partir de ahora|de ahora en adelante|en adelante|hasta nuevo aviso|en ningún caso|bajo ningún|sin excepción|en caso de duda|ante la duda|por defecto|cada vez que|obligatori\\S+|prohibid\\S+|estrictamente",
@@ -142,9 +152,9 @@ const ES: Language = {
   ),
 };
 
-const PT: Language = {
-  tells: words(
-    "o|a|os|as|um|uma|e|é|são|em|no|na|nos|nas|do|da|dos|das|para|por|com|que|não|se|seu|sua|ao|mais|mas|você|este|esta|cada|nunca|sempre|isso|lá|está|estão|me|sem|toda|todo|todas|todos|pelo|pela",
+const PT: Latin = {
+  tells: listed(
+    "o a os as um uma e é são em no na nos nas do da dos das para por com que não se seu sua ao mais mas você este esta cada nunca sempre isso lá está estão me sem toda todo todas todos pelo pela",
   ),
   rule: words(
     "nunca (?!vi|tinha|soube|entendi|terminava)\\S+|jamais|sempre (?!foi|passa|falha|esteve)\\S+|a partir de agora|de agora em diante|daqui (?:em|para) (?:diante|frente)|até segunda ordem|em nenhum caso|em hipótese alguma|sem exceção|na dúvida|por padrão|sempre que|toda vez que|obrigatóri\\S+|proibid\\S+|estritamente",
@@ -162,7 +172,7 @@ const PT: Language = {
   ),
 };
 
-const RU: Language = {
+const RU: OwnScript = {
   tells: /[а-яё]/gu,
   rule: words(
     "никогда|всегда(?! (?:проходит|падает|работал|был))|впредь|отныне|с этого момента|в дальнейшем|по умолчанию|без исключений|ни в коем случае|ни при каких|категорически|запрещ\\p{L}+|запрет\\p{L}*|нельзя|обязательно|обязан\\p{L}*|исключительно|строго|недопустим\\p{L}*|до особого|при любых|если сомневаешься|в случае сомнений",
@@ -180,7 +190,7 @@ const RU: Language = {
   ),
 };
 
-const ZH: Language = {
+const ZH: OwnScript = {
   tells: /\p{Script=Han}/gu,
   rule: /不要(?!紧)|别(?!的|人|说|名|处|致|是|担心)|必须|绝不|绝对不|永远(?!不消失)|永不|禁止|务必|不能(?!复现|用了|理解)|不得|不许|不可以|不准|请勿|一律|统一|从(?:现在|今)(?:起|开始|以后)|今后|以后(?!再说)|往后|始终|任何情况|无论如何|每次|每当|(?:每(?:个|条|一|份|页|次)|所有|凡是|全部|任何)[^？?]{1,40}(?:都|要|得|必须|不超过|用|一律)|都(?:要|得|必须|按|走|用|放)|只(?:能|用|许|允许|可以|准|由|限|接受|支持)|仅(?:限|允许|用)|优先|尽量|不再(?!报错)|不(?:超过|多于|接受|允许|收|写|动)|最多|至多|上限|以内|除了[^。？]{1,40}(?:以外|之外|都|不)|(?:没有|未经|没)[^。？]{0,6}(?:同意|批准|允许|许可)|先(?:问|跟我|得|征)|而不是|不要猜|记得|应该?(?:始终|保持)|用(?:中文|英文)(?:回|写|答)|谁都不能|到[^。]{1,10}为止/u,
   aside:
@@ -188,7 +198,7 @@ const ZH: Language = {
   decision: /决定|选择了|选用|采用|改用|而不是|就用|选\s?[A-Da-d1-4]|放弃|不采用|所以(?:我们)?(?:用|选)/u,
 };
 
-const JA: Language = {
+const JA: OwnScript = {
   tells: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu,
   rule: /絶対(?!ならな|に違い)|必ず|決して|常に|今後|これから(?:は|も)|以後|以降|毎回|都度|いかなる|どんな場合|当面|ないで(?:$|[。、！!]|ください|下さい|もらえ|ほしい|いただ)|ないこと|てはいけ|てはなら|ちゃダメ|はダメ|禁止|厳禁|不可|のみ|だけ(?:に|で|を|が|使|許)|に限(?:る|定|り)|以内|以下に|まで(?:に(?:して|収)|とする|です)|上限|最大|対象外|除外|以外|触ら(?:ない|ず)|変更しない|方針|ルール(?:です|として)|(?:する|した|追加|変更)(?:とき|際|場合|前|後)[^。？]{0,40}(?:こと|ください|お願い)|前に[^。？]{0,20}(?:毎回|必ず|確認|聞い|相談)|ずに[^。？]{0,10}(?:聞|確認)|推測せず|勝手に|許可なく|承認|事前に|相談なし|優先|ではなく|代わりに|(?:べき|なければならない|なければいけない|必須|必要があります)(?!だった)|こと(?:。|$)|(?:返答|回答|返事|コメント|メッセージ)は[^。？]{1,20}(?:で|に)|簡潔に|不要です|いりません|使わない|入れない|付けない|みなす|統一|徹底|維持|そのまま/u,
   aside:
@@ -197,18 +207,27 @@ const JA: Language = {
     /にします|に決め|採用し|を選び|を選ん|ではなく|の代わりに|で行きましょう|でいきます|をやめて|することにし/u,
 };
 
-const LATIN: readonly Language[] = [EN, DE, FR, ES, PT];
+const LATIN: readonly Latin[] = [EN, DE, FR, ES, PT];
+const BEYOND_LATIN = /[\u0250-\uffff]/;
 
 /** The languages that a sentence may be in: that of its script, or those whose words it has most. */
 export function languagesOf(text: string): readonly Language[] {
   const read = text.slice(0, 600).toLowerCase();
-  const letters = Math.max(1, read.match(/\p{L}/gu)?.length ?? 0);
-  const share = (pattern: RegExp): number => (read.match(pattern)?.length ?? 0) / letters;
-  if (share(JA.tells) > 0.08) return [JA];
-  if (share(ZH.tells) > 0.15) return [ZH];
-  if (share(RU.tells) > 0.25) return [RU];
-  const tokens = read.split(/[^\p{L}'’]+/u);
-  const counts = LATIN.map(({ tells }) => tokens.filter((token) => token !== "" && tells.test(token)).length);
+  if (BEYOND_LATIN.test(read)) {
+    const letters = Math.max(1, read.match(/\p{L}/gu)?.length ?? 0);
+    const share = (pattern: RegExp): number => (read.match(pattern)?.length ?? 0) / letters;
+    if (share(JA.tells) > 0.08) return [JA];
+    if (share(ZH.tells) > 0.15) return [ZH];
+    if (share(RU.tells) > 0.25) return [RU];
+  }
+  const counts = LATIN.map(() => 0);
+  for (const token of read.match(/[\p{L}'’]+/gu) ?? []) {
+    const word = token.replace("’", "'");
+    const stem = word.includes("'") ? word.slice(0, word.indexOf("'")) : word;
+    LATIN.forEach(({ tells }, at) => {
+      if (tells.has(word) || tells.has(stem)) counts[at] = (counts[at] ?? 0) + 1;
+    });
+  }
   const most = Math.max(...counts);
   // A short sentence may have no word that tells.
   return LATIN.filter((_, at) => (counts[at] ?? 0) >= (most <= 2 ? most - 1 : most));

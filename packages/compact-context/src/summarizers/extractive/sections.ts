@@ -12,7 +12,7 @@ import {
 } from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts";
 import type { Reading } from "./reading.ts";
-import { createSaid, createSelection, type Item, rarityIn, type Said } from "./select.ts";
+import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
 import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
 import { clipEnd, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
@@ -99,6 +99,8 @@ export interface Scene {
   readonly reading: Reading;
   readonly earlier: Earlier;
   readonly options: ComposeOptions;
+  /** Where shortened paths begin; "" where none are. */
+  readonly root: string;
   readonly shorten: (text: string) => string;
   /** The newest request, unless it stands beside the summary. */
   readonly request: string;
@@ -221,7 +223,7 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
     source: 0,
   }));
   const left = room - options.countText(`${heading}\n`);
-  const selection = createSelection(items, new Map(), createSaid(rarityIn(items)), options.countText);
+  const selection = createSelection(items, new Map(), createSaid(items), options.countText);
   selection.fill(left);
   const { taken } = selection;
   if (taken.length === 0) {

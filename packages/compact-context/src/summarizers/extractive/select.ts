@@ -25,18 +25,26 @@ export type ItemKind =
   | "looked"
   | "foreign";
 
-/** What has been said so far, and how often. */
+/** What items are about, and how often it has been said. */
 export interface Said {
+  /** What each item is about, by its place in the list. */
+  readonly terms: readonly WeighedTerms[];
+  /** What a term counts beside others. */
+  rarity(term: string): number;
   /** Notes that a text stands in the summary, or beside it. */
   add(text: string): void;
-  /** What a text says, ready to be weighed again and again. */
-  termsIn(text: string): WeighedTerms;
-  /** Worth of what a text says that was not said. */
+  /** Worth of what an item says that was not said; it only ever sinks. */
   novelty(terms: WeighedTerms): number;
 }
 
 interface KnownTerm {
-  readonly rarity: number;
+  /** Items that have it. */
+  count: number;
+  /** The last of them. */
+  last: number;
+  readonly isName: boolean;
+  rarity: number;
+  /** How often it was said. */
   times: number;
 }
 
@@ -49,60 +57,53 @@ interface WeighedTerms {
 const AGAIN = [1, 0.25, 0.08];
 /** What a term is worth that was said more often. */
 const OFTEN = 0.01;
+const MIN_RARITY = 0.1;
 
-export function createSaid(rarity: (term: string) => number): Said {
+/**
+ * Reads what the items are about. A term counts less the more items have it, and a name more the later it was last
+ * used, since what was worked with lately is what the work goes on with; one that no item has counts 1.
+ */
+export function createSaid(items: readonly Item[]): Said {
   const known = new Map<string, KnownTerm>();
-  const termOf = (term: string): KnownTerm => {
+  const termOf = (term: string, isName: boolean): KnownTerm => {
     let found = known.get(term);
     if (found === undefined) {
-      found = { rarity: rarity(term), times: 0 };
+      found = { count: 0, last: 0, isName, rarity: 1, times: 0 };
       known.set(term, found);
     }
     return found;
   };
+  const terms = items.map(({ text }, index): WeighedTerms => {
+    const own: KnownTerm[] = [];
+    const weights: number[] = [];
+    for (const [term, weight] of termsOf(text)) {
+      const found = termOf(term, weight > WORD_WEIGHT);
+      found.count += 1;
+      found.last = index;
+      own.push(found);
+      weights.push(weight);
+    }
+    return { terms: own, weights };
+  });
+  const whole = Math.max(1, Math.log(1 + items.length));
+  for (const term of known.values()) {
+    const rarity = Math.max(MIN_RARITY, 1 - Math.log(term.count) / whole);
+    term.rarity = term.isName ? rarity * (0.5 + term.last / items.length) : rarity;
+  }
   return {
+    terms,
+    rarity: (term) => known.get(term)?.rarity ?? 1,
     add(text) {
-      for (const term of termsOf(text).keys()) termOf(term).times += 1;
+      for (const [term, weight] of termsOf(text)) termOf(term, weight > WORD_WEIGHT).times += 1;
     },
-    termsIn(text) {
-      const terms = termsOf(text);
-      return { terms: Array.from(terms.keys(), termOf), weights: [...terms.values()] };
-    },
-    novelty({ terms, weights }) {
+    novelty({ terms: own, weights }) {
       let sum = 0;
-      for (let at = 0; at < terms.length; at++) {
-        const { rarity: worth, times } = terms[at] as KnownTerm;
-        sum += (weights[at] as number) * worth * (AGAIN[times] ?? OFTEN);
+      for (let at = 0; at < own.length; at++) {
+        const { rarity, times } = own[at] as KnownTerm;
+        sum += (weights[at] as number) * rarity * (AGAIN[times] ?? OFTEN);
       }
       return sum;
     },
-  };
-}
-
-const MIN_RARITY = 0.1;
-
-/**
- * What a term counts beside others: less the more items have it, and a name more the later it was last used, since what
- * was worked with lately is what the work goes on with.
- */
-export function rarityIn(items: readonly Item[]): (term: string) => number {
-  const seen = new Map<string, { count: number; last: number; name: boolean }>();
-  items.forEach((item, index) => {
-    for (const [term, weight] of termsOf(item.text)) {
-      const known = seen.get(term);
-      if (known === undefined) seen.set(term, { count: 1, last: index, name: weight > WORD_WEIGHT });
-      else {
-        known.count += 1;
-        known.last = index;
-      }
-    }
-  });
-  const whole = Math.max(1, Math.log(1 + items.length));
-  return (term) => {
-    const found = seen.get(term);
-    if (found === undefined) return 1;
-    const rarity = Math.max(MIN_RARITY, 1 - Math.log(found.count) / whole);
-    return found.name ? rarity * (0.5 + found.last / items.length) : rarity;
   };
 }
 
@@ -123,10 +124,13 @@ function isTyped({ kind }: Item): boolean {
   return kind === "request" || kind === "user";
 }
 
+/** No token of usual text has more characters: tokens are counted only for what may be taken. */
+const MOST_CHARACTERS = 8;
+
 interface Candidate {
   readonly item: Item;
   readonly terms: WeighedTerms;
-  readonly tokens: number;
+  readonly tokens: () => number;
 }
 
 /** Items chosen so far. */
@@ -139,7 +143,7 @@ export interface Selection {
 
 /**
  * Chooses among items, greedily, with what was said already taken off. An episode is never told without its headline,
- * the beginning of its request; an episode without one in `headlines` needs none.
+ * the beginning of its request; an episode without one in `headlines` needs none. `said` was made of the same items.
  */
 export function createSelection(
   items: readonly Item[],
@@ -147,12 +151,22 @@ export function createSelection(
   said: Said,
   countText: (text: string) => number,
 ): Selection {
-  const candidates = items.map((item): Candidate => {
-    return { item, terms: said.termsIn(item.text), tokens: countText(item.text) };
+  const candidates = items.map((item, index): Candidate => {
+    let counted = -1;
+    const tokens = (): number => {
+      if (counted < 0) counted = countText(item.text);
+      return counted;
+    };
+    return { item, terms: said.terms[index] as WeighedTerms, tokens };
   });
-  const rate = ({ item, terms, tokens }: Candidate): number =>
-    (item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0)) / (tokens + BASE_TOKENS);
-  const open = new Set(candidates.keys());
+  const worth = ({ item, terms }: Candidate): number =>
+    item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0);
+  const rate = (candidate: Candidate): number => worth(candidate) / (candidate.tokens() + BASE_TOKENS);
+  const open = createMaxHeap();
+  candidates.forEach((candidate, index) => {
+    const most = worth(candidate) / (candidate.item.text.length / MOST_CHARACTERS + BASE_TOKENS);
+    if (most > 0) open.push(index, most);
+  });
   const episodes = new Set<number>();
   const taken: Item[] = [];
   const headlineFor = (item: Item): Item | undefined => {
@@ -162,9 +176,9 @@ export function createSelection(
   const costOf = ({ item, tokens }: Candidate): number => {
     const headline = headlineFor(item);
     const opening = episodes.has(item.episode) ? 0 : HEADING_TOKENS;
-    return tokens + LABEL_TOKENS + opening + (headline === undefined ? 0 : countText(headline.text));
+    return tokens() + LABEL_TOKENS + opening + (headline === undefined ? 0 : countText(headline.text));
   };
-  const take = (index: number, item: Item): void => {
+  const take = (item: Item): void => {
     const headline = headlineFor(item);
     for (const one of headline === undefined ? [item] : [headline, item]) {
       said.add(one.text);
@@ -172,23 +186,37 @@ export function createSelection(
     }
     if (headline !== undefined || isBeginning(item) || !headlines.has(item.episode))
       episodes.add(item.episode);
-    open.delete(index);
   };
-  /** Takes what fits; gives the indexes of what did not, what is worth most first. */
+  /** What is worth most now, taken out; rates have sunk while others were taken. */
+  const next = (): (Candidate & { readonly index: number }) | undefined => {
+    for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
+      const candidate = candidates[entry.item] as Candidate;
+      const value = rate(candidate);
+      if (value > 0 && value < open.top()) open.push(entry.item, value);
+      else if (value > 0) return { ...candidate, index: entry.item };
+    }
+    return undefined;
+  };
+  /** Takes what fits, and gives what did not: what is worth most first. */
   const takeFitting = (room: number): number[] => {
     const caps = new Map(Object.entries(SHARES).map(([kind, share]) => [kind, share * room]));
+    const passed: number[] = [];
     const misfits: number[] = [];
     let left = room;
-    for (const index of byRate(open, (one) => rate(candidates[one] as Candidate))) {
-      const { item } = candidates[index] as Candidate;
-      const cost = costOf(candidates[index] as Candidate);
+    for (let one = next(); one !== undefined; one = next()) {
+      const { item, index } = one;
+      const cost = costOf(one);
       const cap = caps.get(item.kind) ?? Number.POSITIVE_INFINITY;
-      if (cost > left && misfits.push(index) > MAX_MISFITS) break;
-      if (cost > left || cost > cap) continue;
-      left -= cost;
-      caps.set(item.kind, cap - cost);
-      take(index, item);
+      if (cost > left) misfits.push(index);
+      if (cost > left || cost > cap) passed.push(index);
+      else {
+        left -= cost;
+        caps.set(item.kind, cap - cost);
+        take(item);
+      }
+      if (misfits.length > MAX_MISFITS) break;
     }
+    for (const index of passed) open.push(index, rate(candidates[index] as Candidate));
     return misfits;
   };
   const fill = (room: number): boolean => {
@@ -197,23 +225,16 @@ export function createSelection(
     if (taken.length === 0 && first !== undefined) {
       // Where nothing fits, a beginning says more than nothing.
       const candidate = candidates[first] as Candidate;
-      const text = clipToTokens(candidate.item.text, candidate.tokens + room - costOf(candidate), countText);
-      if (text !== "") take(first, { ...candidate.item, text });
+      const text = clipToTokens(
+        candidate.item.text,
+        candidate.tokens() + room - costOf(candidate),
+        countText,
+      );
+      if (text !== "") take({ ...candidate.item, text });
     }
     return taken.length > before;
   };
   return { taken, fill };
-}
-
-/** What is worth most now comes first: rates may sink while others are taken, and are looked at again. */
-function* byRate(indexes: ReadonlySet<number>, rate: (index: number) => number): Generator<number> {
-  const heap = createMaxHeap();
-  for (const index of indexes) heap.push(index, rate(index));
-  for (let entry = heap.pop(); entry !== undefined; entry = heap.pop()) {
-    const value = rate(entry.item);
-    if (value > 0 && value < heap.top()) heap.push(entry.item, value);
-    else if (value > 0) yield entry.item;
-  }
 }
 
 function isBeginning({ kind, order }: Item): boolean {

@@ -1,9 +1,12 @@
 /** Only so much of a text is read from its beginning and its end. */
 const READ_HALF = 40_000;
 
+/** Most texts have nothing that is to be folded. */
+const UNTIDY = /[^\S ]|\s\s|^\s|\s$/;
+
 /** Text without line breaks or runs of blanks. */
 export function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  return UNTIDY.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 }
 
 /** At most `characters` from the start, cut after a whole word where one ends near the limit; ` …` marks the cut. */

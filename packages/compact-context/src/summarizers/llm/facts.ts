@@ -1,6 +1,6 @@
 import type { SummaryStrategy } from "../../core/ports.ts";
-import { currentRequest, earlierItems, storyLines } from "../extractive/compose.ts";
-import { type Earlier, ROOT, readEarlier, type SectionKey, type Told } from "../extractive/format.ts";
+import { earlierItems, goesOn, openScene, storyLines } from "../extractive/compose.ts";
+import { ROOT, type SectionKey } from "../extractive/format.ts";
 import { itemsOf } from "../extractive/items.ts";
 import type { Reading } from "../extractive/reading.ts";
 import { type Scene, sectionLines } from "../extractive/sections.ts";
@@ -38,9 +38,17 @@ const MOST_ROUNDS = 3;
 
 /** Made once from one reading; cheap to lay out again for another room. */
 export function factsBlock(reading: Reading, options: FactsOptions): FactsBlock {
-  const { strategy, countText } = options;
-  const scene = sceneOf(reading, options);
-  const story = shortStory(scene, options.requests);
+  const { strategy, requests, previous, countText } = options;
+  const maxTokens = Number.POSITIVE_INFINITY;
+  const opened = openScene(reading, {
+    maxTokens,
+    strategy: "task_state",
+    previous,
+    instruction: undefined,
+    countText,
+  });
+  const scene = requests ? opened : { ...opened, request: "" };
+  const story = requestsAndChanges(scene, requests);
   const sections = SECTIONS.filter(([key]) => strategy !== "brief" || BRIEF.has(key));
   return {
     lines(room, prose) {
@@ -53,45 +61,6 @@ export function factsBlock(reading: Reading, options: FactsOptions): FactsBlock 
       return layOut(wanted, room, countText);
     },
   };
-}
-
-function sceneOf(reading: Reading, { requests, previous, countText }: FactsOptions): Scene {
-  const earlier = withRequestTold(readEarlier(previous ?? ""));
-  const { request, answered, asking } = currentRequest(reading, earlier);
-  return {
-    reading,
-    earlier,
-    options: {
-      maxTokens: Number.POSITIVE_INFINITY,
-      strategy: "task_state",
-      previous,
-      instruction: undefined,
-      countText,
-    },
-    shorten: (text) => text,
-    request: requests ? request : "",
-    answered,
-    asking,
-    notes: "",
-  };
-}
-
-/** The summary so far with its current request as the last one of its story. */
-function withRequestTold(earlier: Earlier): Earlier {
-  const { request, episodes } = earlier;
-  if (request === "") return earlier;
-  const at = episodes.findLastIndex(
-    ({ title, pieces }) => title === "current" || isAskedBy(pieces[0], request),
-  );
-  const asked = { kind: "request" as const, text: request, order: 0, source: -1 };
-  const told = episodes[at]?.pieces.filter(({ kind }) => kind !== "request") ?? [];
-  const current = { title: "user" as const, pieces: [asked, ...told] };
-  return { ...earlier, episodes: [...episodes.filter((_, index) => index !== at), current] };
-}
-
-function isAskedBy(piece: Told | undefined, request: string): boolean {
-  if (piece?.kind !== "request" || piece.text.trim() === "") return false;
-  return oneLine(request).startsWith(piece.text.replace(/ …$/, ""));
 }
 
 // ---- room for each section
@@ -138,88 +107,30 @@ function layOne({ write }: Section, room: number, countText: CountText): Laid {
 /** Characters of an earlier request that name it, and of what is told of a changed file. */
 const FIRST_WORDS = 160;
 const SHORT_CHANGE = 140;
-/** The empty one before the first slash is one of them. */
-const FEWEST_FOLDERS = 3;
 /** Part of the pieces that leaves at once where the whole is too long. */
 const LEAVING = 0.05;
 
-interface ShortStory {
-  /** In order of time. */
-  readonly items: readonly Item[];
-  /** Where shortened paths begin; empty where none is. */
-  readonly root: string;
-}
-
-/** Each request by its first words, with the files that changed for it. */
-function shortStory({ reading, earlier, request, options }: Scene, requests: boolean): ShortStory {
-  const newer = itemsOf(reading, earlier.episodes.length, (text) => text);
-  const goesOn = earlier.request !== "" && reading.episodes[0]?.request === undefined;
-  const older = earlierItems(earlier).map((item) => withRoot(item, rootIn(options.previous ?? "")));
+/** Each request by its first words, with the files that changed for it, in order of time. */
+function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
+  const { reading, earlier, shorten } = scene;
   const pieces = new Map<string, Item>();
-  for (const item of [...older, ...(goesOn ? joined(newer, earlier) : newer)]) {
-    const { kind, episode, text } = item;
-    if (kind === "changed") pieces.set(`${episode} ${pathOf(text)}`, item);
-    else if (kind === "request" && !pieces.has(`${episode}`))
-      pieces.set(`${episode}`, { ...item, text: clipEnd(oneLine(text), FIRST_WORDS) });
+  const changed = new Set<number>();
+  for (const item of [...earlierItems(earlier), ...itemsOf(reading, earlier.episodes.length, shorten)]) {
+    const episode = goesOn(scene, item.episode) ? item.episode - 1 : item.episode;
+    const text = clipEnd(oneLine(item.text), item.kind === "changed" ? SHORT_CHANGE : FIRST_WORDS);
+    const key = item.kind === "changed" ? `${episode} ${pathOf(text)}` : `${episode}`;
+    if (item.kind === "changed") changed.add(episode);
+    else if (item.kind !== "request" || pieces.has(key)) continue;
+    pieces.set(key, { ...item, text });
   }
-  const all = [...pieces.values()];
-  const changes = all.filter(({ kind }) => kind === "changed");
-  const changed = new Set(changes.map(({ episode }) => episode));
-  const current = request === "" ? -1 : currentEpisode(reading, earlier);
-  const root = commonFolder(changes.map(({ text }) => pathOf(text)));
-  const items = all
-    .filter(({ episode }) => (requests && episode !== current) || changed.has(episode))
-    .map((item) =>
-      item.kind === "changed" ? { ...item, text: clipEnd(item.text.slice(root.length), SHORT_CHANGE) } : item,
-    );
-  return { items, root };
-}
-
-/** Where the shortened paths of a summary begin; empty where it has whole ones. */
-function rootIn(summary: string): string {
-  return (
-    summary
-      .split("\n")
-      .find((line) => line.startsWith(ROOT))
-      ?.slice(ROOT.length) ?? ""
-  );
-}
-
-function withRoot(item: Item, root: string): Item {
-  return item.kind === "changed" && !item.text.startsWith("/") ? { ...item, text: root + item.text } : item;
-}
-
-/** The folder that all paths share, with a slash at its end; empty where one is relative or it would save little. */
-function commonFolder(paths: readonly string[]): string {
-  const [first, ...others] = paths;
-  if (first === undefined || others.length === 0 || paths.some((path) => !path.startsWith("/"))) return "";
-  const parts = first.split("/").slice(0, -1);
-  const differs = parts.findIndex((part, at) => others.some((path) => path.split("/")[at] !== part));
-  const shared = differs < 0 ? parts : parts.slice(0, differs);
-  return shared.length < FEWEST_FOLDERS ? "" : `${shared.join("/")}/`;
-}
-
-/** The number of the episode whose request has a section of its own. */
-function currentEpisode({ episodes }: Reading, earlier: Earlier): number {
-  const newest = episodes.findLastIndex(({ request }) => request !== undefined);
-  return earlier.episodes.length + (newest < 0 ? -1 : newest);
-}
-
-/** What came before the first new request belongs to the last one of the summary so far. */
-function joined(items: readonly Item[], { episodes }: Earlier): Item[] {
-  const before = episodes.at(-1)?.pieces.length ?? 0;
-  return items.map((item) =>
-    item.episode === episodes.length
-      ? { ...item, episode: item.episode - 1, order: before + item.order }
-      : item,
-  );
+  return [...pieces.values()].filter(({ episode }) => requests || changed.has(episode));
 }
 
 /** As much of the story as fits, the newest before the oldest. */
-function storyIn(room: number, scene: Scene, { items, root }: ShortStory): string[] {
-  const { notes, options } = scene;
+function storyIn(room: number, scene: Scene, items: readonly Item[]): string[] {
+  const { notes, options, root } = scene;
   const newest = new Map<string, Item[]>();
-  for (const item of [...items].reverse()) {
+  for (const item of items.toReversed()) {
     const name = nameOf(item);
     newest.set(name, [...(newest.get(name) ?? []), item]);
   }

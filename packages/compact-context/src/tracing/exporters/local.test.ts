@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CompactEvent } from "../../core/ports.ts";
-import { createConsoleExporter, createJsonlExporter } from "./local.ts";
+import { createConsoleExporter, createJsonlExporter } from "./http-post.ts";
 
 const event: CompactEvent = {
   version: 1,

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { createGraphArchive, createRecallNode, SummarizationNode } from "compact-context/adapters/langgraph";
+import { createRecallNode, SummarizationNode } from "compact-context/adapters/langgraph";
 import { createMemoryDriver } from "compact-context/storage/memory";
 
 const State = Annotation.Root({
@@ -12,11 +12,11 @@ const State = Annotation.Root({
   summarized_messages: Annotation<BaseMessage[]>({ reducer: (_, next) => next, default: () => [] }),
 });
 const model = new FakeListChatModel({ responses: ["fine"] });
-const archive = createGraphArchive(createMemoryDriver());
+const compact = SummarizationNode({ model, maxTokens: 4_000, storage: createMemoryDriver() });
 const graph = new StateGraph(State)
-  .addNode("compact", SummarizationNode({ model, maxTokens: 4_000, archive }))
+  .addNode("compact", compact)
   .addNode("again", new SummarizationNode({ model: () => model, maxTokens: 4_000 }))
-  .addNode("recall", createRecallNode({ source: archive }))
+  .addNode("recall", createRecallNode({ source: compact }))
   .addEdge(START, "compact")
   .compile();
 export const done: Promise<typeof State.State> = graph.invoke({ messages: [] });

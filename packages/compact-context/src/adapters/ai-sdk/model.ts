@@ -3,39 +3,53 @@ import type {
   AgentModelPart,
   AgentModelRequest,
   ThinkingLevel,
-} from "../../agent/agent-model.ts";
+} from "../../agent/agent-message.ts";
+import type {
+  LivePrefix,
+  TextModel,
+  TextModelAnswer,
+  TextModelMessage,
+  TextModelRequest,
+} from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { type Json, objectOf, textOf, windowOf } from "../../providers/request.ts";
-import { partsInstead } from "./text-model.ts";
+import { answerOf } from "../../providers/bodies.ts";
+import {
+  createTolerantCall,
+  type Json,
+  objectOf,
+  objectsIn,
+  textOf,
+  windowOf,
+} from "../../providers/request.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */
-export interface AiSdkStreamingModel {
+export interface AiSdkModel {
   readonly specificationVersion: string;
   readonly provider: string;
   readonly modelId: string;
+  doGenerate(options: object): PromiseLike<unknown>;
   doStream(options: object): PromiseLike<{ readonly stream: unknown }>;
 }
 
-export interface AiSdkAgentModelOptions {
+export interface AiSdkModelOptions {
   /** Tokens of input and output together; looked up by the model's id when left out. */
   readonly window?: number;
+  /** Of an agent's answer; a summarizer says how long its own may be. */
   readonly maxOutputTokens?: number;
   /** Further call options of every request, such as `providerOptions` or `headers`. */
   readonly callOptions?: Readonly<Record<string, unknown>>;
-  /** Call options of a thinking level; specification v4 has an option of its own, earlier ones ignore the level without this. */
+  /** Call options of an agent's thinking level; specification v4 has an option of its own, earlier ones ignore the level without this. */
   readonly thinking?: (level: ThinkingLevel) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * A model for an agent from a language model of the AI SDK, called without the SDK; its errors are the provider's.
- * For Anthropic the system prompt and the newest message are marked for the prompt cache.
+ * A model for an agent, and a text model, from a language model of the AI SDK, called without the SDK; its errors are the
+ * provider's. For Anthropic an agent's system prompt and newest message are marked for the prompt cache.
  */
-export function agentModelFromAiSdk(
-  model: AiSdkStreamingModel,
-  options: AiSdkAgentModelOptions = {},
-): AgentModel {
+export function modelFromAiSdk(model: AiSdkModel, options: AiSdkModelOptions = {}): AgentModel & TextModel {
   requireOptions(model, "model", "Pass the model of the SDK.");
   requireOptions(options);
+  const call = createTolerantCall();
   return {
     name: `${model.provider}:${model.modelId}`,
     ...windowOf(model.modelId, options.window),
@@ -44,13 +58,24 @@ export function agentModelFromAiSdk(
       const calls = createCallNames();
       for await (const part of piecesOf(stream)) yield* readPart(objectOf(part), calls);
     },
+    prefixFormats: ["ai-sdk"],
+    generate: (request) => {
+      const { maxOutputTokens, temperature, seed, signal, prefix } = request;
+      const fixed = { ...options.callOptions, prompt: promptOf(request), maxOutputTokens };
+      const more = defined({ abortSignal: signal, tools: prefix?.tools });
+      return call(defined({ temperature, seed }), async (accepted) =>
+        readResult(await model.doGenerate({ ...fixed, ...more, ...accepted })),
+      );
+    },
   };
 }
 
+// ---- for an agent: the answer as a stream
+
 function callOptions(
-  model: AiSdkStreamingModel,
+  model: AiSdkModel,
   request: AgentModelRequest,
-  { callOptions: more, maxOutputTokens, thinking }: AiSdkAgentModelOptions,
+  { callOptions: more, maxOutputTokens, thinking }: AiSdkModelOptions,
 ): Json {
   const { system, messages, tools, signal, thinkingLevel } = request;
   const head = system === "" ? [] : [{ role: "system", content: system }];
@@ -71,9 +96,9 @@ function functionTool({ name, description, schema }: AgentModelRequest["tools"][
 }
 
 function thinkingOptions(
-  { specificationVersion }: AiSdkStreamingModel,
+  { specificationVersion }: AiSdkModel,
   level: ThinkingLevel | undefined,
-  thinking: AiSdkAgentModelOptions["thinking"],
+  thinking: AiSdkModelOptions["thinking"],
 ): Json {
   if (level === undefined) return {};
   if (thinking !== undefined) return thinking(level);
@@ -121,7 +146,7 @@ function createCallNames(): CallNames {
   };
 }
 
-const STOPS: Readonly<Record<string, Extract<AgentModelPart, { type: "end" }>["stop"]>> = {
+const PART_STOPS: Readonly<Record<string, Extract<AgentModelPart, { type: "end" }>["stop"]>> = {
   stop: "end",
   "tool-calls": "tools",
   length: "length",
@@ -140,7 +165,7 @@ function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
   if (type === "error") throw part.error;
   if (type !== "finish") return;
   const reason = textOf(finishReason) || textOf(objectOf(finishReason).unified);
-  yield { type: "end", stop: STOPS[reason] ?? "other", usage };
+  yield { type: "end", stop: PART_STOPS[reason] ?? "other", usage };
 }
 
 function wordsOf({ delta }: Json, [, kind, moment]: RegExpExecArray): AgentModelPart {
@@ -155,4 +180,62 @@ function callOf(
 ): Extract<AgentModelPart, { type: "toolCall" }> {
   const id = calls.unique(textOf(part.toolCallId));
   return { type: "toolCall", id, name: textOf(part.toolName), arguments: part.input, ...options };
+}
+
+// ---- as a text model: one answer
+
+function promptOf({ messages, prefix }: TextModelRequest): unknown[] {
+  return [...(prefix === undefined ? [] : prefixOf(prefix)), ...messages.map(promptMessage)];
+}
+
+function promptMessage({ role, content }: TextModelMessage): Json {
+  return { role, content: role === "system" ? content : [{ type: "text", text: content }] };
+}
+
+/** Model messages in the form that language models take: parts instead of text, files instead of images. */
+function prefixOf({ system, messages }: LivePrefix): unknown[] {
+  const first = typeof system === "string" ? [{ role: "system", content: system }] : [];
+  return [...first, ...messages.map(partsInstead)];
+}
+
+const ANSWER_STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
+  stop: "end",
+  length: "length",
+  "content-filter": "refusal",
+};
+
+function readResult(result: unknown): TextModelAnswer {
+  const { content, finishReason, usage, response } = objectOf(result);
+  const text = objectsIn(content)
+    .map((part) => (part.type === "text" ? textOf(part.text) : ""))
+    .join("");
+  const reason = textOf(finishReason) || textOf(objectOf(finishReason).unified);
+  const refusal = refusalIn(objectOf(response).body);
+  if (refusal !== "") return answerOf(text || refusal, "refusal", usage);
+  return answerOf(text, ANSWER_STOPS[reason] ?? "other", usage);
+}
+
+/** A refusal in OpenAI's own answer: the SDK passes it on as text, or not at all. */
+function refusalIn(body: unknown): string {
+  const { choices, output } = objectOf(body);
+  const message = objectOf(objectsIn(choices)[0]?.message);
+  const parts = objectsIn(output).flatMap(({ content }) => objectsIn(content));
+  return textOf(message.refusal) || parts.map(({ refusal }) => textOf(refusal)).join("");
+}
+
+/** A model message in the form that language models take: parts instead of text, files instead of images. */
+function partsInstead(message: unknown): unknown {
+  const { role, content } = objectOf(message);
+  if (role === "system") return message;
+  if (typeof content === "string")
+    return { ...objectOf(message), content: [{ type: "text", text: content }] };
+  const parts = objectsIn(content);
+  if (!parts.some(({ type }) => type === "image")) return message;
+  return { ...objectOf(message), content: parts.map(fileInstead) };
+}
+
+function fileInstead(part: Json): Json {
+  if (part.type !== "image") return part;
+  const { image, mediaType, ...rest } = part;
+  return { ...rest, type: "file", mediaType: mediaType ?? "image/*", data: image };
 }

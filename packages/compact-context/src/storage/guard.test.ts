@@ -1,0 +1,88 @@
+import { expect, it } from "vitest";
+import type { StorageDriver } from "../core/ports.ts";
+import { guardStorage } from "./guard.ts";
+import { createMemoryDriver } from "./memory/driver.ts";
+
+/** A clock that stands until it is told to go on. */
+function createTime(): {
+  clock: () => number;
+  later: (ms: number, work: () => void) => () => void;
+  pass: (ms: number) => Promise<void>;
+} {
+  let now = 0;
+  const due = new Set<{ at: number; work: () => void }>();
+  return {
+    clock: () => now,
+    later(ms, work) {
+      const entry = { at: now + ms, work };
+      due.add(entry);
+      return () => due.delete(entry);
+    },
+    async pass(ms) {
+      for (const end = now + ms; ; ) {
+        const next = [...due].sort((one, other) => one.at - other.at)[0];
+        if (next === undefined || next.at > end) {
+          now = end;
+          return;
+        }
+        now = next.at;
+        due.delete(next);
+        next.work();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+}
+
+const CALLS = 100;
+const EACH_MS = 50;
+
+/** A medium that answers one call after another; the calls of `stuck` never. */
+function createSlow(
+  time: ReturnType<typeof createTime>,
+  stuck: ReadonlySet<string> = new Set(),
+): StorageDriver {
+  let free = 0;
+  return {
+    ...createMemoryDriver(),
+    get: (key) =>
+      new Promise((resolve) => {
+        if (stuck.has(key)) return;
+        free = Math.max(free, time.clock()) + EACH_MS;
+        time.later(free - time.clock(), () => resolve(undefined));
+      }),
+  };
+}
+
+it("FIT-7 a call that waits behind others of its own process is no outage, however many there are", async () => {
+  const time = createTime();
+  const warnings: string[] = [];
+  const { quick } = guardStorage(createSlow(time), {
+    timeoutMs: 1000,
+    clock: time.clock,
+    later: time.later,
+    turn: async () => undefined,
+    warn: (message) => warnings.push(message),
+  });
+  const answers = Promise.all(Array.from({ length: CALLS }, (_, index) => quick.get(`s${index}/state.json`)));
+  await time.pass(CALLS * EACH_MS);
+  expect(await answers).toHaveLength(CALLS);
+  expect(warnings).toEqual([]);
+});
+
+it("FIT-7 a call that is not answered while later ones are is given up after its time", async () => {
+  const time = createTime();
+  const warnings: string[] = [];
+  const { quick } = guardStorage(createSlow(time, new Set(["hangs"])), {
+    timeoutMs: 1000,
+    clock: time.clock,
+    later: time.later,
+    turn: async () => undefined,
+    warn: (message) => warnings.push(message),
+  });
+  const hangs = quick.get("hangs").catch((error: unknown) => error);
+  for (let index = 0; index < CALLS; index += 1) void quick.get(`s${index}`).catch(() => undefined);
+  await time.pass(1100);
+  expect(await hangs).toMatchObject({ code: "StorageFailed" });
+  expect(warnings).toHaveLength(1);
+});
