@@ -57,6 +57,43 @@ describe("open errors", () => {
     expect(openIn(user("go"), ...missing, ...shell("ls /y", "ls: /y: No such file", true))).toEqual([]);
   });
 
+  it("of a commit close with the next one that is made", () => {
+    const refused = shell('git commit -m "Release"', "husky - pre-commit script failed (code 2)", true);
+    const made = shell(
+      'git add . && git commit -m "Release"',
+      "[main 45ffe0a] Release\n 2 files changed, 3 insertions(+)",
+    );
+    expect(openIn(user("go"), ...refused)).toEqual(["husky - pre-commit script failed (code 2)"]);
+    expect(openIn(user("go"), ...refused, ...made)).toEqual([]);
+  });
+
+  it("of a chain close with the check that failed in it", () => {
+    const chain = shell("npm run lint && npm test", 'error: script "lint" exited with code 1', true);
+    const lint = shell("npx biome lint .", "Checked 280 files in 61ms. No fixes applied.");
+    expect(openIn(user("go"), ...chain)).not.toEqual([]);
+    expect(openIn(user("go"), ...chain, ...lint)).toEqual([]);
+  });
+
+  it("are no commands that were written wrongly", () => {
+    const quotes = shell("curl -s example.com | jq '.a", "zsh:1: unmatched '", true);
+    const filter = shell(
+      "ship list | jq '.a + 1'",
+      "jq: error (at <stdin>:8): string and number cannot be added",
+      true,
+    );
+    const runner = shell("wrap bun run test", "error: unrecognized subcommand 'bun'", true);
+    expect(openIn(user("go"), ...quotes, ...filter, ...runner)).toEqual([]);
+  });
+
+  it("are failures of tests that a user pastes", () => {
+    expect(openIn(user("I ran it:\n--- FAIL: TestParcel (0.02s)"))).toEqual(["--- FAIL: TestParcel (0.02s)"]);
+  });
+
+  it("are told once, with what they say", () => {
+    const pasted = "I get the following error:\nTypeError: x is no function\nTypeError: x is no function";
+    expect(openIn(user(pasted))).toEqual(["TypeError: x is no function"]);
+  });
+
   it("are what users report until it is said to be solved", () => {
     const report = user("The upload does not work.");
     const fix = [...shell("npm test", "Tests  3 passed (3)"), says("Fixed: the upload works now.")];

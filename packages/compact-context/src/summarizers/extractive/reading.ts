@@ -357,7 +357,7 @@ function openReports(entries: readonly Entry[]): OpenError[] {
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
 function addReports({ text, stays }: Speech, reports: Report[]): boolean {
-  const found = texts(reportsIn(text)).map(oneLine);
+  const found = [...new Set(texts(reportsIn(text)).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
   for (const line of found)

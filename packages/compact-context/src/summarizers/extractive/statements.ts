@@ -428,13 +428,13 @@ const FAILS =
 const NO_FAILURE =
   /\b(?:i (?:guess|think|suppose)|if|unless|should|would|could|might|can we|test(?:s)? (?:that|for)|make sure|ensure)\b/;
 const IS_ERROR =
-  /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|failed to\b|cannot\b|traceback\b)/i;
+  /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|(?:--- )?FAIL(?:ED)?[: ]|failed to\b|cannot\b|traceback\b)/i;
 
 /** Failures in a user's words, and the first line of an error that is pasted. */
 export function reportsIn(text: string): Statement[] {
   return readSentences(text)
     .filter(({ text: own, plain }) => {
-      if (QUESTION.test(plain) || plain.length < 8) return false;
+      if (QUESTION.test(plain) || plain.length < 8 || plain.endsWith(":")) return false;
       if (IS_ERROR.test(own)) return true;
       return FAILS.test(plain) && !NO_FAILURE.test(plain);
     })

@@ -67,7 +67,9 @@ const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) 
 
 /** What a program says of a command that was written wrongly. */
 const MISUSE =
-  /\b(?:no such file|not found|unknown (?:option|command|flag|argument)|unrecognized|invalid (?:option|argument)|usage:|does not exist|not a directory|ambiguous argument|pathspec)\b/i;
+  /^(?:jq: |\(eval\):|(?:zsh|bash|sh)(?:: line)?[: ]\d)|\bsyntax error near\b|\b(?:no such file|not found|unknown (?:option|command|flag|argument)|unrecognized|invalid (?:option|argument)|usage:|does not exist|not a directory|ambiguous argument|pathspec)\b/i;
+/** The same of a check, whose own failures may say that something was not found. */
+const NO_SUCH_CHECK = /\b(?:unrecognized|unknown|unexpected) (?:sub)?(?:command|option|argument|flag)\b/i;
 /** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
 const LATE = 25;
 
@@ -80,7 +82,7 @@ export function findOpenErrors(steps: readonly Step[]): OpenError[] {
   }
   const late = new Set(steps.slice(-LATE));
   const counts = (step: Step): boolean =>
-    step.outcome.verifies || isConflict(step) || (late.has(step) && !isMisuse(step));
+    !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
   return [...failed.values()]
     .reverse()
     .filter((step) => !step.stays && counts(step))
@@ -89,9 +91,18 @@ export function findOpenErrors(steps: readonly Step[]): OpenError[] {
 
 function fail(failed: Map<string, Step>, step: Step): void {
   const kinds = kindsOf(step);
-  const kind = isConflict(step) ? "git" : kinds[0];
+  const isGit = isConflict(step) || (!step.outcome.verifies && CONCLUDES.test(step.action.command ?? ""));
+  const kind = isGit ? "git" : (failingKind(step, kinds) ?? kinds[0]);
   for (const other of kinds) failed.delete(other);
   if (kind !== undefined) failed.set(kind, step);
+}
+
+/** Of several checks in a row, the one that the lines of failure name. */
+function failingKind(step: Step, kinds: readonly string[]): string | undefined {
+  const named = FAMILIES.filter(
+    ([family, pattern]) => kinds.includes(family) && linesOfFailure(step).some((line) => pattern.test(line)),
+  );
+  return named.length === 1 ? named[0]?.[0] : undefined;
 }
 
 function pass(failed: Map<string, Step>, step: Step): void {
@@ -104,7 +115,8 @@ function isConflict(step: Step): boolean {
 }
 
 function isMisuse(step: Step): boolean {
-  return linesOfFailure(step).some((line) => MISUSE.test(line));
+  const told = step.outcome.verifies ? NO_SUCH_CHECK : MISUSE;
+  return linesOfFailure(step).some((line) => told.test(line));
 }
 
 /** The kinds of checks that a step is, its own first; of a command that checks nothing, the command alone. */
