@@ -14,6 +14,7 @@ export const BENCHES = {
   plan: () => import("./plan.mjs"),
   summary: () => import("./summary.mjs"),
   loop: () => import("./loop.mjs"),
+  floor: () => import("./floor.mjs"),
   proxy: () => import("./proxy.mjs"),
   memory: () => import("./memory.mjs"),
   exporters: () => import("./exporters/bench.mjs"),
