@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readTranscript } from "../test/support/dist/reader.js";
 import { replaySession } from "../test/support/dist/replay.js";
-import { earlySettings, settingsFor } from "../test/support/dist/settings.js";
+import { countedAlone, earlySettings, settingsFor } from "../test/support/dist/settings.js";
 import { number, table } from "./markdown.mjs";
 
 const root = fileURLToPath(new URL("../../shared/transcripts/", import.meta.url));
@@ -20,7 +20,7 @@ async function played(path, model, env = {}) {
   const flags = { model, window: String(WINDOW) };
   const transcript = await readTranscript(readFileSync(path, "utf8"), { name: path });
   const early = earlySettings({ flags, ports: { cwd: "/nowhere", env }, warn: () => undefined });
-  const replay = await replaySession(transcript, settingsFor(transcript, early, flags), {
+  const replay = await replaySession(transcript, countedAlone(settingsFor(transcript, early, flags)), {
     clock: () => 0,
     onWarning: () => undefined,
     onProgress: () => undefined,

@@ -41,6 +41,8 @@ describe("what once broke a promise", () => {
     ["openai-agents", 26269],
     ["openai-responses", 6490],
     ["openai-agents", 14429],
+    ["openai-responses", 69455],
+    ["openai-agents", 69455],
   ] as const)("a session of %s, seed %d: reasoning was taken out", async (format, seed) => {
     const { violations, compactions } = await soakHistory(format, seed);
     expect({ violations, compacted: compactions > 0 }).toEqual({ violations: [], compacted: true });

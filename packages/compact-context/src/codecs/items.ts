@@ -215,15 +215,14 @@ function rewriteMessage(item: NativeObject, parts: readonly Part[]): unknown {
   return copyWith(item, { content: typeof only === "string" ? only : content });
 }
 
-/** The same item without the id by which the provider would look for its reasoning; an approval's answer names its id. */
+/** Items that a provider takes without an id; hosted calls and requests for approval have to have theirs. */
+const MAY_LACK_ID: ReadonlySet<unknown> = new Set(["message", "function_call", "custom_tool_call"]);
+
+/** The same item without the id by which the provider would look for its reasoning, where it can be without one. */
 export function withoutId(item: unknown): unknown {
-  if (!isObject(item) || item.id === undefined || asksForApproval(item)) return item;
+  if (!isObject(item) || item.id === undefined || !MAY_LACK_ID.has(item.type ?? "message")) return item;
   const { id: _, ...rest } = item;
   return rest;
-}
-
-function asksForApproval({ type, providerData }: NativeObject): boolean {
-  return (isObject(providerData) ? (providerData.type ?? type) : type) === "mcp_approval_request";
 }
 
 /** A text or media block for the input or the output side. */

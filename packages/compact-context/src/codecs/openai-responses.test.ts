@@ -172,3 +172,19 @@ describe("openai-agents", () => {
     ]);
   });
 });
+
+it("reasoning that is taken out takes the ids of what follows, but those that the provider needs", () => {
+  const list = [
+    { type: "message", role: "user", content: "go" },
+    { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "sealed" },
+    { type: "function_call", id: "fc_1", call_id: "call_1", name: "search", arguments: "{}" },
+    { type: "mcp_call", id: "mcp_1", name: "write", arguments: "{}", server_label: "files", output: "" },
+    { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "x" } },
+  ];
+  const messages = codec.decode(list);
+  const without = messages.map((message, index) =>
+    index === 1 ? { ...message, parts: [], edited: true } : message,
+  );
+  const ids = codec.encode(without).map((item) => (item as { id?: string }).id);
+  expect(ids).toEqual([undefined, undefined, "mcp_1", "ws_1"]);
+});
