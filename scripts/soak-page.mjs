@@ -124,11 +124,16 @@ After each compaction:
 - \`compact()\` with its result and the same budget gives back the same array; a manager that did not compact gives back a
   list that begins, byte for byte, with the one before.
 
+Runs of 100,000 histories a format found what no test had, and \`test/soak\` keeps the seeds. A message that was cut in two
+compactions had other bytes when it was cut anew from the raw list. In both formats of items, reasoning that was taken out
+took the ids of items that are refused without one: of a request for approval, and, two of 800,000 histories on commit
+20b84e2e, of a hosted call. Each was mended, and the formats that it touched were run again.
+
 ## ${each(blocks, "day")}, ${words(total.histories)} histories
 
 Commit ${each(blocks, "commit")}, Node ${each(blocks, "node")}, seeds ${words(Math.min(...seeds))} to ${words(
     Math.max(...blocks.map(({ seed, histories }) => seed + histories - 1)),
-  )}, two processes at the lowest priority: ${words(total.histories / total.seconds)} histories per CPU second, ${words(
+  )}, at the lowest priority: ${words(total.histories / total.seconds)} histories per CPU second, ${words(
     total.violations,
   )} violations. ${whole} "Untouched" lists fitted already.
 

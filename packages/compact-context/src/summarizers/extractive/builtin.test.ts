@@ -131,6 +131,47 @@ function expectInOrder(whole: string, parts: readonly string[]): void {
   }
 }
 
+describe("output that was emptied in a list that stays", () => {
+  const id = "c1";
+  const asked: Message = { id: "u", role: "user", parts: [{ type: "text", text: "Which ports are open?" }] };
+  const call: Message = {
+    id: "a",
+    role: "assistant",
+    parts: [{ type: "toolCall", id, name: "Bash", arguments: { command: "scan harbour" } }],
+  };
+  const result: Message = {
+    id: "t",
+    role: "tool",
+    parts: [
+      {
+        type: "toolResult",
+        id,
+        name: "Bash",
+        content: "the north quay listens on 4711\nthe south quay is closed",
+      },
+    ],
+  };
+  const list = [asked, call, result];
+  const context = { list, kept: list };
+  const heading = "### A request that stands beside this summary: Which ports are open?";
+  const line = "Did: ran `scan harbour`: the north quay listens on 4711 · the south quay is closed";
+
+  it("is told below the beginning of its request, the call named once", async () => {
+    const summary = await summarize([result], 400, { context });
+    expect(summary.split("\n")).toContain(heading);
+    expect(summary.split("\n")).toContain(line);
+  });
+
+  it("is told so in the next round too", async () => {
+    const previous = await summarize([result], 400, { context });
+    const later: Message[] = [
+      { id: "v", role: "user", parts: [{ type: "text", text: "Close the north one." }] },
+    ];
+    const summary = await summarize(later, 600, { previous });
+    expect(summary.split("\n")).toEqual(expect.arrayContaining([heading, line]));
+  });
+});
+
 describe("built-in summarizer", () => {
   it("SUM-9 needs no model and gives the same text twice", async () => {
     const messages = session();
@@ -960,7 +1001,7 @@ describe("built-in summarizer, any input", () => {
         expect(section(summary, "nextSteps")).toEqual(rows(told.nextSteps));
         expect(section(summary, "questions")).toEqual(rows(told.questions));
         for (const [key, list] of told.rows) expect(section(summary, key)).toEqual(rows(list));
-        const story = told.episodes.flatMap(({ title, pieces }) => episodeLines(title, pieces));
+        const story = told.episodes.flatMap(({ title, asked, pieces }) => episodeLines(title, pieces, asked));
         expect(story).toEqual(section(summary, "story"));
         expect(told.foreign).toBe(
           section(summary, "foreign")

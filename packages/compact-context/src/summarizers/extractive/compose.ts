@@ -1,6 +1,7 @@
 import { escapeSummaryTags } from "../../core/message.ts";
 import {
   type Earlier,
+  type EarlierEpisode,
   episodeLines,
   HEADINGS,
   INTRODUCTION,
@@ -63,7 +64,7 @@ export function openScene(reading: Reading, options: ComposeOptions): Scene {
 /** The last episode is that of the current request, though nothing was done for it yet. */
 function withCurrent(earlier: Earlier): Earlier {
   if (earlier.request === "" || earlier.episodes.at(-1)?.title === "current") return earlier;
-  return { ...earlier, episodes: [...earlier.episodes, { title: "current", pieces: [] }] };
+  return { ...earlier, episodes: [...earlier.episodes, { title: "current", asked: "", pieces: [] }] };
 }
 
 /** A request that is no longer the current one is told where its episode is. */
@@ -73,7 +74,7 @@ function withRequestTold(earlier: Earlier): Earlier {
     .split("\n")
     .map((text, order) => ({ kind: "request" as const, text, order, source: -1 }));
   const { episodes } = withCurrent(earlier);
-  const told = { title: "user", pieces: [...asked, ...(episodes.at(-1)?.pieces ?? [])] } as const;
+  const told = { title: "user", asked: "", pieces: [...asked, ...(episodes.at(-1)?.pieces ?? [])] } as const;
   return { ...earlier, episodes: [...episodes.slice(0, -1), told] };
 }
 
@@ -249,11 +250,11 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
     .filter(([episode]) => episode !== FOREIGN)
     .sort(([left], [right]) => left - right)
     .flatMap(([episode, told]) => {
-      const title = titleIn(scene, episode);
+      const { title, asked } = titleIn(scene, episode);
       const rest =
         title === "current" ? told.filter(({ kind }) => kind !== "request") : withoutHeadline(told);
       if (rest.length === 0) return [];
-      const written = episodeLines(title, inOrder(rest));
+      const written = episodeLines(title, inOrder(rest), asked);
       return goesOn(scene, episode) && episodes.has(episode - 1) ? written.slice(1) : written;
     });
   return [
@@ -268,11 +269,14 @@ export function goesOn({ reading, earlier }: Scene, episode: number): boolean {
   return own !== undefined && own.request === undefined && earlier.episodes.length > 0;
 }
 
-/** The title of an episode by its number. */
-function titleIn(scene: Scene, episode: number): Title {
+/** The title of an episode by its number, with the request that it names. */
+function titleIn(scene: Scene, episode: number): Pick<EarlierEpisode, "title" | "asked"> {
   const { reading, earlier } = scene;
   const before = earlier.episodes[goesOn(scene, episode) ? episode - 1 : episode];
-  return before?.title ?? titleOf(reading.episodes[episode - earlier.episodes.length]?.request, scene);
+  if (before !== undefined) return before;
+  const request = reading.episodes[episode - earlier.episodes.length]?.request;
+  const title = titleOf(request, scene);
+  return { title, asked: title === "staying" ? (request?.text ?? "") : "" };
 }
 
 /** A headline leaves where the whole line that it begins is told. */

@@ -1,6 +1,7 @@
 import type { Decision } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import type { OpenError, Task } from "./steps.ts";
+import { clipEnd, oneLine } from "./text.ts";
 
 // How a summary is written, and how a later round reads it back.
 
@@ -91,9 +92,20 @@ const TITLES: Readonly<Record<Title, string>> = {
   staying: STAYING,
 };
 
-/** The lines of one episode. Pieces of a kind that follow each other share a line, those of speech where one message says them. */
-export function episodeLines(title: Title, pieces: readonly Told[]): string[] {
-  const lines = [`${EPISODE}${TITLES[title]}`];
+/** Characters of a request that stays, in the heading of what was done for it. */
+const MAX_ASKED = 60;
+/** Between lines that one call showed. */
+const SAME_CALL = " · ";
+/** The call that a line is from: "ran `make`: ". */
+const FROM = /^[^`]{0,60}`.{1,200}?(?:`| …): /;
+
+/**
+ * The lines of one episode, `asked` being the request that stands beside the summary. Pieces of a kind that follow each other
+ * share a line, those of speech where one message says them.
+ */
+export function episodeLines(title: Title, pieces: readonly Told[], asked = ""): string[] {
+  const named = asked === "" ? "" : `: ${clipEnd(oneLine(asked), MAX_ASKED)}`;
+  const lines = [`${EPISODE}${TITLES[title]}${named}`];
   const told = pieces.filter((piece, index) => !dangles(piece, pieces[index + 1]));
   told.forEach((piece, index) => {
     const before = told[index - 1];
@@ -101,10 +113,18 @@ export function episodeLines(title: Title, pieces: readonly Told[]): string[] {
     if (kind === "request") lines.push(...quoteLines(text));
     else if (kind === "foreign") lines.push(`> ${text}`);
     else if (kind === "assistant") lines.push(...spokenLines(piece, before, lines));
-    else if (kind === before?.kind) lines.push(`${lines.pop() ?? ""}${JOINT}${text}`);
+    else if (kind === before?.kind) lines.push(`${lines.pop() ?? ""}${joined(before.text, text)}`);
     else lines.push(`${LABELS[kind]}${text}`);
   });
   return lines;
+}
+
+/** A piece behind the one before it; what the same call showed without naming the call again. */
+function joined(before: string, text: string): string {
+  const from = FROM.exec(text)?.[0];
+  return from !== undefined && before.startsWith(from)
+    ? `${SAME_CALL}${text.slice(from.length)}`
+    : `${JOINT}${text}`;
 }
 
 /** Words of the assistant behind those before them: items on lines of their own, ` …` where something between is left out. */
@@ -135,6 +155,13 @@ export function quoteLines(text: string): string[] {
 
 // ---- reading back
 
+export interface EarlierEpisode {
+  readonly title: Title;
+  /** The beginning of a request that stood beside the summary. */
+  readonly asked: string;
+  readonly pieces: readonly Told[];
+}
+
 /** The summary so far, taken apart. */
 export interface Earlier {
   /** Where its shortened paths begin; "" where none are. */
@@ -152,7 +179,7 @@ export interface Earlier {
   readonly questions: readonly string[];
   /** Rows of the sections that one strategy alone prints. */
   readonly rows: ReadonlyMap<SectionKey, readonly string[]>;
-  readonly episodes: readonly { readonly title: Title; readonly pieces: readonly Told[] }[];
+  readonly episodes: readonly EarlierEpisode[];
   /** A text that another writer made, or that a model wrote before the records. */
   readonly foreign: string;
 }
@@ -249,9 +276,9 @@ export function decisionRow(
 }
 
 function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
-  const episodes: { title: Title; pieces: Told[] }[] = [];
+  const episodes: { title: Title; asked: string; pieces: Told[] }[] = [];
   lines.forEach((line, source) => {
-    if (line.startsWith(EPISODE)) episodes.push({ title: readTitle(line), pieces: [] });
+    if (line.startsWith(EPISODE)) episodes.push({ ...readTitle(line.slice(EPISODE.length)), pieces: [] });
     const pieces = episodes.at(-1)?.pieces ?? [];
     for (const piece of readPieces(line, pieces)) {
       const goesOn =
@@ -269,9 +296,11 @@ function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
   return episodes;
 }
 
-function readTitle(line: string): Title {
-  const found = Object.entries(TITLES).find(([, text]) => text === line.slice(EPISODE.length))?.[0];
-  return (found as Title | undefined) ?? "none";
+function readTitle(heading: string): Pick<EarlierEpisode, "title" | "asked"> {
+  if (heading.startsWith(`${STAYING}: `))
+    return { title: "staying", asked: heading.slice(STAYING.length + 2) };
+  const found = Object.entries(TITLES).find(([, text]) => text === heading)?.[0];
+  return { title: (found as Title | undefined) ?? "none", asked: "" };
 }
 
 /** The pieces in a line of an episode, by what stands before it. */
