@@ -2,23 +2,11 @@
 
 export type Language = "en" | "zh" | "ja" | "de" | "fr" | "es" | "pt" | "ru";
 
-/** How a newer statement says that it takes the place of an older one. */
-export type CorrectionKind =
-  | "contrast" // not X but Y
-  | "no longer"
-  | "switched" // from X, to Y
-  | "instead"
-  | "correction word"
-  | "now"
-  | "changed"
-  | "not any more"
-  | "rule lifted"
-  | "moved";
-
 /** What is said first, what is said in a later session, and what tells the two apart in a line of the memory. */
 export type Correction = readonly [
-  Language,
-  CorrectionKind,
+  language: Language,
+  /** How the newer statement says that it takes the place of the older one. */
+  kind: string,
   first: string,
   then: string,
   old: RegExp,

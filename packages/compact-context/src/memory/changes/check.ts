@@ -3,7 +3,7 @@ import { CompactError, errorMessage, requireOptions, requireText } from "../../e
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { refuseOutside, WORKSPACE_FILES } from "../files/ensure.ts";
 import { readMemoryFile } from "../files/write-file.ts";
-import { relationOf } from "../learning/meaning.ts";
+import { relationOf } from "../learning/relation.ts";
 import { linesOf } from "../markdown.ts";
 import { DAY } from "../ranking/dates.ts";
 import { LOG_FILE, readLog } from "./change-log.ts";

@@ -5,8 +5,9 @@ import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
-import { relationOf, sayTheSame, topicTerms } from "../learning/meaning.ts";
+import { topicTerms } from "../learning/meaning.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
+import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
 import { type DurableStatement, durableStatements, forgetWishes, isMeant } from "../learning/statements.ts";
 import { tellable } from "../memory-task.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/wording.ts";
@@ -113,9 +114,8 @@ function operationFor(
   if (items.some((item) => sayTheSame(item.text, text) && relationOf(text, item.text) !== "replaces"))
     return [];
   const origin = { trust: "person", source: `${sessionId}/${from}` } as const;
-  const [older, ...others] = items.filter(
-    (item) => item.writtenBy !== "person" && relationOf(text, item.text) === "replaces",
-  );
+  const noted = items.filter(({ writtenBy }) => writtenBy !== "person");
+  const [older, ...others] = replacedBy(text, noted);
   if (older === undefined) return [{ op: "add", section, text, ...origin }];
   return [
     { op: "supersede", target: older.id, text, ...origin },

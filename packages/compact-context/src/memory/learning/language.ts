@@ -39,7 +39,7 @@ export const LASTING: RegExp = rule(
 export const CHOSEN: RegExp = rule(
   word(
     any(
-      "let['’]s (?:use|go with|keep|stick|switch)",
+      "let['’]s (?:use|go with|keep(?! (?:going|at|it))|stick|switch)",
       "(?:we|i)(?:['’]ve| have)? (?:decided|agreed|chosen|chose|settled)|decision:",
       "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",
       "on (?:a décidé|prend)|nous avons décidé|(?:hemos decidido|decidimos)|мы решили",
@@ -53,7 +53,7 @@ export const TRANSIENT: RegExp = rule(
   word(
     any(
       "current(?:ly)?|right now|at the moment|for (?:now|the moment)|in progress|just now|today|tomorrow",
-      "yesterday|tonight|this (?:morning|week|time|session|turn|branch|pr|test|error|message|one)",
+      "yesterday|tonight|(?<!(?:as of|since|from) )this (?:morning|week|time|session|turn|branch|pr|test|error|message|one)",
       "last (?:message|commit|run)|wip|about to|working on|still (?:failing|running|broken|red)",
       "(?:is|are|was) (?:failing|broken|red|stuck)|temporar(?:y|ily)|gerade|heute|momentan|vorübergehend",
       "actuellement|pour l['’]instant|aujourd['’]hui|ahora mismo|por ahora|hoy|por enquanto|hoje|сейчас",
@@ -61,6 +61,14 @@ export const TRANSIENT: RegExp = rule(
     ),
   ),
   "目前|今天|正在|暂时|今日|一時的|とりあえず",
+);
+
+/** Days on which something was said or done, not for which it holds. */
+export const SAID_ON: RegExp = rule(
+  word(
+    "yesterday|(?:as of|since|from) (?:today|tomorrow|this \\w+)|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
+  ),
+  "昨天|昨日|从今天起|今日から|今週から",
 );
 
 /** Lifts a rule: what was forbidden may be done, what was demanded need not. */
@@ -100,7 +108,8 @@ export const NEGATED: RegExp = rule(
 export const STRONG_CHANGE: RegExp = rule(
   word(
     any(
-      "no longer|any ?more|instead|corrections?:?|changed my mind|actually|sorry|scratch that",
+      "no longer|any ?more|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
+      "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|rose|grew|shrank)",
       "(?:moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
       "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
       "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
@@ -118,11 +127,33 @@ export const STRONG_CHANGE: RegExp = rule(
 export const WEAK_CHANGE: RegExp = rule(
   word(
     any(
-      "now|from now on|going forward|as of|jetzt|ab jetzt|ab sofort|künftig|inzwischen|maintenant|désormais",
+      "now|from now on|going forward|as of|these days|nowadays|the new|the latest|new (?=(?:\\S+ ){0,3}\\S+[:：])|jetzt|ab jetzt|ab sofort|künftig|inzwischen|maintenant|désormais",
       "ahora|a partir de (?:ahora|agora)|agora|теперь|отныне",
     ),
   ),
   "现在|以后|今后|今は|今では|今後|これから(?:は)?",
+);
+
+/** Words before a statement that are no part of it. */
+export const LEAD: RegExp =
+  /^(?:(?:and|so|also|well|ugh|oh|hm+|argh|bad news|good news|yes|no(?=,)|ok(?:ay)?|by the way|btw|fyi|heads[- ]up|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this )?\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
+
+/** Any word of a change or of a mistake put right; says nothing about what it was. */
+export const TELLS_CHANGE: RegExp = rule(
+  STRONG_CHANGE.source,
+  WEAK_CHANGE.source,
+  word(
+    any(
+      "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
+      "new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
+      "vertan|geirrt|doch|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
+      "finalement|erreur|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
+      "quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
+      "na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
+      "ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
+    ),
+  ),
+  "->|→|=>|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );
 
 /** Somebody else's words, told again. */
@@ -204,7 +235,7 @@ export const TASK: RegExp = new RegExp(
 
 /** Words that begin a statement of one's own, unlike the names before what others say. */
 export const LABEL: RegExp =
-  /^(?:remember|note|nb|ps|fyi|correction|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code))$/iu;
+  /^(?:remember|note|nb|ps|fyi|correction|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
 
 /** Asks to have something forgotten; what follows says what. */
 export const FORGET: RegExp = new RegExp(

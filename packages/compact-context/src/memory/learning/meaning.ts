@@ -1,24 +1,4 @@
-import { FORBIDS, LASTING, NEGATED, PERMITS, STRONG_CHANGE, WEAK_CHANGE } from "./language.ts";
-
-/** What a newer statement is to an older one. */
-export type Relation =
-  /** It says so, and means this one. */
-  | "replaces"
-  /** It tells another value of the same thing, and does not say that the older one is out of date. */
-  | "conflicts"
-  | "apart";
-
-/** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
-export function relationOf(newer: string, older: string): Relation {
-  const [now, then] = [read(newer), read(older)];
-  const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
-  if (newer === older) return "apart";
-  if (says) return "replaces";
-  if (same(now.content, then.content))
-    return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
-  if (!sharesKey(now, then) && !sameButForValues(now, then)) return "apart";
-  return now.isChange ? "replaces" : "conflicts";
-}
+import { FORBIDS, LASTING, LEAD, PERMITS, STRONG_CHANGE, TELLS_CHANGE, WEAK_CHANGE } from "./language.ts";
 
 /** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
 export function topicTerms(text: string): ReadonlySet<string> {
@@ -35,26 +15,37 @@ export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>)
   );
 }
 
+/** Share of a text's words that another one holds, 0 to 1. */
+export function heldBy(text: string, other: string): number {
+  return shareIn(topicTerms(text), topicTerms(other));
+}
+
 // ---- reading
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner" | "answer";
 
 /** A statement as subject, verb and value: `our CI` `runs on` `Jenkins`. */
-interface Key {
+export interface Key {
   readonly subject: ReadonlySet<string>;
   readonly verb: VerbClass;
-  /** What stands between verb and value; with "do" it tells attributes apart. */
+  /** The verb as it is said, and what stands before the value; with "do" it tells attributes apart. */
   readonly link: string;
   readonly value: ReadonlySet<string>;
   /** What it is for: `for the ledger`. */
   readonly purpose: ReadonlySet<string>;
 }
 
-interface Read {
+export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
   readonly key: Key | undefined;
   readonly isChange: boolean;
+  /** Any word of a change or a mistake. */
+  readonly tellsChange: boolean;
+  /** What it says that it takes the place of, one set of terms for each phrase. */
+  readonly gone: readonly ReadonlySet<string>[];
+  /** Terms that are written as names. */
+  readonly names: ReadonlySet<string>;
   readonly permits: boolean;
   readonly forbids: boolean;
   readonly lasting: boolean;
@@ -62,7 +53,7 @@ interface Read {
 
 const reads = new Map<string, Read>();
 
-function read(text: string): Read {
+export function read(text: string): Read {
   const known = reads.get(text);
   if (known !== undefined) return known;
   const made: Read = {
@@ -70,6 +61,9 @@ function read(text: string): Read {
     content: topicTerms(text),
     key: keyOf(text),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
+    tellsChange: TELLS_CHANGE.test(text),
+    gone: goneIn(text),
+    names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
     lasting: LASTING.test(text),
@@ -86,6 +80,8 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
+    // Time zones, not the French and the German "is".
+    .replace(/(?<![\p{L}])[EI]ST(?![\p{L}])/gu, "$&-zone")
     .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
     .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
     .toLowerCase();
@@ -101,13 +97,14 @@ function tokensOf(text: string): string[] {
   });
 }
 
-const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+export const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
 const FUNCTION = list(`
   a an the this that these those it its i me my mine we us our ours you your he she they them their to of in on at by for
   from with as and or but so not no is are was were be been being am has have had do does did will would can could
   should please also just very too now longer any more anymore instead rather actually sorry correction from going
   forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
+  per behind larger smaller more less most least maximum minimum max min bei beim adelante finalement verdade нас нам 定 定在 うち can't must
   fine ok okay allowed need free remember note over than then here there let lets decided
   der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
   sofort immer nie niemals wir ich du uns mir mich unser unsere unseren unserem unserer mein meine meinen meinem meiner meines auf in im an am zu zum von vom
@@ -131,9 +128,11 @@ const FILLER = /^[^\p{L}\p{N}]*$/u;
 function inflected(one: string, other: string): boolean {
   if (/\d/.test(one) || /\d/.test(other)) return false;
   const short = Math.min(one.length, other.length);
-  if (short < 3 || Math.max(one.length, other.length) - short > 4) return false;
+  if (short < 3) return false;
   let common = 0;
   while (common < short && one[common] === other[common]) common += 1;
+  if (common === short && SHORTENED.test(one.slice(common) + other.slice(common))) return true;
+  if (Math.max(one.length, other.length) - short > 4) return false;
   // Cases of Russian nouns end in up to three letters.
   if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
     return Math.max(one.length, other.length) - common <= 3;
@@ -143,11 +142,13 @@ function inflected(one: string, other: string): boolean {
   );
 }
 
+/** What a short form leaves out: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
+const SHORTENED = /^(?:ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
 const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
   /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|o a|a o|en t|t en|er ez|ez er)$/;
 
-function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
 }
 
@@ -186,19 +187,18 @@ const OWNER_IN_SCRIPTS = /负责|が(?=.{1,20}担当)/u;
 const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 const LEADS: readonly RegExp[] = [
-  /^(?:correction|sorry|actually|korrektur|désolée?|pardon|corrección|correção|исправление|更正|訂正)\s?[:,，：、]?\s*/iu,
-  /(?:^|,\s*)i changed my mind[,.]?\s*/iu,
-  /^(?:from now on|now|ab jetzt|jetzt|désormais|maintenant|ahora|agora|теперь|отныне|a partir de (?:ahora|agora))[,，]?\s+/iu,
+  LEAD,
   /(?<![\p{L}])(?:always|immer|toujours|siempre|sempre|всегда)(?![\p{L}])\s*/giu,
   /现在|如今/gu,
 ];
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
 const CHANGED: readonly RegExp[] = [
-  /^(?:we|i)(?:['’]ve| have)? (?:moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed) (?:the |our |my )(.+?)(?: from .+?)? to (.+)$/iu,
+  /^(?:we|i)(?:['’]ve| have)?(?: (?:since|just|now|recently|finally|also))? (?:moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu,
+  /^(?:i was (?:wrong|mistaken) about|(?:small |quick )?(?:correction|update) (?:on|about|to)) (?:the |our |my )?(.+?)[,:;–—] ?(?:it['’]s|it is|we (?:now )?use|use|that['’]s) (.+)$/iu,
   /^(?:wir|ich) haben? (.+?)(?: von .+?)? (?:auf|nach|zu) (.+?) (?:verschoben|umgestellt|migriert|verlegt|umgezogen|geändert)/iu,
   /^(?:nous avons|on a|j['’]ai) (?:déplacé|migré|déménagé|décalé|reporté|passé) (.+?) (?:à|au|vers|sur) (.+)$/iu,
   /^(?:hemos movido|movimos|migramos|pasamos|cambiamos|trasladamos) ((?:el|la|los|las|nuestr[oa]s?) .+?) (?:al?|para) (.+)$/iu,
@@ -233,7 +233,8 @@ function becameIn(plain: string): Key | undefined {
   const value = became[0].startsWith("に")
     ? before.slice(topic.length)
     : plain.slice(became.index + became[0].length);
-  return { subject, verb: "be", link: "", value: topicTerms(value), purpose: NONE };
+  const told = topicTerms(value);
+  return told.size === 0 ? undefined : { subject, verb: "be", link: "", value: told, purpose: NONE };
 }
 
 /** `Our CI runs on Jenkins`. */
@@ -260,7 +261,7 @@ function bareIn(plain: string): Key | undefined {
   return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+export const NONE: ReadonlySet<string> = new Set();
 /** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
 const BARE_VALUE =
   /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;
@@ -281,105 +282,38 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
   if (verb === "owner" && /^(?:теперь\s)?за\s/iu.test(before))
     return { subject: topicTerms(before), verb, link: "", value: topicTerms(after), purpose: NONE };
   if (verb === "owner")
-    return { subject: topicTerms(after), verb, link: "", value: topicTerms(before), purpose: NONE };
+    return {
+      subject: topicTerms(after.replace(/ (?:from|von|de) \S+$/iu, "")),
+      verb,
+      link: "",
+      value: topicTerms(before),
+      purpose: NONE,
+    };
   const isJapanese = /(?:は|が|を)/u.test(before) && (verb === "use" || verb === "live");
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
-  return { subject, verb, link: (LINK.exec(after)?.[1] ?? "").toLowerCase(), value, purpose };
+  const link = LINK.exec(after)?.[1];
+  return {
+    subject,
+    verb,
+    link: link === undefined ? "" : `${found[0]} ${link}`.toLowerCase(),
+    value,
+    purpose,
+  };
 }
 
-// ---- relations
-
-/** Things of which a project has one of a kind. */
-const KINDS: readonly ReadonlySet<string>[] = [
-  "npm pnpm yarn bun",
-  "postgres postgresql mysql mariadb sqlite mongodb mongo oracle cockroachdb dynamodb",
-  "jenkins travis circleci github gitlab buildkite teamcity drone",
-  "jest vitest mocha jasmine ava",
-  "webpack vite rollup esbuild parcel turbopack",
-  "redis rabbitmq kafka nats sqs celery",
-  "eslint biome oxlint tslint",
-  "redux zustand mobx jotai",
-  "heroku fly vercel netlify render railway",
-  "slack teams discord mattermost",
-  "jira linear trello asana",
-  "poetry pip uv pipenv conda",
-  "maven gradle bazel",
-  "terraform pulumi ansible",
-].map(list);
-
-function sharesKey(newer: Read, older: Read): boolean {
-  const [now, then] = [newer.key, older.key];
-  if (now === undefined || then === undefined) return false;
-  if (newer.permits !== older.permits && (newer.lasting || older.lasting)) return false;
-  if (!sameTerms(now.subject, then.subject) || same(now.value, then.value) || now.value.size === 0)
-    return false;
-  return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
-}
-
-const DAYS = list(`
-  monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag montags dienstags mittwochs donnerstags freitags samstags
-  sonntags lundis mardis mercredis jeudis vendredis noon midnight week weeks day days month months fridays saturdays lundi mardi mercredi jeudi
-  vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo segunda terça quarta quinta sexta
-  понедельник вторник среда среду четверг пятница пятницу субботу понедельникам вторникам средам четвергам пятницам
-  周一 周二 周三 周四 周五 月曜日 火曜日 水曜日 木曜日 金曜日 mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
-
-const NUMBERS = list(`
-  one two three four five six seven eight nine ten eleven twelve fifteen twenty zwei drei vier fünf sechs sieben acht neun zehn
-  deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez dois duas três quatro sete oito nove dez
-  два две три четыре пять шесть семь восемь девять десять первый второй third second first fourth fifth troisième quatrième
-  deuxième premier 一 二 两 兩 三 四 五 六 七 八 九 十 两个 三个 四个 五个 二人 三人 四人 一人 五人`);
-
-/** Days, numbers and times: what a statement may say otherwise of the same thing. */
-function isValue(term: string): boolean {
-  return DAYS.has(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
-}
-
-/** Two facts of the same words but for such values. */
-function sameButForValues(now: Read, then: Read): boolean {
-  if (now.forbids || then.forbids) return false;
-  const [left, right] = [now.content, then.content].map(
-    (terms) => new Set([...terms].filter((term) => !isValue(term))),
-  );
-  return (
-    (left?.size ?? 0) > 0 && sameTerms(left ?? NONE, right ?? NONE) && now.content.size === then.content.size
-  );
-}
-
-/** Whether subjects that are the same can have but one such value. */
-function isOneAttribute(now: Key, then: Key): boolean {
-  const named = now.subject.size > 0;
-  if (now.verb === "be") return named && (then.verb === "be" || then.verb === "do");
-  if (now.verb !== then.verb) return false;
-  if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
-  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
-  if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
-  return now.verb !== "owner" || named;
-}
-
-/** Both are told, and they are not the same. */
-function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size > 0 && other.size > 0 && !sameTerms(one, other);
-}
-
-function sameKind(now: Key, then: Key): boolean {
-  return KINDS.some(
-    (kind) => [...now.value].some((term) => kind.has(term)) && [...then.value].some((term) => kind.has(term)),
-  );
-}
-
-function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  if (one.size === 0 || other.size === 0) return one.size === other.size;
-  return shareIn(one, other) === 1 && shareIn(other, one) === 1;
-}
+// ---- what held before, and names
 
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
-const OLD_NAMED: readonly RegExp[] = [
+const GONE: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
   /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
   /(?:no longer|stopped(?: using)?|dropped|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
   /(?:moved|switched|migrated|changed)(?: \w+){0,4} from ([^,;]+?) to /iu,
+  /(?:^|[,;] )(?:the |our )?([^,;]{2,40}?) (?:is|are) (?:dead|gone|history|retired|deprecated|discontinued)(?![\p{L}])/iu,
+  /^(?:sorry, |actually, )?(\p{L}[\p{L}'’-]+) (?:has )?(?:left|quit|resigned|stepped down)(?=[,;. ])/iu,
+  /(?:^|\s)used to (?:be )?([^,;]+)/iu,
+  /(?:scratch|forget|ignore|disregard|never mind) (?:what i (?:said|told you|wrote) about |the )([^,;:.]+)/iu,
   /nicht(?: mehr)?(?: auf| in)? ([^,;.]+)/iu,
   /kein\p{L}* ([^,;.]+?) mehr/iu,
   /(?:statt|anstelle von) ([^,;.]+)/iu,
@@ -388,11 +322,11 @@ const OLD_NAMED: readonly RegExp[] = [
   /(?:au lieu de|à la place de) ([^,;.]+)/iu,
   /(?:n['’]|ne )(\S+(?: \S+)*?) plus(?: ([^,;.]+))?/iu,
   /(?:passés?|passée|changé|migré) de (.+?) (?:à|vers) /iu,
-  /(?:en lugar de|en vez de) ([^,;.]+)/iu,
+  /(?:en lugar|en vez) del? ([^,;.]+)/iu,
   /ya no ([^,;.]+)/iu,
   /\bno (?:es|está|son) (?:el |la |en )?([^,;.]+?)(?= sino|,|\.|$)/iu,
   /(?:cambiamos|pasamos|migramos|mudamos|trocamos) de (\S+) (?:a|para|por) /iu,
-  /(?:em vez de|no lugar de) ([^,;.]+)/iu,
+  /(?:em vez|no lugar) d[eoa]s? ([^,;.]+)/iu,
   /não (.+?) mais(?: ([^,;.]+))?/iu,
   /não (?:é|está|são) ([^,;.]+)/iu,
   /больше не ([^,;.]+)/iu,
@@ -406,72 +340,22 @@ const OLD_NAMED: readonly RegExp[] = [
   /(?:^|は)([^は。、]+?)(?:ではなく|じゃなく)/u,
   /(.+?)の代わりに/u,
   /もう(.+?)(?:は|を|に)?(?:使って|使わ|では|ではあり|住んで)/u,
-  /([\p{L}\p{N}.]+)から[\p{L}\p{N}.]+に(?:切り替え|変更|移行)/u,
+  /([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/u,
 ];
 
-function namesOld({ text, key: now, content, isChange }: Read, then: Read): boolean {
-  return OLD_NAMED.some((pattern) => {
+function goneIn(text: string): ReadonlySet<string>[] {
+  return GONE.flatMap((pattern) => {
     const named = pattern.exec(text);
-    if (named === null) return false;
-    const old = topicTerms(named.slice(1).join(" "));
-    if (old.size === 0 || shareIn(old, then.content) < 1) return false;
-    if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE)) return false;
-    const others = new Set([...then.content].filter((term) => shareIn(new Set([term]), old) === 0));
-    const ownOthers = new Set([...content].filter((term) => shareIn(new Set([term]), old) === 0));
-    // The rest of the older statement is spoken of too, or there is none to be spoken of.
-    return (
-      shareIn(others, ownOthers) > 0 ||
-      others.size === 0 ||
-      (isChange &&
-        (now?.verb === then.key?.verb ||
-          now?.verb === "use" ||
-          now === undefined ||
-          sameSpeaker(text, then.text)))
-    );
+    const terms = named === null ? NONE : topicTerms(named.slice(1).join(" "));
+    return terms.size === 0 ? [] : [terms];
   });
 }
 
-const SPEAKERS =
-  /^(?:now |actually,? |ahora |agora |теперь |désormais,? )?(?:we|wir|nous|on|usamos|ya no usamos|cambiamos|mudamos|não usamos|мы|我们|私たち|npm)/iu;
-
-function sameSpeaker(newer: string, older: string): boolean {
-  return SPEAKERS.test(newer) && SPEAKERS.test(older);
-}
-
-/** A permission about what was a rule, or a rule against what was one. */
-function reverses(now: Read, then: Read): boolean {
-  const isRule = then.lasting || then.forbids;
-  if (!isRule || then.permits === now.permits) {
-    if (now.permits || then.permits || !now.lasting || !then.lasting || now.forbids === then.forbids)
-      return false;
-  } else if (!now.permits) return false;
-  const [few, many] =
-    now.content.size < then.content.size ? [now.content, then.content] : [then.content, now.content];
-  return few.size > 0 && shareIn(few, many) >= 0.8 && many.size - few.size <= 2;
-}
-
-const NO_MORE =
-  /(?<![\p{L}])(?:any ?more|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
-
-/** The older statement, said to be true no more. */
-function denies(now: Read, then: Read): boolean {
-  return (
-    NO_MORE.test(now.text) &&
-    !NO_MORE.test(then.text) &&
-    then.content.size > 0 &&
-    shareIn(then.content, now.content) >= 0.99
-  );
-}
-
-/** Two statements in the same words, whatever their forms and order; a negation makes another statement. */
-export function sayTheSame(one: string, other: string): boolean {
-  if (one === other) return true;
-  const [left, right] = [topicTerms(one), topicTerms(other)];
-  if (left.size === 0 || right.size === 0 || NEGATED.test(one) !== NEGATED.test(other)) return false;
-  return shareIn(left, right) === 1 && shareIn(right, left) === 1;
-}
-
-/** Share of a text's words that another one holds, 0 to 1. */
-export function heldBy(text: string, other: string): number {
-  return shareIn(topicTerms(text), topicTerms(other));
+/** Words that begin with a capital, or are written like a name of a file, host, branch or number. */
+function namesIn(text: string): ReadonlySet<string> {
+  const found =
+    text.match(
+      /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
+    ) ?? [];
+  return topicTerms(found.join(" "));
 }

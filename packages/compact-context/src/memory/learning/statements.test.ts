@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { both, facts, forgotten, notOwn, passing, told } from "../../../../../test/memory/cases/facts.ts";
 import type { Message } from "../../core/message.ts";
-import { relationOf } from "./meaning.ts";
 import { withoutToldSecrets } from "./own-words.ts";
+import { relationOf } from "./relation.ts";
 import { durableStatements, forgetWishes, isMeant } from "./statements.ts";
 
 const said = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });

@@ -8,16 +8,20 @@ import {
   FORGET,
   FORGET_BEHIND,
   LASTING,
+  LEAD,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
+  SAID_ON,
   STRONG_CHANGE,
+  TELLS_CHANGE,
   THAT,
   TRANSIENT,
   WEAK_CHANGE,
 } from "./language.ts";
-import { heldBy, relationOf, shareIn, topicTerms } from "./meaning.ts";
+import { heldBy, shareIn, topicTerms } from "./meaning.ts";
 import { forgetRequests, ownStatements, sentencesOf } from "./own-words.ts";
+import { relationOf } from "./relation.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
 export type DurableSection = "Constraints" | "Decisions" | "Facts";
@@ -81,7 +85,7 @@ export function durableStatements(
 type Found = DurableStatement & { readonly asked: boolean };
 
 function inMessage(message: Message, known: readonly string[]): Found[] {
-  const sentences = ownStatements(readSaid(message).typed);
+  const sentences = joined(ownStatements(readSaid(message).typed), known);
   return sentences.flatMap((sentence, index): Found[] => {
     const next = sentences[index + 1] ?? "";
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
@@ -94,13 +98,35 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
   });
 }
 
+/** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
+function joined(sentences: readonly string[], known: readonly string[]): string[] {
+  const corrects = (text: string): boolean =>
+    known.some((older) => ["replaces", "likely"].includes(relationOf(text, older)));
+  const result: string[] = [];
+  for (const sentence of sentences) {
+    const last = result.at(-1);
+    const both = `${last} ${sentence}`;
+    const goesOn =
+      last !== undefined &&
+      (GOES_ON.test(sentence)
+        ? corrects(last)
+        : !corrects(last) && !corrects(sentence) && TELLS_CHANGE.test(last));
+    if (goesOn && both.length < LONGEST && corrects(both)) result[result.length - 1] = both;
+    else result.push(sentence);
+  }
+  return result;
+}
+
+const GOES_ON = /^(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?\s/iu;
+
 /** `Remember that.`: the sentence before is meant. */
 function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
 
 function sectionOf(text: string, asked: boolean, known: readonly string[]): DurableSection | undefined {
-  if (!asked && TRANSIENT.test(text)) return undefined;
+  if (!asked && TRANSIENT.test(text))
+    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
   const isFact = tellsFact(text);
   if (CHOSEN.test(text)) return "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
@@ -112,7 +138,8 @@ function sectionOfChange(text: string, known: readonly string[]): DurableSection
   if (PERMITS.test(text) && (LASTING.test(text) || WEAK_CHANGE.test(text))) return "Constraints";
   const changes = STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
   const meant = known.map((older) => relationOf(text, older));
-  if (!meant.includes("replaces") && !(changes && meant.includes("conflicts"))) return undefined;
+  if (!meant.includes("replaces") && !meant.includes("likely") && !(changes && meant.includes("conflicts")))
+    return undefined;
   return PERMITS.test(text) ? "Constraints" : "Facts";
 }
 
@@ -172,10 +199,6 @@ function isThing(plain: string): boolean {
   );
 }
 
-/** Words before a statement that are no part of it. */
-const LEAD =
-  /^(?:(?:and|so|also|well|yes|no|ok(?:ay)?|by the way|btw|fyi|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|\w+ \d+)|since (?:last )?\w+|from now on|now|sorry|actually|correction|update|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,:：，、]*|(?:现在|更正|今は|訂正)[：，、]?)+/iu;
-
 /** The speaker, or what is theirs, begins the sentence. */
 const OURS: RegExp = rule(
   "^(?:my|our|the team['’]s|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
@@ -192,7 +215,7 @@ const WISH: RegExp = rule(
   // What was done is no habit, unless it changes how things are.
   "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need)ed\\s)\\p{L}{2,}ed\\s",
   "\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
-  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?|wanted|need(?:ed)?|would|like you|th?ink|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
+  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
   "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
   "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut)(?![\\p{L}])",
   "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei)",
@@ -211,22 +234,22 @@ const PASSING: RegExp = rule(
 const CODE =
   /[`{}<>=;]|\w\(|=>|\.(?:tsx?|jsx?|py|go|rs|java|css|html|md|json|ya?ml|sh|c|cpp|sql)(?![\p{L}])/u;
 const DEICTIC =
-  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
+  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
 
 const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
 /** A name and what that person is or does. */
 const PERSON: RegExp = new RegExp(
-  `^${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
+  `^${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
   "u",
 );
 
 /** A few words, and a verb that says what, where or when they are. */
 const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,6}?(?:(?:is|are|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|ist|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,8}?(?:(?:is|are|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
 const OF_CODE: RegExp = rule(
   word(
-    "functions?|methods?|class(?:es)?|tests?|builds?|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
+    "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
   ),
 );
 
@@ -235,11 +258,15 @@ const VALUE: RegExp = rule(
   word(
     "(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november|december|noon|midnight|every|each|once|twice|weekly|daily|monthly|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|midi|minuit|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|mediodía|segundas?|terças?|quartas?|quintas?|sextas?|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|meio-dia|понедельник\\p{L}*|вторник\\p{L}*|сред[аыуе]|средам|четверг\\p{L}*|пятниц\\p{L}*|суббот\\p{L}*|воскресень\\p{L}*|полдень|полночь|находится|называется",
   ),
+  word(
+    "forbidden|required|mandatory|verboten|pflicht|obligatoire|interdite?s?|prohibid[oa]s?|proibid[oa]s?|obligatori[oa]s?|запрещен\\p{L}*|обязател\\p{L}*",
+  ),
+  "(?<=\\s)[#@][\\p{L}\\d]|(?:called|named)\\s\\S",
   "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}]))",
 );
 
 const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
+  /^[^，,]{1,16}(?:是|在|为|叫|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
 
 /** What a user asks to have forgotten, in words. */
 interface ForgetWish {

@@ -3,7 +3,7 @@ import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { recordUnits, renderRecord } from "../../summarizers/llm/fold.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
-import { sayTheSame } from "../learning/meaning.ts";
+import { sayTheSame } from "../learning/relation.ts";
 import { isSaidByUser } from "../learning/statements.ts";
 import {
   renderSessionMemory,

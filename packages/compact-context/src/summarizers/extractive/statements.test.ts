@@ -108,6 +108,49 @@ describe("rules", () => {
     "Should we always retry?",
   ])("no rule: %s", (sentence) => expect(rulesIn(sentence)).toEqual([]));
 
+  it.each([
+    "The submit button should only be enabled when the form is valid",
+    "Every request gets a trace id in the gateway",
+    "Whenever the user scrolls the header jumps",
+    "I _think_ we only read it at startup",
+    "no images appear in the export",
+    "Never forget who won.",
+    "Let's say a session exists but no files are staged.",
+    "The type is kept in each worker's `state.json`",
+    "Your branch is clean because the changes are stored, not committed",
+    "check the rows and whether values should be trimmed",
+    "only run the parser tests for now",
+    "Error: You must call init() first",
+    "eslint says that `next` is never used",
+    "i bet the effect is only called once",
+    "Der Button darf nur im Dialog sichtbar sein",
+    "le bouton doit toujours rester visible",
+    "el botón debe quedar siempre visible",
+    "esse menu só deve abrir com clique",
+    "кнопка должна быть видна всегда",
+    "按钮必须一直显示",
+    "ボタンは常に表示されます",
+  ])("tells of the program, or of this step: %s", (sentence) => expect(rulesIn(sentence)).toEqual([]));
+
+  it.each([
+    "use uv here, pip breaks the lock",
+    "docstrings in french, please",
+    "whatever you add has to work on windows",
+    "one migration per pull request",
+    "anything with money goes through me",
+    "all errors go through AppError",
+    "default exports are out: named exports only",
+    "could you always say which file you mean?",
+    "no sudo on this machine",
+    "and in general don't reorder imports",
+    "whenever a test is flaky, tell me",
+    "error messages shown to users must never name a table",
+    "Don't push yet.",
+    "prefiero mensajes cortos",
+    "isso passa por mim primeiro",
+    "пиши по-английски в коммитах",
+  ])("binds the work: %s", (sentence) => expect(rulesIn(sentence)).not.toEqual([]));
+
   it("leaves out code, quotes and headings, and says where a rule stands", () => {
     const text =
       "# Never do this\n```\nnever('push')\n```\n> always wrong\nFirst sentence. Never push to main.\n";

@@ -21,6 +21,11 @@ const CODE =
   /^\s{0,80}(?:(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|type|interface|package|#include|@\w+)\b.{0,400}[;{}()=:]|[{}[\]()<>/;#$]|\w{1,60}(?:\.\w{1,60}){0,6}\(.{0,300}\);?$)|(?:[;{}]|=>)\s{0,4}$/;
 const MOST = 700;
 
+/** A line that a program wrote. */
+const LOGGED =
+  /^(?:(?:\w{0,40}error|warning|fatal|panic|uncaught \w{1,40}) ?[:!\]]|npm (?:err!|warn)|(?:warn|info|debug|trace)\s{0,4}[[:])/;
+const QUOTED = /[“"][^“”"\n]{1,600}[”"]/g;
+
 interface Sentence extends Statement {
   /** Lower case, without marks of lists and emphasis. */
   readonly plain: string;
@@ -28,6 +33,8 @@ interface Sentence extends Statement {
   readonly heading: string;
   /** It is an item of a list. */
   readonly item: boolean;
+  /** It stands in a line that a program wrote, or between quotes. */
+  readonly pasted: boolean;
 }
 
 /** The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. */
@@ -51,6 +58,10 @@ function sentencesAt(text: string, offset: number): Sentence[] {
     const nests = LIST_MARK.test(line) && !/^\s{0,3}#/.test(line) && RULE_HEADING.test(heading);
     if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
     if (/^\s{0,3}#{1,6}\s/.test(line)) continue;
+    const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
+    const quotes = [...line.matchAll(QUOTED)].map(
+      ({ index, 0: quote }) => [index, index + quote.length] as const,
+    );
     for (const { text: words, at } of splitLine(line))
       found.push({
         text: words,
@@ -58,6 +69,7 @@ function sentencesAt(text: string, offset: number): Sentence[] {
         plain: plainOf(words),
         heading,
         item: LIST_MARK.test(line),
+        pasted: logged || quotes.some(([start, end]) => at > start && at < end),
       });
   }
   return found;
@@ -113,7 +125,7 @@ function wraps(above: string, below: string): boolean {
 function plainOf(sentence: string): string {
   return sentence
     .replace(LIST_MARK, "")
-    .replace(/\*\*|__|(?<!\w)[*_](?=\w)/g, "")
+    .replace(/\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)/g, "")
     .replace(/[“”"]([^“”"\n]{1,120})[“”"]/g, "“”")
     .replace(/\s+/g, " ")
     .trim()
@@ -131,20 +143,29 @@ const RULE_HEADING =
 const DONE_HEADING = /\b(?:already|done|completed|finished|implemented)\b/;
 /** In a plan only what says how to work is a rule: the rest describes what is to be built. */
 const ABOUT_WORK =
-  /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item|phase)|backward)\b/i;
+  /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal (?:changes?|diffs?)|(?:be|stay) minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item)|backward)\b/i;
 const ONE_OFF =
-  /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
+  /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bthis (?:once|one time)\b|, (?:just|only) (?:the|this|tell|show|explain|give|look)\b|\bin this (?:function|file|method|class|component|test|loop|query)\b|\band re-?run\b|^(?:please |can you |could you )?(?:write|add|make|create|build|draft|generate)(?: me)? (?:an?|one|some) (?!.*\b(?:for|to|with|in) (?:every|each|any|all) )|просто (?:покажи|скажи)|只告诉|原因だけ|só me (?:manda|mostra|diz)|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
+/** Asks for something to be built or mended now: what must be so is told of that. */
+const BUILDS =
+  /(?:^|[.,;:!?] |\b(?:and|so|please|then|can you|could you) )(?:add|put|write|implement|build|create|fix|code|generate|sketch|design|route|handle|start with)\b|füge?\b|ergänze?\b|implementier|\b(?:ajoute|implémente|corrige|mets|agr[eé]ga\p{L}*|añade|hazlo|cámbia\p{L}*|implementa|adicion[ae]|coloca|cria|добавь|сделай|напиши|исправь|реализуй)\b|(?:^|[\s,])(?:добавь|сделай|напиши|исправь|реализуй)|加上|实现|写一个|(?:追加|実装|修正|直し|作っ)(?:して|てください)/iu;
+const MOST_OF_A_WISH = 600;
+/** Says what must be so of a thing, in the third person. */
+const REQUIRES =
+  /^(?!you\b|we\b|i\b)(?:(?!,? (?:and|but) (?:never|don['’]t|always)\b).){2,80}?(?:\b(?:should|must|has to|have to|needs? to)\b|(?<![\p{L}])(?:darf|muss|soll|doit|doivent|debe|deben|deve|devem|долж\p{L}+)(?![\p{L}])|必须|应该|ように)/iu;
+/** Begins with what is to be done or left. */
+const COMMANDS =
+  /^(?:(?:and|but|so|also|btw|please|ok|okay|yes|no|again),? )*(?:always|never|don['’]?t|do not|avoid|only|use|keep|make sure|run|ask|immer|nie|toujours|jamais|siempre|nunca|sempre|всегда|никогда|впредь)\b/iu;
 const NO_OPINION =
-  /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:i (?:think|guess|believe|thought|wonder)|maybe|perhaps|it (?:seems|looks)|seems|looks like)\b/;
-
+  /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:personally|i (?:think|guess|believe|thought|wonder)|maybe|perhaps|could be|might be|in my opinion|imh?o|it (?:seems|looks)|seems|looks like)\b/;
 /** Standing rules in a user's text: what binds work beyond the step at hand. */
 export function rulesIn(text: string): Statement[] {
   const all = readSentences(text);
-  const isPlan = isDocument(text);
+  const task = { isPlan: isDocument(text), builds: BUILDS.test(text.slice(0, MOST_OF_A_WISH)) };
   const found = all.filter((sentence, index) => {
     if (isFrame(sentence)) return false;
     const framed = isFrame(all[index - 1]) && !QUESTION.test(sentence.plain);
-    return framed || isRule(sentence, isPlan);
+    return framed || isRule(sentence, task);
   });
   return found.map(said);
 }
@@ -167,18 +188,35 @@ const ASKS_UNMARKED =
 
 /** Questions that state how to work. */
 const WISHES =
-  /\b(?:can|could|shall) we (?:please |just )?(?:always|only|never|avoid|not|stick|keep (?:to|using))\b|(?:もらえ|いただけ|くれ)ま(?:せん|す)か[?？]?$|, (?:ok|okay|ja|alles klar|vale|tá)\?$/;
+  /\b(?:(?:can|could|shall) we|(?:can|could|would) you) (?:please |pls |just )?(?:always|only|never|avoid|not|stick|stop|keep (?:to|using))\b|(?:もらえ|いただけ|くれ)ま(?:せん|す)か[?？]?$|, (?:ok|okay|ja|alles klar|vale|tá)\?$/;
 
-function isRule({ plain, heading, item }: Sentence, isPlan: boolean): boolean {
-  if (plain.length < 5 || !/\p{L}{2}/u.test(plain)) return false;
-  if (/[:：]$/.test(plain) && plain.length < 40) return false;
-  if (item && DONE_HEADING.test(heading)) return false;
-  const wishes = WISHES.test(plain);
-  if ((QUESTION.test(plain) || ASKS_UNMARKED.test(plain)) && !wishes) return false;
-  if (ONE_OFF.test(plain) || NO_OPINION.test(plain)) return false;
+/** What a message is besides its rules. */
+interface Task {
+  /** A plan or a specification. */
+  readonly isPlan: boolean;
+  /** Something is to be built or mended now. */
+  readonly builds: boolean;
+}
+
+function isRule(sentence: Sentence, { isPlan, builds }: Task): boolean {
+  const { plain, heading, item } = sentence;
+  if (isNoWish(sentence)) return false;
   if (item && RULE_HEADING.test(heading)) return true;
-  if (isPlan && !ABOUT_WORK.test(plain)) return false;
-  return languagesOf(plain).some(({ rule, aside }) => rule.test(plain) && !aside.test(plain));
+  if ((isPlan || (builds && REQUIRES.test(plain))) && !ABOUT_WORK.test(plain)) return false;
+  const commands = COMMANDS.test(plain);
+  return languagesOf(plain).some(
+    ({ rule, aside, product }) =>
+      rule.test(plain) && !aside.test(plain) && (commands || !product.test(plain)),
+  );
+}
+
+/** A heading, a question, an opinion, what is done, what is pasted, and what is asked for this once. */
+function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
+  if (plain.length < 5 || !/\p{L}{2}/u.test(plain) || (/[:：]$/.test(plain) && plain.length < 40))
+    return true;
+  if (pasted || (item && DONE_HEADING.test(heading))) return true;
+  const asks = QUESTION.test(plain) || ASKS_UNMARKED.test(plain);
+  return (asks && !WISHES.test(plain)) || ONE_OFF.test(plain) || NO_OPINION.test(plain);
 }
 
 // ---- rules that replace each other

@@ -1,0 +1,296 @@
+import { NEGATED } from "./language.ts";
+import { type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
+
+/** What a newer statement is to an older one. */
+export type Relation =
+  /** It says so, and means this one. */
+  | "replaces"
+  /** It says that something changed, in words about this one: it takes its place where no other is meant as well. */
+  | "likely"
+  /** It tells another value of the same thing, and does not say that the older one is out of date. */
+  | "conflicts"
+  | "apart";
+
+/** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
+export function relationOf(newer: string, older: string): Relation {
+  const [now, then] = [read(newer), read(older)];
+  const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
+  if (newer === older) return "apart";
+  if (says) return "replaces";
+  if (same(now.content, then.content))
+    return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
+  if (!sharesKey(now, then) && !sameButForValues(now, then))
+    return isAboutSame(now, then) || lifts(now, then) ? "likely" : "apart";
+  return now.isChange || now.tellsChange ? "replaces" : "conflicts";
+}
+
+/** The statement that a newer one takes the place of, by name or as the only one that it can mean. */
+export function replacedBy<Item extends { readonly text: string }>(
+  newer: string,
+  items: readonly Item[],
+): readonly Item[] {
+  const by = (relation: Relation): Item[] => items.filter(({ text }) => relationOf(newer, text) === relation);
+  const named = by("replaces");
+  if (named.length > 0) return named;
+  const likely = by("likely");
+  return likely.length === 1 ? likely : [];
+}
+
+/** True where a change is told of what the older statement is about: all that the newer leaves out of it is its value. */
+function isAboutSame(now: Read, then: Read): boolean {
+  if (!now.tellsChange || (then.key === undefined && now.forbids !== then.forbids)) return false;
+  if (namesAnother(now, then) || !isSubjectOf(now, then)) return false;
+  const left = [...then.content].filter((term) => !holds(now.content, term));
+  const topic = [...then.content].filter((term) => !isReplaceable(term, undefined));
+  const shared = topic.filter((term) => !left.includes(term));
+  const ofKind = KINDS.some(
+    (kind) => left.some((term) => kind.has(term)) && [...now.content].some((term) => kind.has(term)),
+  );
+  if (left.length === 0 || shared.length === 0 || (shared.length === 1 && topic.length > 2 && !ofKind))
+    return false;
+  return left.every((term) => then.names.has(term) || isReplaceable(term, then.key));
+}
+
+/** It says what it takes the place of, and that is not in the older statement. */
+function namesAnother(now: Read, then: Read): boolean {
+  const isName = (term: string): boolean => now.names.has(term) || KINDS.some((kind) => kind.has(term));
+  return now.gone.some((old) => [...old].some(isName) && shareIn(old, then.content) === 0);
+}
+
+/** The newer statement names the subject of the older one, if that has one, and no part or neighbour of it. */
+function isSubjectOf(now: Read, then: Read): boolean {
+  if (differ(now.key?.purpose ?? NONE, then.key?.purpose ?? NONE)) return false;
+  const [whole, ownWhole] = [then.key?.subject ?? NONE, now.key?.subject ?? NONE];
+  const [subject, own] = [bare(whole), bare(ownWhole)];
+  if (subject.size === 0) return whole.size === 0 || sameTerms(whole, ownWhole);
+  if (own.size > 1 && shareIn(own, subject) === 1) return true;
+  // One word is a part of many subjects.
+  if (subject.size === 1) return sameTerms(own, subject);
+  const named = [...subject].filter((term) => !isValue(term));
+  if (shareIn(new Set(named), now.content) < 1) return false;
+  // `the admin API` beside `the API`; a long subject is half a sentence.
+  const isLonger = own.size === subject.size + 1 && shareIn(subject, own) === 1;
+  return !isLonger || [...own].every((term) => holds(then.content, term) || PLAIN.has(term));
+}
+
+/** A word that a statement of another value may do without: a value, or a verb of having it. */
+function isReplaceable(term: string, key: Key | undefined): boolean {
+  if (isValue(term) || PLAIN.has(term) || HAVING.has(term) || KINDS.some((kind) => kind.has(term)))
+    return true;
+  if (key === undefined || bare(key.subject).size === 0) return false;
+  return key.value.has(term) || key.subject.has(term) || GENERIC.has(term);
+}
+
+function holds(terms: ReadonlySet<string>, term: string): boolean {
+  return shareIn(new Set([term]), terms) === 1;
+}
+
+/** A permission that names what a rule was about: a file, a branch, a tool, a phrase of two words and more. */
+function lifts(now: Read, then: Read): boolean {
+  if (!(then.forbids || then.lasting || DEMANDS.test(then.text))) return false;
+  if (!now.permits && !LIFTED.test(now.text)) return false;
+  const names = [...then.content].filter((term) => /[\p{L}\d][./_-]\p{L}|\d/u.test(term));
+  if (names.length > 0 && names.every((term) => now.content.has(term)))
+    return (
+      shareIn(new Set([...then.content].filter((term) => !names.includes(term))), now.content) > 0 ||
+      CHANGES.test(now.text)
+    );
+  const words = topicTerms(then.text.replace(REASON, ""));
+  const topic = new Set(
+    [...words].filter((term) => !then.names.has(term) && !isReplaceable(term, undefined)),
+  );
+  return topic.size > 1 && shareIn(topic, now.content) >= 0.66;
+}
+
+const DEMANDS =
+  /(?<![\p{L}])(?:must|can(?:no|['’])t|ha(?:s|ve) to|required|forbidden|mandatory|muss|darf|verboten|doit|interdit\p{L}*|debe|deve|обязательно|запрещ\p{L}+)(?![\p{L}])|必须|禁止/iu;
+const REASON =
+  /(?:,? (?:because|since|as long as|weil|da|parce que|car|porque|pois|потому что)(?![\p{L}])).*$/iu;
+const LIFTED =
+  /(?<![\p{L}])(?:again|lifted|no more|stop(?= \p{L}+ing)|drop|allowed|fine|wieder|aufgehoben|de nouveau|(?:volver|voltar) a|puedes?|pode|снят\p{L}?|снова|можно)(?![\p{L}])|又可以|可以|取消|また.{0,12}(?:いい|よい)|解除/iu;
+/** Verbs of changing a thing are one. */
+const CHANGES =
+  /(?<![\p{L}])(?:edit|touch|change|modify|write|update|ändern|bearbeiten|anfassen|modifier|toucher|editar|modificar|tocar|cambiar|mexer|alterar|менять|править|трогать)\p{L}{0,3}(?![\p{L}])|修改|改|編集|変更/iu;
+
+const bare = (terms: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set([...terms].filter((term) => !GENERIC.has(term)));
+
+/** Things of which a project has one of a kind. */
+const KINDS: readonly ReadonlySet<string>[] = [
+  "npm pnpm yarn bun",
+  "tabs spaces",
+  "english german french spanish portuguese russian chinese japanese italian dutch polish british american",
+  "deutsch englisch französisch spanisch anglais allemand français espagnol portugais inglés alemán francés español",
+  "inglês alemão francês espanhol português",
+  "prettier biome dprint",
+  "unleash launchdarkly flagsmith",
+  "postgres postgresql mysql mariadb sqlite mongodb mongo oracle cockroachdb dynamodb",
+  "jenkins travis circleci github gitlab buildkite teamcity drone",
+  "jest vitest mocha jasmine ava",
+  "webpack vite rollup esbuild parcel turbopack",
+  "redis rabbitmq kafka nats sqs celery",
+  "eslint biome oxlint tslint",
+  "redux zustand mobx jotai",
+  "heroku fly vercel netlify render railway",
+  "slack teams discord mattermost",
+  "jira linear trello asana",
+  "poetry pip uv pipenv conda",
+  "maven gradle bazel",
+  "terraform pulumi ansible",
+].map(list);
+
+function sharesKey(newer: Read, older: Read): boolean {
+  const [now, then] = [newer.key, older.key];
+  if (now === undefined || then === undefined) return false;
+  if (newer.permits !== older.permits && (newer.lasting || older.lasting)) return false;
+  if (!sameSubject(newer, older) || same(now.value, then.value) || now.value.size === 0) return false;
+  return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
+}
+
+/** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
+const GENERIC = list(`
+  server serveur servidor сервер service system environment host machine instance tool version name number address team current main new latest
+  time date day month year these days week customer client kunde kunden cliente client バージョン 版本 версия versión versão`);
+
+/** The same thing is spoken of; where a change is told, general words may be left out. */
+function sameSubject(newer: Read, older: Read): boolean {
+  const [now, then] = [newer.key?.subject ?? NONE, older.key?.subject ?? NONE];
+  if (sameTerms(now, then)) return true;
+  return newer.isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
+}
+
+const DAYS = list(`
+  monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag montags dienstags mittwochs donnerstags freitags samstags
+  sonntags lundis mardis mercredis jeudis vendredis noon midnight week weeks day days month months fridays saturdays lundi mardi mercredi jeudi
+  vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo segunda terça quarta quinta sexta
+  понедельник вторник среда среду четверг пятница пятницу субботу понедельникам вторникам средам четвергам пятницам
+  周一 周二 周三 周四 周五 月曜日 火曜日 水曜日 木曜日 金曜日 mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
+
+const NUMBERS = list(`
+  one two three four five six seven eight nine ten eleven twelve fifteen twenty zwei drei vier fünf sechs sieben acht neun zehn
+  deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez dois duas três quatro sete oito nove dez
+  два две три четыре пять шесть семь восемь девять десять первый второй third second first fourth fifth troisième quatrième
+  deuxième premier 一 二 两 兩 三 四 五 六 七 八 九 十 两个 三个 四个 五个 二人 三人 四人 一人 五人`);
+
+/** Days, numbers and times: what a statement may say otherwise of the same thing. */
+function isValue(term: string): boolean {
+  return DAYS.has(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
+}
+
+/** Verbs that a statement of a value and one of its change do not share. */
+const PLAIN = list(`
+  run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
+  lowered increased decreased reduced slipped rose grew shrank limit percent since new latest used`);
+
+/** Verbs and particles around a value that another statement of it says otherwise. */
+const HAVING = list(`
+  allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
+  starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
+  say says speak speaks build builds built deploy deploys host hosted off out over under
+  support supports decided verwenden utilizamos используем используете 使っ 使う います いる ません
+  bauen nutzen wohnen liegt läuft steht est écoute fait rédige écris utilisons escribe usamos escreva hospedamos называется составляет`);
+
+/** Two facts of the same words but for such values. */
+function sameButForValues(now: Read, then: Read): boolean {
+  if (now.forbids || then.forbids) return false;
+  const [left, right] = [now.content, then.content].map(
+    (terms) => new Set([...terms].filter((term) => !isValue(term) && !PLAIN.has(term))),
+  );
+  const valuesOf = ({ content }: Read): number => [...content].filter(isValue).length;
+  return (
+    (left?.size ?? 0) > 0 &&
+    sameTerms(left ?? NONE, right ?? NONE) &&
+    valuesOf(now) > 0 &&
+    valuesOf(now) === valuesOf(then)
+  );
+}
+
+/** Whether subjects that are the same can have but one such value. */
+function isOneAttribute(now: Key, then: Key): boolean {
+  const named = now.subject.size > 0;
+  if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
+    return named && ["be", "do", "live", "owner"].includes(then.verb);
+  if (now.verb !== then.verb) return false;
+  if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
+  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
+  if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
+  return now.verb !== "owner" || named;
+}
+
+/** Both are told, and they are not the same. */
+function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size > 0 && other.size > 0 && !sameTerms(one, other);
+}
+
+function sameKind(now: Key, then: Key): boolean {
+  return KINDS.some(
+    (kind) => [...now.value].some((term) => kind.has(term)) && [...then.value].some((term) => kind.has(term)),
+  );
+}
+
+function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  if (one.size === 0 || other.size === 0) return one.size === other.size;
+  return shareIn(one, other) === 1 && shareIn(other, one) === 1;
+}
+
+/** It says what it takes the place of, and means this one. */
+function namesOld({ text, key: now, content, isChange, gone }: Read, then: Read): boolean {
+  if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE)) return false;
+  const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
+    new Set([...terms].filter((term) => !holds(old, term)));
+  const sameDoing =
+    now === undefined || now.verb === then.key?.verb || now.verb === "use" || sameSpeaker(text, then.text);
+  return gone.some((old) => {
+    if (shareIn(old, then.content) < 1 || isNumberOfAnother(old, content, then)) return false;
+    // The rest of the older statement is spoken of too, or there is none to be spoken of.
+    const others = without(then.content, old);
+    return others.size === 0 || shareIn(others, without(content, old)) > 0 || (isChange && sameDoing);
+  });
+}
+
+/** A number alone does not say what it is of. */
+function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string>, { key }: Read): boolean {
+  const subject = bare(key?.subject ?? NONE);
+  return [...old].every(isValue) && subject.size > 0 && shareIn(subject, content) < 1;
+}
+
+const SPEAKERS =
+  /^(?:now |actually,? |ahora |agora |теперь |désormais,? )?(?:we|wir|nous|on|usamos|ya no usamos|cambiamos|mudamos|não usamos|мы|我们|私たち|npm)/iu;
+
+function sameSpeaker(newer: string, older: string): boolean {
+  return SPEAKERS.test(newer) && SPEAKERS.test(older);
+}
+
+/** A permission about what was a rule, or a rule against what was one. */
+function reverses(now: Read, then: Read): boolean {
+  const isRule = then.lasting || then.forbids;
+  if (!isRule || then.permits === now.permits) {
+    if (now.permits || then.permits || !now.lasting || !then.lasting || now.forbids === then.forbids)
+      return false;
+  } else if (!now.permits) return false;
+  const [few, many] =
+    now.content.size < then.content.size ? [now.content, then.content] : [then.content, now.content];
+  return few.size > 0 && shareIn(few, many) >= 0.8 && many.size - few.size <= 2;
+}
+
+const NO_MORE =
+  /(?<![\p{L}])(?:any ?more|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
+
+/** The older statement, said to be true no more. */
+function denies(now: Read, then: Read): boolean {
+  return (
+    NO_MORE.test(now.text) &&
+    !NO_MORE.test(then.text) &&
+    then.content.size > 0 &&
+    shareIn(then.content, now.content) >= 0.99
+  );
+}
+
+/** Two statements in the same words, whatever their forms and order; a negation makes another statement. */
+export function sayTheSame(one: string, other: string): boolean {
+  if (one === other) return true;
+  const [left, right] = [topicTerms(one), topicTerms(other)];
+  if (left.size === 0 || right.size === 0 || NEGATED.test(one) !== NEGATED.test(other)) return false;
+  return shareIn(left, right) === 1 && shareIn(right, left) === 1;
+}
