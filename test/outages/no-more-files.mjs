@@ -1,5 +1,5 @@
 // Uses up all files that the process may open, hands lists that fit to a manager, frees them, and hands over one more.
-import { closeSync, openSync, readdirSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import { CompactManager } from "compact-context";
 
 const turn = (n) => [
@@ -18,8 +18,16 @@ const manager = new CompactManager(
 );
 await manager.preflight("warm", turns(7));
 // The driver keeps folders open for a moment.
-const openFiles = () => readdirSync("/proc/self/fd").length;
-for (const most = openFiles(); openFiles() > most - 2; ) await new Promise((done) => setTimeout(done, 10));
+const targetOf = (descriptor) => {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return "";
+  }
+};
+const holdsFolders = () =>
+  readdirSync("/proc/self/fd").some((one) => targetOf(one).startsWith(process.argv[2]));
+while (holdsFolders()) await new Promise((done) => setTimeout(done, 10));
 
 const held = [];
 try {

@@ -66,7 +66,7 @@ export const TRANSIENT: RegExp = rule(
 /** Days on which something was said or done, not for which it holds. */
 export const SAID_ON: RegExp = rule(
   word(
-    "yesterday|(?:as of|since|from) (?:today|tomorrow|this \\w+)|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
+    "yesterday|(?:as of|since|from|starting) (?:today|tomorrow|this \\w+)|this morning|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
   ),
   "昨天|昨日|从今天起|今日から|今週から",
 );
@@ -145,15 +145,15 @@ export const TELLS_CHANGE: RegExp = rule(
   word(
     any(
       "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
-      "new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
-      "vertan|geirrt|doch|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
-      "finalement|erreur|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
-      "quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
-      "na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
-      "ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
+      "wrong|mixed up|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
+      "vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
+      "finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
+      "actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
+      "abandonamos|transferid[oa]|na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
+      "правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
     ),
   ),
-  "->|→|=>|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
+  "->|→|=>|全部改|换成|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );
 
 /** Somebody else's words, told again. */

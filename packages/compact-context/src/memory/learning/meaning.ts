@@ -104,7 +104,7 @@ const FUNCTION = list(`
   from with as and or but so not no is are was were be been being am has have had do does did will would can could
   should please also just very too now longer any more anymore instead rather actually sorry correction from going
   forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
-  per behind larger smaller more less most least maximum minimum max min bei beim adelante finalement verdade нас нам 定 定在 うち can't must
+  all за unter über als zur zum ко всё from unter per behind larger smaller more less most least maximum minimum max min bei beim adelante finalement verdade нас нам 定 定在 うち can't must
   fine ok okay allowed need free remember note over than then here there let lets decided
   der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
   sofort immer nie niemals wir ich du uns mir mich unser unsere unseren unserem unserer mein meine meinen meinem meiner meines auf in im an am zu zum von vom
@@ -138,15 +138,16 @@ function inflected(one: string, other: string): boolean {
     return Math.max(one.length, other.length) - common <= 3;
   if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
   return (
-    common >= 3 && common >= short - 2 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
+    common >= 3 && common >= short - 3 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
   );
 }
 
 /** What a short form leaves out: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
-const SHORTENED = /^(?:ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
+const SHORTENED =
+  /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
 const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
-  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|o a|a o|en t|t en|er ez|ez er)$/;
+  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
 
 export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
@@ -158,7 +159,7 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
   [
     [
       "owner",
-      "owns|leads|maintains|manages|handles|heads|takes care of|has taken over|took over|(?:is|are) (?:now )?(?:responsible for|in charge of|the|our|my)|(?:ist|sind) (?:jetzt )?(?:unsere?|meine?)|est (?:maintenant |désormais )?(?:notre|mon|ma)|es (?:ahora )?(?:nuestr[oa]|mi)|é (?:agora )?(?:noss[oa]|meu|minha)|leitet|verantwortet|betreut|übernimmt|kümmert sich um|gère|dirige|s['’]occupe de|gestiona|lidera|lleva|se encarga de|cuida de|gerencia|отвечает за|ведёт|руководит|занимается",
+      "owns|leads|approves|reviews|maintains|manages|handles|heads|takes care of|has taken over|took over|(?:is|are) (?:now )?(?:responsible for|in charge of|the|our|my)|(?:ist|sind) (?:jetzt )?(?:unsere?|meine?)|est (?:maintenant |désormais )?(?:notre|mon|ma)|es (?:ahora )?(?:nuestr[oa]|mi)|é (?:agora )?(?:noss[oa]|meu|minha)|leitet|verantwortet|betreut|übernimmt|kümmert sich um|gère|dirige|s['’]occupe de|gestiona|lidera|lleva|se encarga de|cuida de|gerencia|отвечает за|ведёт|руководит|занимается",
     ],
     ["answer", "(?:answer|respond|reply|antworte|réponds?|responde?|responda|отвечай)(?: always| immer)?"],
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
@@ -177,7 +178,7 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
     [
       "be",
-      "is|are|was|am|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
+      "is|are|was|am|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);

@@ -20,7 +20,7 @@ export function relationOf(newer: string, older: string): Relation {
   if (same(now.content, then.content))
     return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then))
-    return isAboutSame(now, then) || lifts(now, then) ? "likely" : "apart";
+    return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.isChange || now.tellsChange ? "replaces" : "conflicts";
 }
 
@@ -32,23 +32,83 @@ export function replacedBy<Item extends { readonly text: string }>(
   const by = (relation: Relation): Item[] => items.filter(({ text }) => relationOf(newer, text) === relation);
   const named = by("replaces");
   if (named.length > 0) return named;
-  const likely = by("likely");
-  return likely.length === 1 ? likely : [];
+  const now = read(newer);
+  const likely = by("likely")
+    .map((item) => ({ item, close: closeness(now, read(item.text)) }))
+    .sort((one, other) => other.close - one.close);
+  const [first, second] = likely;
+  return first !== undefined && first.close - (second?.close ?? -1) >= CLOSER ? [first.item] : [];
 }
 
-/** True where a change is told of what the older statement is about: all that the newer leaves out of it is its value. */
-function isAboutSame(now: Read, then: Read): boolean {
-  if (!now.tellsChange || (then.key === undefined && now.forbids !== then.forbids)) return false;
-  if (namesAnother(now, then) || !isSubjectOf(now, then)) return false;
+/** Share of what an older statement is about that a newer one speaks of, where that is enough to mean it. */
+const CLOSE = 0.6;
+/** So much closer than to the next one: it means this one. */
+const CLOSER = 0.15;
+
+/**
+ * How far a newer statement that tells of a change is about the same as an older one, 0 to 1: the share of the older one's
+ * words, but for its values, names that are gone, and verbs of having them. 0 where it leaves nothing of it behind, or where
+ * it speaks of a neighbour.
+ */
+function closeness(now: Read, then: Read): number {
+  if (!now.tellsChange || isOfAnother(now, then)) return 0;
   const left = [...then.content].filter((term) => !holds(now.content, term));
-  const topic = [...then.content].filter((term) => !isReplaceable(term, undefined));
-  const shared = topic.filter((term) => !left.includes(term));
-  const ofKind = KINDS.some(
+  if (left.length === 0 && now.gone.length === 0) return 0;
+  const [subject, value] = [then.key?.subject ?? NONE, then.key?.value ?? NONE];
+  const topic = [...then.content].filter((term) => subject.has(term) || !isReplaceable(term));
+  const shared = topic.filter((term) => !left.includes(term)).length;
+  const isValueOf = (term: string): boolean => then.names.has(term) || (subject.size > 0 && value.has(term));
+  const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
+  const share = shared / Math.max(1, topic.length - gone);
+  if (shared > 1) return share;
+  return share === 1 && (isSameSubject(now, then) || leavesItsKind(now, left)) ? 1 : 0;
+}
+
+/** One word is a part of many subjects: it has to be the whole. */
+function isSameSubject(now: Read, then: Read): boolean {
+  const [own, subject] = [bare(now.key?.subject ?? NONE), bare(then.key?.subject ?? NONE)];
+  const begins = ({ content }: Read): string | undefined => [...content][0];
+  if (then.key === undefined) return begins(now) === begins(then);
+  return subject.size > 0 && sameTerms(own, subject);
+}
+
+/** It names another tool of the kind that is left out. */
+function leavesItsKind(now: Read, left: readonly string[]): boolean {
+  return KINDS.some(
     (kind) => left.some((term) => kind.has(term)) && [...now.content].some((term) => kind.has(term)),
   );
-  if (left.length === 0 || shared.length === 0 || (shared.length === 1 && topic.length > 2 && !ofKind))
-    return false;
-  return left.every((term) => then.names.has(term) || isReplaceable(term, then.key));
+}
+
+/** Both have a subject, and each a word in it that the other has not: `the web team`, `the mobile team`. */
+function contrasts(now: Read, then: Read): boolean {
+  const isOwn = (term: string): boolean => !ATTRIBUTES.has(term) && !isValue(term) && !PLAIN.has(term);
+  const newIn = (terms: Iterable<string>, { content }: Read): boolean =>
+    [...terms].some((term) => isOwn(term) && !holds(content, term));
+  if (now.key === undefined && then.key === undefined)
+    return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
+  const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
+  if (own.size > MOST_OF_A_SUBJECT || !newIn(own, then)) return false;
+  return newIn(other, now) || (own.size === other.size + 1 && shareIn(other, own) === 1);
+}
+
+/** Two of a kind: `unit tests`, `end-to-end tests`. */
+function isSibling(now: Read, then: Read): boolean {
+  return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
+}
+
+/** Longer ones are half a sentence. */
+const MOST_OF_A_SUBJECT = 5;
+
+/** It forbids or allows something else, is for something else, or speaks of a neighbour. */
+function isOfAnother(now: Read, then: Read): boolean {
+  if (then.key === undefined && now.forbids !== then.forbids) return true;
+  if (differ(now.key?.purpose ?? NONE, then.key?.purpose ?? NONE)) return true;
+  return differ(numberOf(now), numberOf(then)) || namesAnother(now, then) || contrasts(now, then);
+}
+
+/** Which of several it is: `release 4.2`. */
+function numberOf({ key }: Read): ReadonlySet<string> {
+  return new Set([...(key?.subject ?? NONE)].filter(isValue));
 }
 
 /** It says what it takes the place of, and that is not in the older statement. */
@@ -57,28 +117,9 @@ function namesAnother(now: Read, then: Read): boolean {
   return now.gone.some((old) => [...old].some(isName) && shareIn(old, then.content) === 0);
 }
 
-/** The newer statement names the subject of the older one, if that has one, and no part or neighbour of it. */
-function isSubjectOf(now: Read, then: Read): boolean {
-  if (differ(now.key?.purpose ?? NONE, then.key?.purpose ?? NONE)) return false;
-  const [whole, ownWhole] = [then.key?.subject ?? NONE, now.key?.subject ?? NONE];
-  const [subject, own] = [bare(whole), bare(ownWhole)];
-  if (subject.size === 0) return whole.size === 0 || sameTerms(whole, ownWhole);
-  if (own.size > 1 && shareIn(own, subject) === 1) return true;
-  // One word is a part of many subjects.
-  if (subject.size === 1) return sameTerms(own, subject);
-  const named = [...subject].filter((term) => !isValue(term));
-  if (shareIn(new Set(named), now.content) < 1) return false;
-  // `the admin API` beside `the API`; a long subject is half a sentence.
-  const isLonger = own.size === subject.size + 1 && shareIn(subject, own) === 1;
-  return !isLonger || [...own].every((term) => holds(then.content, term) || PLAIN.has(term));
-}
-
-/** A word that a statement of another value may do without: a value, or a verb of having it. */
-function isReplaceable(term: string, key: Key | undefined): boolean {
-  if (isValue(term) || PLAIN.has(term) || HAVING.has(term) || KINDS.some((kind) => kind.has(term)))
-    return true;
-  if (key === undefined || bare(key.subject).size === 0) return false;
-  return key.value.has(term) || key.subject.has(term) || GENERIC.has(term);
+/** A value, or a verb of having it. */
+function isReplaceable(term: string): boolean {
+  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || KINDS.some((kind) => kind.has(term));
 }
 
 function holds(terms: ReadonlySet<string>, term: string): boolean {
@@ -96,10 +137,8 @@ function lifts(now: Read, then: Read): boolean {
       CHANGES.test(now.text)
     );
   const words = topicTerms(then.text.replace(REASON, ""));
-  const topic = new Set(
-    [...words].filter((term) => !then.names.has(term) && !isReplaceable(term, undefined)),
-  );
-  return topic.size > 1 && shareIn(topic, now.content) >= 0.66;
+  const topic = new Set([...words].filter((term) => !then.names.has(term) && !isReplaceable(term)));
+  return topic.size > 1 && shareIn(topic, now.content) >= 0.75;
 }
 
 const DEMANDS =
@@ -149,8 +188,13 @@ function sharesKey(newer: Read, older: Read): boolean {
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
 const GENERIC = list(`
-  server serveur servidor сервер service system environment host machine instance tool version name number address team current main new latest
-  time date day month year these days week customer client kunde kunden cliente client バージョン 版本 версия versión versão`);
+  server serveur servidor сервер service system environment host machine instance tool team customer client kunde kunden cliente
+  version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
+
+/** Those of them that name what is told of a thing, not the thing. */
+const ATTRIBUTES = list(`
+  version name number address url host current new latest time date day month year these days week limit cap rule
+  バージョン 版本 версия versión versão`);
 
 /** The same thing is spoken of; where a change is told, general words may be left out. */
 function sameSubject(newer: Read, older: Read): boolean {
@@ -185,7 +229,7 @@ const PLAIN = list(`
 
 /** Verbs and particles around a value that another statement of it says otherwise. */
 const HAVING = list(`
-  allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
+  begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
   starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
   say says speak speaks build builds built deploy deploys host hosted off out over under
   support supports decided verwenden utilizamos используем используете 使っ 使う います いる ません
@@ -193,7 +237,7 @@ const HAVING = list(`
 
 /** Two facts of the same words but for such values. */
 function sameButForValues(now: Read, then: Read): boolean {
-  if (now.forbids || then.forbids) return false;
+  if (now.forbids || then.forbids || differ(numberOf(now), numberOf(then))) return false;
   const [left, right] = [now.content, then.content].map(
     (terms) => new Set([...terms].filter((term) => !isValue(term) && !PLAIN.has(term))),
   );
@@ -235,8 +279,9 @@ function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
 }
 
 /** It says what it takes the place of, and means this one. */
-function namesOld({ text, key: now, content, isChange, gone }: Read, then: Read): boolean {
-  if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE)) return false;
+function namesOld(newer: Read, then: Read): boolean {
+  const { text, key: now, content, isChange, gone } = newer;
+  if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE) || isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
   const sameDoing =
