@@ -263,8 +263,9 @@ function strength(rule: string): number {
 /** A request that is one sentence says its rule itself. */
 function allRules({ reading, earlier, request }: Scene): string[] {
   const older = earlier.rules.map((text) => ({ text }));
+  const rules = older.length === 0 ? reading.rules : standing([...reading.rules, ...older]);
   const asked = oneLine(request);
-  return standing([...reading.rules, ...older]).flatMap(({ text }) => (text === asked ? [] : [text]));
+  return rules.flatMap(({ text }) => (text === asked ? [] : [text]));
 }
 
 function taskRows(plan: readonly Task[]): string[] {

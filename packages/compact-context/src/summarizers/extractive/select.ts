@@ -1,4 +1,4 @@
-import { clipToTokens, termsOf, WORD_WEIGHT } from "./text.ts";
+import { clipToTokens, eachTerm, termsOf, WORD_WEIGHT } from "./text.ts";
 
 /** A piece of the story that is told as a whole or not at all. */
 export interface Item {
@@ -65,10 +65,10 @@ const MIN_RARITY = 0.1;
  */
 export function createSaid(items: readonly Item[]): Said {
   const known = new Map<string, KnownTerm>();
-  const termOf = (term: string, isName: boolean): KnownTerm => {
+  const termOf = (term: string, weight: number): KnownTerm => {
     let found = known.get(term);
     if (found === undefined) {
-      found = { count: 0, last: 0, isName, rarity: 1, times: 0 };
+      found = { count: 0, last: -1, isName: weight > WORD_WEIGHT, rarity: 1, times: 0 };
       known.set(term, found);
     }
     return found;
@@ -76,13 +76,14 @@ export function createSaid(items: readonly Item[]): Said {
   const terms = items.map(({ text }, index): WeighedTerms => {
     const own: KnownTerm[] = [];
     const weights: number[] = [];
-    for (const [term, weight] of termsOf(text)) {
-      const found = termOf(term, weight > WORD_WEIGHT);
+    eachTerm(text, (term, weight) => {
+      const found = termOf(term, weight);
+      if (found.last === index) return;
       found.count += 1;
       found.last = index;
       own.push(found);
       weights.push(weight);
-    }
+    });
     return { terms: own, weights };
   });
   const whole = Math.max(1, Math.log(1 + items.length));
@@ -94,7 +95,7 @@ export function createSaid(items: readonly Item[]): Said {
     terms,
     rarity: (term) => known.get(term)?.rarity ?? 1,
     add(text) {
-      for (const [term, weight] of termsOf(text)) termOf(term, weight > WORD_WEIGHT).times += 1;
+      for (const [term, weight] of termsOf(text)) termOf(term, weight).times += 1;
     },
     novelty({ terms: own, weights }) {
       let sum = 0;
@@ -188,12 +189,12 @@ export function createSelection(
       episodes.add(item.episode);
   };
   /** What is worth most now, taken out; rates have sunk while others were taken. */
-  const next = (): (Candidate & { readonly index: number }) | undefined => {
+  const next = (): number | undefined => {
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
       const candidate = candidates[entry.item] as Candidate;
       const value = rate(candidate);
       if (value > 0 && value < open.top()) open.push(entry.item, value);
-      else if (value > 0) return { ...candidate, index: entry.item };
+      else if (value > 0) return entry.item;
     }
     return undefined;
   };
@@ -203,9 +204,10 @@ export function createSelection(
     const passed: number[] = [];
     const misfits: number[] = [];
     let left = room;
-    for (let one = next(); one !== undefined; one = next()) {
-      const { item, index } = one;
-      const cost = costOf(one);
+    for (let index = next(); index !== undefined; index = next()) {
+      const candidate = candidates[index] as Candidate;
+      const { item } = candidate;
+      const cost = costOf(candidate);
       const cap = caps.get(item.kind) ?? Number.POSITIVE_INFINITY;
       if (cost > left) misfits.push(index);
       if (cost > left || cost > cap) passed.push(index);

@@ -17,6 +17,8 @@ const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s{0,4}$|[^.!?。]{1
 const TABLE_OR_QUOTE = /^\s{0,12}(?:\||>|│|[-=*_]{3,}\s{0,4}$)/;
 const SENTENCE_END =
   /(?<=[.!?][)"'”’»*`]{0,3})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|No|Nr|z\.B|bzw|usw|inkl)\.)\s{1,4}(?=[^\p{Ll}\s])|(?<=\p{Ll}{3}[.!?])(?<!\b(?:etc|approx|resp|bzw|usw|inkl)\.)\s{1,4}(?=\p{Ll}{1,20}['’]?\p{L}{0,3}[\s,])|(?<=[。！？]["”」』]?)(?!["”」』])/gu;
+/** Without it no sentence ends within a line. */
+const MAY_END = /[.!?][)"'”’»*`]{0,3}\s|[。！？]/;
 const CODE =
   /^\s{0,80}(?:(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|type|interface|package|#include|@\w+)\b.{0,400}[;{}()=:]|[{}[\]()<>/;#$]|\w{1,60}(?:\.\w{1,60}){0,6}\(.{0,300}\);?$)|(?:[;{}]|=>)\s{0,4}$/;
 const MOST = 700;
@@ -59,20 +61,24 @@ function sentencesAt(text: string, offset: number): Sentence[] {
     if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
     if (/^\s{0,3}#{1,6}\s/.test(line)) continue;
     const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
-    const quotes = [...line.matchAll(QUOTED)].map(
-      ({ index, 0: quote }) => [index, index + quote.length] as const,
-    );
+    const quotes = quotesIn(line);
+    const item = LIST_MARK.test(line);
     for (const { text: words, at } of splitLine(line))
       found.push({
         text: words,
         at: offset + from + at,
         plain: plainOf(words),
         heading,
-        item: LIST_MARK.test(line),
+        item,
         pasted: logged || quotes.some(([start, end]) => at > start && at < end),
       });
   }
   return found;
+}
+
+function quotesIn(line: string): (readonly [start: number, end: number])[] {
+  if (!/[“"]/.test(line)) return [];
+  return [...line.matchAll(QUOTED)].map(({ index, 0: quote }) => [index, index + quote.length] as const);
 }
 
 /** The sentences of a line, without the marks before it. */
@@ -80,10 +86,10 @@ function splitLine(line: string): Statement[] {
   const found: Statement[] = [];
   let from = LIST_MARK.exec(line)?.[0].length ?? 0;
   const start = from;
-  for (const end of [
-    ...[...line.slice(start).matchAll(SENTENCE_END)].map(({ index }) => start + index),
-    line.length,
-  ]) {
+  const ends = MAY_END.test(line)
+    ? [...line.slice(start).matchAll(SENTENCE_END)].map(({ index }) => start + index)
+    : [];
+  for (const end of [...ends, line.length]) {
     const raw = line.slice(from, end);
     const text = raw.trim();
     if (text.length > 1 && text.length <= MOST && !CODE.test(text))
@@ -245,29 +251,25 @@ interface Topic {
 
 /** The rules, newest first, without those that a newer one replaces. */
 export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
-  const kept: Rule[] = [];
-  const topics: Topic[] = [];
-  const byWord = new Map<string, number[]>();
-  for (const rule of rules) {
-    const topic = topicOf(rule.text);
-    if (candidates(topic, byWord).some((at) => covers(topics[at] as Topic, topic))) continue;
-    kept.push(rule);
+  const byWord = new Map<string, Topic[]>();
+  return rules.filter(({ text }) => {
+    const topic = topicOf(text);
+    const lists = keysOf(topic).map((word) => byWord.get(word) ?? []);
+    if (isCovered(topic, lists)) return false;
     for (const word of keysOf(topic)) {
-      const at = byWord.get(word);
-      if (at === undefined) byWord.set(word, [topics.length]);
-      else at.push(topics.length);
+      const topics = byWord.get(word);
+      if (topics === undefined) byWord.set(word, [topic]);
+      else topics.push(topic);
     }
-    topics.push(topic);
-  }
-  return kept;
+    return true;
+  });
 }
 
-/** Newer rules that may share six of ten words with this one, which those that do must. */
-function candidates(topic: Topic, byWord: ReadonlyMap<string, readonly number[]>): number[] {
-  const lists = keysOf(topic).map((word) => byWord.get(word) ?? []);
-  lists.sort((one, other) => one.length - other.length);
-  const rarest = lists.slice(0, Math.floor(0.4 * lists.length) + 1);
-  return [...new Set(rarest.flatMap((list) => list.slice(-MOST_ALIKE)))];
+/** True where a newer rule covers this one; it shares six of ten words then, so one of the rarer ones. */
+function isCovered(topic: Topic, lists: readonly (readonly Topic[])[]): boolean {
+  const byLength = lists.toSorted((one, other) => one.length - other.length);
+  const rarest = byLength.slice(0, Math.floor(0.4 * lists.length) + 1);
+  return rarest.some((topics) => topics.slice(-MOST_ALIKE).some((newer) => covers(newer, topic)));
 }
 
 /** So many rules with a word in common are compared. */
@@ -280,13 +282,17 @@ function keysOf({ words, whole }: Topic): string[] {
 /** True where two rules are about the same thing, so that the newer replaces the older. */
 function covers(newer: Topic, older: Topic): boolean {
   if (newer.words.size === 0 || older.words.size === 0) return newer.whole === older.whole;
-  const apart = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
-    [...one].some((name) => !other.has(name));
-  if (newer.names.size > 0 && older.names.size > 0) {
-    if (apart(newer.names, older.names) && apart(older.names, newer.names)) return false;
-  } else if (newer.names.size !== older.names.size && newer.words.size > 2) return false;
-  const shared = [...newer.words].filter((word) => older.words.has(word)).length;
-  return 3 * (newer.words.size + older.words.size) <= 8 * shared;
+  const shared = sharedBy(newer.words, older.words);
+  if (3 * (newer.words.size + older.words.size) > 8 * shared) return false;
+  if (newer.names.size === 0 || older.names.size === 0)
+    return newer.names.size === older.names.size || newer.words.size <= 2;
+  return sharedBy(newer.names, older.names) === Math.min(newer.names.size, older.names.size);
+}
+
+function sharedBy(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  let count = 0;
+  for (const word of one) if (other.has(word)) count += 1;
+  return count;
 }
 
 function oneCase(text: string): string {

@@ -114,11 +114,20 @@ const NUMBER_WEIGHT = 0.6;
 /** Of a plain word; names weigh more. */
 export const WORD_WEIGHT = 0.5;
 
-/** What a text is about: its names, numbers and words, each with what knowing it is worth. */
+/** Visits what a text is about, its names and numbers before its words, each with what knowing it is worth; a term may come again. */
+export function eachTerm(text: string, visit: (term: string, weight: number) => void): void {
+  eachRun(text, (run) => {
+    for (const { key, kind } of factsOfRun(run)) visit(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
+  });
+  for (const word of wordsOf(text)) visit(word, WORD_WEIGHT);
+}
+
+/** The terms of a text, each with its weight. */
 export function termsOf(text: string): Map<string, number> {
   const terms = new Map<string, number>();
-  for (const word of wordsOf(text)) terms.set(word, WORD_WEIGHT);
-  for (const { key, kind } of factsIn(text)) terms.set(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
+  eachTerm(text, (term, weight) => {
+    if (!terms.has(term)) terms.set(term, weight);
+  });
   return terms;
 }
 
@@ -274,11 +283,22 @@ function trimEnd(text: string): string {
 
 /** The last two parts of a path; undefined for what has one part or no letter. */
 export function pathKey(path: string): string | undefined {
-  const parts = path
-    .split("/")
-    .filter((part) => part !== "" && part !== "." && part !== ".." && part !== "~");
-  const key = parts.slice(-2).join("/");
-  return parts.length < 2 || !/[A-Za-z]/.test(key) ? undefined : key;
+  const [last, end] = partBefore(path, path.length);
+  const [first] = partBefore(path, end);
+  if (first === "") return undefined;
+  const key = `${first}/${last}`;
+  return /[A-Za-z]/.test(key) ? key : undefined;
+}
+
+/** The last part of a path that names something, and where it begins; "" where there is none. */
+function partBefore(path: string, end: number): readonly [part: string, start: number] {
+  for (let to = end; to > 0; ) {
+    const slash = path.lastIndexOf("/", to - 1);
+    const part = path.slice(slash + 1, to);
+    if (part !== "" && part !== "." && part !== ".." && part !== "~") return [part, slash];
+    to = slash;
+  }
+  return ["", 0];
 }
 
 function wholeKind(piece: string): FactKind | undefined {
