@@ -125,7 +125,9 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
 }
 
 function isPrefix(start: readonly unknown[], list: readonly unknown[]): boolean {
-  return start.length <= list.length && start.every((entry, index) => entry === list[index]);
+  if (start.length > list.length) return false;
+  for (let index = start.length - 1; index >= 0; index -= 1) if (list[index] !== start[index]) return false;
+  return true;
 }
 
 function firstError(read: ReadList): LiveError | undefined {
